@@ -1,0 +1,60 @@
+// Makes a fresh clone ready to run: installs when the lock file or Node changed, then compiles. Node built-ins only,
+// for nothing else is there yet.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
+const marker = path.join(root, 'node_modules', '.bootstrap')
+
+requireNode()
+installIfStale()
+compile()
+
+function requireNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 20 || (major === 20 && minor >= 19)) return
+  stop(`Valetkey needs Node 20.19 or newer; this is ${process.version}.`)
+}
+
+function installIfStale() {
+  const fingerprint = createHash('sha256')
+    .update(readFileSync(path.join(root, 'pnpm-lock.yaml')))
+    .update(process.version)
+    .digest('hex')
+  if (existsSync(marker) && readFileSync(marker, 'utf8') === fingerprint) return
+  console.error('Installing dependencies (first run, or the lock file changed) …')
+  const pinned = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).packageManager
+  const [command, ...prefix] = pnpmOnPath(pinned) ? ['pnpm'] : ['npx', '--yes', pinned]
+  // CI=1: pnpm must never stop to ask, whoever's terminal this is. stdout stays free for the command itself.
+  run(command, [...prefix, 'install', '--frozen-lockfile'], { CI: '1' }, 'installing the dependencies failed')
+  writeFileSync(marker, fingerprint)
+}
+
+/** A pnpm of another major refuses this workspace, so only the same major is used. */
+function pnpmOnPath(pinned) {
+  const major = pinned.slice(pinned.indexOf('@') + 1).split('.')[0]
+  const found = spawnSync('pnpm', ['--version'], { cwd: '/', encoding: 'utf8', shell: process.platform === 'win32' })
+  return found.status === 0 && found.stdout.trim().split('.')[0] === major
+}
+
+function compile() {
+  run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b'], {}, 'the code does not compile')
+}
+
+function run(command, args, extraEnvironment, complaint) {
+  const result = spawnSync(command, args, {
+    cwd: root,
+    env: { ...process.env, ...extraEnvironment },
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32'
+  })
+  if (result.status !== 0) stop(`Stopped: ${complaint}.`)
+}
+
+function stop(message) {
+  console.error(message)
+  process.exit(1)
+}
