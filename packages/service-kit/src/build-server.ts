@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { type FastifyInstance, fastify } from 'fastify'
+import type { Logger } from './logger.js'
+
+export type BuildServerOptions = {
+  logger: Logger
+  /** Addresses or networks whose X-Forwarded-* headers are believed; none by default. */
+  trustedProxies?: readonly string[]
+  /** Bytes; the largest request body this listener takes. */
+  bodyLimit?: number
+  /** Take over the caller's X-Request-Id: only for listeners that no stranger reaches. */
+  keepsRequestId?: boolean
+}
+
+const REQUEST_ID = /^[A-Za-z0-9_.-]{8,64}$/
+
+/** A Fastify server with the limits, time-outs and request ids that every listener of every service has. */
+export function buildServer(options: BuildServerOptions): FastifyInstance {
+  const server = fastify({
+    loggerInstance: options.logger,
+    // Fastify's own request lines quote the URL with its query, where codes and states travel.
+    disableRequestLogging: true,
+    trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
+    bodyLimit: options.bodyLimit ?? 16 * 1024,
+    // A slow sender is cut off: headers within 20 s, the whole request within 30 s.
+    requestTimeout: 30_000,
+    connectionTimeout: 60_000,
+    keepAliveTimeout: 65_000,
+    maxRequestsPerSocket: 0,
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, maxHeaderSize: 16 * 1024 },
+    routerOptions: { maxParamLength: 200 },
+    return503OnClosing: true,
+    genReqId: (request) => {
+      const given = options.keepsRequestId ? request.headers['x-request-id'] : undefined
+      return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+    },
+    clientErrorHandler: answerUnreadable
+  }) as unknown as FastifyInstance
+
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+  })
+  server.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown'
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10
+    request.log.info(
+      { event: 'request', method: request.method, route, status: reply.statusCode, milliseconds },
+      'request'
+    )
+  })
+  return server
+}
+
+/** What is not HTTP never reaches a route; the answer says no more than that, and the connection ends. */
+function answerUnreadable(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  const status =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? '408 Request Timeout'
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? '431 Request Header Fields Too Large'
+        : '400 Bad Request'
+  const requestId = randomUUID()
+  this.log.info({ event: 'unreadable_request', reqId: requestId, code: error.code }, 'unreadable request')
+  const body = '{"error":"invalid_request","error_description":"The request could not be read."}'
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${body.length}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    `X-Request-Id: ${requestId}`,
+    'Connection: close'
+  ]
+  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  else socket.destroy()
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { Client } from 'pg'
+
+/** A migration that cannot be applied; the message names it. */
+export class MigrationError extends Error {
+  override name = 'MigrationError'
+}
+
+const HISTORY_TABLE = `
+  create table if not exists schema_migrations (
+    name text primary key,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`
+
+type Migration = { name: string; sql: string; checksum: string }
+
+const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/
+// Any constant does, as long as every instance uses the same one for the same database.
+const LOCK_KEY = 7_263_548_190
+
+/**
+ * Applies the migrations of `directory` that `databaseUrl` has not seen, in order, each in its own transaction.
+ * Several instances may run it at once: one works, the others wait and find nothing left to do. Forward only: an applied
+ * file that is changed afterwards is an error.
+ * @returns the names of the migrations applied now
+ * @throws {MigrationError}
+ */
+export async function migrate(databaseUrl: string, directory: string): Promise<readonly string[]> {
+  const migrations = await readMigrations(directory)
+  return withClient(databaseUrl, async (client) => {
+    await client.query('select pg_advisory_lock($1)', [LOCK_KEY])
+    await client.query(HISTORY_TABLE)
+    const pending = await findPending(client, migrations)
+    for (const migration of pending) await apply(client, migration)
+    return pending.map((migration) => migration.name)
+  })
+}
+
+/** The names of the migrations that have not been applied yet. */
+export async function pendingMigrations(databaseUrl: string, directory: string): Promise<readonly string[]> {
+  const migrations = await readMigrations(directory)
+  const pending = await withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ exists: boolean }>(
+      "select to_regclass('schema_migrations') is not null as exists"
+    )
+    return rows[0]?.exists ? findPending(client, migrations) : migrations
+  })
+  return pending.map((migration) => migration.name)
+}
+
+async function withClient<Result>(databaseUrl: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 })
+  // A connection that breaks while idle is reported by the next query as well.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    // Ends the session and with it the advisory lock.
+    await client.end()
+  }
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort()
+  const misnamed = names.find((name) => !FILE_NAME.test(name))
+  if (misnamed) throw new MigrationError(`${misnamed}: a migration is named NNNN_verb_noun.sql`)
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(path.join(directory, name), 'utf8')
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+    })
+  )
+}
+
+async function findPending(client: Client, migrations: readonly Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'select name, checksum from schema_migrations'
+  )
+  const applied = new Map(rows.map((row) => [row.name, row.checksum]))
+  return migrations.filter((migration) => {
+    const checksum = applied.get(migration.name)
+    if (checksum !== undefined && checksum !== migration.checksum) {
+      throw new MigrationError(`${migration.name}: was changed after it had been applied`)
+    }
+    return checksum === undefined
+  })
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  try {
+    await client.query('begin')
+    await client.query(migration.sql)
+    await client.query('insert into schema_migrations (name, checksum) values ($1, $2)', [
+      migration.name,
+      migration.checksum
+    ])
+    await client.query('commit')
+  } catch (cause) {
+    await client.query('rollback').catch(() => {})
+    const reason = cause instanceof Error ? cause.message : 'unknown error'
+    throw new MigrationError(`${migration.name}: ${reason}`, { cause })
+  }
+}
