@@ -1,11 +1,14 @@
-export {
-  bucketOfAccessToken,
-  digestToken,
-  expiryBucket,
-  isWellFormed,
-  mintAccessToken,
-  mintOpaqueToken,
-  type OpaqueTokenKind,
-  type RandomBytes,
-  type TokenDigest
-} from './opaque-token.js'
+export * from './authorization-request.js'
+export * from './authorization-response.js'
+export * from './client.js'
+export * from './client-authentication.js'
+export * from './introspection-response.js'
+export * from './oauth-error.js'
+export * from './opaque-token.js'
+export * from './parameters.js'
+export * from './pkce.js'
+export * from './redirect-uri.js'
+export * from './scope.js'
+export * from './server-metadata.js'
+export * from './token-request.js'
+export * from './token-response.js'

@@ -1,0 +1,124 @@
+import { type Client, scopesOf } from './client.js'
+import type { OAuthErrorCode } from './oauth-error.js'
+import type { Parameters } from './parameters.js'
+import { isCodeChallenge } from './pkce.js'
+import { isRegisteredRedirectUri } from './redirect-uri.js'
+import { isWithinScope, parseScope } from './scope.js'
+
+export type AuthorizationRequest = {
+  clientId: string
+  redirectUri: string
+  scope: readonly string[]
+  /** The resource identifier that the token will be for (RFC 8707). */
+  audience: string
+  state: string | undefined
+  codeChallenge: string | undefined
+}
+
+export type AuthorizationOutcome =
+  | { kind: 'show_error_page'; reason: 'unknown_client' | 'redirect_uri_mismatch' }
+  | {
+      kind: 'redirect_error'
+      redirectUri: string
+      state: string | undefined
+      error: OAuthErrorCode
+      description: string
+    }
+  | { kind: 'accepted'; request: AuthorizationRequest }
+
+export type AuthorizationContext = {
+  /** The enabled client of that client_id. */
+  client: Client | undefined
+  /** The audience of a request that names no resource. */
+  defaultAudience: string
+  /** Whether a resource server is registered for the resource that was named. */
+  isKnownAudience: (resource: string) => boolean
+}
+
+type Refusal = { error: OAuthErrorCode; description: string }
+
+/** Judges the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.4.1, RFC 8707 §2, RFC 9700 §2.1). */
+export function validateAuthorizationRequest(
+  parameters: Parameters,
+  context: AuthorizationContext
+): AuthorizationOutcome {
+  // Nothing may be redirected before these two pass (RFC 6749 §4.1.2.1): else this is an open redirector.
+  const { client } = context
+  if (client === undefined || parameters.get('client_id') !== client.clientId) {
+    return { kind: 'show_error_page', reason: 'unknown_client' }
+  }
+  const redirectUri = parameters.get('redirect_uri')
+  if (redirectUri === undefined || !isRegisteredRedirectUri(redirectUri, client.redirectUris)) {
+    return { kind: 'show_error_page', reason: 'redirect_uri_mismatch' }
+  }
+
+  // From here on the client's own address is told what is wrong. Shape comes first: a repeated parameter has no value
+  // that the later checks could judge. Scope and resource come last, when the request is known to be a code request.
+  const state = parameters.get('state')
+  const refusal =
+    refuseShape(parameters) ??
+    refuseResponseType(parameters) ??
+    refuseCodeChallenge(parameters, client) ??
+    refuseScope(parameters, client) ??
+    refuseResource(parameters, context)
+  if (refusal !== undefined) return { kind: 'redirect_error', redirectUri, state, ...refusal }
+
+  return {
+    kind: 'accepted',
+    request: {
+      clientId: client.clientId,
+      redirectUri,
+      scope: parseScope(parameters.get('scope') ?? '') ?? [],
+      audience: parameters.get('resource') ?? context.defaultAudience,
+      state,
+      codeChallenge: parameters.get('code_challenge')
+    }
+  }
+}
+
+const SINGLE_PARAMETERS = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method', 'resource']
+
+function refuseShape(parameters: Parameters): Refusal | undefined {
+  const repeated = SINGLE_PARAMETERS.find((name) => parameters.isRepeated(name))
+  if (repeated) return { error: 'invalid_request', description: `The parameter ${repeated} must be sent once.` }
+  const malformed = SINGLE_PARAMETERS.find((name) => parameters.isMalformed(name))
+  if (malformed) return { error: 'invalid_request', description: `The parameter ${malformed} is malformed.` }
+  return undefined
+}
+
+function refuseResponseType(parameters: Parameters): Refusal | undefined {
+  const responseType = parameters.get('response_type')
+  if (responseType === 'code') return undefined
+  return responseType === undefined
+    ? { error: 'invalid_request', description: 'The parameter response_type is missing.' }
+    : { error: 'unsupported_response_type', description: 'The only response_type is code.' }
+}
+
+function refuseCodeChallenge(parameters: Parameters, client: Client): Refusal | undefined {
+  const challenge = parameters.get('code_challenge')
+  const method = parameters.get('code_challenge_method')
+  const refuse = (description: string): Refusal => ({ error: 'invalid_request', description })
+  if (challenge === undefined) {
+    if (method !== undefined) return refuse('code_challenge_method was sent without code_challenge.')
+    const needed = client.type === 'public' || client.requiresPkce
+    return needed ? refuse('This client must send a code_challenge (PKCE).') : undefined
+  }
+  // A challenge without a method would mean `plain` (RFC 7636 §4.3), which protects nobody.
+  if (method !== 'S256') return refuse('The only code_challenge_method is S256.')
+  return isCodeChallenge(challenge) ? undefined : refuse('code_challenge is not 43 base64url characters.')
+}
+
+function refuseScope(parameters: Parameters, client: Client): Refusal | undefined {
+  const text = parameters.get('scope')
+  if (text === undefined) return { error: 'invalid_scope', description: 'The parameter scope is missing.' }
+  const scope = parseScope(text)
+  if (scope !== undefined && isWithinScope(scope, scopesOf(client))) return undefined
+  return { error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' }
+}
+
+function refuseResource(parameters: Parameters, context: AuthorizationContext): Refusal | undefined {
+  const resource = parameters.get('resource')
+  if (resource === undefined || resource === context.defaultAudience || context.isKnownAudience(resource))
+    return undefined
+  return { error: 'invalid_target', description: 'The resource is not known here.' }
+}

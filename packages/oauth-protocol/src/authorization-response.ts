@@ -1,0 +1,34 @@
+import type { OAuthErrorCode } from './oauth-error.js'
+
+type ResponseTarget = { redirectUri: string; state: string | undefined; issuer: string }
+
+/** The redirect that carries a code (RFC 6749 §4.1.2), with `iss` (RFC 9207 §2). */
+export function successLocation(target: ResponseTarget, code: string): string {
+  return appendParameters(target.redirectUri, [
+    ['code', code],
+    ['state', target.state],
+    ['iss', target.issuer]
+  ])
+}
+
+/** The redirect that carries an error (RFC 6749 §4.1.2.1), with `iss` as well (RFC 9207 §2). */
+export function errorLocation(
+  target: ResponseTarget,
+  failure: { error: OAuthErrorCode; description: string; errorUri?: string | undefined }
+): string {
+  return appendParameters(target.redirectUri, [
+    ['error', failure.error],
+    ['error_description', failure.description],
+    ['error_uri', failure.errorUri],
+    ['state', target.state],
+    ['iss', target.issuer]
+  ])
+}
+
+/** Adds to a URI's query and leaves what stands there untouched (RFC 6749 §3.1.2). Registered URIs have no fragment. */
+function appendParameters(uri: string, parameters: readonly (readonly [string, string | undefined])[]): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of parameters) if (value !== undefined) query.append(name, value)
+  const separator = !uri.includes('?') ? '?' : /[?&]$/.test(uri) ? '' : '&'
+  return uri + separator + query.toString()
+}

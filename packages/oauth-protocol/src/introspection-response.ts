@@ -1,0 +1,53 @@
+import { formatScope } from './scope.js'
+
+/** What is known of a live access token. */
+export type ActiveAccessToken = {
+  tokenId: string
+  grantId: string
+  clientId: string
+  userId: string
+  scope: readonly string[]
+  audience: string
+  issuedAt: Date
+  expiresAt: Date
+}
+
+/** RFC 7662 §2.2, with the extension `grant_id` that revocation events refer to. */
+export type IntrospectionResponse =
+  | { active: false }
+  | {
+      active: true
+      scope: string
+      client_id: string
+      sub: string
+      iss: string
+      aud: string
+      iat: number
+      exp: number
+      jti: string
+      token_type: 'Bearer'
+      grant_id: string
+    }
+
+/**
+ * Anything but a live token of the caller's own audience is exactly `{"active":false}`: no oracle (RFC 7662 §2.2, §4).
+ */
+export function introspectionResponse(
+  token: ActiveAccessToken | undefined,
+  caller: { audience: string; issuer: string }
+): IntrospectionResponse {
+  if (token === undefined || token.audience !== caller.audience) return { active: false }
+  return {
+    active: true,
+    scope: formatScope(token.scope),
+    client_id: token.clientId,
+    sub: token.userId,
+    iss: caller.issuer,
+    aud: token.audience,
+    iat: Math.floor(token.issuedAt.getTime() / 1000),
+    exp: Math.floor(token.expiresAt.getTime() / 1000),
+    jti: token.tokenId,
+    token_type: 'Bearer',
+    grant_id: token.grantId
+  }
+}

@@ -1,0 +1,56 @@
+/** Every error code that leaves this service, with where it is defined. */
+export type OAuthErrorCode =
+  | 'invalid_request' // RFC 6749 §4.1.2.1, §5.2
+  | 'invalid_client' // §5.2
+  | 'invalid_grant' // §5.2
+  | 'unauthorized_client' // §4.1.2.1, §5.2
+  | 'unsupported_grant_type' // §5.2
+  | 'unsupported_response_type' // §4.1.2.1
+  | 'invalid_scope' // §4.1.2.1, §5.2
+  | 'invalid_target' // RFC 8707 §2
+  | 'access_denied' // RFC 6749 §4.1.2.1
+  | 'server_error' // §4.1.2.1
+  | 'temporarily_unavailable' // §4.1.2.1; here also for JSON answers with 429 and 503
+
+/** The status of a JSON error. Only the HTTP edge overrides it (404, 405, 413, 429). */
+export const OAUTH_ERROR_STATUS: Readonly<Record<OAuthErrorCode, number>> = {
+  invalid_request: 400,
+  invalid_client: 401,
+  invalid_grant: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  unsupported_response_type: 400,
+  invalid_scope: 400,
+  invalid_target: 400,
+  access_denied: 400,
+  server_error: 500,
+  temporarily_unavailable: 503
+}
+
+export type OAuthErrorDetails = {
+  /** Why, exactly: for the audit record only, never for the caller. */
+  reason?: string
+  /** The client proved itself (or tried to) by the Authorization header, so a 401 must name a scheme (RFC 6749 §5.2). */
+  challenge?: 'Basic'
+  cause?: unknown
+}
+
+/** A refusal in the protocol's own words. `description` may be read by the caller, `details` only by the log. */
+export class OAuthError extends Error {
+  readonly code: OAuthErrorCode
+  readonly description: string
+  readonly details: OAuthErrorDetails
+
+  constructor(code: OAuthErrorCode, description: string, details: OAuthErrorDetails = {}) {
+    super(description, { cause: details.cause })
+    this.name = 'OAuthError'
+    this.code = code
+    this.description = description
+    this.details = details
+  }
+}
+
+/** Leaves only the characters that an error_description may hold (RFC 6749 §5.2). */
+export function toErrorDescription(text: string): string {
+  return text.replace(/["]/g, "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
+}

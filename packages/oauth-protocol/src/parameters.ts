@@ -1,0 +1,56 @@
+/**
+ * Request parameters as OAuth sees them (RFC 6749 §3.1, §3.2): one sent empty counts as absent, one sent more than once
+ * is an error, and names are plain text (`scope[]` is another name than `scope`).
+ */
+export type Parameters = {
+  /** The value, when it was sent once and could be decoded. */
+  get(name: string): string | undefined
+  isRepeated(name: string): boolean
+  /** It holds a broken percent-encoding, bytes that are not UTF-8, or a control character. */
+  isMalformed(name: string): boolean
+}
+
+type Occurrence = { value: string; malformed: boolean }
+
+/** Reads a query string or a form body (application/x-www-form-urlencoded). */
+export function parseParameters(encoded: string): Parameters {
+  const found = new Map<string, Occurrence[]>()
+  for (const pair of encoded.split('&')) {
+    const equals = pair.indexOf('=')
+    const name = decodeComponent(equals < 0 ? pair : pair.slice(0, equals)).value
+    const occurrence = decodeComponent(equals < 0 ? '' : pair.slice(equals + 1))
+    if (occurrence.value === '' && !occurrence.malformed) continue
+    const others = found.get(name)
+    if (others === undefined) found.set(name, [occurrence])
+    else others.push(occurrence)
+  }
+  return {
+    get(name) {
+      const occurrences = found.get(name)
+      const only = occurrences?.length === 1 ? occurrences[0] : undefined
+      return only === undefined || only.malformed ? undefined : only.value
+    },
+    isRepeated: (name) => (found.get(name)?.length ?? 0) > 1,
+    isMalformed: (name) => found.get(name)?.some((occurrence) => occurrence.malformed) ?? false
+  }
+}
+
+/** Takes one parameter out of an encoded query and leaves every other byte as it is. */
+export function withoutParameter(encoded: string, name: string): string {
+  return encoded
+    .split('&')
+    .filter((pair) => pair !== name && !pair.startsWith(`${name}=`))
+    .join('&')
+}
+
+// Control characters mean nothing in any parameter of ours, and stores choke on NUL.
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
+
+function decodeComponent(encoded: string): Occurrence {
+  try {
+    const value = decodeURIComponent(encoded.replaceAll('+', ' '))
+    return { value, malformed: CONTROL_CHARACTER.test(value) }
+  } catch {
+    return { value: encoded, malformed: true }
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * Where the metadata of an issuer is served: between host and path (RFC 8414 §3.1).
+ * @example metadataPath('https://example.com/tenant') // '/.well-known/oauth-authorization-server/tenant'
+ */
+export function serverMetadataPath(issuer: string): string {
+  const { pathname } = new URL(issuer)
+  return `/.well-known/oauth-authorization-server${pathname === '/' ? '' : pathname}`
+}
+
+/** RFC 8414 §2: what works here, and nothing more. `client_secret_basic` stands first, for some clients take the first. */
+export function serverMetadata(issuer: string, scopes: readonly string[]) {
+  const methods = ['client_secret_basic', 'client_secret_post', 'none'] as const
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/token`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    scopes_supported: scopes,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_methods_supported: methods,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true
+  }
+}

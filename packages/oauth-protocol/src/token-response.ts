@@ -1,0 +1,9 @@
+/** A successful answer of the token endpoint (RFC 6749 §5.1), member for member. */
+export type TokenResponse = {
+  access_token: string
+  token_type: 'Bearer'
+  /** Seconds. */
+  expires_in: number
+  scope: string
+  refresh_token?: string
+}
