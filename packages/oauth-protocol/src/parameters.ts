@@ -44,7 +44,7 @@ export function withoutParameter(encoded: string, name: string): string {
 }
 
 // Control characters mean nothing in any parameter of ours, and stores choke on NUL.
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
+const CONTROL_CHARACTER = /\p{Cc}/u
 
 function decodeComponent(encoded: string): Occurrence {
   try {
