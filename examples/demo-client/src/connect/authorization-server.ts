@@ -1,0 +1,32 @@
+import * as oauth from 'openid-client'
+import type { Config } from '../config.js'
+
+/** Hands out the discovered authorization server. */
+export type Discover = () => Promise<oauth.Configuration>
+
+const TIME_LIMIT_SECONDS = 8
+
+/**
+ * Asks for the metadata (RFC 8414) when it is first needed and keeps it once it came, so this app starts and serves its
+ * pages also while the authorization server is down. Requests that come at the same time share one question.
+ */
+export function discoverOnce(config: Config): Discover {
+  let known: Promise<oauth.Configuration> | undefined
+
+  async function discover(): Promise<oauth.Configuration> {
+    return oauth.discovery(config.issuer, config.clientId, undefined, oauth.ClientSecretBasic(config.clientSecret), {
+      algorithm: 'oauth2',
+      timeout: TIME_LIMIT_SECONDS,
+      // Plain http is for trying this out on one machine; the library refuses it for everything else.
+      execute: config.issuer.protocol === 'http:' ? [oauth.allowInsecureRequests] : []
+    })
+  }
+
+  return () => {
+    known ??= discover().catch((error: unknown) => {
+      known = undefined
+      throw error
+    })
+    return known
+  }
+}

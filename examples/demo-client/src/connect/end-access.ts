@@ -1,0 +1,18 @@
+import { tokenRevocation } from 'openid-client'
+import type { Connection } from '../session/session-store.js'
+import type { Discover } from './authorization-server.js'
+import { type Failure, failureOf } from './failure.js'
+
+/** Gives the permission back (RFC 7009). Returns why that did not work, or nothing when it did. */
+export async function endAccess(connection: Connection, discover: Discover): Promise<Failure | undefined> {
+  try {
+    // A refresh under way would leave new tokens behind that nobody revokes.
+    await connection.renewal
+    const { refreshToken, accessToken } = connection.tokens
+    // Revoking the refresh token ends the access tokens with it (RFC 7009 §2.1).
+    await tokenRevocation(await discover(), refreshToken ?? accessToken)
+    return undefined
+  } catch (error) {
+    return failureOf(error)
+  }
+}

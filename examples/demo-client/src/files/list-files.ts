@@ -1,0 +1,33 @@
+import type { Renewal, Session } from '../session/session-store.js'
+import type { FetchFiles, FetchOutcome } from './fetch-files.js'
+
+export type ListDeps = {
+  fetchFiles: FetchFiles
+  renewAccess: (session: Session, refusedToken: string) => Promise<Renewal>
+  now: () => number
+}
+
+export type ListOutcome =
+  | Exclude<FetchOutcome, { kind: 'token_refused' }>
+  | { kind: 'not_connected' }
+  | { kind: 'access_ended' | 'sign_in_unreachable'; cause: unknown }
+
+/** Lists with the token at hand; when it has expired or is refused, renews it once and tries once more. */
+export async function listFiles(session: Session, pageToken: string | undefined, deps: ListDeps): Promise<ListOutcome> {
+  const { connection } = session
+  if (connection === undefined) return { kind: 'not_connected' }
+  const { accessToken, expiresAt } = connection.tokens
+  if (expiresAt === undefined || deps.now() < expiresAt) {
+    const outcome = await deps.fetchFiles(accessToken, pageToken)
+    if (outcome.kind !== 'token_refused') return outcome
+  }
+  const renewal = await deps.renewAccess(session, accessToken)
+  if (renewal.kind === 'unreachable') return { kind: 'sign_in_unreachable', cause: renewal.cause }
+  if (renewal.kind === 'renewed') {
+    const outcome = await deps.fetchFiles(connection.tokens.accessToken, pageToken)
+    if (outcome.kind !== 'token_refused') return outcome
+  }
+  // A newer permission may have come in by another tab meanwhile: that one stays.
+  if (session.connection === connection) session.connection = undefined
+  return { kind: 'access_ended', cause: renewal.kind === 'ended' ? renewal.cause : undefined }
+}
