@@ -1,0 +1,51 @@
+// Where things lie: the programs in this checkout, and the folder in which a running stack keeps its data.
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const checkout = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
+
+export const programs = {
+  authorizationServer: path.join(checkout, 'services/authorization-server/dist/main.js'),
+  emulatedAuthorizationServer: fileURLToPath(new URL('./emulated-authorization-server.mjs', import.meta.url)),
+  resourceServer: path.join(checkout, 'services/resource-server/dist/main.js'),
+  demoClient: path.join(checkout, 'examples/demo-client/dist/main.js')
+}
+
+export const commandLines = {
+  'authorization-server': path.join(checkout, 'services/authorization-server/dist/cli/main.js'),
+  'resource-server': path.join(checkout, 'services/resource-server/dist/cli/main.js')
+}
+
+/** `.data`, or the folder VALETKEY_DATA names: a second one lets a second stack run beside the first. */
+export function dataFiles(environment) {
+  const directory = path.resolve(environment.VALETKEY_DATA || path.join(checkout, '.data'))
+  return {
+    directory,
+    secrets: path.join(directory, 'secrets.json'),
+    run: path.join(directory, 'run.json'),
+    postgres: path.join(directory, 'postgres'),
+    redis: path.join(directory, 'redis'),
+    logs: path.join(directory, 'logs'),
+    log: (name) => path.join(directory, 'logs', `${name}.log`)
+  }
+}
+
+/** Passwords and keys lie in it, so it is for its owner alone. */
+export function makeDataDirectory({ directory, logs }) {
+  try {
+    if (existsSync(directory)) chmodSync(directory, 0o700)
+    mkdirSync(logs, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error
+    throw new Error(
+      `${directory} belongs to another user. Run this as that user, or move the folder away to begin anew.`
+    )
+  }
+}
+
+/** As short as it can be said from where the person stands. */
+export const displayPath = (file) => {
+  const relative = path.relative(process.cwd(), file)
+  return relative.startsWith('..') ? file : relative
+}

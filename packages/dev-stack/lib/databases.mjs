@@ -1,0 +1,31 @@
+// The two databases, each with its own role; neither role can enter the other's database.
+import pg from 'pg'
+
+export const databases = {
+  authorization: { database: 'valetkey_authorization', role: 'valetkey_authorization' },
+  files: { database: 'valetkey_files', role: 'valetkey_files' }
+}
+
+/** Brings one database and its role into being, or their password up to date. */
+export async function ensureDatabase(superuserUrl, { database, role }, password) {
+  const client = new pg.Client({ connectionString: superuserUrl })
+  await client.connect()
+  try {
+    const [databaseName, roleName] = [client.escapeIdentifier(database), client.escapeIdentifier(role)]
+    const verb = (await exists(client, 'pg_roles', 'rolname', role)) ? 'ALTER' : 'CREATE'
+    await client.query(`${verb} ROLE ${roleName} LOGIN PASSWORD ${client.escapeLiteral(password)}`)
+    if (!(await exists(client, 'pg_database', 'datname', database))) {
+      await client.query(
+        `CREATE DATABASE ${databaseName} OWNER ${roleName} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`
+      )
+    }
+    await client.query(`REVOKE ALL ON DATABASE ${databaseName}, postgres, template1 FROM PUBLIC`)
+  } finally {
+    await client.end()
+  }
+}
+
+async function exists(client, table, column, value) {
+  const { rowCount } = await client.query(`SELECT 1 FROM ${table} WHERE ${column} = $1`, [value])
+  return rowCount === 1
+}

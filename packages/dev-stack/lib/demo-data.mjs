@@ -1,0 +1,70 @@
+// A user, a client and a credential to try everything with: made once, found again, made anew where a database lost them.
+import { createHash } from 'node:crypto'
+import { CommandFailed } from './command-lines.mjs'
+
+const USERNAME = 'alice'
+const CLIENT_NAME = 'Photo Printer'
+
+/** What the launcher knows of one database; another database that is named for one start has its own. */
+export function rememberedOf(secrets, caller) {
+  const key =
+    caller.DATABASE_URL === undefined
+      ? 'embedded'
+      : createHash('sha256').update(caller.DATABASE_URL).digest('hex').slice(0, 16)
+  secrets.demo[key] ??= {}
+  return secrets.demo[key]
+}
+
+/** @returns the demo user; `password` is undefined if the user is there but was not made by this checkout */
+export async function ensureUser(valetkey, remembered, password) {
+  const listed = await valetkey(['users', 'list', '--json'])
+  const found = (Array.isArray(listed) ? listed : listed.users).find(({ username }) => username === USERNAME)
+  if (found !== undefined) {
+    const known = remembered.userId === found.user_id
+    return { id: found.user_id, username: USERNAME, password: known ? password : undefined }
+  }
+  const created = await valetkey(['users', 'create', USERNAME, '--password-stdin', '--json'], {
+    input: `${password}\n`
+  })
+  remembered.userId = created.user_id
+  return { id: created.user_id, username: USERNAME, password }
+}
+
+/** @returns the demo client's id and secret */
+export async function ensureClient(valetkey, remembered, demoUrl) {
+  const redirectUri = `${demoUrl}/callback`
+  if (remembered.clientId !== undefined && fits(remembered.redirectUri, redirectUri)) {
+    const known = await valetkey(['clients', 'show', remembered.clientId, '--json']).catch(unknownClient)
+    if (known !== undefined) return { id: remembered.clientId, secret: remembered.clientSecret }
+  }
+  const created = await valetkey([
+    ...['clients', 'create', '--name', CLIENT_NAME, '--redirect-uri', redirectUri],
+    ...['--scope', 'files.read', '--json']
+  ])
+  Object.assign(remembered, { clientId: created.client_id, clientSecret: created.client_secret, redirectUri })
+  return { id: created.client_id, secret: created.client_secret }
+}
+
+/** The id and the secret were made here, so the command may be repeated. */
+export function ensureResourceServer(valetkey, credential, resourceUrl) {
+  if (!credential.own) return undefined
+  return valetkey(
+    [
+      ...['resource-servers', 'create', '--name', 'files', '--audience', resourceUrl],
+      ...['--client-id', credential.id, '--secret-stdin', '--json']
+    ],
+    { input: `${credential.secret}\n` }
+  )
+}
+
+/** Whatever else is wrong will show again, in words, when the client is created. */
+function unknownClient(error) {
+  if (error instanceof CommandFailed) return undefined
+  throw error
+}
+
+/** On loopback addresses any port is good (RFC 8252 7.3), so a moved port needs no new client. */
+function fits(registered, wanted) {
+  const withoutPort = (uri) => uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d+/, '$1')
+  return withoutPort(registered) === withoutPort(wanted)
+}

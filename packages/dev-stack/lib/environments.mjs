@@ -1,0 +1,69 @@
+// The environment of each process: the caller's own, plus what is this process's business, minus what is not.
+import { privateVariables } from './settings.mjs'
+
+export function authorizationServerEnvironment(caller, settings, { databaseUrl, redisUrl, secrets }) {
+  return {
+    ...without(caller, privateVariables.resourceServer),
+    ISSUER: settings.issuer,
+    RESOURCE_URL: settings.resourceUrl,
+    PUBLIC_LISTEN: settings.listen.authPublic.text,
+    INTERNAL_LISTEN: settings.listen.authInternal.text,
+    OPERATOR_LISTEN: settings.listen.authOperator.text,
+    DATABASE_URL: databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey
+  }
+}
+
+export function resourceServerEnvironment(caller, settings, { resourceDatabaseUrl, credential, secrets }) {
+  return {
+    ...without(caller, privateVariables.authorizationServer),
+    ISSUER: settings.issuer,
+    RESOURCE_URL: settings.resourceUrl,
+    PUBLIC_LISTEN: settings.listen.filesPublic.text,
+    OPERATOR_LISTEN: settings.listen.filesOperator.text,
+    RESOURCE_DATABASE_URL: resourceDatabaseUrl,
+    PAGE_TOKEN_KEYS: caller.PAGE_TOKEN_KEYS ?? secrets.pageTokenKey,
+    INTROSPECTION_URL: settings.introspectionUrl,
+    REVOCATIONS_URL: settings.revocationsUrl,
+    INTROSPECTION_CLIENT_ID: credential.id,
+    INTROSPECTION_CLIENT_SECRET: credential.secret
+  }
+}
+
+/** A third party: it learns two public addresses and its own registration, nothing else. */
+export function demoClientEnvironment(caller, settings, client) {
+  return {
+    ...without(caller, [...privateVariables.authorizationServer, ...privateVariables.resourceServer]),
+    ISSUER: settings.issuer,
+    RESOURCE_URL: settings.resourceUrl,
+    CLIENT_ID: client.id,
+    CLIENT_SECRET: client.secret,
+    BASE_URL: settings.demoUrl,
+    LISTEN: settings.listen.demo.text
+  }
+}
+
+/** What the command lines need; this much is written down for them while the services run. */
+export function commandLineEnvironment(settings, { databaseUrl, resourceDatabaseUrl }) {
+  return {
+    DATABASE_URL: databaseUrl,
+    RESOURCE_DATABASE_URL: resourceDatabaseUrl,
+    ISSUER: settings.issuer,
+    RESOURCE_URL: settings.resourceUrl
+  }
+}
+
+/** The caller's own credential for introspection, or the one the launcher made; half a credential is none. */
+export function introspectionCredential(caller, secrets) {
+  const { INTROSPECTION_CLIENT_ID: id, INTROSPECTION_CLIENT_SECRET: secret } = caller
+  if ((id === undefined) !== (secret === undefined)) {
+    throw new Error('INTROSPECTION_CLIENT_ID and INTROSPECTION_CLIENT_SECRET must be given together')
+  }
+  return id === undefined
+    ? { id: secrets.resourceServerId, secret: secrets.resourceServerSecret, own: true }
+    : { id, secret, own: false }
+}
+
+const without = (environment, names) =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)))

@@ -1,0 +1,22 @@
+// Runs a native program where the kernel cannot be asked to end it with its parent (no setpriv, as on macOS): this
+// process ends it, when it is told to stop and when the channel to the launcher breaks, whatever broke it.
+// Usage: guardian.mjs SIGNAL COMMAND ARGUMENT…
+import { spawn } from 'node:child_process'
+
+const STOP_TIME_LIMIT_MS = 8_000
+
+const [stopSignal, command, ...args] = process.argv.slice(2)
+const child = spawn(command, args, { stdio: ['inherit', 'inherit', 'inherit'] })
+
+child.once('error', (error) => {
+  console.error(error.message)
+  process.exit(127)
+})
+child.once('exit', (code) => process.exit(code ?? 1))
+
+for (const event of ['disconnect', 'SIGTERM', 'SIGINT', 'SIGHUP']) process.on(event, stop)
+
+function stop() {
+  child.kill(stopSignal)
+  setTimeout(() => child.kill('SIGKILL'), STOP_TIME_LIMIT_MS).unref()
+}

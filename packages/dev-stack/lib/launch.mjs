@@ -1,0 +1,74 @@
+// npm start and npm run dev: one launcher for a checkout, from its first line to an orderly end.
+import { dataFiles, displayPath, makeDataDirectory } from './checkout.mjs'
+import { createProcesses } from './processes.mjs'
+import { createProgress } from './progress.mjs'
+import { describeEnd } from './readiness.mjs'
+import { claimRunFile, releaseRunFile } from './run-file.mjs'
+import { readCaller, readSettings } from './settings.mjs'
+import { startStack } from './stack.mjs'
+import { parseStartOptions, startHelp, UsageError } from './start-options.mjs'
+import { onStopRequest } from './stop-requests.mjs'
+import { welcome } from './welcome.mjs'
+
+/** With `develop`, the running stack is handed to it, and a service that ends by itself is not the end of everything. */
+export async function launch(args, { develop } = {}) {
+  const progress = createProgress()
+  const processes = createProcesses()
+  const data = dataFiles(process.env)
+  let claimed = false
+
+  async function finish(code) {
+    await processes.stopAll()
+    if (claimed) releaseRunFile(data.run)
+    process.exit(code)
+  }
+
+  function fail(error) {
+    if (processes.isStopping()) return
+    console.error(error.message)
+    finish(error instanceof UsageError ? 2 : 1)
+  }
+
+  /** Whatever runs is needed; without one of them the rest is stopped, too. */
+  function onStarted(handle) {
+    handle.exited.then((end) => {
+      if (handle.ordered || processes.isStopping()) return
+      if (develop !== undefined && handle.restartable) progress.say(describeEnd(handle, end))
+      else fail(new Error(describeEnd(handle, end)))
+    })
+  }
+
+  try {
+    const options = parseStartOptions(args, process.env.INIT_CWD ?? process.cwd())
+    if (options.help) {
+      console.log(startHelp)
+      return
+    }
+    const caller = readCaller(process.env)
+    const settings = readSettings(caller)
+    makeDataDirectory(data)
+    const holder = claimRunFile(data.run)
+    if (holder !== undefined) {
+      throw new Error(
+        `Valetkey runs in this checkout already (process ${holder}, data in ${displayPath(data.directory)}).`
+      )
+    }
+    claimed = true
+    onStopRequest({
+      onStop: () => {
+        progress.say('\nStopping …')
+        finish(0)
+      },
+      onForce: () => {
+        processes.killAll()
+        releaseRunFile(data.run)
+        process.exit(1)
+      }
+    })
+    const stack = await startStack({ ...options, caller, settings, data, processes, progress, onStarted })
+    progress.say(welcome({ settings, user: stack.user, data }))
+    develop?.({ ...stack, processes, progress, onStarted })
+  } catch (error) {
+    fail(error)
+  }
+}

@@ -1,0 +1,16 @@
+// What a process said since this start.
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+
+const TAIL_BYTES = 16_384
+
+/** The last lines a process wrote to its log, indented to stand out; nothing from earlier starts. */
+export function lastLines({ logFile, logStart }, count = 15) {
+  const { size } = statSync(logFile)
+  const from = Math.max(logStart, size - TAIL_BYTES)
+  const buffer = Buffer.alloc(Math.max(0, size - from))
+  const file = openSync(logFile, 'r')
+  readSync(file, buffer, 0, buffer.length, from)
+  closeSync(file)
+  const lines = buffer.toString('utf8').trimEnd().split('\n').slice(-count)
+  return lines.map((line) => `  ${line}`).join('\n')
+}

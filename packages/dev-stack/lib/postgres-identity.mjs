@@ -1,0 +1,35 @@
+// Postgres refuses to run as root. So for root it runs under another identity, which differs by what the machine allows.
+import { chownSync, existsSync, lstatSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { succeeds } from './programs.mjs'
+
+const NOBODY = 65534
+
+// Root's files stay root's: only inside this name space is root called nobody.
+const asMappedUser = ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`, '--']
+
+// Where a container forbids name spaces. The one capability lets it reach a checkout that only root can enter.
+const asNobody = [
+  ...['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+  ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--']
+]
+
+/** The prefix of a command line that makes it run as somebody Postgres accepts, and who then owns its files. */
+export function postgresIdentity() {
+  if (process.getuid?.() !== 0) return { prefix: [], owner: undefined }
+  if (succeeds([...asMappedUser, 'true'])) return { prefix: asMappedUser, owner: 0 }
+  if (succeeds([...asNobody, 'true'])) return { prefix: asNobody, owner: NOBODY }
+  throw new Error(
+    'Postgres does not run as root, and this machine has no way to run it as another user. Run this as a normal user, or name your own servers in DATABASE_URL and RESOURCE_DATABASE_URL.'
+  )
+}
+
+/** The same checkout may have been used under the other identity before, on the host and then in a container. */
+export function giveTo(owner, folder) {
+  if (owner === undefined || !existsSync(folder) || lstatSync(folder).uid === owner) return
+  const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  for (const entry of ['.', ...entries]) {
+    const file = path.join(folder, entry)
+    if (!lstatSync(file).isSymbolicLink()) chownSync(file, owner, owner)
+  }
+}

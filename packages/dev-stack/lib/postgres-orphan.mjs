@@ -1,0 +1,32 @@
+// A lock file another server left behind: either that server still lives, or its number now belongs to somebody else.
+import { readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { commandOf, isAlive } from './process-table.mjs'
+
+const TIME_LIMIT_MS = 10_000
+
+/** Postgres itself only looks whether the number in its lock file is alive, and then refuses to start. */
+export async function endOrphan(directory) {
+  const lock = path.join(directory, 'postmaster.pid')
+  const pid = readPid(lock)
+  if (pid === undefined) return
+  const command = commandOf(pid)
+  if (!command.includes('postgres') || !command.includes(directory)) {
+    rmSync(lock, { force: true })
+    return
+  }
+  process.kill(pid, 'SIGINT')
+  const deadline = Date.now() + TIME_LIMIT_MS
+  while (isAlive(pid)) {
+    if (Date.now() > deadline) throw new Error(`A Postgres server left from before (process ${pid}) does not stop.`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+function readPid(lock) {
+  try {
+    return Number.parseInt(readFileSync(lock, 'utf8'), 10) || undefined
+  } catch {
+    return undefined
+  }
+}

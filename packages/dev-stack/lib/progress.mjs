@@ -1,0 +1,20 @@
+// What a person sees while waiting: a line for each step, and a plain list where nobody watches.
+
+export function createProgress(output = process.stdout) {
+  const live = output.isTTY === true
+
+  /** Runs a step and ticks it off. The step may hand back a remark for its line. */
+  async function step(title, work) {
+    if (live) output.write(`… ${title}`)
+    try {
+      const { remark, ...result } = (await work()) ?? {}
+      output.write(`${live ? '\r\u001b[K' : ''}✓ ${title}${remark === undefined ? '' : `: ${remark}`}\n`)
+      return result
+    } catch (error) {
+      if (live) output.write('\r\u001b[K')
+      throw error
+    }
+  }
+
+  return { step, say: (text) => output.write(`${text}\n`) }
+}

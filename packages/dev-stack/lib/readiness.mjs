@@ -1,0 +1,42 @@
+// Waiting for a server to answer, but never longer than it lives, and never for ever.
+import { displayPath } from './checkout.mjs'
+import { lastLines } from './logs.mjs'
+
+const TIME_LIMIT_MS = 60_000
+const INTERVAL_MS = 100
+
+/** Waits until `url` answers 200. */
+export async function waitUntilReady(handle, url) {
+  let ended
+  handle.exited.then((result) => {
+    ended = result
+  })
+  const deadline = Date.now() + TIME_LIMIT_MS
+  let last = 'no answer'
+  while (ended === undefined && Date.now() < deadline) {
+    last = await statusOf(url)
+    if (last === 200) return
+    await new Promise((resolve) => setTimeout(resolve, INTERVAL_MS))
+  }
+  if (ended !== undefined) throw new Error(describeEnd(handle, ended))
+  throw new Error(
+    `The ${handle.name} is not ready after ${TIME_LIMIT_MS / 1000} seconds (${url}: ${last}).\n${logOf(handle)}`
+  )
+}
+
+async function statusOf(url) {
+  try {
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(2_000) })
+    await response.body?.cancel()
+    return response.status
+  } catch {
+    return 'no answer'
+  }
+}
+
+/** For the person in front of the terminal: who ended, how, and its last words. */
+export function describeEnd(handle, { code, signal, error }) {
+  return `The ${handle.name} stopped by itself (${error?.message ?? signal ?? `exit code ${code}`}).\n${logOf(handle)}`
+}
+
+const logOf = (handle) => `The end of ${displayPath(handle.logFile)}:\n${lastLines(handle)}`

@@ -1,0 +1,76 @@
+// The Redis of this checkout: a server found on PATH, on a free port of the loopback interface.
+import { mkdirSync } from 'node:fs'
+import { createConnection } from 'node:net'
+import { lastLines } from './logs.mjs'
+import { freePort } from './ports.mjs'
+import { findOnPath, nativeProgram } from './programs.mjs'
+
+const READY_TIME_LIMIT_MS = 20_000
+const ATTEMPTS = 3
+
+/** No npm package holds a Redis server, so it is there or it is not. */
+export const findRedisServer = () => findOnPath(['redis-server', 'valkey-server'])
+
+/** @param {{ command: string, directory: string, password: string, durable: boolean, databases: number, ...}} options */
+export async function startRedis({ command, directory, password, durable, databases = 16, logFile, processes }) {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort()
+    const server = processes.start({
+      name: 'Redis',
+      program: nativeProgram({ command, args: ['-'], stopSignal: 'SIGTERM' }),
+      environment: { ...process.env, LC_ALL: 'C' },
+      logFile,
+      // On standard input, not among the arguments: any local user can read those.
+      input: configuration({ port, directory, password, durable, databases })
+    })
+    if (await becomesReady(server, port, password)) {
+      return { url: `redis://:${password}@127.0.0.1:${port}/0`, process: server }
+    }
+    await server.stop()
+    if (attempt === ATTEMPTS) throw new Error(`Redis did not start. The end of its log:\n${lastLines(server)}`)
+  }
+}
+
+const configuration = ({ port, directory, password, durable, databases }) =>
+  [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `requirepass ${password}`,
+    `dir ${JSON.stringify(directory)}`,
+    `appendonly ${durable ? 'yes' : 'no'}`,
+    'save ""',
+    `databases ${databases}`,
+    'daemonize no',
+    ''
+  ].join('\n')
+
+async function becomesReady(server, port, password) {
+  let ended = false
+  server.exited.then(() => {
+    ended = true
+  })
+  const deadline = Date.now() + READY_TIME_LIMIT_MS
+  while (!ended && Date.now() < deadline) {
+    // Our password and then our ping: whoever else answers on this port does not know the one.
+    const answer = await ask(port, `AUTH ${password}\r\nPING\r\n`)
+    if (answer.startsWith('+OK\r\n+PONG')) return true
+    await new Promise((resolve) => setTimeout(resolve, 30))
+  }
+  return false
+}
+
+function ask(port, question) {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = createConnection({ host: '127.0.0.1', port })
+    socket.setTimeout(1_000, () => socket.destroy())
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(answer))
+    socket.on('data', (chunk) => {
+      answer += chunk
+      if (answer.split('\r\n').length > 2) socket.end()
+    })
+    socket.end(question)
+  })
+}

@@ -1,0 +1,39 @@
+// `.data/run.json`: who runs this checkout at the moment, and what the command lines need to join in.
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { commandOf, isAlive } from './process-table.mjs'
+
+/** Claims the checkout for this process. @returns the process that has it already, or undefined */
+export function claimRunFile(file) {
+  const holder = readRunFile(file)
+  if (holder !== undefined) return holder.pid
+  rmSync(file, { force: true })
+  try {
+    writeFileSync(file, JSON.stringify({ pid: process.pid }), { mode: 0o600, flag: 'wx' })
+    return undefined
+  } catch (error) {
+    // Two were started at the same moment, and the other one was first.
+    if (error.code === 'EEXIST') return readRunFile(file)?.pid ?? 0
+    throw error
+  }
+}
+
+export function writeRunFile(file, environment) {
+  writeFileSync(`${file}.new`, `${JSON.stringify({ pid: process.pid, environment }, undefined, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}
+
+export const releaseRunFile = (file) => rmSync(file, { force: true })
+
+/** What the running launcher wrote, or undefined if none runs. */
+export function readRunFile(file) {
+  try {
+    const content = JSON.parse(readFileSync(file, 'utf8'))
+    return isLauncher(content.pid) ? content : undefined
+  } catch (error) {
+    if (error.code === 'ENOENT' || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** A launcher that was killed leaves its file behind, and its number may belong to another program now. */
+const isLauncher = (pid) => pid !== process.pid && isAlive(pid) && /\b(start|dev)\.mjs\b/.test(commandOf(pid))

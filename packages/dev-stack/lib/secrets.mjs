@@ -1,0 +1,43 @@
+// What the launcher has to remember between two starts, in one file only its owner can read.
+import { randomBytes } from 'node:crypto'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+
+/** 256 random bits in base64url: fit for a password, a signing key and a client secret alike. */
+export const randomSecret = () => randomBytes(32).toString('base64url')
+
+/** @returns the secrets of this file, made where they are missing, and `save` for what is learnt later */
+export function openSecrets(file) {
+  const secrets = { ...freshSecrets(), ...readSaved(file) }
+  const save = () => {
+    writeFileSync(`${file}.new`, `${JSON.stringify(secrets, undefined, 2)}\n`, { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+  }
+  save()
+  return { secrets, save }
+}
+
+function freshSecrets() {
+  return {
+    postgresPassword: randomSecret(),
+    authorizationDatabasePassword: randomSecret(),
+    filesDatabasePassword: randomSecret(),
+    redisPassword: randomSecret(),
+    cookieKey: randomSecret(),
+    pageTokenKey: randomSecret(),
+    resourceServerId: `files-${randomBytes(6).toString('hex')}`,
+    resourceServerSecret: randomSecret(),
+    userPassword: randomBytes(9).toString('base64url'),
+    demo: {}
+  }
+}
+
+function readSaved(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if (error.code === 'ENOENT') return {}
+    throw new Error(
+      `${file} cannot be read (${error.message}); repair it, or move it and its folder away to begin anew`
+    )
+  }
+}

@@ -1,0 +1,46 @@
+// Postgres and Redis: those the caller names, else our own.
+import { databases, ensureDatabase } from './databases.mjs'
+import { startEmbeddedPostgres } from './embedded-postgres.mjs'
+import { findRedisServer, startRedis } from './redis.mjs'
+
+/** @returns the two database addresses and the processes behind them */
+export async function bringPostgres({ caller, secrets, data, processes }) {
+  const { DATABASE_URL, RESOURCE_DATABASE_URL } = caller
+  if (DATABASE_URL !== undefined && RESOURCE_DATABASE_URL !== undefined) {
+    return { databaseUrl: DATABASE_URL, resourceDatabaseUrl: RESOURCE_DATABASE_URL, remark: 'the given databases' }
+  }
+  const server = await startEmbeddedPostgres({
+    directory: data.postgres,
+    password: secrets.postgresPassword,
+    durable: true,
+    logFile: data.log('postgres'),
+    processes
+  })
+  const own = async ({ database, role }, password) => {
+    await ensureDatabase(server.url('postgres'), { database, role }, password)
+    return server.url(database, role, password)
+  }
+  return {
+    databaseUrl: DATABASE_URL ?? (await own(databases.authorization, secrets.authorizationDatabasePassword)),
+    resourceDatabaseUrl: RESOURCE_DATABASE_URL ?? (await own(databases.files, secrets.filesDatabasePassword)),
+    process: server.process
+  }
+}
+
+/** @returns `redisUrl`, undefined where Redis has to be emulated */
+export async function bringRedis({ caller, secrets, data, processes }) {
+  if (caller.REDIS_URL !== undefined) return { redisUrl: caller.REDIS_URL, remark: 'the given server' }
+  const command = findRedisServer()
+  if (command === undefined) {
+    return { remark: 'emulated, for there is no redis-server on PATH; sessions end when this stops' }
+  }
+  const server = await startRedis({
+    command,
+    directory: data.redis,
+    password: secrets.redisPassword,
+    durable: true,
+    logFile: data.log('redis'),
+    processes
+  })
+  return { redisUrl: server.url, process: server.process }
+}

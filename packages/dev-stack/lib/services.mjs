@@ -1,0 +1,41 @@
+// The three programs people come for.
+import { programs } from './checkout.mjs'
+import { authorizationServerEnvironment, demoClientEnvironment, resourceServerEnvironment } from './environments.mjs'
+import { nodeProgram } from './programs.mjs'
+import { waitUntilReady } from './readiness.mjs'
+import { localUrl } from './settings.mjs'
+
+/** @returns a function that starts all three, notes each in `running` and settles when all are ready */
+export function createServices({ caller, settings, servers, secrets, credential, client, data, processes }) {
+  const { listen } = settings
+  const launch = (name, file, environment) =>
+    processes.start({
+      name: name.replace('-', ' '),
+      program: nodeProgram(file),
+      environment,
+      logFile: data.log(name),
+      restartable: true
+    })
+
+  return async function startServices(running) {
+    const authorizationServer = launch(
+      'authorization-server',
+      servers.redisUrl === undefined ? programs.emulatedAuthorizationServer : programs.authorizationServer,
+      authorizationServerEnvironment(caller, settings, { ...servers, secrets })
+    )
+    const resourceServer = launch(
+      'resource-server',
+      programs.resourceServer,
+      resourceServerEnvironment(caller, settings, { ...servers, credential, secrets })
+    )
+    running.push(authorizationServer, resourceServer)
+    await Promise.all([
+      waitUntilReady(authorizationServer, `${localUrl(listen.authOperator)}/readyz`),
+      waitUntilReady(resourceServer, `${localUrl(listen.filesOperator)}/readyz`)
+    ])
+    // A client comes when there is a server to be a client of.
+    const demoClient = launch('demo-client', programs.demoClient, demoClientEnvironment(caller, settings, client))
+    running.push(demoClient)
+    await waitUntilReady(demoClient, `${localUrl(listen.demo)}/`)
+  }
+}

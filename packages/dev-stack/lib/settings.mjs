@@ -1,0 +1,99 @@
+// From the caller's environment to the settings of everything npm start runs. The caller's own values always win.
+import { readFileSync } from 'node:fs'
+
+const listenVariables = [
+  ['AUTH_PUBLIC_LISTEN', 'localhost:4000', 'authorization server (public)'],
+  ['AUTH_INTERNAL_LISTEN', 'localhost:4001', 'authorization server (internal)'],
+  ['AUTH_OPERATOR_LISTEN', 'localhost:4002', 'authorization server (operator)'],
+  ['FILES_PUBLIC_LISTEN', 'localhost:4100', 'resource server (public)'],
+  ['FILES_OPERATOR_LISTEN', 'localhost:4101', 'resource server (operator)'],
+  // Another host name than the issuer's, so that the two share no cookie.
+  ['DEMO_LISTEN', '127.0.0.1:4200', 'demo client']
+]
+
+/** Settings of one service only; whoever is not named here never sees the value. */
+export const privateVariables = {
+  authorizationServer: ['DATABASE_URL', 'REDIS_URL', 'COOKIE_KEYS'],
+  resourceServer: [
+    ...['RESOURCE_DATABASE_URL', 'PAGE_TOKEN_KEYS', 'REVOCATIONS_URL'],
+    ...['INTROSPECTION_URL', 'INTROSPECTION_CLIENT_ID', 'INTROSPECTION_CLIENT_SECRET']
+  ]
+}
+
+/** Everything npm start may set for a service, and so what must not leak into a test run. */
+export const serviceVariables = [
+  ...listenVariables.map(([variable]) => variable),
+  ...['PUBLIC_LISTEN', 'INTERNAL_LISTEN', 'OPERATOR_LISTEN', 'ISSUER', 'RESOURCE_URL', 'TRUSTED_PROXIES'],
+  ...privateVariables.authorizationServer,
+  ...privateVariables.resourceServer,
+  ...['CODE_TTL', 'ACCESS_TOKEN_TTL', 'REFRESH_TOKEN_IDLE_TTL', 'REFRESH_TOKEN_MAX_TTL', 'REFRESH_RETRY_WINDOW'],
+  ...['LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL'],
+  ...['CLIENT_ID', 'CLIENT_SECRET', 'BASE_URL', 'LISTEN']
+]
+
+/** The caller's environment with each service variable in its plain form: not empty, and not as a file. */
+export function readCaller(environment) {
+  const caller = { ...environment }
+  for (const name of serviceVariables) {
+    const file = `${name}_FILE`
+    if (caller[name] === '') delete caller[name]
+    if (caller[file] && caller[name] === undefined) {
+      caller[name] = readFileSync(caller[file], 'utf8').replace(/\r?\n$/, '')
+      delete caller[file]
+    }
+  }
+  return caller
+}
+
+/**
+ * Where everything listens and under which address it is known.
+ * @throws an error with one line for each malformed variable
+ */
+export function readSettings(caller) {
+  const problems = []
+  const listeners = listenVariables.map(([variable, fallback, what]) => {
+    const text = caller[variable] ?? fallback
+    const parsed = parseListen(text)
+    if (parsed === undefined) problems.push(`${variable}: must be host:port, for example ${fallback}`)
+    return { variable, what, text, ...(parsed ?? { host: '', port: 0 }) }
+  })
+  problems.push(...sharedAddresses(listeners))
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  const [authPublic, authInternal, authOperator, filesPublic, filesOperator, demo] = listeners
+  return {
+    listeners,
+    listen: { authPublic, authInternal, authOperator, filesPublic, filesOperator, demo },
+    issuer: caller.ISSUER ?? publicUrl(authPublic, 'localhost'),
+    resourceUrl: caller.RESOURCE_URL ?? publicUrl(filesPublic, 'localhost'),
+    introspectionUrl: caller.INTROSPECTION_URL ?? `${localUrl(authInternal)}/introspect`,
+    revocationsUrl: caller.REVOCATIONS_URL ?? `${localUrl(authInternal)}/revocations`,
+    demoUrl: publicUrl(demo, '127.0.0.1')
+  }
+}
+
+/** `host:port`, `[::1]:port` or `:port`; port 0 would leave nobody knowing the address. */
+function parseListen(text) {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[3])
+  return match !== null && port > 0 && port <= 65535 ? { host: match[1] || match[2] || '0.0.0.0', port } : undefined
+}
+
+function sharedAddresses(listeners) {
+  return listeners.flatMap((one, index) =>
+    listeners
+      .slice(0, index)
+      .filter((other) => other.port === one.port && other.port !== 0)
+      .map((other) => `${one.variable}: port ${one.port} is already the port of ${other.variable}`)
+  )
+}
+
+const isWildcard = (host) => host === '0.0.0.0' || host === '::'
+const isLoopback = (host) => host === 'localhost' || host === '::1' || host.startsWith('127.')
+const url = (host, port) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** The address for browsers: the well-known loopback name unless another interface was asked for. */
+const publicUrl = ({ host, port }, loopbackName) =>
+  url(isWildcard(host) || isLoopback(host) ? loopbackName : host, port)
+
+/** The address from this machine. */
+export const localUrl = ({ host, port }) => url(isWildcard(host) ? 'localhost' : host, port)

@@ -1,0 +1,65 @@
+// The story of npm start, step by step.
+import { checkout, displayPath } from './checkout.mjs'
+import { commandLine } from './command-lines.mjs'
+import { ensureClient, ensureResourceServer, ensureUser, rememberedOf } from './demo-data.mjs'
+import { authorizationServerEnvironment, commandLineEnvironment, introspectionCredential } from './environments.mjs'
+import { findPortProblems } from './ports.mjs'
+import { writeRunFile } from './run-file.mjs'
+import { openSecrets } from './secrets.mjs'
+import { bringPostgres, bringRedis } from './servers.mjs'
+import { createServices } from './services.mjs'
+
+/** What nobody would call a file of theirs, in the checkout that is imported where no directory is named. */
+const notTheUsersFiles = ['node_modules', '.git', '.data', 'dist']
+
+/**
+ * @param {{ caller: object, settings: object, files: string | undefined, data: object, processes: object,
+ *   progress: object, onStarted: (handle: object) => void }} options
+ * `onStarted` learns of every process that is meant to go on running.
+ */
+export async function startStack({ caller, settings, files, data, processes, progress, onStarted }) {
+  const problems = await findPortProblems(settings.listeners)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  const { secrets, save } = openSecrets(data.secrets)
+  const credential = introspectionCredential(caller, secrets)
+
+  const tools = { caller, secrets, data, processes }
+  const postgres = await progress.step('Postgres', () => bringPostgres(tools))
+  const redis = await progress.step('Redis', () => bringRedis(tools))
+  for (const { process } of [postgres, redis]) if (process !== undefined) onStarted(process)
+  const servers = { ...postgres, ...redis }
+
+  const environment = {
+    ...authorizationServerEnvironment(caller, settings, { ...servers, secrets }),
+    ...commandLineEnvironment(settings, servers)
+  }
+  const valetkey = commandLine({ service: 'authorization-server', environment, processes })
+  const valetkeyFiles = commandLine({ service: 'resource-server', environment, processes })
+  await progress.step('Database tables', async () => {
+    await Promise.all([valetkey(['migrate']), valetkeyFiles(['migrate'])])
+  })
+  writeRunFile(data.run, commandLineEnvironment(settings, servers))
+
+  const remembered = rememberedOf(secrets, caller)
+  const { user, client } = await progress.step('Demo user and demo client', async () => {
+    const [user, client] = await Promise.all([
+      ensureUser(valetkey, remembered, secrets.userPassword),
+      ensureClient(valetkey, remembered, settings.demoUrl),
+      ensureResourceServer(valetkey, credential, settings.resourceUrl)
+    ])
+    return { user, client }
+  })
+  save()
+
+  const directory = files ?? checkout
+  await progress.step(`Files of ${displayPath(directory) || 'this checkout'}`, async () => {
+    const excluded = files === undefined ? notTheUsersFiles.flatMap((name) => ['--exclude', name]) : []
+    await valetkeyFiles(['import', '--owner', user.id, ...excluded, directory])
+  })
+
+  const startServices = createServices({ ...tools, settings, servers, credential, client })
+  const services = []
+  await progress.step('Authorization server, resource server, demo client', () => startServices(services))
+  for (const service of services) onStarted(service)
+  return { user, services, startServices }
+}

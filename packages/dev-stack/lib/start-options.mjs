@@ -1,0 +1,46 @@
+// What may follow `npm start --`.
+import { statSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+
+/** A mistake in the command itself; npm start then ends with 2, as a program does that was called wrongly. */
+export class UsageError extends Error {}
+
+export const startHelp = `Usage: npm start [-- --files DIR]
+
+Starts everything on this machine: Postgres, Redis, both services and a demo client.
+
+  --files DIR   give the demo user the files of this directory (default: this checkout)
+  --help        this text
+
+Settings are environment variables, for example:
+  AUTH_PUBLIC_LISTEN=localhost:5000 npm start      (also AUTH_INTERNAL_LISTEN, AUTH_OPERATOR_LISTEN,
+                                                    FILES_PUBLIC_LISTEN, FILES_OPERATOR_LISTEN, DEMO_LISTEN)
+  DATABASE_URL=… RESOURCE_DATABASE_URL=… REDIS_URL=… npm start      servers of your own
+  VALETKEY_DATA=DIR npm start                                       another folder than .data`
+
+/** @param {string} home what a relative directory is relative to: where the person stood, not where npm went */
+export function parseStartOptions(args, home) {
+  const { values } = parse(args)
+  if (values.files === undefined) return { help: values.help === true, files: undefined }
+  const files = path.resolve(home, values.files)
+  if (values.help !== true && !isDirectory(files)) throw new UsageError(`--files: ${files} is not a directory`)
+  return { help: values.help === true, files }
+}
+
+function parse(args) {
+  try {
+    return parseArgs({ args, options: { files: { type: 'string' }, help: { type: 'boolean', short: 'h' } } })
+  } catch (error) {
+    const [firstSentence] = error.message.split(/[.\n]/)
+    throw new UsageError(`${firstSentence}. See: npm start -- --help`)
+  }
+}
+
+function isDirectory(file) {
+  try {
+    return statSync(file).isDirectory()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,33 @@
+// Every way in which somebody ends the launcher without killing it.
+
+// npm passes on the Ctrl-C that the terminal has sent to the launcher already: the echo is not a second one.
+const ECHO_MS = 1_000
+const PARENT_CHECK_MS = 500
+
+/** Calls `onStop` at the first request and `onForce` at a second one. */
+export function onStopRequest({ onStop, onForce }) {
+  let first
+  const request = (reason) => {
+    if (first === undefined) {
+      first = Date.now()
+      onStop(reason)
+    } else if (Date.now() - first > ECHO_MS) {
+      onForce()
+    }
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => request(signal))
+  // With the terminal gone, writing to it fails; that must not get in the way of an orderly stop.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  if (process.env.npm_lifecycle_event !== undefined) watchParent(() => first === undefined && request('npm ended'))
+}
+
+/** Nobody tells a process that its npm was killed, but its parent is another one from then on. */
+function watchParent(onGone) {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    onGone()
+  }, PARENT_CHECK_MS)
+  timer.unref()
+}

@@ -1,0 +1,17 @@
+// Stands in for a service: says in its log what it was given, and answers 200 wherever it was told to listen.
+import { createServer } from 'node:http'
+
+console.log(JSON.stringify({ standIn: true, pid: process.pid, environment: process.env }))
+if (process.env.STAND_IN_FAILURE) {
+  console.error(process.env.STAND_IN_FAILURE)
+  process.exit(1)
+}
+for (const variable of ['PUBLIC_LISTEN', 'INTERNAL_LISTEN', 'OPERATOR_LISTEN', 'LISTEN']) {
+  const [host, port] = process.env[variable]?.split(':') ?? []
+  if (host === undefined) continue
+  createServer((_request, response) => response.end('ready')).listen(Number(port), host)
+}
+process.once('SIGTERM', () => {
+  console.log('stand-in stops in order')
+  process.exit(0)
+})
