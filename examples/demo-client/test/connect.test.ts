@@ -88,7 +88,9 @@ test('the same callback opened twice answers 400 and leaves the connection alone
   const browser = harness.browser()
   const callback = harness.authorizationServer.allow(await browser.startConnecting())
   await browser.get(callback)
-  expect((await browser.get(callback)).statusCode).toBe(400)
+  const again = await browser.get(callback)
+  expect(again.statusCode).toBe(400)
+  expect(again.body).toContain('This page cannot be used again')
   expect((await browser.get('/files')).statusCode).toBe(200)
 })
 

@@ -46,6 +46,8 @@ export async function fakeAuthorizationServer() {
     liveAccessTokens: new Set<string>(),
     liveRefreshTokens: new Set<string>(),
     revoked: [] as string[],
+    /** Counted at arrival; a refresh only when it is judged, after the delay. */
+    tokenRequests: 0,
     refreshes: 0,
     expiresIn: 3600,
     issuesRefreshTokens: true,
@@ -107,6 +109,7 @@ export async function fakeAuthorizationServer() {
           authorization_response_iss_parameter_supported: true
         })
       case '/token':
+        state.tokenRequests += 1
         setTimeout(() => answerToken(request, response, body), state.tokenDelayMs)
         return
       case '/oauth/revoke':

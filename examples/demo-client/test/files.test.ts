@@ -83,11 +83,9 @@ test('Disconnect during a refresh revokes the new refresh token', async () => {
   const { state } = harness.authorizationServer
   state.liveAccessTokens.clear()
   state.tokenDelayMs = 50
+  const before = state.tokenRequests
   const listing = browser.get('/files')
-  while (state.refreshes === 0 && harness.resourceServer.state.requests.length === 0) {
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  while (state.tokenRequests === before) await new Promise((resolve) => setTimeout(resolve, 2))
   await browser.post('/disconnect')
   await listing
   expect(state.refreshes).toBe(1)

@@ -18,7 +18,7 @@ export async function filesRoutes(app: FastifyInstance, options: Options): Promi
       const { files, nextPageToken } = outcome.page
       const older =
         nextPageToken === undefined ? undefined : `/files?${new URLSearchParams({ page_token: nextPageToken })}`
-      return reply.view('files.hbs', { connected: true, rows: files.map(fileRow), older, isFirst: !pageToken })
+      return reply.view('files.hbs', { rows: files.map(fileRow), older, isFirst: !pageToken })
     }
     if (outcome.kind === 'not_connected') return reply.redirect('/', 303)
     const cause = 'cause' in outcome ? outcome.cause : undefined
