@@ -1,0 +1,29 @@
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/**
+ * Where the metadata of a protected resource is served: between host and path (RFC 9728 §3.1).
+ * @example protectedResourceMetadataPath('https://example.com/api') // '/.well-known/oauth-protected-resource/api'
+ */
+export function protectedResourceMetadataPath(resource: string): string {
+  const { pathname } = new URL(resource)
+  return pathname === '/' ? WELL_KNOWN : WELL_KNOWN + pathname
+}
+
+/** The same place as a full URL, for the challenge (RFC 9728 §5.1). */
+export function protectedResourceMetadataUrl(resource: string): string {
+  return new URL(resource).origin + protectedResourceMetadataPath(resource)
+}
+
+/** RFC 9728 §2. `resource` is given back byte for byte, for clients compare it (§3.3). */
+export function protectedResourceMetadata(about: {
+  resource: string
+  authorizationServers: readonly string[]
+  scopesSupported: readonly string[]
+}) {
+  return {
+    resource: about.resource,
+    authorization_servers: about.authorizationServers,
+    scopes_supported: about.scopesSupported,
+    bearer_methods_supported: ['header']
+  }
+}
