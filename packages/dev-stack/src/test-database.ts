@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+
+export type TestDatabase = { url: string; drop(): Promise<void> }
+
+/** An empty database of one's own in the throw-away cluster of a test run; drop it in `afterAll`. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const clusterUrl = process.env['TEST_POSTGRES_URL']
+  if (!clusterUrl) {
+    throw new Error('TEST_POSTGRES_URL is not set: run the tests by "npm test -- <paths>", which brings Postgres along')
+  }
+  const name = `test_${randomBytes(8).toString('hex')}`
+  // From template0, to which nobody ever connects: so many workers can create at the same time.
+  await administer(clusterUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`)
+  const url = new URL(clusterUrl)
+  url.pathname = `/${name}`
+  return {
+    url: url.href,
+    // A connection a failed test forgot must not keep the database.
+    drop: () => administer(clusterUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  }
+}
+
+async function administer(clusterUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: clusterUrl })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
