@@ -5,7 +5,7 @@ export type TestDatabase = { url: string; drop(): Promise<void> }
 
 /** An empty database of one's own in the throw-away cluster of a test run; drop it in `afterAll`. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const clusterUrl = process.env['TEST_POSTGRES_URL']
+  const { TEST_POSTGRES_URL: clusterUrl } = process.env
   if (!clusterUrl) {
     throw new Error('TEST_POSTGRES_URL is not set: run the tests by "npm test -- <paths>", which brings Postgres along')
   }

@@ -14,13 +14,13 @@ const DATABASES = 64
  * real server every worker hears them.
  */
 export function createTestRedis(): TestRedis {
-  const serverUrl = process.env['TEST_REDIS_URL']
-  return serverUrl ? realRedis(serverUrl) : emulatedRedis()
+  const { TEST_REDIS_URL, JEST_WORKER_ID } = process.env
+  return TEST_REDIS_URL ? realRedis(TEST_REDIS_URL, Number(JEST_WORKER_ID ?? 1) % DATABASES) : emulatedRedis()
 }
 
-function realRedis(serverUrl: string): TestRedis {
+function realRedis(serverUrl: string, database: number): TestRedis {
   const url = new URL(serverUrl)
-  url.pathname = `/${Number(process.env['JEST_WORKER_ID'] ?? 1) % DATABASES}`
+  url.pathname = `/${database}`
   const client = new Redis(url.href)
   // Queued before any command of the test. If it fails, so does that command, and says why.
   client.flushdb().catch(() => {})

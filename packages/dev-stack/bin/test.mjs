@@ -1,0 +1,53 @@
+// npm test: brings Postgres and Redis, runs Jest, and closes with "N passed, N failed".
+import { rmSync } from 'node:fs'
+import { runJest } from '../lib/jest-run.mjs'
+import { createProcesses } from '../lib/processes.mjs'
+import { onStopRequest } from '../lib/stop-requests.mjs'
+import { findChromium, testEnvironment } from '../lib/test-environment.mjs'
+import { startTestServers } from '../lib/test-servers.mjs'
+import { closingLines, picksByName } from '../lib/test-totals.mjs'
+
+const TIME_LIMIT_MINUTES = 30
+// The suites that touch Redis, for a second run on the emulation.
+const REDIS_SUITES = '/storage/|emulation|/flow'
+
+const args = process.argv.slice(2)
+const processes = createProcesses()
+let directory
+
+onStopRequest({
+  onStop: () => finish(130, ['Interrupted.']),
+  onForce: () => {
+    processes.killAll()
+    process.exit(130)
+  }
+})
+setTimeout(() => {
+  finish(1, [`Stopped after ${TIME_LIMIT_MINUTES} minutes.`, '0 passed, 1 failed'])
+}, TIME_LIMIT_MINUTES * 60_000).unref()
+
+try {
+  const servers = await startTestServers(processes)
+  directory = servers.directory
+  const chromium = findChromium(process.env)
+  const environment = testEnvironment(process.env, { ...servers, chromium })
+  const runs = [await runJest({ args, environment, directory, processes })]
+  if (process.env.TEST_EMULATION_TOO === '1' && servers.redisUrl !== undefined) {
+    console.log('\nOnce more on the emulation of Redis:')
+    const { TEST_REDIS_URL: _, ...emulated } = environment
+    const again = ['--passWithNoTests', '--testPathPatterns', REDIS_SUITES]
+    runs.push(await runJest({ args: again, environment: emulated, directory, processes }))
+  }
+  const { lines, code } = closingLines(runs, { ...servers, chromium, mayPick: picksByName(args) })
+  await finish(code, lines)
+} catch (error) {
+  await finish(1, [error.message, '0 passed, 1 failed'])
+}
+
+async function finish(code, lines) {
+  if (processes.isStopping()) return
+  await processes.stopAll()
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+  console.log(lines.join('\n'))
+  process.exit(code)
+}

@@ -1,0 +1,28 @@
+// One run of Jest as a child of its own.
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { checkout } from './checkout.mjs'
+import { nodeProgram } from './programs.mjs'
+import { totalsOf } from './test-totals.mjs'
+
+const jest = path.join(checkout, 'node_modules/jest/bin/jest.js')
+let runs = 0
+
+/** @returns the totals of the run */
+export async function runJest({ args, environment, directory, processes }) {
+  runs += 1
+  const reportFile = path.join(directory, `report-${runs}.json`)
+  const handle = processes.show({
+    name: 'Jest',
+    program: nodeProgram(
+      jest,
+      ['--forceExit', '--json', `--outputFile=${reportFile}`, ...args],
+      ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
+    ),
+    environment,
+    directory: checkout
+  })
+  const { code } = await handle.exited
+  const report = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : undefined
+  return totalsOf(report, code === 0)
+}

@@ -1,0 +1,23 @@
+// What the tests may see of the caller's environment, and which programs this machine has for them.
+import { findOnPath, isProgram } from './programs.mjs'
+import { serviceVariables } from './settings.mjs'
+
+const testVariables = ['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_CHROMIUM']
+const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => `${name}_FILE`), ...testVariables])
+
+/** A caller's settings, of our services or of any Postgres client, must not decide how a test ends. */
+export function testEnvironment(caller, { postgresUrl, redisUrl, chromium }) {
+  const kept = Object.entries(caller).filter(([name]) => !leaking.has(name) && !/^PG[A-Z]/.test(name))
+  return {
+    ...Object.fromEntries(kept),
+    TEST_POSTGRES_URL: postgresUrl,
+    ...(redisUrl === undefined ? {} : { TEST_REDIS_URL: redisUrl }),
+    ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium })
+  }
+}
+
+/** The browser the caller names in CHROMIUM, else one on PATH. */
+export function findChromium(caller) {
+  if (caller.CHROMIUM) return isProgram(caller.CHROMIUM) ? caller.CHROMIUM : undefined
+  return findOnPath(['chromium', 'chromium-browser', 'google-chrome'], caller.PATH)
+}

@@ -1,0 +1,42 @@
+// From Jest's report to the two closing lines of npm test.
+
+/** @typedef {{ passed: number, failed: number, skipped: number }} Totals */
+
+/**
+ * @param report Jest's JSON report, or undefined if it left none
+ * @param {boolean} endedWell whether Jest ended with 0
+ * @returns {Totals}
+ */
+export function totalsOf(report, endedWell) {
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 }
+  // A file that could not even be run is a failure, though Jest counts none of its tests.
+  const failed = report.numFailedTests + report.numRuntimeErrorTestSuites
+  const skipped = report.numPendingTests + report.numTodoTests
+  const unexplained = failed === 0 && !endedWell && report.numTotalTests > 0 ? 1 : 0
+  return { passed: report.numPassedTests, failed: failed + unexplained, skipped }
+}
+
+/** @param {Totals[]} runs */
+export function closingLines(runs, { chromium, redisUrl, mayPick }) {
+  const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
+  const missing = [
+    ...(chromium === undefined ? ['the browser tests, for want of Chromium (install it, or name it in CHROMIUM)'] : []),
+    ...(redisUrl === undefined
+      ? ['the stores on a real Redis, for want of redis-server on PATH (they ran on its emulation only)']
+      : [])
+  ]
+  // Only a missing browser explains a skipped test, or a caller who picked tests by name.
+  const unexplained = chromium === undefined || mayPick ? 0 : sum('skipped')
+  const failed = sum('failed') + unexplained
+  return {
+    lines: [
+      ...(unexplained > 0 ? [`Skipped without a reason, and so counted as failed: ${unexplained}`] : []),
+      missing.length > 0 ? `Not run: ${missing.join('; ')}.` : 'Everything could run.',
+      `${sum('passed')} passed, ${failed} failed`
+    ],
+    code: failed > 0 || sum('passed') === 0 ? 1 : 0
+  }
+}
+
+/** Whether these arguments for Jest pick tests by name; it reports all others as skipped. */
+export const picksByName = (args) => args.some((arg) => /^(-t|--testNamePattern)(=|$)/.test(arg))
