@@ -1,0 +1,75 @@
+import { carriesAccessToken, protectedResourceMetadataUrl } from '@valetkey/oauth-protocol'
+import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { buildIntrospector, type IntrospectionSettings, type Introspector } from './introspector.js'
+import type { AccessToken } from './judge-token.js'
+import { metadataRoute } from './metadata-route.js'
+import { refuse } from './refusals.js'
+import type { AnyOfScopes } from './scope-requirement.js'
+import { tokenGuard } from './token-guard.js'
+
+export type BearerOptions = {
+  /** The authorization server whose tokens are accepted; `iss` of an answer, where it is given, must equal it. */
+  issuer: string
+  /** This API's own identifier: the audience that tokens must name, and the base of its metadata's URL. */
+  resource: string
+  /** Shown in challenges. Default: the resource's host. */
+  realm?: string
+  /** Listed in the metadata. Leave out what clients should not ask for on their own. */
+  scopesSupported: readonly string[]
+  /** How to ask the authorization server, or a client that was built before (and is closed by its owner). */
+  introspection: IntrospectionSettings | Introspector
+  /** `any` for an authorization server other than Valetkey. Default `valetkey`. */
+  tokenFormat?: 'valetkey' | 'any'
+  /** The clock against which expiry is checked. */
+  now?: () => Date
+}
+
+/**
+ * Makes the onRequest hook of a route: `requireAccessToken('files.read', 'files.share')` asks for every scope named,
+ * `requireAccessToken({ anyOf: ['files.read', 'files.read:images'] })` for one of them, and no argument for a good token
+ * of any scope.
+ */
+export type RequireAccessToken = (...scopes: string[] | [AnyOfScopes]) => onRequestAsyncHookHandler
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    requireAccessToken: RequireAccessToken
+  }
+  interface FastifyRequest {
+    /** The token this request came with; null until its guard has let it pass. */
+    accessToken: AccessToken | null
+  }
+}
+
+async function bearer(server: FastifyInstance, options: BearerOptions): Promise<void> {
+  const { issuer, resource, scopesSupported, introspection, tokenFormat = 'valetkey', now = () => new Date() } = options
+  const realm = options.realm ?? new URL(resource).host
+  const resourceMetadata = protectedResourceMetadataUrl(resource)
+  const introspector = 'introspect' in introspection ? introspection : buildIntrospector(introspection)
+  if (introspector !== introspection) server.addHook('onClose', () => introspector.close())
+
+  const needs = { introspector, issuer, resource, realm, resourceMetadata, tokenFormat, now }
+  server.decorateRequest('accessToken', null)
+  server.decorate('requireAccessToken', (...scopes: string[] | [AnyOfScopes]) => {
+    const [first] = scopes
+    return tokenGuard(needs, typeof first === 'object' ? first : (scopes as string[]))
+  })
+  // The body is read only after the guard; a second token in it makes the request ambiguous all the same.
+  server.addHook('preHandler', async (request, reply) => {
+    if (request.accessToken === null || !carriesTokenInForm(request)) return undefined
+    request.log.info({ event: 'access_token_refused', reason: 'token_in_body' }, 'access token refused')
+    return refuse(reply, { realm, scope: undefined, resourceMetadata }, 'invalid_request')
+  })
+  await server.register(metadataRoute, { resource, issuer, scopesSupported })
+}
+
+/** RFC 6750 §2.2: only a form can carry one; `access_token` in a JSON body is the API's own business. */
+function carriesTokenInForm({ headers, body }: FastifyRequest): boolean {
+  if (!headers['content-type']?.toLowerCase().startsWith('application/x-www-form-urlencoded')) return false
+  if (typeof body === 'string') return carriesAccessToken(body)
+  return typeof body === 'object' && body !== null && 'access_token' in body
+}
+
+/** Guards the routes of a Fastify server with OAuth 2.0 bearer tokens. */
+export const bearerPlugin = fastifyPlugin(bearer, { name: '@valetkey/fastify-bearer', fastify: '5.x' })

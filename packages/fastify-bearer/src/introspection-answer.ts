@@ -1,0 +1,69 @@
+/** What an authorization server says about a token (RFC 7662 §2.2). All but `active` is optional in the RFC. */
+export type IntrospectionAnswer = { active: false } | ActiveAnswer
+
+export type ActiveAnswer = {
+  active: true
+  scope: ReadonlySet<string>
+  audience: readonly string[]
+  subject: string | undefined
+  clientId: string | undefined
+  issuer: string | undefined
+  tokenType: string | undefined
+  expiresAt: Date | undefined
+  /** The name of this very token (`jti`) and of the grant it came from: what revocation events refer to. */
+  tokenId: string | undefined
+  grantId: string | undefined
+  /** Bound to a key by `cnf` (RFC 8705 §3.2, RFC 9449 §6.2): worth nothing without a proof that Bearer cannot carry. */
+  isSenderConstrained: boolean
+}
+
+/**
+ * Reads the body of an answer strictly: a member of the wrong type makes all of it useless, for a guess here would let
+ * somebody in.
+ * @returns undefined when it is not an answer at all, and so nothing is known about the token
+ */
+export function parseIntrospectionAnswer(body: string): IntrospectionAnswer | undefined {
+  const members = parseObject(body)
+  if (members === undefined || typeof members.active !== 'boolean') return undefined
+  if (!members.active) return { active: false }
+
+  const { aud, exp, cnf } = members
+  const audience = aud === undefined ? [] : Array.isArray(aud) ? aud : [aud]
+  const isReadable =
+    TEXT_MEMBERS.every((name) => members[name] === undefined || typeof members[name] === 'string') &&
+    audience.every((item) => typeof item === 'string') &&
+    (exp === undefined || isInstant(exp))
+  if (!isReadable) return undefined
+
+  const text = (name: (typeof TEXT_MEMBERS)[number]) => members[name] as string | undefined
+  return {
+    active: true,
+    scope: new Set((text('scope') ?? '').split(' ').filter((token) => token !== '')),
+    audience,
+    subject: text('sub'),
+    clientId: text('client_id'),
+    issuer: text('iss'),
+    tokenType: text('token_type'),
+    expiresAt: exp === undefined ? undefined : new Date(exp * 1000),
+    tokenId: text('jti'),
+    grantId: text('grant_id'),
+    isSenderConstrained: cnf !== undefined
+  }
+}
+
+const TEXT_MEMBERS = ['scope', 'sub', 'client_id', 'iss', 'token_type', 'jti', 'grant_id'] as const
+type Members = Partial<Record<(typeof TEXT_MEMBERS)[number] | 'active' | 'aud' | 'exp' | 'cnf', unknown>>
+
+function parseObject(body: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(body)
+    return typeof value === 'object' && value !== null ? (value as Members) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Seconds since 1970 that a Date can hold. */
+function isInstant(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= 8.64e12
+}

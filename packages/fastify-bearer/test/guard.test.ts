@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { mintAccessToken } from '@valetkey/oauth-protocol'
+import { type FastifyInstance, fastify } from 'fastify'
+import { bearerPlugin } from '../src/index.js'
+import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
+
+const ISSUER = 'https://auth.example'
+const RESOURCE = 'https://files.example'
+const METADATA = `${RESOURCE}/.well-known/oauth-protected-resource`
+const token = mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
+const bearer = `Bearer ${token}`
+const inOneHour = Math.floor(Date.now() / 1000) + 3600
+const live = {
+  active: true,
+  scope: 'files.read profile',
+  client_id: 'printer',
+  sub: 'alice-id',
+  iss: ISSUER,
+  aud: RESOURCE,
+  exp: inOneHour,
+  iat: inOneHour - 3600,
+  jti: 'token-1',
+  token_type: 'Bearer',
+  grant_id: 'grant-1'
+}
+
+let endpoint: Awaited<ReturnType<typeof startFakeEndpoint>>
+let app: FastifyInstance
+
+async function buildApi(url: string): Promise<FastifyInstance> {
+  const server = fastify()
+  await server.register(bearerPlugin, {
+    issuer: ISSUER,
+    resource: RESOURCE,
+    realm: 'files',
+    scopesSupported: ['files.read'],
+    introspection: { url, clientId: 'rs', clientSecret: 'rs secret', timeoutMs: 250 }
+  })
+  const anyOf = { anyOf: ['files.read', 'files.read:images'], challengeScope: 'files.read' }
+  server.get('/files', { onRequest: server.requireAccessToken(anyOf) }, async ({ accessToken }) => ({
+    ...accessToken,
+    scope: [...(accessToken?.scope ?? [])]
+  }))
+  server.get('/both', { onRequest: server.requireAccessToken('files.read', 'files.share') }, async () => ({}))
+  server.get('/open', async ({ accessToken }) => ({ accessToken }))
+  return server
+}
+
+beforeAll(async () => {
+  endpoint = await startFakeEndpoint()
+  app = await buildApi(endpoint.url)
+})
+afterAll(async () => {
+  await app.close()
+  await endpoint.close()
+})
+
+/** `authorization` as a list is sent as that many headers, which the types of `inject` do not know. */
+function get(url: string, authorization?: string | string[]) {
+  return app.inject({
+    method: 'GET',
+    url,
+    headers: authorization === undefined ? {} : { authorization: authorization as string }
+  })
+}
+
+const challenge = (error?: string, description?: string) =>
+  `Bearer realm="files", scope="files.read", resource_metadata="${METADATA}"` +
+  (error ? `, error="${error}", error_description="${description}"` : '')
+
+test('a live token of fitting scope passes, and the handler sees what is known of it', async () => {
+  endpoint.answers(json(live))
+  const response = await get('/files', bearer)
+  expect(response.statusCode).toBe(200)
+  expect(response.json()).toEqual({
+    scope: ['files.read', 'profile'],
+    audience: [RESOURCE],
+    subject: 'alice-id',
+    clientId: 'printer',
+    expiresAt: new Date(inOneHour * 1000).toISOString(),
+    jti: 'token-1',
+    grantId: 'grant-1'
+  })
+})
+
+test('the call carries the token, a hint, our credentials form-encoded, and the request id (RFC 7662 §2.1)', async () => {
+  endpoint.answers(json(live))
+  await app.inject({ url: '/files', headers: { authorization: bearer } })
+  expect(endpoint.calls).toHaveLength(1)
+  const { headers, body } = endpoint.calls[0] ?? { headers: {}, body: '' }
+  expect(body).toBe(`token=${token}&token_type_hint=access_token`)
+  expect(headers['content-type']).toBe('application/x-www-form-urlencoded')
+  expect(headers.authorization).toBe(`Basic ${Buffer.from('rs:rs+secret').toString('base64')}`)
+  expect(headers['x-request-id']).toMatch(/^req-/)
+})
+
+test.each([
+  { name: 'no header', authorization: undefined },
+  { name: 'another scheme', authorization: 'Basic cnM6c2VjcmV0' }
+])('401 without an error code: $name (RFC 6750 §3.1)', async ({ authorization }) => {
+  const response = await get('/files', authorization)
+  expect(response.statusCode).toBe(401)
+  expect(response.headers['www-authenticate']).toBe(challenge())
+  expect(response.headers['cache-control']).toBe('no-store')
+  expect(response.json()).not.toHaveProperty('error')
+})
+
+describe('401 invalid_token, the same answer for all (RFC 6750 §3.1)', () => {
+  const refused = [
+    { name: 'not a token at all', answer: live, authorization: 'Bearer a b' },
+    { name: 'a wrong checksum', answer: live, authorization: `${bearer.slice(0, -1)}${bearer.endsWith('0') ? 1 : 0}` },
+    { name: 'not active', answer: { active: false }, authorization: bearer },
+    { name: 'expired by our clock', answer: { ...live, exp: inOneHour - 3601 }, authorization: bearer },
+    { name: 'another audience', answer: { ...live, aud: 'https://other.example' }, authorization: bearer },
+    { name: 'no audience', answer: { ...live, aud: undefined }, authorization: bearer },
+    { name: 'another issuer', answer: { ...live, iss: 'https://evil.example' }, authorization: bearer },
+    { name: 'a DPoP token', answer: { ...live, token_type: 'DPoP' }, authorization: bearer },
+    { name: 'bound to a key', answer: { ...live, cnf: { jkt: 'x' } }, authorization: bearer }
+  ]
+
+  test.each(refused)('$name', async ({ answer, authorization }) => {
+    endpoint.answers(json(answer))
+    const response = await get('/files', authorization)
+    expect(response.statusCode).toBe(401)
+    expect(response.headers['www-authenticate']).toBe(challenge('invalid_token', 'The access token is not valid here.'))
+    expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
+    expect(response.json()).toEqual({
+      title: 'Unauthorized',
+      status: 401,
+      detail: 'The access token is not valid here.',
+      error: 'invalid_token'
+    })
+  })
+
+  test('a token that was never issued costs no call', async () => {
+    endpoint.answers(json(live))
+    await get('/files', 'Bearer vk_at_nonsense')
+    expect(endpoint.calls).toHaveLength(0)
+  })
+})
+
+test.each([
+  { name: 'audience in a list', answer: { ...live, aud: ['https://other.example', RESOURCE] } },
+  { name: 'the other scope that will do', answer: { ...live, scope: 'files.read:images' } },
+  { name: 'token_type in small letters', answer: { ...live, token_type: 'bearer' } },
+  { name: 'only what RFC 7662 demands', answer: { active: true, aud: RESOURCE, scope: 'files.read' } }
+])('accepted: $name', async ({ answer }) => {
+  endpoint.answers(json(answer))
+  expect((await get('/files', bearer)).statusCode).toBe(200)
+})
+
+test.each([
+  { name: 'none of several', url: '/files', scope: 'profile', named: 'files.read' },
+  { name: 'no scope at all', url: '/files', scope: undefined, named: 'files.read' },
+  { name: 'one of two that are both needed', url: '/both', scope: 'files.read', named: 'files.read files.share' }
+])('403 insufficient_scope: $name (RFC 6750 §3.1)', async ({ url, scope, named }) => {
+  endpoint.answers(json({ ...live, scope }))
+  const response = await get(url, bearer)
+  expect(response.statusCode).toBe(403)
+  expect(response.headers['www-authenticate']).toContain(`scope="${named}"`)
+  expect(response.headers['www-authenticate']).toContain('error="insufficient_scope"')
+})
+
+test.each([
+  { name: 'in the query', url: `/files?access_token=${token}`, authorization: undefined },
+  { name: 'in query and header', url: `/files?access_token=${token}`, authorization: bearer },
+  { name: 'in two headers', url: '/files', authorization: [bearer, bearer] }
+])('400 invalid_request: a token $name (RFC 6750 §2, §3.1)', async ({ url, authorization }) => {
+  endpoint.answers(json(live))
+  const response = await get(url, authorization)
+  expect(response.statusCode).toBe(400)
+  expect(response.headers['www-authenticate']).toContain('error="invalid_request"')
+  expect(endpoint.calls).toHaveLength(0)
+})
+
+describe('503 with Retry-After, never 401, when nothing is known', () => {
+  test.each([
+    { name: 'a server error', answer: raw(500, '{"active":true}') },
+    { name: 'a refusal of our own credentials', answer: raw(401, '{"error":"invalid_client"}') },
+    { name: 'no JSON', answer: raw(200, '<html>') },
+    { name: 'JSON that is no object', answer: raw(200, 'null') },
+    { name: 'active as text', answer: json({ ...live, active: 'true' }) },
+    { name: 'no active', answer: json({ ...live, active: undefined }) },
+    { name: 'exp as text', answer: json({ ...live, exp: String(inOneHour) }) },
+    { name: 'scope as a list', answer: json({ ...live, scope: ['files.read'] }) },
+    { name: 'an audience that is no text', answer: json({ ...live, aud: [RESOURCE, 7] }) },
+    { name: 'an answer without end', answer: json({ ...live, padding: 'x'.repeat(70_000) }) },
+    { name: 'silence', answer: () => {} },
+    { name: 'an answer in drops', answer: (response: { write(text: string): unknown }) => void response.write('{') }
+  ])('$name', async ({ answer }) => {
+    endpoint.answers(answer)
+    const response = await get('/files', bearer)
+    expect(response.statusCode).toBe(503)
+    expect(response.headers['retry-after']).toBe('2')
+    expect(response.headers).not.toHaveProperty('www-authenticate')
+    expect(response.json()).toMatchObject({ error: 'temporarily_unavailable' })
+  })
+
+  test('nobody listens', async () => {
+    const gone = await startFakeEndpoint()
+    await gone.close()
+    const api = await buildApi(gone.url)
+    expect((await api.inject({ url: '/files', headers: { authorization: bearer } })).statusCode).toBe(503)
+    await api.close()
+  })
+
+  test('and it passes again as soon as the server is back', async () => {
+    endpoint.answers(json(live))
+    expect((await get('/files', bearer)).statusCode).toBe(200)
+  })
+})
+
+test('a route without a guard sees no token', async () => {
+  expect((await get('/open', bearer)).json()).toEqual({ accessToken: null })
+})
+
+test('the metadata names the authorization server, for every origin (RFC 9728 §2, §3.2)', async () => {
+  const response = await get('/.well-known/oauth-protected-resource')
+  expect(response.headers['access-control-allow-origin']).toBe('*')
+  expect(response.json()).toEqual({
+    resource: RESOURCE,
+    authorization_servers: [ISSUER],
+    scopes_supported: ['files.read'],
+    bearer_methods_supported: ['header']
+  })
+})
+
+test('a second token in a form body is ambiguous: 400 (RFC 6750 §2)', async () => {
+  endpoint.answers(json(live))
+  const api = fastify()
+  api.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+    done(null, body)
+  )
+  const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret' }
+  await api.register(bearerPlugin, { issuer: ISSUER, resource: RESOURCE, scopesSupported: [], introspection })
+  api.post('/upload', { onRequest: api.requireAccessToken() }, async () => ({}))
+  const post = (payload: string) =>
+    api.inject({
+      method: 'POST',
+      url: '/upload',
+      headers: { authorization: bearer, 'content-type': 'application/x-www-form-urlencoded' },
+      payload
+    })
+  expect((await post('name=x')).statusCode).toBe(200)
+  expect((await post(`name=x&access_token=${token}`)).statusCode).toBe(400)
+  await api.close()
+})
