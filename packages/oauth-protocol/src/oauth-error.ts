@@ -30,6 +30,9 @@ export const OAUTH_ERROR_STATUS: Readonly<Record<OAuthErrorCode, number>> = {
 export type OAuthErrorDetails = {
   /** Why, exactly: for the audit record only, never for the caller. */
   reason?: string
+  /** Whom it concerns, as far as that is known: for the audit record as well. */
+  clientId?: string
+  grantId?: string
   /** The client proved itself (or tried to) by the Authorization header, so a 401 must name a scheme (RFC 6749 §5.2). */
   challenge?: 'Basic'
   cause?: unknown
@@ -49,6 +52,15 @@ export class OAuthError extends Error {
     this.details = details
   }
 }
+
+/**
+ * The one description of every `invalid_grant` but a used code: which check failed would tell a thief what to try next.
+ * The exact reason is in the audit record, under the request id that the answer carries.
+ */
+export const INVALID_GRANT = 'The code or token is unknown, expired, revoked, or was issued for another request.'
+
+/** The specification asks for this one by name (§7.1). */
+export const CODE_ALREADY_USED = 'authorization code was already used'
 
 /** Leaves only the characters that an error_description may hold (RFC 6749 §5.2). */
 export function toErrorDescription(text: string): string {

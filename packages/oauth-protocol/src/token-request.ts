@@ -1,4 +1,4 @@
-import { OAuthError } from './oauth-error.js'
+import { INVALID_GRANT, OAuthError } from './oauth-error.js'
 import type { Parameters } from './parameters.js'
 import { codeChallengeOf, isCodeVerifier } from './pkce.js'
 import { parseScope } from './scope.js'
@@ -44,7 +44,7 @@ function readCodeRedemption(form: Parameters): CodeRedemption {
   const redirectUri = required(form, 'redirect_uri')
   const verifier = form.get('code_verifier')
   if (verifier !== undefined && !isCodeVerifier(verifier)) {
-    throw new OAuthError('invalid_grant', 'The code_verifier does not fit.', { reason: 'malformed_verifier' })
+    throw new OAuthError('invalid_grant', INVALID_GRANT, { reason: 'malformed_verifier' })
   }
   return {
     grantType: 'authorization_code',

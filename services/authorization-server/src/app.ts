@@ -1,0 +1,94 @@
+import cookie from '@fastify/cookie'
+import formbody from '@fastify/formbody'
+import { parseParameters, serverMetadataPath } from '@valetkey/oauth-protocol'
+import { buildServer, type HealthChecks, healthRoutes, type Logger } from '@valetkey/service-kit'
+import type { FastifyInstance } from 'fastify'
+import type { AuditTrail } from './audit/audit-trail.js'
+import { type AuthorizeRouteOptions, authorizeRoutes } from './authorize/routes.js'
+import { type ConsentRouteOptions, consentRoutes } from './consent/routes.js'
+import { errorRoutes } from './errors/routes.js'
+import { notFoundHandler } from './http/answer-not-found.js'
+import { pagesPlugin, stylesheetRoutes } from './http/pages.js'
+import { pageErrorHandler } from './http/send-error-page.js'
+import { oauthErrorHandler } from './http/send-oauth-error.js'
+import { type IntrospectionRouteOptions, introspectionRoutes } from './introspection/routes.js'
+import { type LoginRouteOptions, loginRoutes } from './login/routes.js'
+import { metadataRoutes } from './metadata/routes.js'
+import { type RevocationRouteOptions, revocationRoutes } from './revocation/routes.js'
+import { type SessionOptions, sessionPlugin } from './session/session-plugin.js'
+import type { ScopeStore } from './storage/scopes.js'
+import { type TokenRouteOptions, tokenRoutes } from './token/routes.js'
+
+/** What each surface needs; `wire.ts` makes it. */
+export type AppDeps = {
+  audit: AuditTrail
+  scopes: ScopeStore
+  session: SessionOptions
+  authorize: AuthorizeRouteOptions
+  login: LoginRouteOptions
+  consent: ConsentRouteOptions
+  token: TokenRouteOptions
+  revocation: RevocationRouteOptions
+  introspection: IntrospectionRouteOptions
+  health: HealthChecks
+}
+
+export type App = { publicServer: FastifyInstance; internalServer: FastifyInstance; operatorServer: FastifyInstance }
+
+/** The map: three listeners, and on each of them every surface in order. */
+export function buildApp(
+  options: { issuer: string; trustedProxies: readonly string[]; logger: Logger },
+  deps: AppDeps
+): App {
+  const { issuer, logger, trustedProxies } = options
+  const base = new URL(issuer).pathname.replace(/\/$/, '')
+  const metadataPath = serverMetadataPath(issuer)
+
+  // Browsers and third-party clients.
+  const publicServer = buildServer({ logger, trustedProxies })
+  publicServer.register(pagesPlugin, { issuer })
+  publicServer.setErrorHandler(pageErrorHandler)
+  const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
+  publicServer.setNotFoundHandler(notFoundHandler(publicServer, { issuer, jsonPaths }))
+  publicServer.register(
+    async (site) => {
+      site.register(async (pages) => {
+        pages.removeAllContentTypeParsers()
+        pages.register(formbody, { parser: parseParameters })
+        pages.register(cookie)
+        pages.register(sessionPlugin, deps.session)
+        pages.register(authorizeRoutes, deps.authorize)
+        pages.register(loginRoutes, deps.login)
+        pages.register(consentRoutes, deps.consent)
+      })
+      site.register(errorRoutes)
+      site.register(stylesheetRoutes)
+      site.register(async (oauth) => {
+        oauthSurface(oauth, issuer, deps.audit)
+        oauth.register(tokenRoutes, deps.token)
+        oauth.register(revocationRoutes, deps.revocation)
+      })
+    },
+    { prefix: base }
+  )
+  publicServer.register(metadataRoutes, { issuer, path: metadataPath, scopes: deps.scopes })
+
+  // Resource servers only.
+  const internalServer = buildServer({ logger, keepsRequestId: true })
+  oauthSurface(internalServer, issuer, deps.audit)
+  internalServer.setNotFoundHandler(notFoundHandler(internalServer, { issuer, jsonPaths: 'all' }))
+  internalServer.register(introspectionRoutes, deps.introspection)
+
+  // Operators only.
+  const operatorServer = buildServer({ logger })
+  operatorServer.register(healthRoutes, { checks: deps.health })
+
+  return { publicServer, internalServer, operatorServer }
+}
+
+/** Form in, JSON out, errors in the words of RFC 6749 §5.2. A JSON body here is an invalid_request. */
+function oauthSurface(oauth: FastifyInstance, issuer: string, audit: AuditTrail): void {
+  oauth.removeAllContentTypeParsers()
+  oauth.register(formbody, { parser: parseParameters })
+  oauth.setErrorHandler(oauthErrorHandler({ issuer, audit }))
+}

@@ -1,0 +1,18 @@
+import type { ErrorPage } from '../http/send-error-page.js'
+
+/** Requests that may not be answered by a redirect: the person sees this page, and no link to an unchecked address. */
+export const BAD_REQUEST_PAGES: Readonly<Record<'unknown_client' | 'redirect_uri_mismatch', ErrorPage>> = {
+  unknown_client: {
+    status: 400,
+    title: 'This app is not known here',
+    message: 'The address that brought you here names an app (client_id) that is not registered, or not any more.',
+    advice: 'You have done nothing wrong. Tell the makers of the app: its client_id must be registered at this service.'
+  },
+  redirect_uri_mismatch: {
+    status: 400,
+    title: 'This app sent a wrong return address',
+    message: 'The address to which you would be sent back (redirect_uri) is not one that the app has registered.',
+    advice:
+      'For your safety the request ends here. Tell the makers of the app: redirect_uri must equal a registered one, character by character.'
+  }
+}

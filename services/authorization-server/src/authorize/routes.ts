@@ -1,0 +1,75 @@
+import { errorLocation, successLocation } from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
+import { sendErrorPage } from '../http/send-error-page.js'
+import { errorUri } from '../http/send-oauth-error.js'
+import { clientQuery, holdRequest, stepUrl } from '../requests/held-request.js'
+import { type JudgeDeps, type JudgedRequest, judgeRequest } from '../requests/judge-request.js'
+import type { SignedIn } from '../session/session-plugin.js'
+import type { ConsentStore } from '../storage/consents.js'
+import type { PendingRequestStore } from '../storage/pending-requests.js'
+import { BAD_REQUEST_PAGES } from './bad-request-pages.js'
+import { nextStep } from './next-step.js'
+
+export type AuthorizeRouteOptions = {
+  issuer: string
+  judge: JudgeDeps
+  pending: PendingRequestStore
+  consents: Pick<ConsentStore, 'findScope'>
+  issue: IssueCodeDeps
+}
+
+type Accepted = Extract<JudgedRequest, { kind: 'accepted' }>
+
+/** `GET /oauth/authorize` (RFC 6749 §4.1.1): where every request starts, and where sign-in and consent come back to. */
+export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async (pages, options) => {
+  const { issuer, judge, pending, consents, issue } = options
+
+  // No HEAD: a request that is only looked at must neither be held nor get a code.
+  pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
+    const judged = await judgeRequest(clientQuery(request), judge)
+    switch (judged.kind) {
+      case 'show_error_page':
+        issue.audit.record(request, { event: 'authorization_refused', reason: judged.reason })
+        return sendErrorPage(request, reply, BAD_REQUEST_PAGES[judged.reason])
+      case 'redirect_error':
+        issue.audit.record(request, { event: 'authorization_refused', reason: judged.error })
+        return redirectError(reply, judged)
+      case 'accepted':
+        return goOn(judged, request, reply)
+    }
+  })
+
+  async function goOn(accepted: Accepted, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { signedIn } = request
+    const rememberedScope = await findRememberedScope(accepted, signedIn)
+    const step = nextStep({ ...accepted, signedIn: signedIn !== undefined, rememberedScope })
+    if (step.kind === 'issue_code' && signedIn !== undefined) return sendCode(accepted, signedIn, request, reply)
+    const held = await holdRequest(request, pending)
+    return reply.redirect(stepUrl(issuer, step.kind === 'sign_in' ? '/login' : '/consent', held.query, held.id), 303)
+  }
+
+  async function findRememberedScope({ client }: Accepted, signedIn: SignedIn | undefined): Promise<readonly string[]> {
+    if (signedIn === undefined || client.consent !== 'remember') return []
+    return consents.findScope(signedIn.userId, client.clientId)
+  }
+
+  async function sendCode(
+    { request: asked }: Accepted,
+    user: SignedIn,
+    request: FastifyRequest,
+    reply: FastifyReply
+  ): Promise<FastifyReply> {
+    const code = await issueCode(asked, { ...user, scope: asked.scope }, issue, request)
+    if (code !== undefined) return reply.redirect(successLocation({ ...asked, issuer }, code), 303)
+    return redirectError(reply, { ...asked, error: 'access_denied', description: 'The account or app was disabled.' })
+  }
+
+  function redirectError(
+    reply: FastifyReply,
+    refused: Omit<Extract<JudgedRequest, { kind: 'redirect_error' }>, 'kind'>
+  ): FastifyReply {
+    const failure = { ...refused, errorUri: errorUri(issuer, refused.error) }
+    return reply.redirect(errorLocation({ ...refused, issuer }, failure), 303)
+  }
+}

@@ -1,0 +1,33 @@
+import type { Database } from '../storage/postgres.js'
+
+/** What commands get from the process, so that tests can give them something else. */
+export type CommandContext = {
+  databaseUrl: () => string
+  database: () => Database
+  stdin: NodeJS.ReadableStream
+  /** stdout: results only. */
+  out: (text: string) => void
+  /** stderr: everything else. */
+  say: (text: string) => void
+}
+
+/** Prints a result: one JSON document with `--json`, lines for people without. */
+export function print(
+  context: CommandContext,
+  json: boolean | undefined,
+  document: unknown,
+  lines: readonly string[]
+): void {
+  context.out(json ? `${JSON.stringify(document, null, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
+}
+
+/** Columns padded to the widest cell. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = header.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  return [header, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  )
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { type Client, digestToken, mintOpaqueToken, objectionToRedirectUri } from '@valetkey/oauth-protocol'
+import type { ClientRegistration, ClientStore } from '../storage/clients.js'
+import type { ScopeStore } from '../storage/scopes.js'
+import { CommandFailure } from './exit.js'
+
+export type RegistrationOptions = {
+  name: string
+  redirectUri: readonly string[]
+  scope: readonly string[]
+  optionalScope: readonly string[]
+  public?: boolean
+  refresh: boolean
+  requirePkce?: boolean
+  consent: string
+}
+
+type Stores = { clients: Pick<ClientStore, 'create'>; scopes: Pick<ScopeStore, 'list'> }
+
+/** Checks a registration and stores it. The secret is in the answer and nowhere else. */
+export async function registerClient(
+  options: RegistrationOptions,
+  stores: Stores
+): Promise<{ client: ClientRegistration; clientSecret: string | undefined }> {
+  const client = toClient(options)
+  await requireKnownScopes([...client.requiredScopes, ...client.optionalScopes], stores.scopes)
+  const clientSecret = client.type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
+  const createdAt = new Date()
+  await stores.clients.create(client, clientSecret === undefined ? undefined : digestToken(clientSecret), createdAt)
+  return { client: { ...client, createdAt, disabled: false }, clientSecret }
+}
+
+function toClient(options: RegistrationOptions): Client {
+  const name = options.name.trim()
+  if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) throw usage('a name has 1 to 100 characters')
+  for (const uri of options.redirectUri) {
+    const objection = objectionToRedirectUri(uri)
+    if (objection !== undefined) throw usage(`the redirect URI ${JSON.stringify(uri)} ${objection}`)
+  }
+  const required = toScopes(options.scope)
+  const optional = toScopes(options.optionalScope).filter((scope) => !required.includes(scope))
+  if (required.length + optional.length === 0) throw usage('name at least one scope, with --scope or --optional-scope')
+  const { consent } = options
+  if (consent !== 'ask' && consent !== 'remember') throw usage('--consent is ask or remember')
+  if (consent === 'remember' && options.public) throw usage('a public client is always asked for: --consent ask')
+  return {
+    clientId: randomBytes(18).toString('base64url'),
+    name,
+    type: options.public ? 'public' : 'confidential',
+    redirectUris: [...new Set(options.redirectUri)],
+    requiredScopes: required,
+    optionalScopes: optional,
+    requiresPkce: options.public === true || options.requirePkce === true,
+    issuesRefreshTokens: options.refresh,
+    consent
+  }
+}
+
+function toScopes(lists: readonly string[]): string[] {
+  return [...new Set(lists.flatMap((list) => list.split(/\s+/)).filter((name) => name !== ''))]
+}
+
+async function requireKnownScopes(names: readonly string[], scopes: Pick<ScopeStore, 'list'>): Promise<void> {
+  const known = (await scopes.list()).map((scope) => scope.name)
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw usage(`not in the scope catalogue: ${unknown.join(', ')} (see valetkey scopes list)`)
+}
+
+function usage(message: string): CommandFailure {
+  return new CommandFailure('usage', message)
+}

@@ -1,0 +1,50 @@
+import { timingSafeEqual } from 'node:crypto'
+import {
+  type Client,
+  type ClientCredentials,
+  digestToken,
+  isClientIdentifier,
+  OAuthError
+} from '@valetkey/oauth-protocol'
+import type { ClientStore } from '../storage/clients.js'
+
+type Deps = { clients: Pick<ClientStore, 'findWithSecrets'>; now: () => Date }
+
+/**
+ * Proves which client is asking (RFC 6749 §2.3, §3.2.1). An unknown client and a wrong secret take the same steps and get
+ * the same answer.
+ * @throws {OAuthError} `invalid_client`, or `invalid_request` for what cannot be read as one way of authentication
+ */
+export async function authenticateClient(credentials: ClientCredentials, deps: Deps): Promise<Client> {
+  if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
+  if (credentials.kind === 'unusable') throw refuse(credentials.usedHeader, credentials.reason)
+
+  const { clientId } = credentials
+  const usedHeader =
+    credentials.kind === 'secret' ? credentials.method === 'client_secret_basic' : credentials.usedHeader
+  const found = isClientIdentifier(clientId) ? await deps.clients.findWithSecrets(clientId, deps.now()) : undefined
+  const proven = credentials.kind === 'identifier' || matchesOne(credentials.clientSecret, found?.secretHashes ?? [])
+
+  if (found === undefined) throw refuse(usedHeader, 'unknown_client', clientId)
+  // A confidential client must show its secret; a public one has none that it could show (RFC 6749 §2.1).
+  const expected = found.client.type === 'confidential' ? 'secret' : 'identifier'
+  if (credentials.kind !== expected) throw refuse(usedHeader, 'wrong_authentication_method', clientId)
+  if (!proven) throw refuse(usedHeader, 'wrong_secret', clientId)
+  return found.client
+}
+
+const NO_SECRET = digestToken('compared with when there is nothing to compare with')
+
+function matchesOne(secret: string, hashes: readonly Buffer[]): boolean {
+  const digest = digestToken(secret)
+  // Every hash is compared, and one always is, so that the time does not tell how many there are.
+  return [NO_SECRET, ...hashes].reduce((found, hash) => timingSafeEqual(hash, digest) || found, false)
+}
+
+function refuse(usedHeader: boolean, reason: string, clientId?: string): OAuthError {
+  return new OAuthError('invalid_client', 'Client authentication failed.', {
+    reason,
+    ...(clientId !== undefined && isClientIdentifier(clientId) && { clientId }),
+    ...(usedHeader && { challenge: 'Basic' as const })
+  })
+}

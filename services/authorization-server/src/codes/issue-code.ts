@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { type AuthorizationRequest, digestToken, mintOpaqueToken, type RandomBytes } from '@valetkey/oauth-protocol'
+import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
+import type { CodeStore } from '../storage/codes.js'
+import type { GrantStore } from '../storage/grants.js'
+
+export type IssueCodeDeps = {
+  grants: Pick<GrantStore, 'open'>
+  codes: Pick<CodeStore, 'put'>
+  audit: AuditTrail
+  /** Seconds. */
+  codeTtl: number
+  now: () => Date
+  randomBytes: RandomBytes
+}
+
+/** A grant that is not redeemed leaves this long after its code: later nobody can ask for the code any more. */
+const UNREDEEMED_GRANT_MS = 10 * 60_000
+
+/**
+ * Opens the grant and issues its code (RFC 6749 §4.1.2).
+ * @returns undefined when the user or the client was disabled or deleted a moment ago
+ */
+export async function issueCode(
+  request: AuthorizationRequest,
+  allowed: { userId: string; userGeneration: number; scope: readonly string[] },
+  deps: IssueCodeDeps,
+  audited: AuditedRequest
+): Promise<string | undefined> {
+  const { clientId, redirectUri, codeChallenge, audience } = request
+  const code = mintOpaqueToken('authorizationCode', deps.randomBytes)
+  const codeDigest = digestToken(code)
+  const grantId = randomUUID()
+  const createdAt = deps.now()
+  const expiresAt = new Date(createdAt.getTime() + deps.codeTtl * 1000 + UNREDEEMED_GRANT_MS)
+  // The grant first: a code without a grant could be taken and not redeemed; a grant without a code leaves by itself.
+  const opened = await deps.grants.open({
+    ...allowed,
+    grantId,
+    clientId,
+    audience,
+    redirectUri,
+    codeChallenge,
+    codeDigest,
+    createdAt,
+    expiresAt
+  })
+  if (!opened) return undefined
+  await deps.codes.put(codeDigest, grantId, { clientId, redirectUri, codeChallenge, audience }, deps.codeTtl * 1000)
+  deps.audit.record(audited, { event: 'code_issued', clientId, userId: allowed.userId, grantId, scope: allowed.scope })
+  return code
+}

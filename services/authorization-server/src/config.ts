@@ -1,0 +1,53 @@
+import { type Environment, environmentReader } from '@valetkey/service-kit'
+
+export type Config = ReturnType<typeof readConfig>
+
+/** The environment of this process. No other file reads it. */
+export const processEnvironment: Environment = process.env
+
+/**
+ * The settings of the authorization server, all from environment variables (docs/operations.md lists them).
+ * @throws {ConfigurationError} with one line for every missing or malformed variable
+ */
+export function readConfig(environment: Environment) {
+  const read = environmentReader(environment)
+  const config = {
+    issuer: read.baseUrl('ISSUER', 'the public base URL of this server, such as https://auth.example.com'),
+    resourceUrl: read.baseUrl(
+      'RESOURCE_URL',
+      'the public base URL of the resource server, such as https://files.example.com'
+    ),
+    publicListen: read.listen('PUBLIC_LISTEN', ':4000'),
+    internalListen: read.listen('INTERNAL_LISTEN', ':4001'),
+    operatorListen: read.listen('OPERATOR_LISTEN', ':4002'),
+    trustedProxies: read.list('TRUSTED_PROXIES'),
+    databaseUrl: read.url('DATABASE_URL', POSTGRES, 'the Postgres database, postgres://user:password@host:5432/name'),
+    redisUrl: read.url('REDIS_URL', REDIS, 'the Redis server, redis://host:6379'),
+    cookieKeys: read.keys('COOKIE_KEYS', 'keys that sign forms and cookies, separated by commas, the newest first'),
+    /** Seconds, as are all lifetimes here. */
+    codeTtl: read.integer('CODE_TTL', 20, { min: 1, max: 29 }),
+    accessTokenTtl: read.integer('ACCESS_TOKEN_TTL', 3600, { min: 1, max: 30 * DAY }),
+    refreshTokenIdleTtl: read.integer('REFRESH_TOKEN_IDLE_TTL', 14 * DAY, { min: 1, max: 3650 * DAY }),
+    refreshTokenMaxTtl: read.integer('REFRESH_TOKEN_MAX_TTL', 90 * DAY, { min: 1, max: 3650 * DAY }),
+    refreshRetryWindow: read.integer('REFRESH_RETRY_WINDOW', 30, { min: 0, max: 300 }),
+    limitsFactor: read.factor('LIMITS_FACTOR', 1),
+    logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
+  }
+  read.finish()
+  return Object.freeze(config)
+}
+
+/** What the command line needs: the database, nothing else. @throws {ConfigurationError} */
+export function readCommandLineConfig(environment: Environment) {
+  const read = environmentReader(environment)
+  const config = {
+    databaseUrl: read.url('DATABASE_URL', POSTGRES, 'the Postgres database, postgres://user:password@host:5432/name')
+  }
+  read.finish()
+  return Object.freeze(config)
+}
+
+const DAY = 86_400
+const POSTGRES = ['postgres:', 'postgresql:']
+const REDIS = ['redis:', 'rediss:']
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const

@@ -1,0 +1,43 @@
+import { OAuthError } from '@valetkey/oauth-protocol'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { sendErrorPage } from './send-error-page.js'
+import { errorBody } from './send-oauth-error.js'
+
+const METHODS = ['GET', 'HEAD', 'POST'] as const
+
+type NotFoundOptions = {
+  issuer: string
+  /** Paths that answer programs: their errors are JSON whatever the caller accepts. */
+  jsonPaths: readonly string[] | 'all'
+}
+
+/** 405 with `Allow` for a path that has other methods, else 404: a page for a browser, JSON for a program. */
+export function notFoundHandler(server: FastifyInstance, options: NotFoundOptions) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const allowed = METHODS.filter((method) => server.hasRoute({ method, url: path }))
+    const status = allowed.length > 0 ? 405 : 404
+    reply.header('cache-control', 'no-store')
+    if (status === 405) reply.header('allow', allowed.join(', '))
+    const isJson = options.jsonPaths === 'all' || options.jsonPaths.includes(path)
+    if (!isJson && request.headers.accept?.includes('text/html'))
+      return sendErrorPage(request, reply, status === 405 ? WRONG_METHOD : NOT_FOUND)
+    const description =
+      status === 405 ? `The method must be ${allowed.join(' or ')}.` : 'There is nothing at this address.'
+    return reply.code(status).send(errorBody(new OAuthError('invalid_request', description), options.issuer))
+  }
+}
+
+const WRONG_METHOD = {
+  status: 405,
+  title: 'This page cannot be opened like that',
+  message: 'The address exists, but not for this kind of request.',
+  advice: 'Go back to the app you came from and start again there.'
+}
+
+const NOT_FOUND = {
+  status: 404,
+  title: 'There is no such page',
+  message: 'The address may be mistyped, or the page has moved.',
+  advice: 'Go back to the app you came from, or check the address.'
+}

@@ -1,0 +1,26 @@
+import type { FastifyRequest } from 'fastify'
+import { isFormToken } from '../session/form-token.js'
+import { formOf } from './form.js'
+
+export type FormCheck =
+  | 'own'
+  /** The browser says it comes from a page of ours, but the form no longer fits: another session, cleared cookies. */
+  | 'stale'
+  /** Another site made the browser send it, or nobody knows who did. */
+  | 'foreign'
+
+/** Whether a form POST comes from a page of ours that this browser was shown, in this session. */
+export function checkForm(
+  request: FastifyRequest,
+  options: { issuer: string; cookieKeys: readonly string[] }
+): FormCheck {
+  const { origin } = request.headers
+  const site = request.headers['sec-fetch-site']
+  const ourOrigin = new URL(options.issuer).origin
+  // Old browsers and programs send neither header; then the form's own field has to do.
+  if ((origin !== undefined && origin !== ourOrigin) || (site !== undefined && site !== 'same-origin')) return 'foreign'
+  const owner = { browserId: request.browserId, sessionDigest: request.signedIn?.sessionDigest }
+  const belongs = request.browserIsKnown && isFormToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
+  if (belongs) return 'own'
+  return origin === ourOrigin ? 'stale' : 'foreign'
+}

@@ -1,0 +1,76 @@
+import { OAUTH_ERROR_STATUS, OAuthError, toErrorDescription } from '@valetkey/oauth-protocol'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditTrail } from '../audit/audit-trail.js'
+import { StoreUnavailable } from '../storage/store-unavailable.js'
+
+type JsonErrorContext = { issuer: string; audit: AuditTrail }
+
+/** Seconds until a client should try again after a 503. */
+const RETRY_AFTER = '2'
+
+/** The error handler of every JSON endpoint (RFC 6749 §5.2). Nothing else writes a JSON error. */
+export function oauthErrorHandler({ issuer, audit }: JsonErrorContext) {
+  return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { refusal, status } = toRefusal(error)
+    const { reason, clientId, grantId, challenge } = refusal.details
+    if (challenge === 'Basic') reply.header('www-authenticate', 'Basic realm="valetkey", charset="UTF-8"')
+    if (status === 503) reply.header('retry-after', RETRY_AFTER)
+    if (status >= 500) {
+      request.log.error({ event: 'request_failed', code: refusal.code, err: refusal.cause }, 'request failed')
+    } else {
+      audit.record(request, { event: 'request_refused', clientId, grantId, reason: reason ?? refusal.code })
+    }
+    await reply
+      .code(status)
+      .header('cache-control', 'no-store')
+      .header('pragma', 'no-cache')
+      .send(errorBody(refusal, issuer))
+  }
+}
+
+export function errorBody(refusal: OAuthError, issuer: string) {
+  return {
+    error: refusal.code,
+    error_description: toErrorDescription(refusal.description),
+    error_uri: errorUri(issuer, refusal.code)
+  }
+}
+
+/** The page that says what a code means and how to mend it. */
+export function errorUri(issuer: string, code: string): string {
+  return `${issuer}/errors/${code}`
+}
+
+function toRefusal(error: FastifyError | Error): { refusal: OAuthError; status: number } {
+  if (error instanceof OAuthError) return { refusal: error, status: OAUTH_ERROR_STATUS[error.code] }
+  if (error instanceof StoreUnavailable) {
+    const description = 'The service cannot answer right now. Try again in a moment.'
+    return { refusal: new OAuthError('temporarily_unavailable', description, { cause: error }), status: 503 }
+  }
+  const edge = edgeRefusal('code' in error ? error.code : undefined)
+  if (edge !== undefined) return edge
+  const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500
+  if (status >= 400 && status < 500) {
+    return {
+      refusal: new OAuthError('invalid_request', 'The request could not be read.', { cause: error }),
+      status: 400
+    }
+  }
+  return { refusal: new OAuthError('server_error', 'Something went wrong here.', { cause: error }), status: 500 }
+}
+
+/** What Fastify itself refuses before a route is reached. */
+function edgeRefusal(code: string | undefined): { refusal: OAuthError; status: number } | undefined {
+  const refuse = (description: string, status: number) => ({
+    refusal: new OAuthError('invalid_request', description, { reason: code ?? 'unreadable' }),
+    status
+  })
+  switch (code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return refuse('The body must be application/x-www-form-urlencoded.', 400)
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return refuse('The body is too large.', 413)
+    default:
+      return undefined
+  }
+}

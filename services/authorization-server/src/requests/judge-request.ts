@@ -1,0 +1,44 @@
+import {
+  type AuthorizationOutcome,
+  type AuthorizationRequest,
+  type Client,
+  isClientIdentifier,
+  parseParameters,
+  validateAuthorizationRequest
+} from '@valetkey/oauth-protocol'
+import type { ClientStore } from '../storage/clients.js'
+import type { ResourceServerStore } from '../storage/resource-servers.js'
+
+export type JudgeDeps = {
+  clients: Pick<ClientStore, 'find'>
+  resourceServers: Pick<ResourceServerStore, 'knowsAudience'>
+  defaultAudience: string
+}
+
+export type JudgedRequest =
+  | Exclude<AuthorizationOutcome, { kind: 'accepted' }>
+  | { kind: 'accepted'; request: AuthorizationRequest; client: Client }
+
+/**
+ * Looks up what a query names and lets the protocol judge it. Every step does this anew, so that a client that was
+ * changed or disabled meanwhile is treated as it is now.
+ */
+export async function judgeRequest(query: string, deps: JudgeDeps): Promise<JudgedRequest> {
+  const parameters = parseParameters(query)
+  const client = await findClient(parameters.get('client_id'), deps)
+  const resource = parameters.get('resource')
+  const named = client !== undefined && resource !== undefined && resource !== deps.defaultAudience
+  const known = named && (await deps.resourceServers.knowsAudience(resource))
+  const outcome = validateAuthorizationRequest(parameters, {
+    client,
+    defaultAudience: deps.defaultAudience,
+    isKnownAudience: () => known
+  })
+  return outcome.kind === 'accepted' && client !== undefined ? { ...outcome, client } : (outcome as JudgedRequest)
+}
+
+async function findClient(clientId: string | undefined, deps: JudgeDeps): Promise<Client | undefined> {
+  if (clientId === undefined || !isClientIdentifier(clientId)) return undefined
+  const found = await deps.clients.find(clientId)
+  return found?.disabled ? undefined : found
+}

@@ -1,0 +1,17 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+const RANDOM_ID = /^[A-Za-z0-9_-]{43}$/
+
+/** 256 random bits for a cookie or a form. */
+export function newRandomId(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+export function isRandomId(value: string | undefined): value is string {
+  return value !== undefined && RANDOM_ID.test(value)
+}
+
+/** Ids of sessions, browsers and pending requests are stored by their hash only. */
+export function digestId(id: string): string {
+  return createHash('sha256').update(id).digest('base64url')
+}

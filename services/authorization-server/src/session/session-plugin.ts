@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import type { SessionStore } from '../storage/sessions.js'
+import type { UserStore } from '../storage/users.js'
+import type { CookiePolicy } from './cookies.js'
+import { digestId, isRandomId, newRandomId } from './random-id.js'
+
+/** Who is signed in in this browser. */
+export type SignedIn = { userId: string; username: string; userGeneration: number; sessionDigest: string }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set for every page: a new browser gets an id with the answer. */
+    browserId: string
+    /** The browser brought its id along. If not, it cannot own any form or pending request. */
+    browserIsKnown: boolean
+    signedIn: SignedIn | undefined
+  }
+}
+
+export type SessionOptions = {
+  cookies: CookiePolicy
+  sessions: SessionStore
+  users: Pick<UserStore, 'findById'>
+  now: () => Date
+}
+
+const IDLE_SECONDS = 12 * 3600
+const MAX_SECONDS = 7 * 86_400
+
+/** Knows the browser and its session on every page of the scope that it is registered in. */
+export const sessionPlugin = fastifyPlugin<SessionOptions>(
+  async (pages, { cookies, sessions, users, now }) => {
+    pages.decorateRequest('browserId', '')
+    pages.decorateRequest('browserIsKnown', false)
+    pages.decorateRequest('signedIn', undefined)
+
+    pages.addHook('onRequest', async (request, reply) => {
+      const browserId = request.cookies[cookies.names.browser]
+      request.browserIsKnown = isRandomId(browserId)
+      request.browserId = isRandomId(browserId) ? browserId : newRandomId()
+      if (!request.browserIsKnown) reply.setCookie(cookies.names.browser, request.browserId, cookies.attributes)
+      request.signedIn = await findSignedIn(request)
+    })
+
+    async function findSignedIn(request: FastifyRequest): Promise<SignedIn | undefined> {
+      const sessionId = request.cookies[cookies.names.session]
+      if (!isRandomId(sessionId)) return undefined
+      const sessionDigest = digestId(sessionId)
+      const session = await sessions.findAndExtend(sessionDigest, IDLE_SECONDS)
+      if (session === undefined || session.signedInAt + MAX_SECONDS * 1000 <= now().getTime()) return undefined
+      const user = await users.findById(session.userId)
+      // A disabled user, a deleted one, and one with a new password have no sessions.
+      if (user === undefined || user.disabled || user.generation !== session.userGeneration) return undefined
+      return { userId: user.userId, username: user.username, userGeneration: user.generation, sessionDigest }
+    }
+  },
+  { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }
+)
+
+/** Starts a session under a new id and ends the one before it: an id from before the sign-in is worth nothing after. */
+export async function openSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: { userId: string; generation: number },
+  { cookies, sessions, now }: SessionOptions
+): Promise<void> {
+  const sessionId = newRandomId()
+  const record = { userId: user.userId, userGeneration: user.generation, signedInAt: now().getTime() }
+  await sessions.open(digestId(sessionId), record, IDLE_SECONDS)
+  await closeSession(request, sessions)
+  reply.setCookie(cookies.names.session, sessionId, cookies.attributes)
+}
+
+/** Ends the session on the server; the cookie left behind opens nothing. */
+export async function closeSession(request: FastifyRequest, sessions: SessionStore): Promise<void> {
+  if (request.signedIn !== undefined) await sessions.close(request.signedIn.sessionDigest)
+}

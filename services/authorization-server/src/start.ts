@@ -1,0 +1,46 @@
+import { buildLogger, type Environment, type Logger } from '@valetkey/service-kit'
+import { buildApp } from './app.js'
+import { readConfig } from './config.js'
+import { startHousekeeping } from './housekeeping.js'
+import { createExpiredRows } from './storage/expired-rows.js'
+import { connectPostgres } from './storage/postgres.js'
+import { connectRedis, type Redis } from './storage/redis.js'
+import { wire } from './wire.js'
+
+export type RunningServer = { logger: Logger; close(): Promise<void> }
+
+/**
+ * Starts the authorization server on its three listeners.
+ * @param overrides.redis a client to use instead of `REDIS_URL`, for `npm start` on a machine without a Redis server
+ * @throws {ConfigurationError} when a setting is missing or malformed
+ */
+export async function startAuthorizationServer(
+  environment: Environment,
+  overrides: { redis?: Redis } = {}
+): Promise<RunningServer> {
+  const given = overrides.redis === undefined ? environment : { ...environment, REDIS_URL: 'redis://given-as-a-client' }
+  const config = readConfig(given)
+  const logger = buildLogger('authorization-server', config.logLevel)
+  const database = connectPostgres(config.databaseUrl, { connections: 10 })
+  const redis = overrides.redis ?? connectRedis(config.redisUrl)
+  const deps = await wire(config, database, redis)
+  const { issuer, trustedProxies } = config
+  const { publicServer, internalServer, operatorServer } = buildApp({ issuer, trustedProxies, logger }, deps)
+
+  await publicServer.listen(config.publicListen)
+  await internalServer.listen(config.internalListen)
+  await operatorServer.listen(config.operatorListen)
+  const housekeeping = startHousekeeping(createExpiredRows(database), () => new Date(), logger)
+  logger.info({ event: 'started', issuer }, 'authorization server started')
+
+  return {
+    logger,
+    async close() {
+      // Requests first, then what they write in the background, then the connections under both.
+      await Promise.all([publicServer.close(), internalServer.close(), operatorServer.close()])
+      await housekeeping.stop()
+      await deps.audit.close()
+      await Promise.all([database.close(), redis.quit()])
+    }
+  }
+}

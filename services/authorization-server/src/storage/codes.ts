@@ -1,0 +1,114 @@
+import type { TokenDigest } from '@valetkey/oauth-protocol'
+import { defineScript, type Redis } from './redis.js'
+
+/** What a code is bound to. All of it must match before the code is taken out. */
+export type CodeBinding = {
+  clientId: string
+  redirectUri: string
+  /** S256 challenge; undefined when the request had none. */
+  codeChallenge: string | undefined
+  audience: string
+}
+
+/** What a token request presents. Without `resource` any audience fits (RFC 8707 §2.2). */
+export type CodePresentation = Omit<CodeBinding, 'audience'> & { resource: string | undefined }
+
+export type CodeMismatch = 'client' | 'redirect_uri' | 'code_challenge' | 'resource'
+
+export type TakeOutcome =
+  | { kind: 'taken'; grantId: string; remainingMs: number }
+  /** It was taken before. `mismatch` tells whether this request is right in everything else. */
+  | { kind: 'spent'; grantId: string; mismatch: CodeMismatch | undefined }
+  | { kind: 'bound_elsewhere'; mismatch: CodeMismatch }
+  | { kind: 'unknown' }
+
+const TOMBSTONE_MS = 60_000
+
+/** Authorization codes in Redis: a hash of the code, what it is bound to, and nothing a thief could use. */
+export function createCodeStore(redis: Redis) {
+  const putCode = defineScript(redis, 'valetkeyPutCode', PUT, 1)
+  const takeCode = defineScript(redis, 'valetkeyTakeCode', TAKE, 2)
+  const putCodeBack = defineScript(redis, 'valetkeyPutCodeBack', PUT_BACK, 2)
+
+  return {
+    async put(digest: TokenDigest, grantId: string, binding: CodeBinding, lifetimeMs: number): Promise<void> {
+      const { clientId, redirectUri, codeChallenge, audience } = binding
+      await putCode(keys(digest).code, grantId, clientId, redirectUri, codeChallenge ?? '', audience, lifetimeMs)
+    },
+
+    /** Compares and takes in one script, so two racing requests cannot both win, and a wrong one takes nothing. */
+    async take(digest: TokenDigest, presented: CodePresentation): Promise<TakeOutcome> {
+      const { code, tombstone } = keys(digest)
+      const { clientId, redirectUri, codeChallenge, resource } = presented
+      return toOutcome(
+        await takeCode(code, tombstone, clientId, redirectUri, codeChallenge ?? '', resource ?? '', TOMBSTONE_MS)
+      )
+    },
+
+    /** Undoes a `take` whose tokens could not be stored; the tombstone goes in the same step. */
+    async putBack(digest: TokenDigest, remainingMs: number): Promise<void> {
+      const { code, tombstone } = keys(digest)
+      await putCodeBack(tombstone, code, Math.max(1, remainingMs))
+    }
+  }
+}
+
+export type CodeStore = ReturnType<typeof createCodeStore>
+
+function keys(digest: TokenDigest): { code: string; tombstone: string } {
+  // The braces keep both keys on one node of a Redis cluster.
+  const name = `{${digest.toString('hex')}}`
+  return { code: `vk:code:${name}`, tombstone: `vk:code-spent:${name}` }
+}
+
+const PUT = `
+redis.call('HSET', KEYS[1], 'grant_id', ARGV[1], 'client_id', ARGV[2], 'redirect_uri', ARGV[3],
+  'code_challenge', ARGV[4], 'audience', ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
+return 1
+`
+
+const TAKE = `
+local state = 'spent'
+local key = KEYS[2]
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  state = 'issued'
+  key = KEYS[1]
+elseif redis.call('EXISTS', KEYS[2]) == 0 then
+  return {'unknown'}
+end
+local record = redis.call('HMGET', key, 'grant_id', 'client_id', 'redirect_uri', 'code_challenge', 'audience')
+local mismatch = ''
+if record[2] ~= ARGV[1] then mismatch = 'client'
+elseif record[3] ~= ARGV[2] then mismatch = 'redirect_uri'
+elseif record[4] ~= ARGV[3] then mismatch = 'code_challenge'
+elseif ARGV[4] ~= '' and record[5] ~= ARGV[4] then mismatch = 'resource'
+end
+if state == 'spent' then return {'spent', record[1], mismatch} end
+if mismatch ~= '' then return {'bound_elsewhere', record[1], mismatch} end
+local remaining = redis.call('PTTL', KEYS[1])
+redis.call('RENAME', KEYS[1], KEYS[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[5])
+return {'taken', record[1], tostring(remaining)}
+`
+
+const PUT_BACK = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('RENAME', KEYS[1], KEYS[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[1])
+return 1
+`
+
+function toOutcome(reply: unknown): TakeOutcome {
+  const [kind, grantId = '', detail = ''] = reply as [TakeOutcome['kind'], string?, string?]
+  switch (kind) {
+    case 'taken':
+      return { kind, grantId, remainingMs: Number(detail) }
+    case 'spent':
+      return { kind, grantId, mismatch: detail === '' ? undefined : (detail as CodeMismatch) }
+    case 'bound_elsewhere':
+      return { kind, mismatch: detail as CodeMismatch }
+    case 'unknown':
+      return { kind }
+  }
+}

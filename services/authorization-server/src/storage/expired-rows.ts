@@ -1,0 +1,41 @@
+import type { Database } from './postgres.js'
+
+const BATCH = 1_000
+
+/** Deletes what has expired, in small batches that hold no lock for long and that instances share without waiting. */
+export function createExpiredRows(database: Database) {
+  async function deleteBatch(table: 'grants' | 'access_tokens' | 'refresh_tokens', now: Date): Promise<number> {
+    const rows = await database.query({
+      name: `delete_expired_${table}`,
+      text: `delete from ${table} where ctid = any (array(
+          select ctid from ${table} where expires_at <= $1 limit ${BATCH} for update skip locked
+        )) returning 1 as deleted`,
+      values: [now]
+    })
+    return rows.length
+  }
+
+  return {
+    /** @returns whether a batch was full, so that there is likely more */
+    async deleteSome(now: Date): Promise<boolean> {
+      // A rotated refresh token stays until it would have expired: until then its reuse must be noticed.
+      const deleted = [
+        await deleteBatch('access_tokens', now),
+        await deleteBatch('refresh_tokens', now),
+        await deleteBatch('grants', now)
+      ]
+      return deleted.some((count) => count === BATCH)
+    },
+
+    /** Erases stored refresh answers whose window has closed. */
+    async eraseRetryAnswers(now: Date): Promise<void> {
+      await database.query({
+        name: 'erase_retry_answers',
+        text: 'update refresh_tokens set retry_answer = null where retry_until <= $1 and retry_answer is not null',
+        values: [now]
+      })
+    }
+  }
+}
+
+export type ExpiredRows = ReturnType<typeof createExpiredRows>

@@ -1,0 +1,147 @@
+import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { Database } from './postgres.js'
+
+/** What a user has just allowed. */
+export type NewGrant = {
+  grantId: string
+  clientId: string
+  userId: string
+  /** The generation that the session was opened under: a user who was disabled meanwhile allows nothing. */
+  userGeneration: number
+  scope: readonly string[]
+  audience: string
+  redirectUri: string
+  codeChallenge: string | undefined
+  codeDigest: TokenDigest
+  createdAt: Date
+  /** When the row may leave if the code is never redeemed. */
+  expiresAt: Date
+}
+
+/** The first tokens of a grant. They hold no more than the grant does. */
+export type FirstTokens = {
+  accessToken: { digest: TokenDigest; tokenId: string; expiresAt: Date }
+  refreshToken: { digest: TokenDigest; expiresAt: Date } | undefined
+  refreshableUntil: Date
+}
+
+/** A grant as the look-up of its code finds it. */
+export type RedeemedGrant = {
+  grantId: string
+  clientId: string
+  redirectUri: string
+  codeChallenge: string | undefined
+  audience: string
+  redeemed: boolean
+}
+
+export function createGrantStore(database: Database) {
+  return {
+    /**
+     * Writes the grant with the generations of its user and client as they are now.
+     * @returns false when the user or the client has been disabled or deleted, or the user's generation has moved on
+     */
+    async open(grant: NewGrant): Promise<boolean> {
+      const rows = await database.query<{ grant_id: string }>({
+        name: 'open_grant',
+        text: `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
+            user_generation, client_generation, created_at, expires_at)
+          select $1, c.client_id, u.user_id, $4, $5, $6, $7, $8, u.generation, c.generation, $10, $11
+          from users u, clients c
+          where u.user_id = $3 and u.generation = $9 and u.disabled_at is null
+            and c.client_id = $2 and c.disabled_at is null
+          returning grant_id`,
+        values: [
+          grant.grantId,
+          grant.clientId,
+          grant.userId,
+          grant.scope,
+          grant.audience,
+          grant.redirectUri,
+          grant.codeChallenge,
+          grant.codeDigest,
+          grant.userGeneration,
+          grant.createdAt,
+          grant.expiresAt
+        ]
+      })
+      return rows.length > 0
+    },
+
+    /**
+     * Redeems a code and stores its tokens in one statement. Whoever comes second finds `redeemed_at` set and gets
+     * nothing, whatever Redis says. It does not ask whether the grant is alive: a replay may have ended it already, and
+     * then these tokens are born dead, for introspection looks at the grant.
+     * @returns the scope, or undefined when the code had been redeemed before
+     */
+    async redeem(
+      codeDigest: TokenDigest,
+      tokens: FirstTokens,
+      now: Date
+    ): Promise<{ scope: readonly string[] } | undefined> {
+      const rows = await database.query<{ scope: string[] }>({
+        name: 'redeem_grant',
+        text: `with redeemed as (
+            update grants set redeemed_at = $2, refreshable_until = $8,
+              expires_at = greatest($5::timestamptz, $7::timestamptz)
+            where code_hash = $1 and redeemed_at is null
+            returning grant_id, scope, user_generation, client_generation
+          ), access as (
+            insert into access_tokens (token_hash, token_id, grant_id, scope, user_generation, client_generation,
+              issued_at, expires_at)
+            select $3, $4, grant_id, scope, user_generation, client_generation, $2, $5 from redeemed
+          ), refresh as (
+            insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
+            select $6, grant_id, user_generation, client_generation, $2, $7 from redeemed where $6::bytea is not null
+          )
+          select scope from redeemed`,
+        values: [
+          codeDigest,
+          now,
+          tokens.accessToken.digest,
+          tokens.accessToken.tokenId,
+          tokens.accessToken.expiresAt,
+          tokens.refreshToken?.digest,
+          tokens.refreshToken?.expiresAt,
+          tokens.refreshableUntil
+        ]
+      })
+      return rows[0]
+    },
+
+    async findByCode(codeDigest: TokenDigest): Promise<RedeemedGrant | undefined> {
+      const rows = await database.query<{
+        grant_id: string
+        client_id: string
+        redirect_uri: string
+        code_challenge: string | null
+        audience: string
+        redeemed: boolean
+      }>({
+        name: 'find_grant_by_code',
+        text: `select grant_id, client_id, redirect_uri, code_challenge, audience, redeemed_at is not null as redeemed
+          from grants where code_hash = $1`,
+        values: [codeDigest]
+      })
+      return rows.map((row) => ({
+        grantId: row.grant_id,
+        clientId: row.client_id,
+        redirectUri: row.redirect_uri,
+        codeChallenge: row.code_challenge ?? undefined,
+        audience: row.audience,
+        redeemed: row.redeemed
+      }))[0]
+    },
+
+    /** Ends every token of the grant, those not yet inserted included. */
+    async end(grantId: string, now: Date): Promise<void> {
+      await database.query({
+        name: 'end_grant',
+        text: 'update grants set ended_at = $2 where grant_id = $1 and ended_at is null',
+        values: [grantId, now]
+      })
+    }
+  }
+}
+
+export type GrantStore = ReturnType<typeof createGrantStore>

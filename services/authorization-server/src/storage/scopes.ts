@@ -1,0 +1,41 @@
+import { type Database, isUniqueViolation } from './postgres.js'
+
+/** An entry of the scope catalogue: what a person reads on the consent page. */
+export type Scope = { name: string; title: string; description: string; builtIn: boolean }
+
+type ScopeRow = { name: string; title: string; description: string; built_in: boolean }
+
+export function createScopeStore(database: Database) {
+  return {
+    /** @returns false when there is a scope of that name */
+    async create(scope: Omit<Scope, 'builtIn'>): Promise<boolean> {
+      try {
+        await database.query({
+          name: 'create_scope',
+          text: 'insert into scopes (name, title, description) values ($1, $2, $3)',
+          values: [scope.name, scope.title, scope.description]
+        })
+        return true
+      } catch (error) {
+        if (isUniqueViolation(error)) return false
+        throw error
+      }
+    },
+
+    async list(): Promise<Scope[]> {
+      const rows = await database.query<ScopeRow>({
+        name: 'list_scopes',
+        text: 'select name, title, description, built_in from scopes order by built_in desc, name',
+        values: []
+      })
+      return rows.map((row) => ({
+        name: row.name,
+        title: row.title,
+        description: row.description,
+        builtIn: row.built_in
+      }))
+    }
+  }
+}
+
+export type ScopeStore = ReturnType<typeof createScopeStore>

@@ -1,0 +1,58 @@
+import {
+  OAuthError,
+  readClientCredentials,
+  readTokenRequest,
+  requireSingleParameters,
+  type TokenResponse
+} from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync } from 'fastify'
+import { authenticateClient } from '../clients/authenticate-client.js'
+import { authorizationHeaders, formOf } from '../http/form.js'
+import type { ClientStore } from '../storage/clients.js'
+import { type RedeemDeps, redeemCode } from './redeem-code.js'
+import { type RefreshDeps, refreshTokens } from './refresh-tokens.js'
+
+export type TokenRouteOptions = { clients: ClientStore; redemption: RedeemDeps; refresh: RefreshDeps; now: () => Date }
+
+const TOKEN_RESPONSE = {
+  type: 'object',
+  required: ['access_token', 'token_type', 'expires_in', 'scope'],
+  properties: {
+    access_token: { type: 'string' },
+    token_type: { type: 'string', const: 'Bearer' },
+    expires_in: { type: 'integer', description: 'seconds' },
+    scope: { type: 'string' },
+    refresh_token: { type: 'string' }
+  }
+}
+
+/** `POST /token` (RFC 6749 §3.2): form in, JSON out. */
+export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
+  oauth,
+  { clients, redemption, refresh, now }
+) => {
+  oauth.post(
+    '/token',
+    { schema: { response: { 200: TOKEN_RESPONSE } } },
+    async (request, reply): Promise<TokenResponse> => {
+      const form = formOf(request)
+      requireSingleParameters(form)
+      // The client first: a code or token is only looked at for somebody who may ask about it (RFC 6749 §3.2.1).
+      const credentials = readClientCredentials(authorizationHeaders(request), form)
+      const client = await authenticateClient(credentials, { clients, now })
+      const tokenRequest = readTokenRequest(form)
+      reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+      switch (tokenRequest.grantType) {
+        case 'authorization_code':
+          return redeemCode(tokenRequest, client, redemption, request)
+        case 'refresh_token':
+          if (!client.issuesRefreshTokens) {
+            throw new OAuthError('unauthorized_client', 'This client is not registered for refresh tokens.', {
+              clientId: client.clientId
+            })
+          }
+          return refreshTokens(tokenRequest, client, refresh, request)
+      }
+    }
+  )
+}

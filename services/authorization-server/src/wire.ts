@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import type { AppDeps } from './app.js'
+import { createAuditTrail } from './audit/audit-trail.js'
+import type { Config } from './config.js'
+import { hashPassword } from './login/password.js'
+import { cookiePolicy } from './session/cookies.js'
+import { newRandomId } from './session/random-id.js'
+import { createAccessTokenStore } from './storage/access-tokens.js'
+import { createAuditEventStore } from './storage/audit-events.js'
+import { createClientStore } from './storage/clients.js'
+import { createCodeStore } from './storage/codes.js'
+import { createConsentStore } from './storage/consents.js'
+import { createGrantStore } from './storage/grants.js'
+import { createPendingRequestStore } from './storage/pending-requests.js'
+import type { Database } from './storage/postgres.js'
+import { type Redis, reached } from './storage/redis.js'
+import { createRefreshTokenStore } from './storage/refresh-tokens.js'
+import { createResourceServerStore } from './storage/resource-servers.js'
+import { createScopeStore } from './storage/scopes.js'
+import { createSessionStore } from './storage/sessions.js'
+import { createUserStore } from './storage/users.js'
+
+/** Which store each step gets: the one page where storage and steps meet. */
+export async function wire(config: Config, database: Database, redis: Redis): Promise<AppDeps> {
+  const now = () => new Date()
+  const { issuer, cookieKeys } = config
+  const audit = createAuditTrail(createAuditEventStore(database), now)
+  const accessTokens = createAccessTokenStore(database)
+  const clients = createClientStore(database)
+  const codes = createCodeStore(redis)
+  const consents = createConsentStore(database)
+  const grants = createGrantStore(database)
+  const pending = createPendingRequestStore(redis)
+  const refreshTokens = createRefreshTokenStore(database)
+  const resourceServers = createResourceServerStore(database)
+  const scopes = createScopeStore(database)
+  const sessions = createSessionStore(redis)
+  const users = createUserStore(database)
+
+  const lifetimes = {
+    accessToken: config.accessTokenTtl,
+    refreshTokenIdle: config.refreshTokenIdleTtl,
+    refreshTokenMax: config.refreshTokenMaxTtl
+  }
+  const session = { cookies: cookiePolicy(issuer), sessions, users, now }
+  const judge = { clients, resourceServers, defaultAudience: config.resourceUrl }
+  const issue = { grants, codes, audit, codeTtl: config.codeTtl, now, randomBytes }
+  const decoyHash = await hashPassword(newRandomId())
+
+  return {
+    audit,
+    scopes,
+    session,
+    authorize: { issuer, judge, pending, consents, issue },
+    login: { issuer, cookieKeys, judge, pending, session, signIn: { users, audit, decoyHash } },
+    consent: { issuer, cookieKeys, judge, pending, scopes, decide: { pending, consents, issue } },
+    token: {
+      clients,
+      now,
+      redemption: { codes, grants, audit, lifetimes, now, randomBytes },
+      refresh: { refreshTokens, grants, audit, lifetimes, retryWindow: config.refreshRetryWindow, now, randomBytes }
+    },
+    revocation: { clients, now, revocation: { accessTokens, refreshTokens, audit, now } },
+    introspection: { issuer, resourceServers, accessTokens, now },
+    health: {
+      postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),
+      redis: () => reached(redis.ping())
+    }
+  }
+}
