@@ -1,42 +1,43 @@
-// Stands in for both command lines: keeps what was created in a file, and its calls with it.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+// Stands in for both command lines: what was created and how it was called is appended to files, a line each.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 
-const stateFile = process.env.STAND_IN_STATE
-const state = existsSync(stateFile)
-  ? JSON.parse(readFileSync(stateFile, 'utf8'))
-  : { calls: [], users: [], clients: [] }
+const fileOf = (kind) => `${process.env.STAND_IN_STATE}.${kind}`
+const all = (kind) =>
+  existsSync(fileOf(kind))
+    ? readFileSync(fileOf(kind), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    : []
 const args = process.argv.slice(2)
-const option = (name) => args[args.indexOf(name) + 1]
 const answer = (document) => console.log(JSON.stringify(document))
+
+function add(kind, document) {
+  appendFileSync(fileOf(kind), `${JSON.stringify(document)}\n`)
+  return document
+}
 
 switch (args.slice(0, 2).join(' ')) {
   case 'users list':
-    answer(state.users)
+    answer(all('users'))
     break
   case 'users create':
-    state.users.push({ user_id: `user-${state.users.length + 1}`, username: args[2] })
-    answer(state.users.at(-1))
+    answer(add('users', { user_id: `user-${all('users').length + 1}`, username: args[2] }))
     break
   case 'clients show': {
-    const found = state.clients.find(({ client_id: id }) => id === args[2])
+    const found = all('clients').find(({ client_id: id }) => id === args[2])
     if (found === undefined) process.exit(4)
     answer(found)
     break
   }
   case 'clients create':
-    state.clients.push({ client_id: `client-${state.clients.length + 1}`, client_secret: 'stand-in secret' })
-    answer(state.clients.at(-1))
+    answer(add('clients', { client_id: `client-${all('clients').length + 1}`, client_secret: 'stand-in secret' }))
     break
   case 'resource-servers create':
-    answer({ client_id: option('--client-id') })
+    answer({})
     break
   case 'exit with':
     process.exitCode = Number(args[2])
     break
 }
-state.calls.push({
-  args,
-  databaseUrl: process.env.DATABASE_URL,
-  resourceDatabaseUrl: process.env.RESOURCE_DATABASE_URL
-})
-writeFileSync(stateFile, JSON.stringify(state))
+add('calls', { args, databaseUrl: process.env.DATABASE_URL, resourceDatabaseUrl: process.env.RESOURCE_DATABASE_URL })

@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { library } from './support/library.js'
+import { descendantsOf, isAlive } from './support/process-tree.js'
+import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+
+const { succeeds } = await library('programs')
+
+let checkout: StandInCheckout
+beforeAll(async () => {
+  checkout = await createStandInCheckout()
+})
+afterAll(() => checkout.dispose())
+
+const given = process.env.TEST_POSTGRES_URL
+
+/** Root in a container without name spaces needs setpriv for that. */
+function canRunPostgres(): boolean {
+  return process.getuid?.() !== 0 || succeeds(['unshare', '--user', 'true'])
+}
+
+/** A PATH that holds these programs of this machine and no other. */
+function pathWith(name: string, programs: string[]): string {
+  const folder = checkout.file(name)
+  mkdirSync(folder)
+  for (const program of programs) {
+    const found = process.env.PATH?.split(':').find((candidate) => existsSync(path.join(candidate, program)))
+    if (found !== undefined) symlinkSync(path.join(found, program), path.join(folder, program))
+  }
+  return folder
+}
+
+test('without a Redis server it is emulated, which is said in the line for Redis', async () => {
+  const launcher = checkout.start('start.mjs', [], {
+    PATH: pathWith('no redis', ['true']),
+    DATABASE_URL: given,
+    RESOURCE_DATABASE_URL: given
+  })
+  await launcher.untilRunning()
+  expect(launcher.said.stdout).toMatch(/Postgres: the given databases\n.*Redis: emulated.*redis-server/)
+  launcher.child.kill('SIGTERM')
+  expect(await launcher.ended).toMatchObject({ code: 0 })
+  const log = readFileSync(checkout.file('.data/logs/authorization-server.log'), 'utf8')
+  expect(log).toContain('{"emulated":"yes","redisUrl":"none"}')
+})
+
+test('where the kernel cannot be asked to end Postgres and Redis, kill -9 still leaves no process', async () => {
+  const launcher = checkout.start('start.mjs', [], {
+    PATH: pathWith('no setpriv', ['true', 'unshare', 'redis-server', 'valkey-server']),
+    ...(canRunPostgres() ? {} : { DATABASE_URL: given, RESOURCE_DATABASE_URL: given })
+  })
+  await launcher.untilRunning()
+  const processes = descendantsOf(launcher.child.pid ?? 0)
+  launcher.child.kill('SIGKILL')
+  await until(() => processes.filter(isAlive).length === 0)
+  expect(existsSync(checkout.file('.data/postgres/postmaster.pid'))).toBe(false)
+})

@@ -1,0 +1,36 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createStandInCheckout, type StandInCheckout } from './support/stand-in-checkout.js'
+
+let checkout: StandInCheckout
+beforeAll(async () => {
+  checkout = await createStandInCheckout()
+})
+afterAll(() => checkout.dispose())
+
+const clientsShow = ['authorization-server', 'clients', 'show', 'nobody']
+
+test('without a running stack and without DATABASE_URL it says in one line how to go on', async () => {
+  const { code, stdout, stderr } = await checkout.start('command-line.mjs', clientsShow).ended
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toMatch(/^[^\n]*npm start[^\n]*DATABASE_URL[^\n]*\n$/)
+})
+
+test('what a killed launcher left behind counts for nothing', async () => {
+  const nobody = 4_194_304
+  const left = { VALETKEY_DATA: checkout.directory }
+  writeFileSync(checkout.file('run.json'), JSON.stringify({ pid: nobody, environment: { DATABASE_URL: 'old' } }))
+  expect(await checkout.start('command-line.mjs', clientsShow, left).ended).toMatchObject({ code: 1, stdout: '' })
+})
+
+test('with the caller’s DATABASE_URL it is the command itself: its output, its exit code', async () => {
+  const given = { DATABASE_URL: 'postgres://given' }
+  const list = checkout.start('command-line.mjs', ['authorization-server', 'users', 'list'], given)
+  expect(await list.ended).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+  const failing = checkout.start('command-line.mjs', ['authorization-server', 'exit', 'with', '7'], given)
+  expect(await failing.ended).toMatchObject({ code: 7 })
+})
+
+test('how to use it is answered without any database', async () => {
+  expect(await checkout.start('command-line.mjs', ['resource-server', '--help']).ended).toMatchObject({ code: 0 })
+})

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, test } from '@jest/globals'
+import { library } from './support/library.js'
+
+const { readCaller, readSettings } = await library('settings')
+const { authorizationServerEnvironment, demoClientEnvironment, introspectionCredential, resourceServerEnvironment } =
+  await library('environments')
+
+const addresses = {
+  issuer: 'http://localhost:4000',
+  resourceUrl: 'http://localhost:4100',
+  introspectionUrl: 'http://localhost:4001/introspect',
+  revocationsUrl: 'http://localhost:4001/revocations',
+  demoUrl: 'http://127.0.0.1:4200'
+}
+
+test.each([
+  { name: 'nothing is set', caller: {}, changed: {} },
+  {
+    name: 'ports are moved',
+    caller: { AUTH_PUBLIC_LISTEN: 'localhost:5000', FILES_PUBLIC_LISTEN: '127.0.0.1:5100', DEMO_LISTEN: ':5200' },
+    changed: { issuer: 'http://localhost:5000', resourceUrl: 'http://localhost:5100', demoUrl: 'http://127.0.0.1:5200' }
+  },
+  {
+    name: 'the internal listener is moved to another loopback address',
+    caller: { AUTH_INTERNAL_LISTEN: '[::1]:5001' },
+    changed: { introspectionUrl: 'http://[::1]:5001/introspect', revocationsUrl: 'http://[::1]:5001/revocations' }
+  },
+  {
+    name: 'a listener is on another interface',
+    caller: { AUTH_PUBLIC_LISTEN: '192.0.2.7:5000' },
+    changed: { issuer: 'http://192.0.2.7:5000' }
+  },
+  {
+    name: 'the caller names the addresses',
+    caller: {
+      AUTH_PUBLIC_LISTEN: ':5000',
+      ISSUER: 'https://id.example',
+      INTROSPECTION_URL: 'http://id:4001/introspect'
+    },
+    changed: { issuer: 'https://id.example', introspectionUrl: 'http://id:4001/introspect' }
+  }
+])('the addresses when $name', ({ caller, changed }) => {
+  expect(readSettings(caller)).toMatchObject({ ...addresses, ...changed })
+})
+
+test('every malformed listener and every port given twice has its line', () => {
+  const caller = { DEMO_LISTEN: 'nowhere', AUTH_OPERATOR_LISTEN: 'localhost:0', FILES_PUBLIC_LISTEN: 'localhost:4000' }
+  expect(() => readSettings(caller)).toThrow(
+    /^AUTH_OPERATOR_LISTEN: .*\nDEMO_LISTEN: .*\nFILES_PUBLIC_LISTEN: port 4000 .* AUTH_PUBLIC_LISTEN$/
+  )
+})
+
+test('an empty variable counts as unset, and a file stands for its content', () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-settings-'))
+  const file = path.join(directory, 'url')
+  writeFileSync(file, 'postgres://somewhere/else\n')
+  const caller = readCaller({ ISSUER: '', DATABASE_URL_FILE: file, LOG_LEVEL: 'debug' })
+  rmSync(directory, { recursive: true })
+  expect(caller).toEqual({ DATABASE_URL: 'postgres://somewhere/else', LOG_LEVEL: 'debug' })
+})
+
+const secrets = {
+  cookieKey: 'cookie key',
+  pageTokenKey: 'page token key',
+  resourceServerId: 'id',
+  resourceServerSecret: 's'
+}
+const everything = {
+  databaseUrl: 'postgres://authorization',
+  resourceDatabaseUrl: 'postgres://files',
+  redisUrl: 'redis://here',
+  credential: { id: 'id', secret: 'secret' },
+  secrets
+}
+
+test('the caller’s own values win, and what we do not know passes through', () => {
+  const caller = { COOKIE_KEYS: 'mine', CODE_TTL: '5', LIMITS_FACTOR: '100' }
+  const environment = authorizationServerEnvironment(caller, readSettings(caller), everything)
+  expect(environment).toMatchObject({ COOKIE_KEYS: 'mine', CODE_TTL: '5', LIMITS_FACTOR: '100' })
+})
+
+test('no process learns the secrets of another', () => {
+  const caller = {
+    COOKIE_KEYS: 'a',
+    PAGE_TOKEN_KEYS: 'b',
+    DATABASE_URL: 'c',
+    RESOURCE_DATABASE_URL: 'd',
+    REDIS_URL: 'e'
+  }
+  const settings = readSettings(caller)
+  const namesOf = (environment: object) => Object.keys(environment)
+  expect(namesOf(resourceServerEnvironment(caller, settings, everything))).not.toEqual(
+    expect.arrayContaining([expect.stringMatching(/^(COOKIE_KEYS|DATABASE_URL|REDIS_URL)$/)])
+  )
+  expect(namesOf(authorizationServerEnvironment(caller, settings, everything))).not.toEqual(
+    expect.arrayContaining([expect.stringMatching(/^(PAGE_TOKEN_KEYS|RESOURCE_DATABASE_URL|INTROSPECTION_.*)$/)])
+  )
+  expect(namesOf(demoClientEnvironment(caller, settings, { id: 'i', secret: 's' })).sort()).toEqual(
+    ['ISSUER', 'RESOURCE_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'BASE_URL', 'LISTEN'].sort()
+  )
+})
+
+test('half a credential for introspection is refused; a whole one is used as it is', () => {
+  expect(() => introspectionCredential({ INTROSPECTION_CLIENT_ID: 'x' }, secrets)).toThrow('together')
+  const given = { INTROSPECTION_CLIENT_ID: 'x', INTROSPECTION_CLIENT_SECRET: 'y' }
+  expect(introspectionCredential(given, secrets)).toEqual({ id: 'x', secret: 'y', own: false })
+  expect(introspectionCredential({}, secrets)).toEqual({ id: 'id', secret: 's', own: true })
+})

@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { descendantsOf, isAlive } from './support/process-tree.js'
+import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+
+let checkout: StandInCheckout
+beforeAll(async () => {
+  checkout = await createStandInCheckout()
+})
+afterAll(() => checkout.dispose())
+
+const allOf = (output: string, pattern: RegExp) => pattern.exec(output)?.[1]
+const passwordIn = (output: string) => allOf(output, /Password +(\S+)/)
+
+describe('npm start', () => {
+  let firstPassword: string | undefined
+
+  test('starts everything, lets the command lines join in, and stops without leaving a process', async () => {
+    const launcher = checkout.start('start.mjs')
+    await launcher.untilRunning()
+    firstPassword = passwordIn(launcher.said.stdout)
+    const processes = descendantsOf(launcher.child.pid ?? 0)
+    // Postgres with its own children, both services, the demo client at least.
+    expect(processes.length).toBeGreaterThan(6)
+    expect(await (await fetch(`http://127.0.0.1:${checkout.ports[5]}/`)).text()).toBe('ready')
+
+    const joined = await checkout.start('command-line.mjs', ['resource-server', 'users', 'list']).ended
+    expect(joined).toMatchObject({ code: 0, stderr: '' })
+    expect(checkout.state('calls').at(-1).resourceDatabaseUrl).toMatch(
+      /^postgres:\/\/valetkey_files:.*\/valetkey_files$/
+    )
+
+    const second = await checkout.start('start.mjs').ended
+    expect(second).toMatchObject({ code: 1, stdout: '' })
+    expect(second.stderr).toMatch(new RegExp(`^[^\n]*already[^\n]*${launcher.child.pid}[^\n]*\n$`))
+
+    launcher.child.kill('SIGTERM')
+    expect(await launcher.ended).toMatchObject({ code: 0, stderr: '' })
+    expect(processes.filter(isAlive)).toEqual([])
+  })
+
+  test('makes the demo data once, imports the checkout without its by-products, and keeps secrets to its owner', () => {
+    const calls: string[] = checkout.state('calls').map((call: { args: string[] }) => call.args.join(' '))
+    expect(calls.filter((call) => call.startsWith('users create'))).toEqual([
+      'users create alice --password-stdin --json'
+    ])
+    const importing = /^import --owner user-1 --exclude node_modules --exclude \.git --exclude \.data --exclude dist \//
+    expect(calls).toContainEqual(expect.stringMatching(importing))
+    expect(statSync(checkout.file('.data')).mode & 0o777).toBe(0o700)
+    expect(statSync(checkout.file('.data/secrets.json')).mode & 0o777).toBe(0o600)
+  })
+
+  test('started again it finds its data, and even kill -9 leaves no process', async () => {
+    const launcher = checkout.start('start.mjs', ['--files', checkout.directory])
+    await launcher.untilRunning()
+    expect(passwordIn(launcher.said.stdout)).toBe(firstPassword)
+    expect(checkout.state('users')).toHaveLength(1)
+    expect(checkout.state('clients')).toHaveLength(1)
+    expect(checkout.state('calls').at(-1).args).toEqual(['import', '--owner', 'user-1', checkout.directory])
+
+    const processes = descendantsOf(launcher.child.pid ?? 0)
+    launcher.child.kill('SIGKILL')
+    await until(() => processes.filter(isAlive).length === 0)
+  })
+
+  test('after kill -9 it starts as if nothing had been; a service that dies takes the rest along, with its last words', async () => {
+    const failing = await checkout.start('start.mjs', [], { STAND_IN_FAILURE: 'ISSUER: is missing' }).ended
+    expect(failing.code).toBe(1)
+    expect(failing.stderr).toMatch(/server stopped by itself \(exit code 1\)(.|\n)*ISSUER: is missing/)
+  })
+
+  test('stopped while it starts, it leaves no process and is free for the next start', async () => {
+    const launcher = checkout.start('start.mjs')
+    await until(() => launcher.said.stdout.includes('Postgres'))
+    const processes = descendantsOf(launcher.child.pid ?? 0)
+    launcher.child.kill('SIGINT')
+    expect(await launcher.ended).toMatchObject({ code: 0, stderr: '' })
+    expect(processes.filter(isAlive)).toEqual([])
+    expect(existsSync(checkout.file('.data/run.json'))).toBe(false)
+  })
+
+  test('when its npm is killed with -9 it stops, too', async () => {
+    const file = checkout.file('packages/dev-stack/bin/start.mjs')
+    const npm = `require('child_process').spawn(process.execPath, [${JSON.stringify(file)}], { stdio: 'inherit' })`
+    const standIn = spawn(process.execPath, ['-e', npm], {
+      cwd: checkout.directory,
+      env: { ...checkout.environment, npm_lifecycle_event: 'start' },
+      stdio: ['ignore', 'pipe', 'inherit']
+    })
+    let said = ''
+    standIn.stdout.setEncoding('utf8').on('data', (text) => {
+      said += text
+    })
+    await until(() => said.includes('Valetkey is running.'))
+    const processes = descendantsOf(standIn.pid ?? 0)
+    standIn.kill('SIGKILL')
+    await until(() => processes.filter(isAlive).length === 0)
+  })
+
+  test('names every port that is taken and the variable that moves it, before it starts anything', async () => {
+    const taken = createServer().listen(checkout.ports[1], '127.0.0.1')
+    await new Promise((resolve) => taken.once('listening', resolve))
+    const refused = await checkout.start('start.mjs').ended
+    taken.close()
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toMatch(
+      new RegExp(`^Port ${checkout.ports[1]},[^\n]*AUTH_INTERNAL_LISTEN=localhost:\\d+\n$`)
+    )
+  })
+
+  test('a wrong option ends with 2, in one line', async () => {
+    const refused = await checkout.start('start.mjs', ['--unknown']).ended
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toMatch(/^[^\n]*--unknown[^\n]*\n$/)
+  })
+})

@@ -1,0 +1,89 @@
+import { expect, test } from '@jest/globals'
+import { library } from './support/library.js'
+
+const { closingLines, picksByName, totalsOf } = await library('test-totals')
+const { testEnvironment } = await library('test-environment')
+
+const report = {
+  numPassedTests: 5,
+  numFailedTests: 0,
+  numPendingTests: 0,
+  numTodoTests: 0,
+  numRuntimeErrorTestSuites: 0,
+  numTotalTests: 5
+}
+
+test.each([
+  { name: 'all green', change: {}, endedWell: true, totals: { passed: 5, failed: 0, skipped: 0 } },
+  { name: 'a file that does not run', change: { numRuntimeErrorTestSuites: 1 }, totals: { passed: 5, failed: 1 } },
+  { name: 'green tests, but Jest failed', change: {}, totals: { passed: 5, failed: 1 } },
+  { name: 'skipped and todo', change: { numPendingTests: 1, numTodoTests: 2 }, endedWell: true, totals: { skipped: 3 } }
+])('totals: $name', ({ change, endedWell = false, totals }) => {
+  expect(totalsOf({ ...report, ...change }, endedWell)).toMatchObject(totals)
+})
+
+test('a run without a report is a failure', () => {
+  expect(totalsOf(undefined, true)).toEqual({ passed: 0, failed: 1, skipped: 0 })
+})
+
+const machine = { chromium: '/usr/bin/chromium', redisUrl: 'redis://here', mayPick: false }
+const green = { passed: 3, failed: 0, skipped: 0 }
+
+test.each([
+  { name: 'nothing is missing', runs: [green], lines: ['Everything could run.', '3 passed, 0 failed'], code: 0 },
+  { name: 'two runs add up', runs: [green, green], lines: ['Everything could run.', '6 passed, 0 failed'], code: 0 },
+  {
+    name: 'nothing ran',
+    runs: [{ ...green, passed: 0 }],
+    lines: ['Everything could run.', '0 passed, 0 failed'],
+    code: 1
+  },
+  {
+    name: 'a test was skipped for no reason',
+    runs: [{ ...green, skipped: 2 }],
+    lines: [expect.stringContaining('2'), 'Everything could run.', '3 passed, 2 failed'],
+    code: 1
+  },
+  {
+    name: 'the caller picked tests by name',
+    runs: [{ ...green, skipped: 2 }],
+    missing: { mayPick: true },
+    lines: ['Everything could run.', '3 passed, 0 failed'],
+    code: 0
+  },
+  {
+    name: 'there is no browser, which explains what was skipped',
+    runs: [{ ...green, skipped: 2 }],
+    missing: { chromium: undefined },
+    lines: [expect.stringMatching(/^Not run: the browser tests, for want of Chromium/), '3 passed, 0 failed'],
+    code: 0
+  },
+  {
+    name: 'there is no Redis, which explains no skipped test',
+    runs: [{ ...green, skipped: 1 }],
+    missing: { redisUrl: undefined },
+    lines: [expect.anything(), expect.stringMatching(/^Not run: .*redis-server/), '3 passed, 1 failed'],
+    code: 1
+  }
+])('closing lines: $name', ({ runs, missing = {}, lines, code }) => {
+  expect(closingLines(runs, { ...machine, ...missing })).toEqual({ lines, code })
+})
+
+test('tests are picked by name with -t and its long form only', () => {
+  expect(picksByName(['-t', 'x'])).toBe(true)
+  expect(picksByName(['--testNamePattern=x'])).toBe(true)
+  expect(picksByName(['packages/dev-stack', '--silent'])).toBe(false)
+})
+
+test('the caller’s settings do not leak into the tests', () => {
+  const caller = {
+    DATABASE_URL: 'a',
+    REDIS_URL_FILE: 'b',
+    ISSUER: 'c',
+    PGPASSWORD: 'd',
+    TEST_REDIS_URL: 'e',
+    HOME: '/h'
+  }
+  const environment = testEnvironment(caller, { postgresUrl: 'postgres://throw-away', redisUrl: undefined })
+  expect(environment).toEqual({ HOME: '/h', TEST_POSTGRES_URL: 'postgres://throw-away' })
+})
