@@ -45,6 +45,11 @@ export function mintAccessToken(expiresAt: Date, randomBytes: RandomBytes): stri
   return seal(PREFIX.accessToken + bucket + encodeBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
 }
 
+/** A client identifier: 128 random bits in base62, so that it is never taken for an option on a command line. */
+export function mintClientIdentifier(randomBytes: RandomBytes): string {
+  return encodeBase62(randomBytes(16), 22)
+}
+
 /** The hour since 1970 in which an access token ends: the name of the one table that can hold it. */
 export function expiryBucket(expiresAt: Date): number {
   return Math.floor(expiresAt.getTime() / 1000 / BUCKET_SECONDS)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyReply, fastify, LogController } from 'fastify'
 import type { Logger } from './logger.js'
 
 export type BuildServerOptions = {
@@ -13,6 +13,8 @@ export type BuildServerOptions = {
   keepsRequestId?: boolean
 }
 
+const UNREADABLE = '{"error":"invalid_request","error_description":"The request could not be read."}'
+
 const REQUEST_ID = /^[A-Za-z0-9_.-]{8,64}$/
 
 /** A Fastify server with the limits, time-outs and request ids that every listener of every service has. */
@@ -20,7 +22,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
   const server = fastify({
     loggerInstance: options.logger,
     // Fastify's own request lines quote the URL with its query, where codes and states travel.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     bodyLimit: options.bodyLimit ?? 16 * 1024,
     // A slow sender is cut off: headers within 20 s, the whole request within 30 s.
@@ -35,6 +37,8 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
       const given = options.keepsRequestId ? request.headers['x-request-id'] : undefined
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
+    // An address that is not even one (`/%zz`) reaches no route and no hook.
+    frameworkErrors: (_error, request, reply) => answerBadAddress(request.id, reply as unknown as FastifyReply),
     clientErrorHandler: answerUnreadable
   }) as unknown as FastifyInstance
 
@@ -52,6 +56,11 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
   return server
 }
 
+function answerBadAddress(requestId: string, reply: FastifyReply): void {
+  const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': requestId }
+  reply.code(400).headers(headers).type('application/json; charset=utf-8').send(UNREADABLE)
+}
+
 /** What is not HTTP never reaches a route; the answer says no more than that, and the connection ends. */
 function answerUnreadable(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
@@ -63,16 +72,15 @@ function answerUnreadable(this: FastifyInstance, error: Error & { code?: string 
         : '400 Bad Request'
   const requestId = randomUUID()
   this.log.info({ event: 'unreadable_request', reqId: requestId, code: error.code }, 'unreadable request')
-  const body = '{"error":"invalid_request","error_description":"The request could not be read."}'
   const head = [
     `HTTP/1.1 ${status}`,
     'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${body.length}`,
+    `Content-Length: ${UNREADABLE.length}`,
     'Cache-Control: no-store',
     'X-Content-Type-Options: nosniff',
     `X-Request-Id: ${requestId}`,
     'Connection: close'
   ]
-  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${UNREADABLE}`)
   else socket.destroy()
 }

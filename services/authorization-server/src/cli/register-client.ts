@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { type Client, digestToken, mintOpaqueToken, objectionToRedirectUri } from '@valetkey/oauth-protocol'
+import {
+  type Client,
+  digestToken,
+  mintClientIdentifier,
+  mintOpaqueToken,
+  objectionToRedirectUri
+} from '@valetkey/oauth-protocol'
 import type { ClientRegistration, ClientStore } from '../storage/clients.js'
 import type { ScopeStore } from '../storage/scopes.js'
 import { CommandFailure } from './exit.js'
@@ -44,7 +50,7 @@ function toClient(options: RegistrationOptions): Client {
   if (consent !== 'ask' && consent !== 'remember') throw usage('--consent is ask or remember')
   if (consent === 'remember' && options.public) throw usage('a public client is always asked for: --consent ask')
   return {
-    clientId: randomBytes(18).toString('base64url'),
+    clientId: mintClientIdentifier(randomBytes),
     name,
     type: options.public ? 'public' : 'confidential',
     redirectUris: [...new Set(options.redirectUri)],

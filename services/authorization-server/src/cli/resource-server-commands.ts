@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { digestToken, isClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { digestToken, isClientIdentifier, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import type { Command } from 'commander'
 import { createResourceServerStore } from '../storage/resource-servers.js'
 import { type CommandContext, print } from './context.js'
@@ -27,7 +27,7 @@ export function addResourceServerCommands(program: Command, context: CommandCont
       requireAudience(audience)
       const given = await readGivenCredential(options, context)
       const { clientId, clientSecret } = given ?? {
-        clientId: randomBytes(18).toString('base64url'),
+        clientId: mintClientIdentifier(randomBytes),
         clientSecret: mintOpaqueToken('clientSecret', randomBytes)
       }
       const store = createResourceServerStore(context.database())

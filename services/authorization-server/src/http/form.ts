@@ -10,7 +10,8 @@ export function formOf(request: FastifyRequest): Parameters {
 
 /** Every Authorization header. Node keeps only the first in `headers`, and a second one must not go unseen. */
 export function authorizationHeaders(request: FastifyRequest): readonly string[] {
-  return request.raw.headersDistinct.authorization ?? []
+  const { rawHeaders } = request.raw
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization')
 }
 
 /** The query exactly as it was sent, without the question mark. */

@@ -1,0 +1,95 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
+import { type Client, digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { buildLogger, type Environment, migrate } from '@valetkey/service-kit'
+import { type App, type AppDeps, buildApp } from '../../src/app.js'
+import { readConfig } from '../../src/config.js'
+import { hashPassword } from '../../src/login/password.js'
+import { createClientStore } from '../../src/storage/clients.js'
+import { connectPostgres, type Database } from '../../src/storage/postgres.js'
+import { createResourceServerStore } from '../../src/storage/resource-servers.js'
+import { createUserStore } from '../../src/storage/users.js'
+import { wire } from '../../src/wire.js'
+import { Browser } from './browser.js'
+
+export const ISSUER = 'http://localhost:4000'
+export const AUDIENCE = 'http://localhost:4100'
+export const REDIRECT_URI = 'https://app.example/callback'
+
+const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
+
+export type Credentials = { clientId: string; clientSecret: string }
+
+/** A whole authorization server on real stores, called without a network. */
+export async function startTestServer(settings: Environment = {}) {
+  const testDatabase = await createTestDatabase()
+  const testRedis = createTestRedis()
+  await migrate(testDatabase.url, MIGRATIONS)
+  const config = readConfig({
+    ISSUER,
+    RESOURCE_URL: AUDIENCE,
+    DATABASE_URL: testDatabase.url,
+    REDIS_URL: testRedis.url ?? 'redis://emulated',
+    COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
+    LOG_LEVEL: 'silent',
+    ...settings
+  })
+  const database: Database = connectPostgres(testDatabase.url, { connections: 10 })
+  const deps: AppDeps = await wire(config, database, testRedis.client)
+  const app: App = buildApp({ ...config, logger: buildLogger('test', config.logLevel) }, deps)
+  await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
+
+  return {
+    ...app,
+    config,
+    deps,
+    database,
+    redis: testRedis.client,
+    newBrowser: () => new Browser(app.publicServer, config.issuer),
+
+    async createUser(username: string, password: string): Promise<string> {
+      const userId = randomUUID()
+      const passwordHash = await hashPassword(password)
+      await createUserStore(database).create({ userId, username, passwordHash, createdAt: new Date() })
+      return userId
+    },
+
+    async createClient(change: Partial<Client> = {}): Promise<Credentials> {
+      const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
+      const client: Client = {
+        clientId: `client_${randomUUID()}`,
+        name: 'Photo Printer',
+        type: 'confidential',
+        redirectUris: [REDIRECT_URI],
+        requiredScopes: ['files.read', 'files.read:images'],
+        optionalScopes: [],
+        requiresPkce: false,
+        issuesRefreshTokens: true,
+        consent: 'ask',
+        ...change
+      }
+      const digest = client.type === 'public' ? undefined : digestToken(clientSecret)
+      await createClientStore(database).create(client, digest, new Date())
+      return { clientId: client.clientId, clientSecret }
+    },
+
+    async createResourceServer(audience = AUDIENCE): Promise<Credentials> {
+      const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
+      const server = { clientId: credentials.clientId, name: 'files', audience }
+      await createResourceServerStore(database).create(server, digestToken(credentials.clientSecret), new Date())
+      return credentials
+    },
+
+    async close() {
+      await Promise.all([app.publicServer.close(), app.internalServer.close(), app.operatorServer.close()])
+      await deps.audit.close()
+      await database.close()
+      await testRedis.close()
+      await testDatabase.drop()
+    }
+  }
+}
+
+export type TestServer = Awaited<ReturnType<typeof startTestServer>>

@@ -1,0 +1,89 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+
+export type Page = LightMyRequestResponse & { url: string }
+
+/** As much of a browser as forms need: cookies, redirects within one site, hidden fields, the Origin of a form POST. */
+export class Browser {
+  readonly #server: FastifyInstance
+  readonly #origin: string
+  readonly cookies = new Map<string, string>()
+
+  constructor(server: FastifyInstance, issuer: string) {
+    this.#server = server
+    this.#origin = new URL(issuer).origin
+  }
+
+  /** Opens an address and follows redirects as long as they stay on the site. */
+  async open(url: string, headers: Record<string, string> = {}): Promise<Page> {
+    return this.#follow(await this.#send('GET', url, undefined, headers))
+  }
+
+  /** One request, no redirect followed. */
+  async get(url: string, headers: Record<string, string> = {}): Promise<Page> {
+    return this.#send('GET', url, undefined, headers)
+  }
+
+  /** Sends the first form of a page with the given fields over its hidden ones. */
+  async submit(page: Page, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Page> {
+    return this.#follow(await this.submitOnly(page, fields, headers))
+  }
+
+  async submitOnly(page: Page, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Page> {
+    const form = firstForm(page.body)
+    const body = new URLSearchParams({ ...form.fields, ...fields }).toString()
+    const sent = { origin: this.#origin, 'sec-fetch-site': 'same-origin', ...headers }
+    return this.#send('POST', new URL(form.action, page.url).href, body, sent)
+  }
+
+  async #follow(page: Page): Promise<Page> {
+    const { location } = page.headers
+    if (typeof location !== 'string') return page
+    const target = new URL(location, page.url)
+    if (target.origin !== this.#origin) return page
+    return this.#follow(await this.#send('GET', target.href))
+  }
+
+  async #send(method: 'GET' | 'POST', url: string, body?: string, headers: Record<string, string> = {}): Promise<Page> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const { pathname, search } = new URL(url)
+    const response = await this.#server.inject({
+      method,
+      url: pathname + search,
+      headers: {
+        accept: 'text/html',
+        ...(cookie !== '' && { cookie }),
+        ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...headers
+      },
+      ...(body !== undefined && { payload: body })
+    })
+    for (const { name, value, maxAge, expires } of response.cookies) {
+      const gone = maxAge === 0 || (expires !== undefined && expires.getTime() <= Date.now())
+      if (gone) this.cookies.delete(name)
+      else this.cookies.set(name, value)
+    }
+    return Object.assign(response, { url })
+  }
+}
+
+function firstForm(html: string): { action: string; fields: Record<string, string> } {
+  const form = /<form[^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/.exec(html)
+  if (form === null) throw new Error(`no form in: ${html.slice(0, 2000)}`)
+  const fields: Record<string, string> = {}
+  for (const [input] of (form[2] ?? '').matchAll(/<input[^>]*>/g)) {
+    const name = attribute(input, 'name')
+    const unticked = attribute(input, 'type') === 'checkbox' && !/ checked/.test(input)
+    if (name !== undefined && !unticked) fields[name] = attribute(input, 'value') ?? ''
+  }
+  return { action: unescapeHtml(form[1] ?? ''), fields }
+}
+
+function attribute(tag: string, name: string): string | undefined {
+  const value = new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1]
+  return value === undefined ? undefined : unescapeHtml(value)
+}
+
+function unescapeHtml(text: string): string {
+  const named: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'", '#x3D': '=', '#x60': '`' }
+  return text.replace(/&(amp|lt|gt|quot|#x27|#x3D|#x60);/g, (_, name: string) => named[name] ?? '')
+}
