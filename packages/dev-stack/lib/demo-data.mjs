@@ -47,7 +47,6 @@ export async function ensureClient(valetkey, remembered, demoUrl) {
 
 /** The id and the secret were made here, so the command may be repeated. */
 export function ensureResourceServer(valetkey, credential, resourceUrl) {
-  if (!credential.own) return undefined
   return valetkey(
     [
       ...['resource-servers', 'create', '--name', 'files', '--audience', resourceUrl],

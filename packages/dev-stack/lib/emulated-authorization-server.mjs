@@ -3,11 +3,11 @@
 import RedisMock from 'ioredis-mock'
 import { startAuthorizationServer } from '../../../services/authorization-server/dist/start.js'
 
-const server = await startAuthorizationServer(process.env, { redis: new RedisMock() })
-
-for (const signal of ['SIGTERM', 'SIGINT']) {
-  process.once(signal, async () => {
-    await server.close()
-    process.exit(0)
-  })
+try {
+  const server = await startAuthorizationServer(process.env, { redis: new RedisMock() })
+  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => server.close().then(() => process.exit(0)))
+} catch (error) {
+  // A malformed setting has its line, as in the server's own main program.
+  console.error(error.message)
+  process.exit(1)
 }

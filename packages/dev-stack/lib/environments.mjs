@@ -54,15 +54,12 @@ export function commandLineEnvironment(settings, { databaseUrl, resourceDatabase
   }
 }
 
-/** The caller's own credential for introspection, or the one the launcher made; half a credential is none. */
-export function introspectionCredential(caller, secrets) {
-  const { INTROSPECTION_CLIENT_ID: id, INTROSPECTION_CLIENT_SECRET: secret } = caller
+/** The caller's own credential for introspection, or undefined; half a credential is a mistake. */
+export function givenCredential({ INTROSPECTION_CLIENT_ID: id, INTROSPECTION_CLIENT_SECRET: secret }) {
   if ((id === undefined) !== (secret === undefined)) {
     throw new Error('INTROSPECTION_CLIENT_ID and INTROSPECTION_CLIENT_SECRET must be given together')
   }
-  return id === undefined
-    ? { id: secrets.resourceServerId, secret: secrets.resourceServerSecret, own: true }
-    : { id, secret, own: false }
+  return id === undefined ? undefined : { id, secret }
 }
 
 const without = (environment, names) =>

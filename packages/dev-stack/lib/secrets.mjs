@@ -16,6 +16,12 @@ export function openSecrets(file) {
   return { secrets, save }
 }
 
+/** The credential for introspection; one for each audience, for a credential cannot change to another one. */
+export function resourceServerCredential(secrets, audience) {
+  secrets.resourceServers[audience] ??= { id: `files-${randomBytes(6).toString('hex')}`, secret: randomSecret() }
+  return secrets.resourceServers[audience]
+}
+
 function freshSecrets() {
   return {
     postgresPassword: randomSecret(),
@@ -24,9 +30,8 @@ function freshSecrets() {
     redisPassword: randomSecret(),
     cookieKey: randomSecret(),
     pageTokenKey: randomSecret(),
-    resourceServerId: `files-${randomBytes(6).toString('hex')}`,
-    resourceServerSecret: randomSecret(),
     userPassword: randomBytes(9).toString('base64url'),
+    resourceServers: {},
     demo: {}
   }
 }

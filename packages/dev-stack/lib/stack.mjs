@@ -2,10 +2,10 @@
 import { checkout, displayPath } from './checkout.mjs'
 import { commandLine } from './command-lines.mjs'
 import { ensureClient, ensureResourceServer, ensureUser, rememberedOf } from './demo-data.mjs'
-import { authorizationServerEnvironment, commandLineEnvironment, introspectionCredential } from './environments.mjs'
+import { authorizationServerEnvironment, commandLineEnvironment, givenCredential } from './environments.mjs'
 import { findPortProblems } from './ports.mjs'
 import { writeRunFile } from './run-file.mjs'
-import { openSecrets } from './secrets.mjs'
+import { openSecrets, resourceServerCredential } from './secrets.mjs'
 import { bringPostgres, bringRedis } from './servers.mjs'
 import { createServices } from './services.mjs'
 
@@ -21,7 +21,9 @@ export async function startStack({ caller, settings, files, data, processes, pro
   const problems = await findPortProblems(settings.listeners)
   if (problems.length > 0) throw new Error(problems.join('\n'))
   const { secrets, save } = openSecrets(data.secrets)
-  const credential = introspectionCredential(caller, secrets)
+  const given = givenCredential(caller)
+  const credential = given ?? resourceServerCredential(secrets, settings.resourceUrl)
+  save()
 
   const tools = { caller, secrets, data, processes }
   const postgres = await progress.step('Postgres', () => bringPostgres(tools))
@@ -45,7 +47,7 @@ export async function startStack({ caller, settings, files, data, processes, pro
     const [user, client] = await Promise.all([
       ensureUser(valetkey, remembered, secrets.userPassword),
       ensureClient(valetkey, remembered, settings.demoUrl),
-      ensureResourceServer(valetkey, credential, settings.resourceUrl)
+      given ?? ensureResourceServer(valetkey, credential, settings.resourceUrl)
     ])
     return { user, client }
   })

@@ -5,7 +5,8 @@ import { expect, test } from '@jest/globals'
 import { library } from './support/library.js'
 
 const { readCaller, readSettings } = await library('settings')
-const { authorizationServerEnvironment, demoClientEnvironment, introspectionCredential, resourceServerEnvironment } =
+const { resourceServerCredential } = await library('secrets')
+const { authorizationServerEnvironment, demoClientEnvironment, givenCredential, resourceServerEnvironment } =
   await library('environments')
 
 const addresses = {
@@ -64,9 +65,7 @@ test('an empty variable counts as unset, and a file stands for its content', () 
 
 const secrets = {
   cookieKey: 'cookie key',
-  pageTokenKey: 'page token key',
-  resourceServerId: 'id',
-  resourceServerSecret: 's'
+  pageTokenKey: 'page token key'
 }
 const everything = {
   databaseUrl: 'postgres://authorization',
@@ -104,8 +103,15 @@ test('no process learns the secrets of another', () => {
 })
 
 test('half a credential for introspection is refused; a whole one is used as it is', () => {
-  expect(() => introspectionCredential({ INTROSPECTION_CLIENT_ID: 'x' }, secrets)).toThrow('together')
+  expect(() => givenCredential({ INTROSPECTION_CLIENT_ID: 'x' })).toThrow('together')
   const given = { INTROSPECTION_CLIENT_ID: 'x', INTROSPECTION_CLIENT_SECRET: 'y' }
-  expect(introspectionCredential(given, secrets)).toEqual({ id: 'x', secret: 'y', own: false })
-  expect(introspectionCredential({}, secrets)).toEqual({ id: 'id', secret: 's', own: true })
+  expect(givenCredential(given)).toEqual({ id: 'x', secret: 'y' })
+  expect(givenCredential({})).toBeUndefined()
+})
+
+test('each audience has a credential of its own, made once', () => {
+  const kept = { resourceServers: {} }
+  const first = resourceServerCredential(kept, 'http://localhost:4100')
+  expect(resourceServerCredential(kept, 'http://localhost:5100')).not.toEqual(first)
+  expect(resourceServerCredential(kept, 'http://localhost:4100')).toEqual(first)
 })
