@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
-import { hashPassword, isAcceptablePassword } from '../login/password.js'
+import { hashPassword, isAcceptablePassword } from '../passwords/password.js'
 import { createUserStore, type User } from '../storage/users.js'
 import { type CommandContext, print, table } from './context.js'
 import { CommandFailure } from './exit.js'

@@ -1,6 +1,6 @@
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
+import { verifyPassword } from '../passwords/password.js'
 import type { User, UserStore } from '../storage/users.js'
-import { verifyPassword } from './password.js'
 
 export type SignInDeps = {
   users: Pick<UserStore, 'findWithPassword'>

@@ -6,7 +6,7 @@ import { type Client, digestToken, mintOpaqueToken } from '@valetkey/oauth-proto
 import { buildLogger, type Environment, migrate } from '@valetkey/service-kit'
 import { type App, type AppDeps, buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
-import { hashPassword } from '../../src/login/password.js'
+import { hashPassword } from '../../src/passwords/password.js'
 import { createClientStore } from '../../src/storage/clients.js'
 import { connectPostgres, type Database } from '../../src/storage/postgres.js'
 import { createResourceServerStore } from '../../src/storage/resource-servers.js'
