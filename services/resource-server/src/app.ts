@@ -1,0 +1,49 @@
+import { bearerPlugin, type Introspector } from '@valetkey/fastify-bearer'
+import { buildServer, type HealthChecks, healthRoutes, type Logger } from '@valetkey/service-kit'
+import type { FastifyInstance } from 'fastify'
+import { FILE_SCOPES } from './files/file-scopes.js'
+import { PARAMETER_RULES } from './files/list-files-schema.js'
+import { type FileRouteOptions, fileRoutes } from './files/routes.js'
+import { notFoundHandler } from './http/answer-not-found.js'
+import { problemErrorHandler } from './http/send-problem-for-error.js'
+
+export type AppOptions = { issuer: string; resourceUrl: string; trustedProxies: readonly string[]; logger: Logger }
+
+/** What each surface needs; `start.ts` makes it. */
+export type AppDeps = { introspector: Introspector; files: FileRouteOptions; health: HealthChecks }
+
+export type App = { publicServer: FastifyInstance; operatorServer: FastifyInstance }
+
+/** The map: two listeners, and on each of them every surface in order. */
+export function buildApp({ issuer, resourceUrl, trustedProxies, logger }: AppOptions, deps: AppDeps): App {
+  const prefix = new URL(resourceUrl).pathname.replace(/\/$/, '')
+
+  // Third-party clients.
+  const publicServer = buildServer({ logger, trustedProxies })
+  ignoreBodies(publicServer)
+  publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
+  publicServer.setNotFoundHandler(notFoundHandler(publicServer))
+  publicServer.register(bearerPlugin, {
+    issuer,
+    resource: resourceUrl,
+    realm: 'files',
+    scopesSupported: FILE_SCOPES,
+    introspection: deps.introspector
+  })
+  publicServer.register(fileRoutes, { prefix, ...deps.files })
+
+  // Operators only.
+  const operatorServer = buildServer({ logger })
+  operatorServer.register(healthRoutes, { checks: deps.health })
+
+  return { publicServer, operatorServer }
+}
+
+/** Nothing here takes a body: one that is sent all the same must not turn a 405 into a 415. */
+function ignoreBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume()
+    done(null)
+  })
+}

@@ -1,0 +1,56 @@
+import { type Environment, environmentReader } from '@valetkey/service-kit'
+
+export type Config = ReturnType<typeof readConfig>
+
+/** The environment of this process. No other file reads it. */
+export const processEnvironment: Environment = process.env
+
+/**
+ * The settings of the resource server, all from environment variables (docs/operations.md lists them).
+ * @throws {ConfigurationError} with one line for every missing or malformed variable
+ */
+export function readConfig(environment: Environment) {
+  const read = environmentReader(environment)
+  const config = {
+    issuer: read.baseUrl('ISSUER', 'the public base URL of the authorization server, such as https://auth.example.com'),
+    resourceUrl: read.baseUrl('RESOURCE_URL', 'the public base URL of this server, such as https://files.example.com'),
+    publicListen: read.listen('PUBLIC_LISTEN', ':4100'),
+    operatorListen: read.listen('OPERATOR_LISTEN', ':4101'),
+    trustedProxies: read.list('TRUSTED_PROXIES'),
+    databaseUrl: readDatabaseUrl(read),
+    pageTokenKeys: read.keys('PAGE_TOKEN_KEYS', 'keys that sign page tokens, separated by commas, the newest first'),
+    introspection: {
+      url: read.url('INTROSPECTION_URL', HTTP, 'the endpoint that knows tokens, such as http://auth:4001/introspect'),
+      clientId: read.text('INTROSPECTION_CLIENT_ID', 'the id from "valetkey resource-servers create"'),
+      clientSecret: read.text('INTROSPECTION_CLIENT_SECRET', 'the secret from "valetkey resource-servers create"')
+    },
+    /** Seconds; 0 asks the authorization server at every request. */
+    introspectionCacheTtl: read.integer('INTROSPECTION_CACHE_TTL', 0, { min: 0, max: 86_400 }),
+    revocationsUrl: read.optionalUrl('REVOCATIONS_URL', HTTP),
+    logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
+  }
+  const isFeedKnown = config.introspectionCacheTtl === 0 || config.revocationsUrl !== undefined
+  read.require(
+    isFeedKnown,
+    'REVOCATIONS_URL',
+    'is missing: a cache of tokens needs the feed that says what was revoked'
+  )
+  read.finish()
+  return Object.freeze(config)
+}
+
+/** What the command line needs: the database, nothing else. @throws {ConfigurationError} */
+export function readCommandLineConfig(environment: Environment) {
+  const read = environmentReader(environment)
+  const config = { databaseUrl: readDatabaseUrl(read) }
+  read.finish()
+  return Object.freeze(config)
+}
+
+function readDatabaseUrl(read: ReturnType<typeof environmentReader>): string {
+  const meaning = 'the Postgres database, postgres://user:password@host:5432/name'
+  return read.url('RESOURCE_DATABASE_URL', ['postgres:', 'postgresql:'], meaning)
+}
+
+const HTTP = ['http:', 'https:']
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const

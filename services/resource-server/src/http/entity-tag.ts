@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+import type { onSendAsyncHookHandler } from 'fastify'
+
+/** A strong entity tag: the hash of the bytes that leave (RFC 9110 §8.8.3). */
+export function entityTagOf(body: string): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
+}
+
+/** If-None-Match, by weak comparison (RFC 9110 §13.1.2): a proxy that compresses may have weakened our tag. */
+export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolean {
+  if (ifNoneMatch.trim() === '*') return true
+  const tags = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? []
+  return tags.some((tag) => tag.replace(/^W\//, '') === entityTag)
+}
+
+/** onSend: tags a good answer, and leaves its body out when the caller has it already (RFC 9110 §15.4.5). */
+export const answerWithEntityTag: onSendAsyncHookHandler = async (request, reply, payload) => {
+  if (reply.statusCode !== 200 || typeof payload !== 'string') return payload
+  const entityTag = entityTagOf(payload)
+  reply.header('etag', entityTag)
+  const { 'if-none-match': ifNoneMatch } = request.headers
+  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return payload
+  reply.code(304).removeHeader('content-type').removeHeader('content-length')
+  return null
+}

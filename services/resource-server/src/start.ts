@@ -1,0 +1,49 @@
+import { buildIntrospector } from '@valetkey/fastify-bearer'
+import { buildLogger, type Environment, type Logger } from '@valetkey/service-kit'
+import { buildApp } from './app.js'
+import { readConfig } from './config.js'
+import { createFileStore } from './storage/files.js'
+import { connectPostgres } from './storage/postgres.js'
+
+export type RunningServer = { logger: Logger; close(): Promise<void> }
+
+/**
+ * Starts the resource server on its two listeners.
+ * @throws {ConfigurationError} when a setting is missing or malformed
+ */
+export async function startResourceServer(environment: Environment): Promise<RunningServer> {
+  const config = readConfig(environment)
+  const logger = buildLogger('resource-server', config.logLevel)
+  const database = connectPostgres(config.databaseUrl, { connections: 10 })
+  const introspector = buildIntrospector(config.introspection)
+  const files = createFileStore(database)
+  const { publicServer, operatorServer } = buildApp(
+    { ...config, logger },
+    {
+      introspector,
+      files: { files, pageTokenKeys: config.pageTokenKeys },
+      health: {
+        postgres: () => files.check(),
+        // Not a token, and answered as such: the address is right, and so are our credentials.
+        introspection: () => introspector.introspect('readiness-check', 'readiness-check')
+      }
+    }
+  )
+
+  await publicServer.listen(config.publicListen)
+  await operatorServer.listen(config.operatorListen)
+  logger.info({ event: 'started', resource: config.resourceUrl }, 'resource server started')
+  if (config.introspectionCacheTtl > 0) {
+    const message = 'this release asks at every request; INTROSPECTION_CACHE_TTL takes effect with the revocation feed'
+    logger.warn({ event: 'no_introspection_cache' }, message)
+  }
+
+  return {
+    logger,
+    async close() {
+      // Requests first, then the connections under them.
+      await Promise.all([publicServer.close(), operatorServer.close()])
+      await Promise.all([introspector.close(), database.close()])
+    }
+  }
+}

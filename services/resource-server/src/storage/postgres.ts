@@ -1,0 +1,43 @@
+import { DatabaseError, Pool, type QueryConfig, type QueryResultRow } from 'pg'
+import { StoreUnavailable } from './store-unavailable.js'
+
+/** One named statement with its values: what every store sends. */
+export type Statement = { name: string; text: string; values: readonly unknown[] }
+
+export type Database = {
+  /** @throws {StoreUnavailable} when Postgres cannot be reached; {DatabaseError} when it refuses the statement */
+  query<Row extends QueryResultRow>(statement: Statement): Promise<Row[]>
+  close(): Promise<void>
+}
+
+export function connectPostgres(url: string, options: { connections: number }): Database {
+  const pool = new Pool({
+    connectionString: url,
+    max: options.connections,
+    connectionTimeoutMillis: 3_000,
+    query_timeout: 10_000,
+    statement_timeout: 8_000,
+    keepAlive: true
+  })
+  // An idle connection that the server closes must not end the process; the next query opens another.
+  pool.on('error', () => {})
+  return {
+    async query<Row extends QueryResultRow>(statement: Statement) {
+      try {
+        const result = await pool.query<Row>(statement as QueryConfig)
+        return result.rows
+      } catch (error) {
+        throw isOutage(error) ? new StoreUnavailable(error) : error
+      }
+    },
+    close: () => pool.end()
+  }
+}
+
+// SQLSTATE classes: connection, resources, operator intervention, system; and a standby that is not yet a primary.
+const OUTAGE = /^(08|53|57|58)|^25006$/
+
+function isOutage(error: unknown): boolean {
+  // Anything that is not an answer of the server is a lost connection or a time-out.
+  return !(error instanceof DatabaseError) || OUTAGE.test(error.code ?? '')
+}
