@@ -47,7 +47,7 @@ try {
 async function finish(code, lines) {
   if (processes.isStopping()) return
   await processes.stopAll()
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
   console.log(lines.join('\n'))
   process.exit(code)
 }

@@ -6,6 +6,8 @@ import { nodeProgram } from './programs.mjs'
 import { totalsOf } from './test-totals.mjs'
 
 const jest = path.join(checkout, 'node_modules/jest/bin/jest.js')
+// Not in the temporary folder, which is another one each time.
+const cache = path.join(checkout, 'node_modules/.cache/jest')
 let runs = 0
 
 /** @returns the totals of the run */
@@ -16,7 +18,7 @@ export async function runJest({ args, environment, directory, processes }) {
     name: 'Jest',
     program: nodeProgram(
       jest,
-      ['--forceExit', '--json', `--outputFile=${reportFile}`, ...args],
+      ['--forceExit', '--json', `--outputFile=${reportFile}`, `--cacheDirectory=${cache}`, ...args],
       ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
     ),
     environment,

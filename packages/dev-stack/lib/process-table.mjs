@@ -13,12 +13,29 @@ export function isAlive(pid) {
 
 /** The command line of a process, empty if there is none: a number alone may have gone to another program by now. */
 export function commandOf(pid) {
-  if (existsSync('/proc/self/cmdline')) {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
-    } catch {
-      return ''
-    }
-  }
-  return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim() ?? ''
+  return hasProc ? readProc(pid, 'cmdline').replaceAll('\0', ' ').trim() : askPs(pid, 'command=')
 }
+
+export function parentOf(pid) {
+  // The second field is the program's name in parentheses and may hold anything, parentheses included.
+  return hasProc
+    ? Number(
+        readProc(pid, 'stat')
+          .replace(/^.*\) \S+ /s, '')
+          .split(' ')[0]
+      )
+    : Number(askPs(pid, 'ppid='))
+}
+
+const hasProc = existsSync('/proc/self/stat')
+
+function readProc(pid, name) {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+const askPs = (pid, column) =>
+  spawnSync('ps', ['-o', column, '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim() ?? ''

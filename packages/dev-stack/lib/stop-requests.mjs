@@ -1,8 +1,10 @@
 // Every way in which somebody ends the launcher without killing it.
 
+import { commandOf, parentOf } from './process-table.mjs'
+
 // npm passes on the Ctrl-C that the terminal has sent to the launcher already: the echo is not a second one.
 const ECHO_MS = 1_000
-const PARENT_CHECK_MS = 500
+const PARENT_CHECK_MS = 1_000
 
 /** Calls `onStop` at the first request and `onForce` at a second one. */
 export function onStopRequest({ onStop, onForce }) {
@@ -21,11 +23,14 @@ export function onStopRequest({ onStop, onForce }) {
   if (process.env.npm_lifecycle_event !== undefined) watchParent(() => first === undefined && request('npm ended'))
 }
 
-/** Nobody tells a process that its npm was killed, but its parent is another one from then on. */
+/** Nobody tells a process that its npm was killed, but somebody has another parent from then on. */
 function watchParent(onGone) {
   const parent = process.ppid
+  // npm starts a shell, which starts us. Some shells step aside for the program; then our parent is npm itself.
+  const throughShell = /^\S*sh -c /.test(commandOf(parent))
+  const grandparent = throughShell ? parentOf(parent) : undefined
   const timer = setInterval(() => {
-    if (process.ppid === parent) return
+    if (process.ppid === parent && (!throughShell || parentOf(parent) === grandparent)) return
     clearInterval(timer)
     onGone()
   }, PARENT_CHECK_MS)

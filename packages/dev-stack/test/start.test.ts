@@ -82,8 +82,9 @@ describe('npm start', () => {
   })
 
   test('when its npm is killed with -9 it stops, too', async () => {
-    const file = checkout.file('packages/dev-stack/bin/start.mjs')
-    const npm = `require('child_process').spawn(process.execPath, [${JSON.stringify(file)}], { stdio: 'inherit' })`
+    // As npm does it: with a shell in between.
+    const command = JSON.stringify(`"${process.execPath}" packages/dev-stack/bin/start.mjs`)
+    const npm = `require('child_process').spawn(${command}, { shell: true, stdio: 'inherit' })`
     const standIn = spawn(process.execPath, ['-e', npm], {
       cwd: checkout.directory,
       env: { ...checkout.environment, npm_lifecycle_event: 'start' },
