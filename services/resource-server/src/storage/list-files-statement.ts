@@ -18,14 +18,14 @@ export function listStatement({ ownerId, kinds, after, limit }: FileQuery): Stat
   const stretches = kindConditions.flatMap((kind) => positions.map((position) => stretch(kind, position)))
   return {
     name: `list_files_${kinds === 'all' ? 'all' : kinds.length}_${after === undefined ? 'first' : 'next'}`,
-    text: `${stretches.join('\nunion all\n')}\n${ORDER}`,
+    text: `select ${COLUMNS} from (${stretches.join(' union all ')}) as stretches ${ORDER}`,
     values
   }
 }
 
+const COLUMNS = 'file_id, name, mime_type, size, created_at, modified_at'
 const ORDER = 'order by created_at desc, file_id limit $2'
 
 function stretch(kindCondition: string, positionCondition: string): string {
-  return `(select file_id, name, mime_type, size, created_at, modified_at from files
-    where owner_id = $1 ${kindCondition} ${positionCondition} ${ORDER})`
+  return `(select ${COLUMNS} from files where owner_id = $1 ${kindCondition} ${positionCondition} ${ORDER})`
 }

@@ -1,0 +1,23 @@
+import type { Database } from '../storage/postgres.js'
+
+/** What commands get from the process, so that tests can give them something else. */
+export type CommandContext = {
+  databaseUrl: () => string
+  database: () => Database
+  /** stdout: results only. */
+  out: (text: string) => void
+  /** stderr: everything else. */
+  say: (text: string) => void
+  /** Whether a person sees stderr, and so wants to see how far it has come. */
+  isWatched: boolean
+}
+
+/** Prints a result: one JSON document with `--json`, lines for people without. */
+export function print(
+  context: CommandContext,
+  json: boolean | undefined,
+  document: unknown,
+  lines: readonly string[]
+): void {
+  context.out(json ? `${JSON.stringify(document, null, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
+}

@@ -1,0 +1,21 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { migrate } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { type CommandContext, print } from './context.js'
+
+const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
+
+export function addMigrateCommand(program: Command, context: CommandContext): void {
+  program
+    .command('migrate')
+    .description(
+      'bring the database to the form that this release needs; safe to run again, and while the service runs'
+    )
+    .option('--json', 'print {"applied":[…]}')
+    .action(async ({ json }: { json?: boolean }) => {
+      const applied = await migrate(context.databaseUrl(), MIGRATIONS)
+      const lines = applied.length === 0 ? ['The database is up to date.'] : applied.map((name) => `applied ${name}`)
+      print(context, json, { applied }, lines)
+    })
+}

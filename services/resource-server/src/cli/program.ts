@@ -1,0 +1,30 @@
+import { Command } from 'commander'
+import type { CommandContext } from './context.js'
+import { addImportCommand } from './import-command.js'
+import { addMigrateCommand } from './migrate-command.js'
+
+const AFTER_HELP = `
+Settings:
+  RESOURCE_DATABASE_URL (or RESOURCE_DATABASE_URL_FILE)  the Postgres database of the resource server
+
+Output:
+  Results go to stdout, everything else to stderr. With --json stdout holds one JSON document and nothing else.
+
+Exit codes:
+  0  done; for an import also if single entries could not be read (they are named and counted)
+  1  failed, for example because the database or the directory cannot be reached
+  2  wrong usage or settings
+`
+
+/** The command line of the resource server. It needs the database only. */
+export function buildProgram(context: CommandContext): Command {
+  const program = new Command('valetkey-files')
+    .description('Keeps the books of a Valetkey resource server: which files each user has.')
+    .addHelpText('after', AFTER_HELP)
+    .configureOutput({ writeOut: context.out, writeErr: context.say })
+    .exitOverride()
+    .showHelpAfterError('(see --help)')
+  addMigrateCommand(program, context)
+  addImportCommand(program, context)
+  return program
+}

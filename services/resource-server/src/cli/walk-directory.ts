@@ -1,0 +1,51 @@
+import type { BigIntStats, Dirent } from 'node:fs'
+import { lstat, opendir } from 'node:fs/promises'
+
+/** Paths are bytes: a file name need not be UTF-8, and every file has to be found again by its name. */
+export type WalkEvent =
+  | { kind: 'file'; path: Buffer; name: Buffer; stats: BigIntStats }
+  | { kind: 'skipped'; path: Buffer; reason: 'a symbolic link' | 'neither a file nor a directory' }
+  | { kind: 'unreadable'; path: Buffer; reason: string }
+
+const SLASH = Buffer.from('/')
+
+/**
+ * Everything below a directory, entry by entry, so that memory does not grow with the tree. Symbolic links are not
+ * followed: they may lead out of the tree or round in circles. What cannot be read is reported, and the walk goes on.
+ * @param excluded names that are passed over wherever they stand, with all below them
+ */
+export async function* walkDirectory(directory: Buffer, excluded: readonly string[]): AsyncGenerator<WalkEvent> {
+  try {
+    for await (const entry of await openDirectory(directory)) {
+      if (excluded.includes(entry.name.toString())) continue
+      const path = Buffer.concat(directory.equals(SLASH) ? [SLASH, entry.name] : [directory, SLASH, entry.name])
+      if (entry.isDirectory()) yield* walkDirectory(path, excluded)
+      else yield await look(path, entry)
+    }
+  } catch (error) {
+    yield { kind: 'unreadable', path: directory, reason: describe(error) }
+  }
+}
+
+/** Node hands out names as bytes here too, which its types know of `readdir` only. */
+async function openDirectory(directory: Buffer): Promise<AsyncIterable<Dirent<Buffer>>> {
+  const entries: unknown = await opendir(directory, { encoding: 'buffer' as BufferEncoding })
+  return entries as AsyncIterable<Dirent<Buffer>>
+}
+
+async function look(path: Buffer, entry: Dirent<Buffer>): Promise<WalkEvent> {
+  if (entry.isSymbolicLink()) return { kind: 'skipped', path, reason: 'a symbolic link' }
+  if (!entry.isFile()) return { kind: 'skipped', path, reason: 'neither a file nor a directory' }
+  try {
+    const stats = await lstat(path, { bigint: true })
+    // It may have become something else since the directory was read.
+    if (!stats.isFile()) return { kind: 'skipped', path, reason: 'neither a file nor a directory' }
+    return { kind: 'file', path, name: entry.name, stats }
+  } catch (error) {
+    return { kind: 'unreadable', path, reason: describe(error) }
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

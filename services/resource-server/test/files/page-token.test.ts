@@ -1,0 +1,62 @@
+import { expect, test } from '@jest/globals'
+import type { FileAccess } from '../../src/files/file-scopes.js'
+import { readPageToken, writePageToken } from '../../src/files/page-token.js'
+
+const OLD_KEY = 'old-key-old-key-old-key-old-key-old-key'
+const NEW_KEY = 'new-key-new-key-new-key-new-key-new-key'
+const alice: FileAccess = { ownerId: 'alice', kinds: 'all' }
+const position = {
+  createdAt: new Date('2026-10-31T17:02:11.123Z'),
+  fileId: '0197f0a1-2b3c-7d4e-8f50-617283940a5b'
+}
+const token = writePageToken(position, alice, [NEW_KEY, OLD_KEY])
+
+test('a page token leads back to its position', () => {
+  expect(readPageToken(token, alice, [NEW_KEY])).toEqual(position)
+})
+
+test('a position before 1970 survives', () => {
+  const old = { ...position, createdAt: new Date('1901-02-03T04:05:06.007Z') }
+  expect(readPageToken(writePageToken(old, alice, [NEW_KEY]), alice, [NEW_KEY])).toEqual(old)
+})
+
+test('the first key signs and all verify, so that keys can be changed', () => {
+  const oldToken = writePageToken(position, alice, [OLD_KEY])
+  expect(readPageToken(oldToken, alice, [NEW_KEY, OLD_KEY])).toEqual(position)
+  expect(readPageToken(oldToken, alice, [NEW_KEY])).toBeUndefined()
+  expect(readPageToken(token, alice, [OLD_KEY])).toBeUndefined()
+})
+
+test.each([
+  { name: 'another user', access: { ownerId: 'bob', kinds: 'all' } },
+  { name: 'a narrower scope', access: { ownerId: 'alice', kinds: ['images'] } }
+] as const)('a page token is refused to $name', ({ access }) => {
+  expect(readPageToken(token, access, [NEW_KEY])).toBeUndefined()
+})
+
+test('a page token of some kinds is refused to a token of other kinds', () => {
+  const images = writePageToken(position, { ownerId: 'alice', kinds: ['images'] }, [NEW_KEY])
+  expect(readPageToken(images, alice, [NEW_KEY])).toBeUndefined()
+  expect(readPageToken(images, { ownerId: 'alice', kinds: ['images', 'media'] }, [NEW_KEY])).toBeUndefined()
+})
+
+test.each([
+  { name: 'empty', bad: '' },
+  { name: 'too short', bad: token.slice(0, -4) },
+  { name: 'too long', bad: `${token}AAAA` },
+  { name: 'padded', bad: `${token}=` },
+  { name: 'with a blank', bad: `${token} ` },
+  { name: 'no base64url', bad: 'ä'.repeat(54) },
+  { name: 'in the other alphabet', bad: '+'.repeat(54) }
+])('a page token is refused: $name', ({ bad }) => {
+  expect(readPageToken(bad, alice, [NEW_KEY])).toBeUndefined()
+})
+
+test('a page token is refused when any one of its bits differs', () => {
+  const bytes = Buffer.from(token, 'base64url')
+  for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+    const changed = Buffer.from(bytes)
+    changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
+    expect(readPageToken(changed.toString('base64url'), alice, [NEW_KEY])).toBeUndefined()
+  }
+})
