@@ -1,0 +1,278 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, expect, test } from '@jest/globals'
+import { type IntrospectionAnswer, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
+import { mintAccessToken } from '@valetkey/oauth-protocol'
+import { buildLogger } from '@valetkey/service-kit'
+import { type App, buildApp } from '../src/app.js'
+import type { FileQuery, StoredFile } from '../src/storage/file-record.js'
+import { StoreUnavailable } from '../src/storage/store-unavailable.js'
+
+const RESOURCE = 'https://files.example'
+const authorization = `Bearer ${mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
+const live: IntrospectionAnswer = {
+  active: true,
+  scope: new Set(['files.read']),
+  audience: [RESOURCE],
+  subject: 'alice',
+  clientId: 'printer',
+  issuer: 'https://auth.example',
+  tokenType: 'Bearer',
+  expiresAt: new Date(Date.now() + 3_600_000),
+  tokenId: 'token-1',
+  grantId: 'grant-1',
+  isSenderConstrained: false
+}
+
+const stored: readonly StoredFile[] = Array.from({ length: 5 }, (_, index) => ({
+  fileId: `0197f0a1-2b3c-7d4e-8f50-00000000000${index}`,
+  name: `file ${index}.txt`,
+  mimeType: 'text/plain',
+  size: BigInt(index) + 2n ** 53n,
+  createdAt: new Date(Date.UTC(2026, 9, 31 - index)),
+  modifiedAt: new Date(Date.UTC(2026, 10, 1, 0, 0, 0, index))
+}))
+
+let app: App | undefined
+afterEach(async () => {
+  await app?.publicServer.close()
+  await app?.operatorServer.close()
+  app = undefined
+})
+
+type Change = {
+  introspect?: () => Promise<IntrospectionAnswer>
+  list?: (query: FileQuery) => Promise<StoredFile[]>
+  resourceUrl?: string
+}
+
+/** The real app, on an authorization server and a store of our making. */
+function build({ introspect = async () => live, list = listFrom(stored), resourceUrl = RESOURCE }: Change = {}): App {
+  app = buildApp(
+    { issuer: 'https://auth.example', resourceUrl, trustedProxies: [], logger: buildLogger('test', 'silent') },
+    {
+      introspector: { introspect, close: async () => {} },
+      files: { files: { list }, pageTokenKeys: ['k'.repeat(32)] },
+      health: { postgres: async () => {}, introspection: introspect }
+    }
+  )
+  return app
+}
+
+function listFrom(files: readonly StoredFile[]) {
+  return async ({ after, limit }: FileQuery) => {
+    const start = files.findIndex((file) => file.fileId === after?.fileId) + 1
+    return files.slice(start, start + limit)
+  }
+}
+
+const get = (path: string, headers: Record<string, string> = { authorization }) =>
+  (app ?? build()).publicServer.inject({ url: path, headers })
+
+test('the list has exactly the members of the contract, in their order', async () => {
+  build()
+  const response = await get('/v1/files?page_size=1')
+  expect(response.statusCode).toBe(200)
+  expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(response.payload).toMatch(
+    /^\{"files":\[\{"id":"0197f0a1-2b3c-7d4e-8f50-000000000000","name":"file 0\.txt","mime_type":"text\/plain","size":9007199254740992,"created_at":"2026-10-31T00:00:00\.000Z","modified_at":"2026-11-01T00:00:00\.000Z"\}\],"next_page_token":"[\w-]+"\}$/
+  )
+})
+
+test('sizes beyond 2^53 keep every digit', async () => {
+  build()
+  expect((await get('/v1/files')).payload).toContain('"size":9007199254740993')
+})
+
+test('pages follow one another, and the last one names no other', async () => {
+  build()
+  const names: string[] = []
+  let next: string | undefined
+  const sizes: number[] = []
+  do {
+    const url = `/v1/files?page_size=2${next === undefined ? '' : `&page_token=${next}`}`
+    const page: { files: { name: string }[]; next_page_token?: string } = (await get(url)).json()
+    names.push(...page.files.map((file) => file.name))
+    sizes.push(page.files.length)
+    next = page.next_page_token
+  } while (next !== undefined)
+  expect(sizes).toEqual([2, 2, 1])
+  expect(names).toEqual(stored.map((file) => file.name))
+})
+
+test('a page that ends with the last file names no other', async () => {
+  build()
+  expect((await get('/v1/files?page_size=5')).json()).not.toHaveProperty('next_page_token')
+})
+
+test('no files is an empty list', async () => {
+  build({ list: async () => [] })
+  expect((await get('/v1/files')).json()).toEqual({ files: [] })
+})
+
+test.each([
+  { query: '', limit: 101 },
+  { query: '?page_size=1', limit: 2 },
+  { query: '?page_size=1000', limit: 1001 },
+  { query: '?unknown=1&unknown=2', limit: 101 }
+])('the store is asked for one file more than "$query" wants', async ({ query, limit }) => {
+  const queries: FileQuery[] = []
+  build({
+    list: async (asked) => {
+      queries.push(asked)
+      return []
+    }
+  })
+  await get(`/v1/files${query}`)
+  expect(queries).toEqual([{ ownerId: 'alice', kinds: 'all', after: undefined, limit }])
+})
+
+test.each([
+  ...['0', '1001', '-1', '1.5', '1e2', '', '%205', '+5', '007', 'ten', '5&page_size=5', '99999999999999999999'].map(
+    (value) => `page_size=${value}`
+  ),
+  ...['', 'nonsense', 'A'.repeat(54), 'a&page_token=b'].map((value) => `page_token=${value}`)
+])('400 for %s, as a problem (contract §4, RFC 9457)', async (query) => {
+  build()
+  const response = await get(`/v1/files?${query}`)
+  expect(response.statusCode).toBe(400)
+  expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
+  expect(response.headers['cache-control']).toBe('no-store')
+  expect(response.json()).toMatchObject({ title: 'Bad Request', status: 400, detail: expect.stringMatching(/^page_/) })
+})
+
+test('a page token is refused to another user and to another scope', async () => {
+  let answer: IntrospectionAnswer = live
+  build({ introspect: async () => answer })
+  const { next_page_token: token } = (await get('/v1/files?page_size=1')).json()
+  answer = { ...live, subject: 'bob' }
+  expect((await get(`/v1/files?page_token=${token}`)).statusCode).toBe(400)
+  answer = { ...live, scope: new Set(['files.read:images']) }
+  expect((await get(`/v1/files?page_token=${token}`)).statusCode).toBe(400)
+  answer = live
+  expect((await get(`/v1/files?page_token=${token}`)).statusCode).toBe(200)
+})
+
+test('the answer is private, and has a tag that spares the next one its body (RFC 9110 §15.4.5)', async () => {
+  build()
+  const first = await get('/v1/files')
+  expect(first.headers).toMatchObject({ 'cache-control': 'private, no-cache', vary: 'Authorization' })
+  const etag = String(first.headers.etag)
+  const again = await get('/v1/files', { authorization, 'if-none-match': etag })
+  expect(again.statusCode).toBe(304)
+  expect(again.payload).toBe('')
+  expect(again.headers).toMatchObject({ etag, 'cache-control': 'private, no-cache', vary: 'Authorization' })
+  expect(again.headers).not.toHaveProperty('content-type')
+  expect((await get('/v1/files?page_size=1', { authorization, 'if-none-match': etag })).statusCode).toBe(200)
+})
+
+test('HEAD answers as GET does, without the body', async () => {
+  const { publicServer } = build()
+  const [got, head] = await Promise.all(
+    (['GET', 'HEAD'] as const).map((method) =>
+      publicServer.inject({ method, url: '/v1/files', headers: { authorization } })
+    )
+  )
+  expect(head?.statusCode).toBe(200)
+  expect(head?.payload).toBe('')
+  expect(head?.headers.etag).toBe(got?.headers.etag)
+  expect(head?.headers['content-length']).toBe(got?.headers['content-length'])
+  const headers = { authorization, 'if-none-match': String(got?.headers.etag) }
+  expect((await publicServer.inject({ method: 'HEAD', url: '/v1/files', headers })).statusCode).toBe(304)
+  expect((await publicServer.inject({ method: 'HEAD', url: '/v1/files' })).statusCode).toBe(401)
+})
+
+test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)('405 with Allow for %s', async (method) => {
+  const { publicServer } = build()
+  const headers = { 'content-type': 'application/x-something', authorization }
+  const response = await publicServer.inject({ method, url: '/v1/files', headers, payload: 'body' })
+  expect(response.statusCode).toBe(405)
+  expect(response.headers.allow).toBe('GET, HEAD')
+  expect(response.json()).toMatchObject({ title: 'Method Not Allowed', status: 405 })
+})
+
+test.each(['/', '/v1', '/v1/files/', '/livez', '/readyz'])('404 as a problem for %s', async (url) => {
+  build()
+  const response = await get(url)
+  expect(response.statusCode).toBe(404)
+  expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
+})
+
+test.each([
+  { name: 'no credentials', headers: {}, status: 401, error: undefined },
+  { name: 'a token that was never issued', headers: { authorization: 'Bearer x' }, status: 401, error: 'invalid_token' }
+])('$name: $status, and the challenge names files.read and the metadata', async ({ headers, status, error }) => {
+  build()
+  const response = await get('/v1/files', headers as Record<string, string>)
+  const challenge = String(response.headers['www-authenticate'])
+  expect(response.statusCode).toBe(status)
+  expect(challenge).toContain('scope="files.read"')
+  expect(challenge).toContain(`resource_metadata="${RESOURCE}/.well-known/oauth-protected-resource"`)
+  expect(/ error="(\w+)"/.exec(challenge)?.[1]).toBe(error)
+})
+
+test('a token of other scopes: 403 with scope="files.read"', async () => {
+  build({ introspect: async () => ({ ...live, scope: new Set(['reports.read']) }) })
+  const response = await get('/v1/files')
+  expect(response.statusCode).toBe(403)
+  expect(response.headers['www-authenticate']).toContain('scope="files.read", ')
+  expect(response.headers['www-authenticate']).toContain('error="insufficient_scope"')
+})
+
+test('a token that no user stands behind: 403', async () => {
+  build({ introspect: async () => ({ ...live, subject: undefined }) })
+  expect((await get('/v1/files')).statusCode).toBe(403)
+})
+
+test.each([
+  {
+    name: 'the authorization server',
+    change: { introspect: () => Promise.reject(new IntrospectionUnavailableError('timeout', 'no answer')) }
+  },
+  { name: 'Postgres', change: { list: () => Promise.reject(new StoreUnavailable(new Error('gone'))) } }
+])('$name away: 503 with Retry-After, never 401', async ({ change }) => {
+  build(change)
+  const response = await get('/v1/files')
+  expect(response.statusCode).toBe(503)
+  expect(response.headers['retry-after']).toBe('2')
+  expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
+})
+
+test('a fault of ours: 500 that tells nothing of it', async () => {
+  build({ list: () => Promise.reject(new Error('relation "files" does not exist')) })
+  const response = await get('/v1/files')
+  expect(response.statusCode).toBe(500)
+  expect(response.json()).toEqual({ title: 'Internal Server Error', status: 500, detail: 'Something went wrong here.' })
+})
+
+test('the metadata lists the four scopes (RFC 9728 §2)', async () => {
+  build()
+  expect((await get('/.well-known/oauth-protected-resource', {})).json()).toEqual({
+    resource: RESOURCE,
+    authorization_servers: ['https://auth.example'],
+    scopes_supported: ['files.read', 'files.read:documents', 'files.read:images', 'files.read:media'],
+    bearer_methods_supported: ['header']
+  })
+})
+
+test('below a path, everything stands where RESOURCE_URL says (RFC 9728 §3.1)', async () => {
+  const resourceUrl = 'https://example.com/api'
+  build({ resourceUrl, introspect: async () => ({ ...live, audience: [resourceUrl] }) })
+  expect((await get('/api/v1/files')).statusCode).toBe(200)
+  expect((await get('/.well-known/oauth-protected-resource/api')).json()).toMatchObject({ resource: resourceUrl })
+})
+
+test.each([
+  { introspect: undefined, status: 200, checks: { postgres: 'ok', introspection: 'ok' } },
+  {
+    introspect: () => Promise.reject(new IntrospectionUnavailableError('unreachable', 'refused')),
+    status: 503,
+    checks: { postgres: 'ok', introspection: 'unavailable' }
+  }
+])('GET /readyz on the operator listener: $status', async ({ introspect, status, checks }) => {
+  const { operatorServer } = build(introspect === undefined ? {} : { introspect })
+  const response = await operatorServer.inject('/readyz')
+  expect(response.statusCode).toBe(status)
+  expect(response.json().checks).toEqual(checks)
+  expect((await operatorServer.inject('/livez')).statusCode).toBe(200)
+  expect((await operatorServer.inject('/v1/files')).statusCode).toBe(404)
+})
