@@ -6,6 +6,7 @@ import { type CommandContext, print } from './context.js'
 import { CommandFailure } from './exit.js'
 import { makeFileId } from './file-id.js'
 import { type ImportCounts, importDirectory } from './import-directory.js'
+import { reasonOf } from './reason-of.js'
 
 type ImportOptions = { owner: string; exclude: readonly string[]; json?: boolean }
 
@@ -52,8 +53,7 @@ async function resolveDirectory(directory: string): Promise<Buffer> {
     await (await opendir(root)).close()
     return root
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new CommandFailure('failed', `${directory} cannot be read as a directory (${reason})`)
+    throw new CommandFailure('failed', `${directory} cannot be read as a directory (${reasonOf(error)})`)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { BigIntStats, Dirent } from 'node:fs'
 import { lstat, opendir } from 'node:fs/promises'
+import { reasonOf } from './reason-of.js'
 
 /** Paths are bytes: a file name need not be UTF-8, and every file has to be found again by its name. */
 export type WalkEvent =
@@ -23,7 +24,7 @@ export async function* walkDirectory(directory: Buffer, excluded: readonly strin
       else yield await look(path, entry)
     }
   } catch (error) {
-    yield { kind: 'unreadable', path: directory, reason: describe(error) }
+    yield { kind: 'unreadable', path: directory, reason: reasonOf(error) }
   }
 }
 
@@ -42,10 +43,6 @@ async function look(path: Buffer, entry: Dirent<Buffer>): Promise<WalkEvent> {
     if (!stats.isFile()) return { kind: 'skipped', path, reason: 'neither a file nor a directory' }
     return { kind: 'file', path, name: entry.name, stats }
   } catch (error) {
-    return { kind: 'unreadable', path, reason: describe(error) }
+    return { kind: 'unreadable', path, reason: reasonOf(error) }
   }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }
