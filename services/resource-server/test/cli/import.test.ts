@@ -64,8 +64,8 @@ test('a real directory: names, sizes and times are those of its files', async ()
   const { counts } = await importAs('source-reader', SOURCES)
   const onDisk = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => ({ name: entry.name, stats: statSync(path.join(entry.parentPath, entry.name)) }))
-    .map(({ name, stats }) => `${name} ${stats.size} ${Math.floor(stats.mtimeMs)}`)
+    .map((entry) => ({ name: entry.name, stats: statSync(path.join(entry.parentPath, entry.name), { bigint: true }) }))
+    .map(({ name, stats }) => `${name} ${stats.size} ${stats.mtimeMs}`)
   const listed = await filesOf('source-reader')
   expect(onDisk.length).toBeGreaterThan(10)
   expect(counts).toEqual({ imported: onDisk.length, updated: 0, unchanged: 0, skipped: 0, unreadable: 0 })
@@ -77,9 +77,10 @@ test('importing again updates what changed instead of doubling it', async () => 
   const root = makeTree('again', { 'a.txt': 'a', 'deep/er/b.png': 'b' })
   const before = { imported: 2, updated: 0, unchanged: 0, skipped: 0, unreadable: 0 }
   expect((await importAs('ann', root)).counts).toEqual(before)
-  const [idsBefore] = [new Map((await filesOf('ann')).map((file) => [file.name, file.fileId]))]
+  const idsBefore = new Map((await filesOf('ann')).map((file) => [file.name, file.fileId]))
   writeFileSync(path.join(root, 'a.txt'), 'longer')
-  const later = new Date(Date.now() + 5_000)
+  // Whole seconds, for utimes rounds fractions.
+  const later = new Date(Math.ceil(Date.now() / 1_000 + 5) * 1_000)
   utimesSync(path.join(root, 'a.txt'), later, later)
   writeFileSync(path.join(root, 'c.txt'), '')
   const after = { imported: 1, updated: 1, unchanged: 1, skipped: 0, unreadable: 0 }
