@@ -1,8 +1,9 @@
 // npm run dev: the compiler writes dist on every save, and the services start again on every change of what they run.
-import { existsSync, watch } from 'node:fs'
+import { existsSync, realpathSync, watch } from 'node:fs'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { checkout } from './checkout.mjs'
-import { nodeProgram } from './programs.mjs'
+import { nativeProgram } from './programs.mjs'
 
 // One save changes several files, and the compiler works through the packages one after the other.
 const SETTLE_MS = 300
@@ -38,8 +39,14 @@ export function restartOnChange({ services, startServices, processes, progress, 
   for (const folder of watchedFolders.filter((candidate) => existsSync(candidate))) {
     watch(folder, { recursive: true }, schedule)
   }
-  const compiler = path.join(checkout, 'node_modules/typescript/bin/tsc')
-  const program = nodeProgram(compiler, ['-b', '--watch', '--preserveWatchOutput'])
-  processes.show({ name: 'compiler', program, environment: process.env, directory: checkout })
+  processes.show({ name: 'compiler', program: watchingCompiler(), environment: process.env, directory: checkout })
   progress.say('Watching: every save compiles and starts the services again.')
+}
+
+/** The compiler itself: its Node wrapper only waits for it, deaf to the end of the launcher. */
+function watchingCompiler() {
+  const typescript = createRequire(realpathSync(path.join(checkout, 'node_modules/typescript/package.json')))
+  const home = typescript.resolve(`@typescript/typescript-${process.platform}-${process.arch}/package.json`)
+  const args = ['-b', '--watch', '--preserveWatchOutput']
+  return nativeProgram({ command: path.join(path.dirname(home), 'lib/tsc'), args, stopSignal: 'SIGTERM' })
 }
