@@ -77,6 +77,7 @@ test('created_at never moves to a later time', async () => {
   await files.save('cai', [file('/c/a.txt', { createdAt: early })])
   const later = new Date('2026-05-05T00:00:00.000Z')
   expect(await files.save('cai', [file('/c/a.txt', { createdAt: later })])).toMatchObject({ unchanged: 1 })
+  expect(await files.save('cai', [file('/c/a.txt', { createdAt: later, size: 2n })])).toMatchObject({ updated: 1 })
   const [found] = await files.list({ ownerId: 'cai', kinds: 'all', after: undefined, limit: 10 })
   expect(found?.createdAt).toEqual(early)
 })
