@@ -1,0 +1,56 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { decodeBase62Number, encodeBase62, encodeBase62Number } from '../src/base62.js'
+
+test.each([
+  { number: 0, length: 1, text: '0' },
+  { number: 9, length: 1, text: '9' },
+  { number: 10, length: 1, text: 'A' },
+  { number: 35, length: 1, text: 'Z' },
+  { number: 36, length: 1, text: 'a' },
+  { number: 61, length: 1, text: 'z' },
+  { number: 62, length: 2, text: '10' },
+  { number: 61, length: 4, text: '000z' },
+  { number: 62 ** 4 - 1, length: 4, text: 'zzzz' },
+  { number: 62 ** 4, length: 4, text: '0000' },
+  { number: 0xffffffff, length: 6, text: '4gfFC3' },
+  { number: Number.MAX_SAFE_INTEGER, length: 9, text: 'fFgnDxSe7' }
+])('base62: $number in $length characters is $text', ({ number, length, text }) => {
+  expect(encodeBase62Number(number, length)).toBe(text)
+})
+
+test.each(['-', '_', ' ', '00.0', 'é', '0\n'])('base62: %j is no number', (text) => {
+  expect(decodeBase62Number(text)).toBeUndefined()
+})
+
+test('base62: a number is read back', () => {
+  fc.assert(
+    fc.property(fc.maxSafeNat(), (number) => {
+      const text = encodeBase62Number(number, 9)
+      expect(text).toMatch(/^[0-9A-Za-z]{9}$/)
+      expect(decodeBase62Number(text)).toBe(number)
+    })
+  )
+})
+
+test('base62: bytes become their big-endian number, whole and in the length asked for', () => {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
+      const text = encodeBase62(bytes, 43)
+      const number = [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
+      expect(text).toHaveLength(43)
+      expect(number.toString(16).padStart(64, '0')).toBe(Buffer.from(bytes).toString('hex'))
+    })
+  )
+})
+
+test('base62: bytes and numbers are written alike', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 0xffffffff }), (number) => {
+      const bytes = Buffer.alloc(4)
+      bytes.writeUInt32BE(number)
+      expect(encodeBase62(bytes, 6)).toBe(encodeBase62Number(number, 6))
+    })
+  )
+})
