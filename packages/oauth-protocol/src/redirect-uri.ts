@@ -19,6 +19,10 @@ function differsInLoopbackPortOnly(given: string, registered: string): boolean {
 /** A private-use scheme is a reversed domain name, so it has a dot (RFC 8252 §7.1). `javascript:` and `data:` have none. */
 const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/
+/** A domain name or an address. URLs allow more, `;` and `,` among it, which would write on in our pages' `form-action`. */
+const WEB_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/
+/** URL parsers drop an empty user name, so it has to be looked for in the text. */
+const USER = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*@/i
 
 /**
  * Why a redirect URI may not be registered, in words for the operator; undefined when it may.
@@ -32,13 +36,14 @@ export function objectionToRedirectUri(uri: string): string | undefined {
   if (uri.includes('#')) return 'must not have a fragment (RFC 6749 §3.1.2)'
   if (!URL.canParse(uri)) return 'is not an absolute URI'
   const url = new URL(uri)
-  if (url.username !== '' || url.password !== '' || /^[a-z]+:\/\/[^/?]*@/i.test(uri)) return 'must not name a user'
+  if (USER.test(uri)) return 'must not name a user'
   if (PRIVATE_USE_SCHEME.test(url.protocol))
     return uri.startsWith(url.protocol) ? undefined : 'must write its scheme in lower case'
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(uri))) {
     return 'must be https, http on 127.0.0.1, [::1] or localhost, or a private-use scheme with a dot in it'
   }
   if (uri !== url.href && `${uri}/` !== url.href) return `must be written in its normal form, ${url.href}`
+  if (!WEB_HOST.test(url.hostname)) return 'must name its host by letters, digits, dots and hyphens'
   return undefined
 }
 

@@ -45,6 +45,7 @@ const FRAGMENT = /fragment/
 const WILDCARD = /wildcards/
 const USER = /user/
 const BAD_CHARACTER = /backslashes, quotes/
+const BAD_HOST = /host/
 
 test.each([
   { uri: '', objection: NOT_ASCII },
@@ -88,6 +89,11 @@ test.each([
   { uri: 'https://:@app.example/cb', objection: USER },
   { uri: 'http://127.0.0.1:80@evil.example/', objection: USER },
   { uri: 'com.example.app://user@host/cb', objection: USER },
+  { uri: 'com.example.app://@host/cb', objection: USER },
+  { uri: 'https://app.example;script-src/cb', objection: BAD_HOST },
+  { uri: 'https://app.example,evil.example/cb', objection: BAD_HOST },
+  { uri: "https://app.example'/cb", objection: BAD_HOST },
+  { uri: 'https://app$example/cb', objection: BAD_HOST },
   { uri: 'javascript:alert(1)', objection: BAD_SCHEME },
   { uri: 'JavaScript:alert(1)', objection: BAD_SCHEME },
   { uri: 'javascript://app.example/%0aalert(1)', objection: BAD_SCHEME },
