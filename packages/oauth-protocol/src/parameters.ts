@@ -16,9 +16,8 @@ type Occurrence = { value: string; malformed: boolean }
 export function parseParameters(encoded: string): Parameters {
   const found = new Map<string, Occurrence[]>()
   for (const pair of encoded.split('&')) {
-    const equals = pair.indexOf('=')
-    const name = decodeComponent(equals < 0 ? pair : pair.slice(0, equals)).value
-    const occurrence = decodeComponent(equals < 0 ? '' : pair.slice(equals + 1))
+    const { name, encodedValue } = splitPair(pair)
+    const occurrence = decodeComponent(encodedValue)
     if (occurrence.value === '' && !occurrence.malformed) continue
     const others = found.get(name)
     if (others === undefined) found.set(name, [occurrence])
@@ -35,12 +34,18 @@ export function parseParameters(encoded: string): Parameters {
   }
 }
 
-/** Takes one parameter out of an encoded query and leaves every other byte as it is. */
+/** Takes one parameter out of an encoded query, however its name is encoded, and leaves every other byte as it is. */
 export function withoutParameter(encoded: string, name: string): string {
   return encoded
     .split('&')
-    .filter((pair) => pair !== name && !pair.startsWith(`${name}=`))
+    .filter((pair) => splitPair(pair).name !== name)
     .join('&')
+}
+
+function splitPair(pair: string): { name: string; encodedValue: string } {
+  const equals = pair.indexOf('=')
+  if (equals < 0) return { name: decodeComponent(pair).value, encodedValue: '' }
+  return { name: decodeComponent(pair.slice(0, equals)).value, encodedValue: pair.slice(equals + 1) }
 }
 
 // Control characters mean nothing in any parameter of ours, and stores choke on NUL.

@@ -153,7 +153,9 @@ test.each([
   { encoded: 'a=1&resume=2&b=3&resume=4', rest: 'a=1&b=3' },
   { encoded: 'a=%7e+~&resume=2', rest: 'a=%7e+~' },
   { encoded: 'resumed=1&xresume=2&Resume=3', rest: 'resumed=1&xresume=2&Resume=3' },
-  { encoded: 'a=resume&b=resume=2', rest: 'a=resume&b=resume=2' }
+  { encoded: 'a=resume&b=resume=2', rest: 'a=resume&b=resume=2' },
+  { encoded: 're%73ume=2&a=1&%72esume', rest: 'a=1' },
+  { encoded: 'resume%ff=1&resume+=2&a=%ff', rest: 'resume%ff=1&resume+=2&a=%ff' }
 ])('taking a parameter out: "$encoded" without resume is "$rest", byte for byte', ({ encoded, rest }) => {
   expect(withoutParameter(encoded, 'resume')).toBe(rest)
 })
