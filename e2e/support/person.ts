@@ -1,0 +1,22 @@
+import { HttpBrowser, type Page } from './http-browser.js'
+
+export type Person = {
+  /** Goes where an app sends them, signs in where they are asked to, and decides. Gives the address they end up at. */
+  decide(address: URL, decision: 'allow' | 'deny'): Promise<URL>
+}
+
+/** Somebody with an account and a browser without JavaScript. */
+export function createPerson(issuer: string, account: { username: string; password: string }): Person {
+  const browser = new HttpBrowser(issuer)
+
+  async function signInIfAsked(page: Page): Promise<Page> {
+    return page.html.includes('name="password"') ? browser.submit(page, account) : page
+  }
+
+  return {
+    async decide(address, decision) {
+      const consent = await signInIfAsked(await browser.open(address))
+      return (await browser.submit(consent, { decision })).url
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// The whole of Valetkey, started the way a person starts it. Plain JavaScript, so that a script can use it, too.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
+
+const bin = fileURLToPath(new URL('../../packages/dev-stack/bin', import.meta.url))
+const START_TIME_LIMIT_MS = 60_000
+
+/** A stack in a folder of its own, on ports of its own. stack.d.mts says what comes back. */
+export async function createStack({ files }) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-e2e-'))
+  const ports = await freePorts()
+  const environment = { ...basics(), ...ports, VALETKEY_DATA: path.join(directory, 'data') }
+  let launcher
+
+  async function start() {
+    launcher = program('start.mjs', ['--files', files], environment)
+    const said = await untilItRuns(launcher)
+    const word = (label) => new RegExp(`${label} +(\\S+)`).exec(said)?.[1]
+    return {
+      issuer: word('Issuer'),
+      internalUrl: word('\\(internal').replace(/,$/, ''),
+      resourceUrl: word('Resource server'),
+      demoUrl: word('Open'),
+      username: word('Sign in as'),
+      password: word('Password')
+    }
+  }
+
+  async function stop() {
+    launcher.child.kill('SIGTERM')
+    const { code, stderr } = await launcher.ended
+    if (code !== 0) throw new Error(`The stack ended with ${code}: ${stderr}`)
+  }
+
+  async function commandLine(service, args, input = '') {
+    const run = program('command-line.mjs', [service, ...args, '--json'], environment)
+    run.child.stdin.end(input)
+    const { code, stdout, stderr } = await run.ended
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
+    return JSON.parse(stdout)
+  }
+
+  return {
+    start,
+    stop,
+    valetkey: (args, input) => commandLine('authorization-server', args, input),
+    valetkeyFiles: (args) => commandLine('resource-server', args),
+    async dispose() {
+      if (launcher?.child.exitCode === null) await stop()
+      rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
+    }
+  }
+}
+
+/** Nothing of the caller's settings: what a person has who just opened a terminal. */
+function basics() {
+  const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+}
+
+async function freePorts() {
+  const services = ['AUTH_PUBLIC', 'AUTH_INTERNAL', 'AUTH_OPERATOR', 'FILES_PUBLIC', 'FILES_OPERATOR']
+  const environment = { DEMO_LISTEN: `127.0.0.1:${await freePort()}` }
+  for (const service of services) environment[`${service}_LISTEN`] = `localhost:${await freePort()}`
+  return environment
+}
+
+function program(name, args, environment) {
+  const child = spawn(process.execPath, [path.join(bin, name), ...args], { env: environment, stdio: 'pipe' })
+  const said = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr']) {
+    child[stream].setEncoding('utf8').on('data', (text) => {
+      said[stream] += text
+    })
+  }
+  const ended = new Promise((resolve) => child.once('close', (code) => resolve({ code, ...said })))
+  return { child, said, ended }
+}
+
+function untilItRuns({ child, said, ended }) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      child.kill('SIGTERM')
+      reject(new Error(`The stack was not ready in time: ${said.stdout}${said.stderr}`))
+    }, START_TIME_LIMIT_MS)
+    // The last paragraph of the welcome.
+    child.stdout.on('data', () => said.stdout.includes('Stop it') && resolve(said.stdout))
+    ended.then(({ stderr }) => reject(new Error(`The stack did not start: ${stderr}`)))
+    child.once('close', () => clearTimeout(timer))
+  })
+}
