@@ -1,10 +1,10 @@
 /**
- * Where the metadata of an issuer is served: between host and path (RFC 8414 §3.1).
- * @example metadataPath('https://example.com/tenant') // '/.well-known/oauth-authorization-server/tenant'
+ * Where the metadata of an issuer is served: between the host and the path without its last slash (RFC 8414 §3.1).
+ * @example serverMetadataPath('https://example.com/tenant') // '/.well-known/oauth-authorization-server/tenant'
  */
 export function serverMetadataPath(issuer: string): string {
   const { pathname } = new URL(issuer)
-  return `/.well-known/oauth-authorization-server${pathname === '/' ? '' : pathname}`
+  return `/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}`
 }
 
 /** RFC 8414 §2: what works here, and nothing more. `client_secret_basic` stands first, for some clients take the first. */

@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals'
+import { serverMetadata, serverMetadataPath } from '../src/server-metadata.js'
+
+const WELL_KNOWN = '/.well-known/oauth-authorization-server'
+
+test.each([
+  { issuer: 'https://auth.example', path: WELL_KNOWN },
+  { issuer: 'https://auth.example/', path: WELL_KNOWN },
+  { issuer: 'https://auth.example:8443', path: WELL_KNOWN },
+  { issuer: 'http://localhost:4000', path: WELL_KNOWN },
+  { issuer: 'https://auth.example/tenant', path: `${WELL_KNOWN}/tenant` },
+  { issuer: 'https://auth.example/tenant/', path: `${WELL_KNOWN}/tenant` },
+  { issuer: 'https://auth.example/a/b', path: `${WELL_KNOWN}/a/b` },
+  { issuer: 'https://auth.example/a%20b', path: `${WELL_KNOWN}/a%20b` }
+])('server metadata: $issuer is described at $path (RFC 8414 §3.1)', ({ issuer, path }) => {
+  expect(serverMetadataPath(issuer)).toBe(path)
+})
+
+test.each(['https://auth.example', 'https://auth.example/tenant', 'http://localhost:4000'])(
+  'server metadata: %s tells what works, byte for byte under its own name, and nothing more (RFC 8414 §2)',
+  (issuer) => {
+    expect(serverMetadata(issuer, ['files.read', 'files.read:images'])).toStrictEqual({
+      issuer,
+      authorization_endpoint: `${issuer}/oauth/authorize`,
+      token_endpoint: `${issuer}/token`,
+      revocation_endpoint: `${issuer}/oauth/revoke`,
+      scopes_supported: ['files.read', 'files.read:images'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+      revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true
+    })
+  }
+)
