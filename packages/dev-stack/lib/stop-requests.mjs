@@ -4,7 +4,7 @@ import { commandOf, parentOf } from './process-table.mjs'
 
 // npm passes on the Ctrl-C that the terminal has sent to the launcher already: the echo is not a second one.
 const ECHO_MS = 1_000
-const PARENT_CHECK_MS = 1_000
+const PARENT_CHECK_MS = 250
 
 /** Calls `onStop` at the first request and `onForce` at a second one. */
 export function onStopRequest({ onStop, onForce }) {
