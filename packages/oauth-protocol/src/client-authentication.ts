@@ -43,15 +43,26 @@ function readBody(clientId: string | undefined, clientSecret: string | undefined
 }
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i
+// Without `fatal` all bytes that are not UTF-8 would become one and the same character.
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const CONTROL_CHARACTER = /\p{Cc}/u
 
-/** Reads Basic credentials (RFC 7617 §2, RFC 6749 §2.3.1). */
+/** Reads Basic credentials (RFC 6749 §2.3.1): UTF-8 without control characters, in either spelling (RFC 7617 §2). */
 export function decodeBasic(header: string): { clientId: string; clientSecret: string } | undefined {
-  const encoded = BASIC.exec(header)?.[1]
-  if (encoded === undefined) return undefined
-  const decoded = Buffer.from(encoded, 'base64').toString('utf8')
-  const colon = decoded.indexOf(':')
+  const text = decodeBase64(BASIC.exec(header)?.[1] ?? '')
+  const colon = text.indexOf(':')
   if (colon < 1) return undefined
-  return { clientId: decodeForm(decoded.slice(0, colon)), clientSecret: decodeForm(decoded.slice(colon + 1)) }
+  const clientId = decodeForm(text.slice(0, colon))
+  const clientSecret = decodeForm(text.slice(colon + 1))
+  return CONTROL_CHARACTER.test(clientId + clientSecret) ? undefined : { clientId, clientSecret }
+}
+
+function decodeBase64(encoded: string): string {
+  try {
+    return UTF_8.decode(Buffer.from(encoded, 'base64'))
+  } catch {
+    return ''
+  }
 }
 
 function decodeForm(text: string): string {
