@@ -1,8 +1,8 @@
 // npm test: brings Postgres and Redis, runs Jest, and closes with "N passed, N failed".
-import { rmSync } from 'node:fs'
 import { runJest } from '../lib/jest-run.mjs'
 import { createProcesses } from '../lib/processes.mjs'
 import { onStopRequest } from '../lib/stop-requests.mjs'
+import { makeTestDirectory, removeTestDirectory } from '../lib/test-directory.mjs'
 import { findChromium, testEnvironment } from '../lib/test-environment.mjs'
 import { startTestServers } from '../lib/test-servers.mjs'
 import { closingLines, picksByName } from '../lib/test-totals.mjs'
@@ -13,7 +13,7 @@ const REDIS_SUITES = '/storage/|emulation|/flow'
 
 const args = process.argv.slice(2)
 const processes = createProcesses()
-let directory
+const { directory, temporary } = makeTestDirectory()
 
 onStopRequest({
   onStop: () => finish(130, ['Interrupted.']),
@@ -27,10 +27,9 @@ setTimeout(() => {
 }, TIME_LIMIT_MINUTES * 60_000).unref()
 
 try {
-  const servers = await startTestServers(processes)
-  directory = servers.directory
+  const servers = await startTestServers(directory, processes)
   const chromium = findChromium(process.env)
-  const environment = testEnvironment(process.env, { ...servers, chromium })
+  const environment = testEnvironment(process.env, { ...servers, temporary, chromium })
   const runs = [await runJest({ args, environment, directory, processes })]
   if (process.env.TEST_EMULATION_TOO === '1' && servers.redisUrl !== undefined) {
     console.log('\nOnce more on the emulation of Redis:')
@@ -47,7 +46,7 @@ try {
 async function finish(code, lines) {
   if (processes.isStopping()) return
   await processes.stopAll()
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
+  removeTestDirectory(directory)
   console.log(lines.join('\n'))
   process.exit(code)
 }

@@ -6,12 +6,12 @@ const testVariables = ['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL', '
 const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => `${name}_FILE`), ...testVariables])
 
 /** A caller's settings, of our services or of any Postgres client, must not decide how a test ends. */
-export function testEnvironment(caller, { directory, postgresUrl, redisUrl, chromium }) {
+export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, chromium }) {
   const kept = Object.entries(caller).filter(([name]) => !leaking.has(name) && !/^PG[A-Z]/.test(name))
   return {
     ...Object.fromEntries(kept),
     // What a test that was cut off could not remove goes with the folder of the run.
-    TMPDIR: directory,
+    TMPDIR: temporary,
     TEST_POSTGRES_URL: postgresUrl,
     ...(redisUrl === undefined ? {} : { TEST_REDIS_URL: redisUrl }),
     ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium })

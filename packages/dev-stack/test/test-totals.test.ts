@@ -84,6 +84,6 @@ test('the caller’s settings do not leak into the tests', () => {
     TEST_REDIS_URL: 'e',
     HOME: '/h'
   }
-  const environment = testEnvironment(caller, { directory: '/run', postgresUrl: 'postgres://throw-away' })
+  const environment = testEnvironment(caller, { temporary: '/run', postgresUrl: 'postgres://throw-away' })
   expect(environment).toEqual({ HOME: '/h', TMPDIR: '/run', TEST_POSTGRES_URL: 'postgres://throw-away' })
 })
