@@ -1,0 +1,59 @@
+import { mkdirSync, readdirSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { descendantsOf, isAlive } from './support/process-tree.js'
+import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+
+let checkout: StandInCheckout
+let temporary: string
+beforeAll(async () => {
+  checkout = await createStandInCheckout()
+  temporary = checkout.file('temporary')
+  mkdirSync(temporary)
+})
+afterAll(() => checkout.dispose())
+
+const run = (changes: NodeJS.ProcessEnv = {}) =>
+  checkout.start('test.mjs', [], { TMPDIR: temporary, CHROMIUM: process.execPath, DATABASE_URL: 'leaks', ...changes })
+
+const given = (output: string) =>
+  output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+
+test('brings Postgres, names the browser, keeps the caller’s settings out, and closes with the two lines', async () => {
+  const { code, stdout } = await run().ended
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/\n(Everything could run\.|Not run: [^\n]*redis-server[^\n]*)\n4 passed, 0 failed\n$/)
+  const [environment] = given(stdout)
+  expect(environment).toMatchObject({ TEST_CHROMIUM: process.execPath })
+  expect(environment.TEST_POSTGRES_URL).toMatch(/^postgres:\/\/postgres:.+@127\.0\.0\.1:\d+\/postgres$/)
+  expect(environment).not.toHaveProperty('DATABASE_URL')
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('with TEST_EMULATION_TOO it runs once more without Redis and adds the counts', async () => {
+  const { stdout } = await run({ TEST_EMULATION_TOO: '1' }).ended
+  const [first, second] = given(stdout)
+  if (first.TEST_REDIS_URL === undefined) return
+  expect(second).not.toHaveProperty('TEST_REDIS_URL')
+  expect(stdout.trimEnd().split('\n').at(-1)).toBe('8 passed, 0 failed')
+})
+
+test.each([{ signal: 'SIGTERM' as const }, { signal: 'SIGKILL' as const }])(
+  'ended by $signal in the middle it leaves no process',
+  async ({ signal }) => {
+    const running = run({ STAND_IN_HANGS: '1' })
+    await until(() => running.said.stdout.includes('hanging'))
+    const processes = descendantsOf(running.child.pid ?? 0)
+    expect(processes.length).toBeGreaterThan(2)
+    running.child.kill(signal)
+    await until(() => processes.filter(isAlive).length === 0)
+  }
+)
+
+test('the folder of a killed run is removed by the next one', async () => {
+  expect(readdirSync(temporary)).toHaveLength(1)
+  await run().ended
+  expect(readdirSync(temporary)).toEqual([])
+})
