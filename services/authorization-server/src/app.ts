@@ -8,7 +8,7 @@ import { type AuthorizeRouteOptions, authorizeRoutes } from './authorize/routes.
 import { type ConsentRouteOptions, consentRoutes } from './consent/routes.js'
 import { errorRoutes } from './errors/routes.js'
 import { notFoundHandler } from './http/answer-not-found.js'
-import { pagesPlugin, stylesheetRoutes } from './http/pages.js'
+import { assetRoutes, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
 import { oauthErrorHandler } from './http/send-oauth-error.js'
 import { type IntrospectionRouteOptions, introspectionRoutes } from './introspection/routes.js'
@@ -62,7 +62,7 @@ export function buildApp(
         pages.register(consentRoutes, deps.consent)
       })
       site.register(errorRoutes)
-      site.register(stylesheetRoutes)
+      site.register(assetRoutes)
       site.register(async (oauth) => {
         oauthSurface(oauth, issuer, deps.audit)
         oauth.register(tokenRoutes, deps.token)

@@ -17,7 +17,7 @@ export const pagesPlugin = fastifyPlugin<{ issuer: string }>(
       layout: 'layout.hbs',
       // A name that is missing from the data is an error and not an empty string.
       options: { compileOptions: { strict: true, preventIndent: true } },
-      defaultContext: { stylesheet: `${issuer}/assets/style.css` }
+      defaultContext: { stylesheet: `${issuer}/assets/style.css`, icon: `${issuer}/assets/icon.svg` }
     })
     pages.addHook('onRequest', async (_request, reply) => {
       reply
@@ -47,11 +47,16 @@ export function allowForms(reply: FastifyReply, targets: readonly string[]): voi
   reply.header('content-security-policy', policy.join('; '))
 }
 
-/** `GET /assets/style.css`: the one stylesheet, read once. */
-export const stylesheetRoutes: FastifyPluginAsync = async (site) => {
-  const stylesheet = await readFile(path.join(VIEWS, 'style.css'))
-  site.get('/assets/style.css', async (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=300').type('text/css; charset=utf-8')
-    return stylesheet
-  })
+/** `GET /assets/…`: the one stylesheet and the icon, read once. */
+export const assetRoutes: FastifyPluginAsync = async (site) => {
+  for (const [name, type] of [
+    ['style.css', 'text/css; charset=utf-8'],
+    ['icon.svg', 'image/svg+xml']
+  ] as const) {
+    const content = await readFile(path.join(VIEWS, name))
+    site.get(`/assets/${name}`, async (_request, reply) => {
+      reply.header('cache-control', 'public, max-age=300').type(type)
+      return content
+    })
+  }
 }
