@@ -1,0 +1,260 @@
+import { describe, expect, test } from '@jest/globals'
+import { type AuthorizationContext, validateAuthorizationRequest } from '../src/authorization-request.js'
+import type { Client } from '../src/client.js'
+import { parseParameters } from '../src/parameters.js'
+import { CHALLENGE, type Change, CLIENT, CONTEXT, query } from './authorization-fixture.js'
+
+const judge = (encoded: string, context: Partial<AuthorizationContext> = {}) =>
+  validateAuthorizationRequest(parseParameters(encoded), { ...CONTEXT, ...context })
+const withClient = (change: Partial<Client>) => ({ client: { ...CLIENT, ...change } })
+
+const ACCEPTED = {
+  clientId: 'app',
+  redirectUri: 'https://app.example/cb',
+  scope: ['files.read'],
+  audience: 'https://files.example',
+  state: 'xyz',
+  codeChallenge: CHALLENGE
+}
+const NO_PKCE = { code_challenge: undefined, code_challenge_method: undefined }
+
+describe('accepted', () => {
+  test.each<{ name: string; change: Change; request: object }>([
+    { name: 'a request with everything', change: {}, request: {} },
+    { name: 'no state', change: { state: undefined }, request: { state: undefined } },
+    { name: 'an empty state', change: { state: '' }, request: { state: undefined } },
+    { name: 'a state of one character', change: { state: 's' }, request: { state: 's' } },
+    { name: 'a state of any text', change: { state: ' &=%+é🔑"\\ ' }, request: { state: ' &=%+é🔑"\\ ' } },
+    { name: 'no PKCE', change: NO_PKCE, request: { codeChallenge: undefined } },
+    {
+      name: 'empty PKCE',
+      change: { code_challenge: '', code_challenge_method: '' },
+      request: { codeChallenge: undefined }
+    },
+    {
+      name: 'two scopes',
+      change: { scope: 'files.write files.read' },
+      request: { scope: ['files.write', 'files.read'] }
+    },
+    { name: 'a scope given twice', change: { scope: 'files.read files.read' }, request: { scope: ['files.read'] } },
+    { name: 'only an optional scope', change: { scope: 'files.write' }, request: { scope: ['files.write'] } },
+    { name: 'the default resource', change: { resource: 'https://files.example' }, request: {} },
+    { name: 'an empty resource', change: { resource: '' }, request: {} },
+    {
+      name: 'another known resource',
+      change: { resource: 'https://photos.example' },
+      request: { audience: 'https://photos.example' }
+    },
+    {
+      name: 'another loopback port',
+      change: { redirect_uri: 'http://127.0.0.1:5123/cb' },
+      request: { redirectUri: 'http://127.0.0.1:5123/cb' }
+    },
+    { name: 'unknown parameters', change: { prompt: 'none', nonce: 'n', request_uri: 'urn:x' }, request: {} },
+    { name: 'a client secret', change: { client_secret: 's' }, request: {} },
+    { name: 'bracketed names', change: { 'scope[]': 'x', 'redirect_uri[0]': 'https://evil.example' }, request: {} }
+  ])('authorization request: $name is accepted (RFC 6749 §4.1.1)', ({ change, request }) => {
+    expect(judge(query(change))).toEqual({ kind: 'accepted', request: { ...ACCEPTED, ...request } })
+  })
+
+  test.each([
+    { name: 'an unknown parameter sent twice', appended: '&nonce=a&nonce=b' },
+    { name: 'an unknown parameter that is malformed', appended: '&nonce=%ff' },
+    { name: 'an empty second value', appended: '&scope=&state&response_type=' }
+  ])('authorization request: $name changes nothing (RFC 6749 §3.1)', ({ appended }) => {
+    expect(judge(query({}, appended))).toEqual({ kind: 'accepted', request: ACCEPTED })
+  })
+
+  test('authorization request: the order of parameters means nothing', () => {
+    expect(judge(query().split('&').toReversed().join('&'))).toEqual({ kind: 'accepted', request: ACCEPTED })
+  })
+})
+
+describe('the error page', () => {
+  test.each<{ name: string; change?: Change; appended?: string; context?: Partial<AuthorizationContext> }>([
+    { name: 'no client', context: { client: undefined } },
+    { name: 'no client_id', change: { client_id: undefined } },
+    { name: 'an empty client_id', change: { client_id: '' } },
+    { name: 'the client_id of another client', change: { client_id: 'other' } },
+    { name: 'the client_id in other case', change: { client_id: 'App' } },
+    { name: 'the client_id with a blank', change: { client_id: 'app ' } },
+    { name: 'the client_id twice', appended: '&client_id=app' },
+    { name: 'another client_id besides', appended: '&client_id=other' },
+    { name: 'a client_id that is not UTF-8', change: { client_id: undefined }, appended: '&client_id=app%ff' },
+    { name: 'a client_id with NUL', change: { client_id: 'app\u0000' } },
+    { name: 'a bracketed client_id', change: { client_id: undefined, 'client_id[]': 'app' } }
+  ])(
+    'authorization request: $name shows a page, unknown_client (RFC 6749 §4.1.2.1)',
+    ({ change, appended, context }) => {
+      expect(judge(query(change, appended), context)).toEqual({ kind: 'show_error_page', reason: 'unknown_client' })
+    }
+  )
+
+  test.each<{ name: string; change?: Change; appended?: string }>([
+    { name: 'no redirect_uri', change: { redirect_uri: undefined } },
+    { name: 'an empty redirect_uri', change: { redirect_uri: '' } },
+    { name: 'an unregistered redirect_uri', change: { redirect_uri: 'https://evil.example/cb' } },
+    { name: 'a redirect_uri with a trailing slash', change: { redirect_uri: 'https://app.example/cb/' } },
+    { name: 'a redirect_uri with a query', change: { redirect_uri: 'https://app.example/cb?a=1' } },
+    { name: 'a redirect_uri encoded twice', change: { redirect_uri: 'https%3A%2F%2Fapp.example%2Fcb' } },
+    { name: 'another loopback host', change: { redirect_uri: 'http://localhost/cb' } },
+    { name: 'the redirect_uri twice', appended: '&redirect_uri=https://app.example/cb' },
+    {
+      name: 'another redirect_uri before',
+      change: { redirect_uri: 'https://evil.example' },
+      appended: '&redirect_uri=https://app.example/cb'
+    },
+    { name: 'another redirect_uri after', appended: '&redirect_uri=https://evil.example' },
+    { name: 'a second redirect_uri that is malformed', appended: '&redirect_uri=%ff' },
+    { name: 'a redirect_uri that is not UTF-8', change: { redirect_uri: undefined }, appended: '&redirect_uri=%ff' },
+    { name: 'a redirect_uri with NUL', change: { redirect_uri: 'https://app.example/cb\u0000' } },
+    { name: 'a redirect_uri with a line break', change: { redirect_uri: 'https://app.example/cb\r\n' } },
+    {
+      name: 'a bracketed redirect_uri',
+      change: { redirect_uri: undefined, 'redirect_uri[]': 'https://app.example/cb' }
+    }
+  ])('authorization request: $name shows a page, redirect_uri_mismatch (RFC 6749 §4.1.2.1)', ({ change, appended }) => {
+    expect(judge(query(change, appended))).toEqual({ kind: 'show_error_page', reason: 'redirect_uri_mismatch' })
+  })
+})
+
+type Refused = { name: string; change?: Change; appended?: string; client?: Partial<Client>; error: string }
+
+const repeated: readonly Refused[] = [
+  { name: 'response_type twice', appended: '&response_type=code', error: 'invalid_request' },
+  { name: 'two response types', appended: '&response_type=token', error: 'invalid_request' },
+  { name: 'scope twice', appended: '&scope=files.read', error: 'invalid_request' },
+  { name: 'code_challenge twice', appended: `&code_challenge=${CHALLENGE}`, error: 'invalid_request' },
+  { name: 'code_challenge_method twice', appended: '&code_challenge_method=S256', error: 'invalid_request' },
+  {
+    name: 'resource twice',
+    change: { resource: 'https://files.example' },
+    appended: '&resource=https://files.example',
+    error: 'invalid_request'
+  },
+  { name: 'a scope that is not UTF-8', change: { scope: undefined }, appended: '&scope=%ff', error: 'invalid_request' },
+  { name: 'a scope with a line break', change: { scope: 'files.read\n' }, error: 'invalid_request' },
+  { name: 'a scope with NUL', change: { scope: 'files.read\u0000' }, error: 'invalid_request' },
+  {
+    name: 'a malformed response_type',
+    change: { response_type: undefined },
+    appended: '&response_type=%',
+    error: 'invalid_request'
+  },
+  { name: 'a malformed code_challenge', change: NO_PKCE, appended: '&code_challenge=%zz', error: 'invalid_request' },
+  {
+    name: 'a malformed code_challenge_method',
+    change: NO_PKCE,
+    appended: '&code_challenge_method=%00',
+    error: 'invalid_request'
+  },
+  { name: 'a malformed resource', appended: '&resource=%ff', error: 'invalid_request' }
+]
+
+const responseTypes: readonly Refused[] = [
+  { name: 'no response_type', change: { response_type: undefined }, error: 'invalid_request' },
+  { name: 'an empty response_type', change: { response_type: '' }, error: 'invalid_request' },
+  ...['token', 'id_token', 'code token', 'code id_token', 'none', 'CODE', 'code ', 'codes', 'password'].map((type) => ({
+    name: `response_type "${type}"`,
+    change: { response_type: type },
+    error: 'unsupported_response_type'
+  }))
+]
+
+const challenges: readonly Refused[] = [
+  { name: 'a public client without PKCE', client: { type: 'public' }, change: NO_PKCE, error: 'invalid_request' },
+  {
+    name: 'a client that requires PKCE, without',
+    client: { requiresPkce: true },
+    change: NO_PKCE,
+    error: 'invalid_request'
+  },
+  {
+    name: 'a public client with an empty challenge',
+    client: { type: 'public' },
+    change: { ...NO_PKCE, code_challenge: '' },
+    error: 'invalid_request'
+  },
+  { name: 'a challenge without method', change: { code_challenge_method: undefined }, error: 'invalid_request' },
+  { name: 'a challenge with an empty method', change: { code_challenge_method: '' }, error: 'invalid_request' },
+  { name: 'a method without challenge', change: { code_challenge: undefined }, error: 'invalid_request' },
+  ...['plain', 's256', 'S256 ', 'S512', 'none'].map((method) => ({
+    name: `the method "${method}"`,
+    change: { code_challenge_method: method },
+    error: 'invalid_request'
+  })),
+  { name: 'a challenge of 42 characters', change: { code_challenge: CHALLENGE.slice(1) }, error: 'invalid_request' },
+  { name: 'a challenge of 44 characters', change: { code_challenge: `${CHALLENGE}A` }, error: 'invalid_request' },
+  { name: 'a padded challenge', change: { code_challenge: `${CHALLENGE}=` }, error: 'invalid_request' },
+  {
+    name: 'a challenge in plain base64',
+    change: { code_challenge: `+/${CHALLENGE.slice(2)}` },
+    error: 'invalid_request'
+  }
+]
+
+const scopes: readonly Refused[] = [
+  { name: 'no scope', change: { scope: undefined }, error: 'invalid_scope' },
+  { name: 'an empty scope', change: { scope: '' }, error: 'invalid_scope' },
+  { name: 'a blank scope', change: { scope: ' ' }, error: 'invalid_scope' },
+  { name: 'an unknown scope', change: { scope: 'files.delete' }, error: 'invalid_scope' },
+  { name: 'an unknown scope among known ones', change: { scope: 'files.read files.delete' }, error: 'invalid_scope' },
+  { name: 'a scope in other case', change: { scope: 'Files.Read' }, error: 'invalid_scope' },
+  { name: 'a part of an allowed scope', change: { scope: 'files' }, error: 'invalid_scope' },
+  { name: 'more than an allowed scope', change: { scope: 'files.read:images' }, error: 'invalid_scope' },
+  { name: 'two blanks between scopes', change: { scope: 'files.read  files.write' }, error: 'invalid_scope' },
+  { name: 'a blank before the scope', change: { scope: ' files.read' }, error: 'invalid_scope' },
+  { name: 'a comma between scopes', change: { scope: 'files.read,files.write' }, error: 'invalid_scope' },
+  { name: 'a scope with a quotation mark', change: { scope: 'files.read"' }, error: 'invalid_scope' },
+  { name: 'a client without scopes', client: { requiredScopes: [], optionalScopes: [] }, error: 'invalid_scope' }
+]
+
+const resources: readonly Refused[] = [
+  'https://evil.example',
+  'https://files.example/',
+  'HTTPS://files.example',
+  'https://files.example#x',
+  'files',
+  ' '
+].map((resource) => ({ name: `the resource "${resource}"`, change: { resource }, error: 'invalid_target' }))
+
+const PLAIN_DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
+
+test.each([...repeated, ...responseTypes, ...challenges, ...scopes, ...resources])(
+  'authorization request: $name is sent back as $error, with the state (RFC 6749 §4.1.2.1, RFC 7636 §4.4.1, RFC 8707 §2)',
+  ({ change, appended, client, error }) => {
+    expect(judge(query(change, appended), withClient(client ?? {}))).toEqual({
+      kind: 'redirect_error',
+      redirectUri: 'https://app.example/cb',
+      state: 'xyz',
+      error,
+      description: expect.stringMatching(PLAIN_DESCRIPTION)
+    })
+  }
+)
+
+test.each([
+  { name: 'two states', appended: '&state=again' },
+  { name: 'the same state twice', appended: '&state=xyz' },
+  { name: 'a second state that is malformed', appended: '&state=%ff' },
+  { name: 'a state that is not UTF-8', change: { state: undefined }, appended: '&state=%ff' },
+  { name: 'a state with a line break', change: { state: 'a\r\nb' } },
+  { name: 'a state with NUL', change: { state: '\u0000' } }
+])('authorization request: $name is invalid_request, and no state goes back (RFC 6749 §4.1.2.1)', (given) => {
+  expect(judge(query(given.change, given.appended))).toMatchObject({
+    kind: 'redirect_error',
+    error: 'invalid_request',
+    state: undefined
+  })
+})
+
+test('authorization request: an error goes to the loopback port that was asked for (RFC 8252 §7.3)', () => {
+  const redirectUri = 'http://127.0.0.1:5123/cb'
+  expect(judge(query({ redirect_uri: redirectUri, scope: undefined }))).toMatchObject({ redirectUri })
+})
+
+test('authorization request: PKCE is optional for a confidential client, and accepted from all', () => {
+  for (const client of [{}, { requiresPkce: true }, { type: 'public' as const }]) {
+    expect(judge(query(), withClient(client))).toMatchObject({ kind: 'accepted' })
+  }
+})
