@@ -9,6 +9,7 @@ export const knownFiles: readonly KnownFile[] = [
   known('Invoice 2026-10.pdf', 'application/pdf', 48_213, '48 kB'),
   known('Urlaub/Küste & Möwen.jpg', 'image/jpeg', 2_483_112, '2.5 MB'),
   known('Urlaub/<b>bold.png', 'image/png', 999, '999 bytes'),
+  known(`${'Kontoauszug_'.repeat(10)}2026.pdf`, 'application/pdf', 1_000_000, '1.0 MB'),
   known('empty.txt', 'text/plain', 0, '0 bytes')
 ]
 

@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { chromiumPath, launchChromium, openVisit, scrollsSideways, type Visit } from './support/chromium.js'
+import { knownFiles, makeKnownFiles } from './support/known-files.js'
+import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
+
+const withBrowser = chromiumPath ? describe : describe.skip
+
+withBrowser('a person at the demo client, in Chromium', () => {
+  let files: ReturnType<typeof makeKnownFiles>
+  let stack: Stack
+  let at: Addresses
+  let browser: Browser
+  let visits: Visit[] = []
+
+  beforeAll(async () => {
+    files = makeKnownFiles()
+    stack = await createStack({ files: files.directory })
+    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
+  }, 90_000)
+
+  afterEach(async () => {
+    const complaints = visits.flatMap((visit) => visit.complaints)
+    await Promise.all(visits.map(({ page }) => page.context().close()))
+    visits = []
+    expect(complaints).toEqual([])
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await stack?.dispose()
+    files?.remove()
+  })
+
+  async function visit(options: BrowserContextOptions = {}): Promise<Page> {
+    const opened = await openVisit(browser, [at.issuer, at.demoUrl], options)
+    visits.push(opened)
+    return opened.page
+  }
+
+  async function expectFiles(page: Page): Promise<void> {
+    expect(await headingOf(page)).toBe('Your files')
+    const rows = await page.locator('tbody tr').allInnerTexts()
+    expect(rows).toHaveLength(knownFiles.length)
+    for (const { name, mimeType, size, shownSize } of knownFiles) {
+      const row = page.locator('tbody tr').filter({ has: page.getByText(name, { exact: true }) })
+      expect(await row.locator('.type').textContent()).toBe(mimeType)
+      expect(await row.locator('.number').textContent()).toBe(shownSize)
+      expect(await row.locator('.number [title]').getAttribute('title')).toBe(`${size.toLocaleString('en-GB')} bytes`)
+    }
+  }
+
+  test('signs in, allows, and sees the files of the imported folder with their sizes; no token reaches the browser', async () => {
+    const page = await visit()
+    await connect(page, at.demoUrl)
+    expect(new URL(page.url()).origin).toBe(at.issuer)
+    await signIn(page, at)
+    expect(await headingOf(page)).toBe('Allow Photo Printer?')
+    expect(await page.getByRole('main').textContent()).toContain('files.read')
+    await press(page, 'Allow')
+    await expectFiles(page)
+    const cookies = await page.context().cookies()
+    expect(cookies.every(({ httpOnly }) => httpOnly)).toBe(true)
+    expect((await page.content()) + page.url() + JSON.stringify(cookies)).not.toMatch(/vk_(ac|at|rt)_/)
+  })
+
+  test('denies, reads in plain words that nothing was shared, and may try again', async () => {
+    const page = await visit()
+    await connect(page, at.demoUrl)
+    await signIn(page, at)
+    await press(page, 'Deny')
+    expect(await headingOf(page)).toBe('You did not allow access')
+    expect(await page.getByRole('main').textContent()).toContain('Nothing was shared')
+    await page.goto(`${at.demoUrl}/files`)
+    expect(await page.getByRole('table').count()).toBe(0)
+    await connect(page, at.demoUrl)
+    await press(page, 'Allow')
+    await expectFiles(page)
+  })
+
+  test('mistypes the password, is told what to check, keeps the user name and the way to the app', async () => {
+    const page = await visit()
+    await connect(page, at.demoUrl)
+    await signIn(page, { username: at.username, password: 'not it' })
+    expect(await page.getByRole('alert').textContent()).toMatch(/user name or the password is not right.*Caps Lock/s)
+    expect(await page.getByLabel('User name').inputValue()).toBe(at.username)
+    expect(await page.getByLabel('Password').inputValue()).toBe('')
+    await page.getByLabel('Password').fill(at.password)
+    await press(page, 'Sign in')
+    await press(page, 'Allow')
+    await expectFiles(page)
+  })
+
+  test('comes back later: still connected; after Disconnect asked to allow again, but not for the password', async () => {
+    const page = await visit()
+    await connect(page, at.demoUrl)
+    await signIn(page, at)
+    await press(page, 'Allow')
+    await page.goto(at.demoUrl)
+    await page.getByRole('link', { name: 'See your files' }).click()
+    await expectFiles(page)
+    await press(page, 'Disconnect')
+    expect(await page.getByRole('status').textContent()).toContain('disconnected')
+    await press(page, 'Connect your files')
+    expect(await headingOf(page)).toBe('Allow Photo Printer?')
+    await press(page, 'Allow')
+    await expectFiles(page)
+  })
+
+  test('goes back after Allow and does not get stuck', async () => {
+    const page = await visit()
+    await connect(page, at.demoUrl)
+    await signIn(page, at)
+    await press(page, 'Allow')
+    await expectFiles(page)
+    await page.goBack()
+    expect(await headingOf(page)).toBe('Allow Photo Printer?')
+    // The app has had its answer to that request; it says so, and offers to begin anew.
+    await press(page, 'Allow')
+    expect(await headingOf(page)).toBe('This page cannot be used again')
+    await press(page, 'Connect your files')
+    await press(page, 'Allow')
+    await expectFiles(page)
+  })
+
+  test('gets there with the keyboard alone, and always sees where the focus is', async () => {
+    const page = await visit()
+    await page.goto(at.demoUrl)
+    await tabTo(page, 'Connect your files')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${at.issuer}/**`)
+    await tabTo(page, 'User name')
+    await page.keyboard.type(at.username)
+    await tabTo(page, 'Password')
+    await page.keyboard.type(at.password)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Allow Photo Printer?' }).waitFor()
+    await tabTo(page, 'Allow')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${at.demoUrl}/files`)
+    await expectFiles(page)
+  })
+
+  test('gets there with JavaScript switched off', async () => {
+    const page = await visit({ javaScriptEnabled: false })
+    await connect(page, at.demoUrl)
+    await signIn(page, at)
+    await press(page, 'Allow')
+    await expectFiles(page)
+  })
+
+  test('on a phone 360 pixels wide no page can be moved sideways', async () => {
+    const page = await visit({ viewport: { width: 360, height: 640 } })
+    const sideways: string[] = []
+    const look = async () => {
+      if (await scrollsSideways(page)) sideways.push(await headingOf(page))
+    }
+    await page.goto(`${at.issuer}/oauth/authorize?client_id=${'unknown'.repeat(20)}`)
+    await look()
+    await page.goto(`${at.issuer}/errors/unsupported_response_type`)
+    await look()
+    await page.goto(at.demoUrl)
+    await look()
+    await press(page, 'Connect your files')
+    await signIn(page, { username: 'm'.repeat(100), password: 'not it' })
+    await look()
+    await signIn(page, at)
+    await look()
+    await press(page, 'Deny')
+    await look()
+    await press(page, 'Connect your files')
+    await press(page, 'Allow')
+    await look()
+    expect(sideways).toEqual([])
+  })
+
+  // Last, for it takes the stack down.
+  test('finds everything again after a stop and a start', async () => {
+    await stack.stop()
+    expect(await stack.start()).toEqual(at)
+    const page = await visit()
+    await connect(page, at.demoUrl)
+    await signIn(page, at)
+    await press(page, 'Allow')
+    await expectFiles(page)
+  }, 90_000)
+})

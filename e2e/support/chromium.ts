@@ -1,0 +1,51 @@
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type ConsoleMessage,
+  chromium,
+  type Page,
+  type Request
+} from 'playwright-core'
+
+/** `npm test` sets it where it finds a browser, and says so where it finds none. */
+export const { TEST_CHROMIUM: chromiumPath } = process.env
+
+const quiet = [
+  ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  ...['--disable-background-networking', '--disable-component-update']
+]
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath ?? '', args: quiet })
+}
+
+/** A page in a browser profile of its own. `complaints` fills with whatever a developer would not want to see there. */
+export type Visit = { page: Page; complaints: string[] }
+
+export async function openVisit(
+  browser: Browser,
+  origins: readonly string[],
+  options: BrowserContextOptions = {}
+): Promise<Visit> {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(10_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const documents = new Set<string>()
+  page.on('request', (request: Request) => {
+    if (request.isNavigationRequest()) documents.add(request.url())
+    if (!origins.includes(new URL(request.url()).origin)) complaints.push(`request to ${request.url()}`)
+  })
+  page.on('console', (message: ConsoleMessage) => {
+    // Chromium writes down every page with a status of 4xx, and ours have one on purpose.
+    const isPageStatus = message.text().startsWith('Failed to load resource') && documents.has(message.location().url)
+    if (message.type() === 'error' && !isPageStatus) complaints.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => complaints.push(`script: ${error.message}`))
+  return { page, complaints }
+}
+
+/** Whether the page can be moved sideways. */
+export async function scrollsSideways(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+}
