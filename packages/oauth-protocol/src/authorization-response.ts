@@ -29,6 +29,13 @@ export function errorLocation(
 function appendParameters(uri: string, parameters: readonly (readonly [string, string | undefined])[]): string {
   const query = new URLSearchParams()
   for (const [name, value] of parameters) if (value !== undefined) query.append(name, value)
-  const separator = !uri.includes('?') ? '?' : /[?&]$/.test(uri) ? '' : '&'
-  return uri + separator + query.toString()
+  return uri + separatorAfter(uri) + query.toString()
+}
+
+function separatorAfter(uri: string): '?' | '&' | '' {
+  const start = uri.indexOf('?')
+  if (start < 0) return '?'
+  // A question mark may also end a value; only the first one opens the query (RFC 3986 §3.4).
+  const isOpen = start === uri.length - 1 || uri.endsWith('&')
+  return isOpen ? '' : '&'
 }
