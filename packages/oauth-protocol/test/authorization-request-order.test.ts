@@ -121,7 +121,7 @@ function expectSafe(sent: URLSearchParams, outcome: AuthorizationOutcome): void 
   expect(outcome.request.audience).toBe('https://files.example')
 }
 
-test('authorization request: whatever is sent, only the client’s own address is redirected to, with its own state', () => {
+test("authorization request: whatever is sent, only the client's own address is redirected to, with its own state", () => {
   const kinds = new Set<string>()
   fc.assert(
     fc.property(anyQuery, (sent) => {

@@ -13,7 +13,7 @@ const TOKEN: ActiveAccessToken = {
 }
 const CALLER = { audience: 'https://files.example', issuer: 'https://auth.example' }
 
-test('introspection: a live token of the caller’s audience is described, member for member (RFC 7662 §2.2)', () => {
+test("introspection: a live token of the caller's audience is described, member for member (RFC 7662 §2.2)", () => {
   expect(introspectionResponse(TOKEN, CALLER)).toStrictEqual({
     active: true,
     scope: 'files.read files.write',

@@ -1,0 +1,201 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { isClientIdentifier } from '../src/client.js'
+import {
+  bucketOfAccessToken,
+  digestToken,
+  expiryBucket,
+  isWellFormed,
+  mintAccessToken,
+  mintClientIdentifier,
+  mintOpaqueToken,
+  type OpaqueTokenKind,
+  type RandomBytes
+} from '../src/opaque-token.js'
+
+const zeros = (size: number) => new Uint8Array(size)
+const ones = (size: number) => new Uint8Array(size).fill(255)
+const EXPIRES_AT = new Date('2026-10-31T17:02:11Z')
+
+const KINDS = [
+  { kind: 'accessToken', prefix: 'vk_at_', length: 59 },
+  { kind: 'refreshToken', prefix: 'vk_rt_', length: 55 },
+  { kind: 'authorizationCode', prefix: 'vk_ac_', length: 55 },
+  { kind: 'clientSecret', prefix: 'vk_cs_', length: 55 }
+] as const
+
+const mint = (kind: OpaqueTokenKind, source: RandomBytes = randomBytes) =>
+  kind === 'accessToken' ? mintAccessToken(EXPIRES_AT, source) : mintOpaqueToken(kind, source)
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** The checksum as a scanner of leaked secrets computes it from the documentation: not with code of ours. */
+function checksumOf(text: string): string {
+  const digits = Array.from({ length: 6 }, (_, place) => ALPHABET[Math.floor(crc32(text) / 62 ** (5 - place)) % 62])
+  return digits.join('')
+}
+const seal = (text: string) => text + checksumOf(text)
+
+describe('format', () => {
+  test.each([
+    { name: 'a code of zeros', token: mint('authorizationCode', zeros), text: `vk_ac_${'0'.repeat(43)}` },
+    { name: 'a refresh token of zeros', token: mint('refreshToken', zeros), text: `vk_rt_${'0'.repeat(43)}` },
+    { name: 'a secret of zeros', token: mint('clientSecret', zeros), text: `vk_cs_${'0'.repeat(43)}` },
+    {
+      name: 'an access token of zeros, its hour in front',
+      token: mint('accessToken', zeros),
+      text: `vk_at_${'25bF'}${'0'.repeat(43)}`
+    },
+    {
+      name: 'a code of ones, 2^256 - 1',
+      token: mint('authorizationCode', ones),
+      text: 'vk_ac_yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1'
+    }
+  ])('opaque token: $name is $text and its CRC-32 (RFC 6749 §10.10)', ({ token, text }) => {
+    expect(token).toBe(seal(text))
+  })
+
+  test.each(KINDS)('opaque token: $kind is $prefix, base62 and a checksum, at most 80 characters', (about) => {
+    for (let count = 0; count < 20; count++) {
+      const token = mint(about.kind)
+      expect(token).toMatch(new RegExp(`^${about.prefix}[0-9A-Za-z]{${about.length - 6}}$`))
+      expect(token).toBe(seal(token.slice(0, -6)))
+      expect(token.length).toBeLessThanOrEqual(80)
+      expect(isWellFormed(about.kind, token)).toBe(true)
+    }
+  })
+
+  test.each(KINDS)(
+    'opaque token: $kind asks for 256 random bits, and each bit counts (RFC 6749 §10.10)',
+    ({ kind }) => {
+      const sizes: number[] = []
+      const tokens = Array.from({ length: 256 }, (_, bit) =>
+        mint(kind, (size: number) => {
+          sizes.push(size)
+          return Uint8Array.from({ length: size }, (_none, index) => (index === bit >> 3 ? 1 << (bit & 7) : 0))
+        })
+      )
+      expect(new Set(sizes)).toEqual(new Set([32]))
+      expect(new Set(tokens).size).toBe(256)
+    }
+  )
+
+  test('client identifier: 128 random bits in 22 characters that Basic and a shell leave alone', () => {
+    expect(mintClientIdentifier(zeros)).toBe('0'.repeat(22))
+    expect(mintClientIdentifier(ones)).toBe('7n42DGM5Tflk9n8mt7Fhc7')
+    for (let count = 0; count < 20; count++) {
+      const identifier = mintClientIdentifier(randomBytes)
+      expect(identifier).toMatch(/^[0-9A-Za-z]{22}$/)
+      expect(isClientIdentifier(identifier)).toBe(true)
+    }
+  })
+})
+
+describe('what was never issued', () => {
+  const CODE = mint('authorizationCode', zeros)
+  const BODY = '0'.repeat(43)
+
+  test.each([
+    { name: 'nothing', value: '' },
+    { name: 'the prefix alone', value: 'vk_ac_' },
+    { name: 'a character less', value: CODE.slice(0, -1) },
+    { name: 'a character more', value: `${CODE}0` },
+    { name: 'a character more, well sealed', value: seal(`vk_ac_${BODY}0`) },
+    { name: 'a character less, well sealed', value: seal(`vk_ac_${BODY.slice(1)}`) },
+    { name: 'a blank before', value: ` ${CODE}` },
+    { name: 'a line break after', value: `${CODE}\n` },
+    { name: 'no prefix', value: CODE.slice(6) },
+    { name: 'the prefix in other case, well sealed', value: seal(`VK_ac_${BODY}`) },
+    { name: 'an unknown prefix, well sealed', value: seal(`vk_xx_${BODY}`) },
+    { name: 'a hyphen for the underscore, well sealed', value: seal(`vk-ac-${BODY}`) },
+    { name: 'a hyphen in the body, well sealed', value: seal(`vk_ac_-${BODY.slice(1)}`) },
+    { name: 'an underscore in the body, well sealed', value: seal(`vk_ac__${BODY.slice(1)}`) },
+    { name: 'a NUL in the body, well sealed', value: seal(`vk_ac_\u0000${BODY.slice(1)}`) },
+    { name: 'a letter outside ASCII in the body', value: `vk_ac_é${CODE.slice(7)}` },
+    { name: 'a checksum of zeros', value: `vk_ac_${BODY}000000` },
+    { name: 'the body and the checksum without the prefix in it', value: `vk_ac_${seal(BODY)}` },
+    { name: 'a text of the right length', value: 'x'.repeat(55) }
+  ])('opaque token: $name is no code, without any lookup', ({ value }) => {
+    expect(isWellFormed('authorizationCode', value)).toBe(false)
+  })
+
+  const confusions = KINDS.flatMap(({ kind }) =>
+    KINDS.filter((other) => other.kind !== kind).map((other) => [kind, other.kind] as const)
+  )
+  test.each(confusions)('opaque token: %s is no %s', (issued, taken) => {
+    expect(isWellFormed(taken, mint(issued))).toBe(false)
+  })
+
+  test.each(confusions)('opaque token: %s under the prefix of %s fails its checksum', (issued, taken) => {
+    const prefix = KINDS.find(({ kind }) => kind === taken)?.prefix ?? ''
+    expect(isWellFormed(taken, prefix + mint(issued).slice(6))).toBe(false)
+  })
+
+  test.each(KINDS)('opaque token: any other character anywhere of $kind is noticed', ({ kind }) => {
+    const token = mint(kind)
+    for (let index = 0; index < token.length; index++) {
+      for (const character of `${ALPHABET}_-`) {
+        const changed = token.slice(0, index) + character + token.slice(index + 1)
+        if (changed !== token && isWellFormed(kind, changed)) throw new Error(`not noticed at ${index}: ${changed}`)
+      }
+    }
+  })
+
+  test.each(KINDS)('opaque token: two neighbours swapped in $kind are noticed', ({ kind }) => {
+    const token = mint(kind)
+    for (let index = 1; index < token.length; index++) {
+      const swapped = token.slice(0, index - 1) + token[index] + token[index - 1] + token.slice(index + 1)
+      if (swapped !== token) expect(isWellFormed(kind, swapped)).toBe(false)
+    }
+  })
+
+  const anyText = fc.array(fc.nat({ max: 0xffff }), { maxLength: 60 }).map((codes) => String.fromCharCode(...codes))
+  test('opaque token: no text makes the check throw, and none is taken for a token', () => {
+    fc.assert(
+      fc.property(anyText, fc.constantFrom(...KINDS), (text, about) => {
+        expect(isWellFormed(about.kind, text)).toBe(false)
+        expect(isWellFormed(about.kind, about.prefix + text)).toBe(false)
+      })
+    )
+  })
+})
+
+describe('expiry bucket', () => {
+  test.each([
+    { time: '1970-01-01T00:00:00.000Z', bucket: 0 },
+    { time: '1970-01-01T00:59:59.999Z', bucket: 0 },
+    { time: '1970-01-01T01:00:00.000Z', bucket: 1 },
+    { time: '2026-10-31T17:02:11.000Z', bucket: 498185 },
+    { time: '3655-01-01T00:00:00.000Z', bucket: 14770416 }
+  ])('expiry bucket: $time is in hour $bucket, and a token says so', ({ time, bucket }) => {
+    expect(expiryBucket(new Date(time))).toBe(bucket)
+    expect(bucketOfAccessToken(mintAccessToken(new Date(time), randomBytes))).toBe(bucket)
+  })
+
+  test('expiry bucket: every token of the next centuries carries the bucket of its expiry', () => {
+    const expiry = fc.date({ min: new Date(0), max: new Date('3600-01-01T00:00:00Z'), noInvalidDate: true })
+    fc.assert(
+      fc.property(expiry, (expiresAt) => {
+        expect(bucketOfAccessToken(mintAccessToken(expiresAt, randomBytes))).toBe(expiryBucket(expiresAt))
+      })
+    )
+  })
+
+  test.each([
+    { name: 'a refresh token', value: mint('refreshToken') },
+    { name: 'a token cut short', value: mint('accessToken').slice(0, -1) },
+    { name: 'a token with a wrong checksum', value: `${mint('accessToken', zeros).slice(0, -6)}000000` },
+    { name: 'a token with another bucket', value: mint('accessToken', zeros).replace('vk_at_2', 'vk_at_3') },
+    { name: 'a bucket out of the alphabet', value: seal(`vk_at_2'--${'0'.repeat(43)}`) },
+    { name: 'nothing', value: '' }
+  ])('expiry bucket: $name has none', ({ value }) => {
+    expect(bucketOfAccessToken(value)).toBeUndefined()
+  })
+})
+
+test('digest: a token is stored as its SHA-256', () => {
+  expect(digestToken('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+  expect(digestToken('é')).toEqual(createHash('sha256').update('é', 'utf8').digest())
+})
