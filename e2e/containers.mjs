@@ -1,0 +1,57 @@
+// The main job on the compose stack, with three resource servers, and what keeps its containers to themselves.
+// Needs an engine: `docker compose`, or the command that COMPOSE names. Builds the images, starts a project of its own on
+// free ports, and takes everything away again. node e2e/containers.mjs
+import assert from 'node:assert/strict'
+import { confinementChecks, portsInUse } from './containers/confinement.mjs'
+import { endingChecks, mainJobChecks } from './containers/main-job.mjs'
+import { killRunning } from './containers/programs.mjs'
+import { createReport } from './containers/report.mjs'
+import { inspect, prepareStack } from './containers/stack.mjs'
+
+const TIME_LIMIT_MINUTES = 12
+
+const report = createReport()
+const usedBefore = await portsInUse()
+const stack = await prepareStack()
+let ending = false
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => abort(`stopped by ${signal}`))
+setTimeout(() => abort(`stopped after ${TIME_LIMIT_MINUTES} minutes`), TIME_LIMIT_MINUTES * 60_000).unref()
+
+await report.check('docker compose up, three resource servers: everything is healthy', () => stack.up())
+if (!report.hasFailed()) {
+  const job = await mainJobChecks(report, stack)
+  await confinementChecks(report, stack, usedBefore)
+  await report.check('every service stops by itself when asked, and finds its data again', () => restart(job))
+  await endingChecks(report, job)
+}
+if (report.hasFailed() && !ending) console.log(await stack.logs())
+await end()
+
+async function restart({ app, tokens }) {
+  // By id, for a stopped container is no longer listed.
+  const ids = (await stack.inspectAll()).map((container) => container.Id)
+  await stack.compose(['stop'], { seconds: 120 })
+  const unclean = (await inspect(ids)).filter(({ State }) => State.ExitCode !== 0)
+  assert.deepEqual(
+    unclean.map(({ Name, State }) => `${Name} ended with ${State.ExitCode}`),
+    []
+  )
+  await stack.start()
+  assert.equal((await app.listFiles(tokens.access_token)).status, 200)
+}
+
+async function abort(reason) {
+  if (ending) return
+  await report.check('the run comes to its end', () => assert.fail(reason))
+  killRunning()
+  await end()
+}
+
+async function end() {
+  if (ending) return
+  ending = true
+  await report.check('docker compose down leaves nothing behind', () => stack.down())
+  console.log(report.summary())
+  process.exit(report.exitCode())
+}

@@ -1,0 +1,57 @@
+// A third-party app that knows the two public addresses, its credential, and the RFCs.
+import { createHash, randomBytes } from 'node:crypto'
+import { createBrowser } from './form-browser.mjs'
+
+export const REDIRECT_URI = 'http://localhost:9/callback'
+
+export function createApp({ issuer, resourceUrl, clientId, clientSecret }) {
+  const post = async (path, fields) => {
+    const answer = await fetch(`${issuer}${path}`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...fields, client_id: clientId, client_secret: clientSecret }),
+      signal: AbortSignal.timeout(10_000)
+    })
+    return { status: answer.status, body: await answer.json() }
+  }
+
+  return {
+    /** Sends a person through sign-in and consent. @returns the query that comes back, and the verifier for its code */
+    async authorize({ username, password }, decision) {
+      const codeVerifier = randomBytes(32).toString('base64url')
+      const state = randomBytes(16).toString('base64url')
+      const query = new URLSearchParams({
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: REDIRECT_URI,
+        scope: 'files.read',
+        state,
+        code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
+        code_challenge_method: 'S256'
+      })
+      const browser = createBrowser(issuer)
+      const login = await browser.open(`${issuer}/oauth/authorize?${query}`)
+      const consent = await browser.submit(login, { username, password })
+      const back = new URL((await browser.submit(consent, { decision })).url)
+      if (`${back.origin}${back.pathname}` !== REDIRECT_URI) throw new Error(`ended at ${back.href}`)
+      return { answer: Object.fromEntries(back.searchParams), state, codeVerifier }
+    },
+
+    exchange: (code, codeVerifier) =>
+      post('/token', {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: REDIRECT_URI,
+        code_verifier: codeVerifier
+      }),
+
+    revoke: (token) => post('/oauth/revoke', { token }),
+
+    async listFiles(accessToken) {
+      const answer = await fetch(`${resourceUrl}/v1/files`, {
+        headers: { authorization: `Bearer ${accessToken}` },
+        signal: AbortSignal.timeout(10_000)
+      })
+      return { status: answer.status, body: await answer.json() }
+    }
+  }
+}
