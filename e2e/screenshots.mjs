@@ -1,0 +1,139 @@
+// npm run screenshots -- --out DIR: every page, as a phone and a desk see it, by day and by night.
+// With --readme the pictures in docs/images are made anew.
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { chromium } from 'playwright-core'
+import { findChromium } from '../packages/dev-stack/lib/test-environment.mjs'
+import { createStack } from './support/stack.mjs'
+
+const looks = [360, 1280].flatMap((width) => ['light', 'dark'].map((colorScheme) => ({ width, colorScheme })))
+
+const readmeLook = { width: 880, colorScheme: 'light' }
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: 'e2e/artifacts/screenshots' },
+    readme: { type: 'boolean', default: false }
+  }
+})
+const out = path.resolve(process.env.INIT_CWD ?? '.', values.out)
+const executablePath = findChromium(process.env)
+if (executablePath === undefined) {
+  console.error('This needs Chromium: install it, or name it in CHROMIUM.')
+  process.exit(1)
+}
+mkdirSync(out, { recursive: true })
+
+const files = makeFiles()
+const stack = await createStack({ files })
+const browser = await chromium.launch({ executablePath })
+try {
+  const at = await stack.start()
+  const asking = await registerAskingClient()
+  for (const look of values.readme ? [...looks, readmeLook] : looks) await photograph(look, at, asking)
+  if (values.readme) renewReadme()
+} finally {
+  await browser.close()
+  await stack.dispose()
+  rmSync(files, { recursive: true })
+}
+console.log(out)
+
+async function photograph({ width, colorScheme }, at, asking) {
+  const context = await browser.newContext({ viewport: { width, height: width < 1000 ? 640 : 800 }, colorScheme })
+  const page = await context.newPage()
+  const keep = (name) =>
+    page.screenshot({ path: path.join(out, `${name}-${width}-${colorScheme}.png`), fullPage: true })
+  const open = async (name, address) => {
+    await page.goto(address)
+    await keep(name)
+  }
+  const press = async (button) => {
+    const loaded = page.waitForEvent('load')
+    await page.getByRole('button', { name: button, exact: true }).click()
+    await loaded
+  }
+  const signIn = async (password) => {
+    await page.getByLabel('User name').fill(at.username)
+    await page.getByLabel('Password').fill(password)
+    await press('Sign in')
+  }
+
+  await open('error-unknown-client', `${at.issuer}/oauth/authorize?client_id=nobody`)
+  await open('error-redirect-uri', authorizeUrl(at, asking, { redirect_uri: 'https://elsewhere.example/' }))
+  await open('error-code', `${at.issuer}/errors/invalid_grant`)
+  await open('error-404', `${at.issuer}/nothing-here`)
+  await open('demo-start', at.demoUrl)
+  await press('Connect your files')
+  await keep('sign-in')
+  await signIn('not it')
+  await keep('sign-in-failed')
+  await signIn(at.password)
+  await keep('consent')
+  await press('Deny')
+  await keep('demo-denied')
+  await press('Connect your files')
+  await press('Allow')
+  await keep('demo-files')
+  await open('demo-start-connected', at.demoUrl)
+  await open('consent-optional', authorizeUrl(at, asking))
+  await open('signed-in', `${at.issuer}/login`)
+  await context.close()
+}
+
+function renewReadme() {
+  const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
+  mkdirSync(images, { recursive: true })
+  const taken = (name) => path.join(out, `${name}-${readmeLook.width}-${readmeLook.colorScheme}.png`)
+  copyFileSync(taken('consent'), path.join(images, 'consent.png'))
+  copyFileSync(taken('demo-files'), path.join(images, 'files.png'))
+}
+
+async function registerAskingClient() {
+  await stack.valetkey([
+    ...['scopes', 'create', 'reports.read', '--title', 'See your reports'],
+    ...['--description', 'Titles and figures of the reports in your account.']
+  ])
+  const { client_id } = await stack.valetkey([
+    ...['clients', 'create', '--name', 'Quarterly Insights for Households', '--no-refresh'],
+    ...['--redirect-uri', 'https://insights.example/oauth/callback', '--scope', 'reports.read'],
+    ...['--optional-scope', 'files.read:documents files.read:images']
+  ])
+  return client_id
+}
+
+function authorizeUrl(at, clientId, change = {}) {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: 'https://insights.example/oauth/callback',
+    scope: 'reports.read files.read:documents files.read:images',
+    state: 'a-state',
+    ...change
+  })
+  return `${at.issuer}/oauth/authorize?${query}`
+}
+
+/** Sparse files: they have a size and a date, and nothing in them. */
+function makeFiles() {
+  const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-pictures-'))
+  const samples = [
+    ['Beach at low tide.jpg', 3_482_113, '2026-10-18T17:02:11Z'],
+    ['Grandma at eighty.mp4', 218_440_902, '2026-10-04T19:47:00Z'],
+    ['Invoice 2026-10.pdf', 48_213, '2026-10-31T08:15:42Z'],
+    ['Lighthouse.png', 1_204_518, '2026-09-27T06:31:20Z'],
+    ['Packing list.txt', 812, '2026-09-12T21:03:55Z'],
+    ['Sailing, first try.jpg', 2_977_640, '2026-08-30T13:20:07Z'],
+    ['Travel insurance.pdf', 96_004, '2026-08-02T10:44:31Z']
+  ]
+  for (const [name, size, modified] of samples) {
+    const file = path.join(directory, name)
+    writeFileSync(file, '')
+    truncateSync(file, size)
+    utimesSync(file, new Date(modified), new Date(modified))
+  }
+  return directory
+}
