@@ -18,7 +18,7 @@ export function parseParameters(encoded: string): Parameters {
   for (const pair of encoded.split('&')) {
     const { name, encodedValue } = splitPair(pair)
     const occurrence = decodeComponent(encodedValue)
-    if (occurrence.value === '' && !occurrence.malformed) continue
+    if (occurrence.value === '') continue
     const others = found.get(name)
     if (others === undefined) found.set(name, [occurrence])
     else others.push(occurrence)
