@@ -233,6 +233,15 @@ test.each([...repeated, ...responseTypes, ...challenges, ...scopes, ...resources
   }
 )
 
+test.each(['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method', 'resource'])(
+  'authorization request: %s repeated or malformed is called that, not missing (RFC 6749 §4.1.2.1)',
+  (name) => {
+    const described = (sent: string) => judge(query({ [name]: undefined }, sent))
+    expect(described(`&${name}=a&${name}=b`)).toMatchObject({ description: `The parameter ${name} must be sent once.` })
+    expect(described(`&${name}=%ff`)).toMatchObject({ description: `The parameter ${name} is malformed.` })
+  }
+)
+
 test.each([
   { name: 'two states', appended: '&state=again' },
   { name: 'the same state twice', appended: '&state=xyz' },

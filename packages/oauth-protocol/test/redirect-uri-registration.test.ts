@@ -118,6 +118,7 @@ test.each([
   { uri: 'http://127.0.0.2/cb', objection: BAD_SCHEME },
   { uri: 'http://0.0.0.0/cb', objection: BAD_SCHEME },
   { uri: 'http://127.1/cb', objection: BAD_SCHEME },
+  { uri: 'http://127a0b0c1/cb', objection: BAD_SCHEME },
   { uri: 'http://127.0.0.1.evil.example/', objection: BAD_SCHEME },
   { uri: 'http://localhost.evil.example/', objection: BAD_SCHEME },
   { uri: 'http://a.localhost/cb', objection: BAD_SCHEME },
