@@ -1,0 +1,153 @@
+import { expect, test } from '@jest/globals'
+import { validateAuthorizationRequest } from '../src/authorization-request.js'
+import type { Client } from '../src/client.js'
+import { parseParameters } from '../src/parameters.js'
+import { CHALLENGE, type Change, CLIENT, CONTEXT, query } from './authorization-fixture.js'
+
+const judge = (encoded: string, change: Partial<Client> = {}) =>
+  validateAuthorizationRequest(parseParameters(encoded), { ...CONTEXT, client: { ...CLIENT, ...change } })
+const NO_PKCE = { code_challenge: undefined, code_challenge_method: undefined }
+
+type Refused = { name: string; change?: Change; appended?: string; client?: Partial<Client>; error: string }
+
+const repeated: readonly Refused[] = [
+  { name: 'response_type twice', appended: '&response_type=code', error: 'invalid_request' },
+  { name: 'two response types', appended: '&response_type=token', error: 'invalid_request' },
+  { name: 'scope twice', appended: '&scope=files.read', error: 'invalid_request' },
+  { name: 'code_challenge twice', appended: `&code_challenge=${CHALLENGE}`, error: 'invalid_request' },
+  { name: 'code_challenge_method twice', appended: '&code_challenge_method=S256', error: 'invalid_request' },
+  {
+    name: 'resource twice',
+    change: { resource: 'https://files.example' },
+    appended: '&resource=https://files.example',
+    error: 'invalid_request'
+  },
+  { name: 'a scope that is not UTF-8', change: { scope: undefined }, appended: '&scope=%ff', error: 'invalid_request' },
+  { name: 'a scope with a line break', change: { scope: 'files.read\n' }, error: 'invalid_request' },
+  { name: 'a scope with NUL', change: { scope: 'files.read\u0000' }, error: 'invalid_request' },
+  {
+    name: 'a malformed response_type',
+    change: { response_type: undefined },
+    appended: '&response_type=%',
+    error: 'invalid_request'
+  },
+  { name: 'a malformed code_challenge', change: NO_PKCE, appended: '&code_challenge=%zz', error: 'invalid_request' },
+  {
+    name: 'a malformed code_challenge_method',
+    change: NO_PKCE,
+    appended: '&code_challenge_method=%00',
+    error: 'invalid_request'
+  },
+  { name: 'a malformed resource', appended: '&resource=%ff', error: 'invalid_request' }
+]
+
+const responseTypes: readonly Refused[] = [
+  { name: 'no response_type', change: { response_type: undefined }, error: 'invalid_request' },
+  { name: 'an empty response_type', change: { response_type: '' }, error: 'invalid_request' },
+  ...['token', 'id_token', 'code token', 'code id_token', 'none', 'CODE', 'code ', 'codes', 'password'].map((type) => ({
+    name: `response_type "${type}"`,
+    change: { response_type: type },
+    error: 'unsupported_response_type'
+  }))
+]
+
+const challenges: readonly Refused[] = [
+  { name: 'a public client without PKCE', client: { type: 'public' }, change: NO_PKCE, error: 'invalid_request' },
+  {
+    name: 'a client that requires PKCE, without',
+    client: { requiresPkce: true },
+    change: NO_PKCE,
+    error: 'invalid_request'
+  },
+  {
+    name: 'a public client with an empty challenge',
+    client: { type: 'public' },
+    change: { ...NO_PKCE, code_challenge: '' },
+    error: 'invalid_request'
+  },
+  { name: 'a challenge without method', change: { code_challenge_method: undefined }, error: 'invalid_request' },
+  { name: 'a challenge with an empty method', change: { code_challenge_method: '' }, error: 'invalid_request' },
+  { name: 'a method without challenge', change: { code_challenge: undefined }, error: 'invalid_request' },
+  ...['plain', 's256', 'S256 ', 'S512', 'none'].map((method) => ({
+    name: `the method "${method}"`,
+    change: { code_challenge_method: method },
+    error: 'invalid_request'
+  })),
+  { name: 'a challenge of 42 characters', change: { code_challenge: CHALLENGE.slice(1) }, error: 'invalid_request' },
+  { name: 'a challenge of 44 characters', change: { code_challenge: `${CHALLENGE}A` }, error: 'invalid_request' },
+  { name: 'a padded challenge', change: { code_challenge: `${CHALLENGE}=` }, error: 'invalid_request' },
+  {
+    name: 'a challenge in plain base64',
+    change: { code_challenge: `+/${CHALLENGE.slice(2)}` },
+    error: 'invalid_request'
+  }
+]
+
+const scopes: readonly Refused[] = [
+  { name: 'no scope', change: { scope: undefined }, error: 'invalid_scope' },
+  { name: 'an empty scope', change: { scope: '' }, error: 'invalid_scope' },
+  { name: 'a blank scope', change: { scope: ' ' }, error: 'invalid_scope' },
+  { name: 'an unknown scope', change: { scope: 'files.delete' }, error: 'invalid_scope' },
+  { name: 'an unknown scope among known ones', change: { scope: 'files.read files.delete' }, error: 'invalid_scope' },
+  { name: 'a scope in other case', change: { scope: 'Files.Read' }, error: 'invalid_scope' },
+  { name: 'a part of an allowed scope', change: { scope: 'files' }, error: 'invalid_scope' },
+  { name: 'more than an allowed scope', change: { scope: 'files.read:images' }, error: 'invalid_scope' },
+  { name: 'two blanks between scopes', change: { scope: 'files.read  files.write' }, error: 'invalid_scope' },
+  { name: 'a blank before the scope', change: { scope: ' files.read' }, error: 'invalid_scope' },
+  { name: 'a comma between scopes', change: { scope: 'files.read,files.write' }, error: 'invalid_scope' },
+  { name: 'a scope with a quotation mark', change: { scope: 'files.read"' }, error: 'invalid_scope' },
+  { name: 'a client without scopes', client: { requiredScopes: [], optionalScopes: [] }, error: 'invalid_scope' }
+]
+
+const resources: readonly Refused[] = [
+  'https://evil.example',
+  'https://files.example/',
+  'HTTPS://files.example',
+  'https://files.example#x',
+  'files',
+  ' '
+].map((resource) => ({ name: `the resource "${resource}"`, change: { resource }, error: 'invalid_target' }))
+
+const PLAIN_DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
+
+test.each([...repeated, ...responseTypes, ...challenges, ...scopes, ...resources])(
+  'authorization request: $name is sent back as $error, with the state (RFC 6749 §4.1.2.1, RFC 7636 §4.4.1, RFC 8707 §2)',
+  ({ change, appended, client, error }) => {
+    expect(judge(query(change, appended), client)).toEqual({
+      kind: 'redirect_error',
+      redirectUri: 'https://app.example/cb',
+      state: 'xyz',
+      error,
+      description: expect.stringMatching(PLAIN_DESCRIPTION)
+    })
+  }
+)
+
+test.each(['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method', 'resource'])(
+  'authorization request: %s repeated or malformed is called that, not missing (RFC 6749 §4.1.2.1)',
+  (name) => {
+    const described = (sent: string) => judge(query({ [name]: undefined }, sent))
+    expect(described(`&${name}=a&${name}=b`)).toMatchObject({ description: `The parameter ${name} must be sent once.` })
+    expect(described(`&${name}=%ff`)).toMatchObject({ description: `The parameter ${name} is malformed.` })
+  }
+)
+
+test.each([
+  { name: 'two states', appended: '&state=again' },
+  { name: 'the same state twice', appended: '&state=xyz' },
+  { name: 'a second state that is malformed', appended: '&state=%ff' },
+  { name: 'a state that is not UTF-8', change: { state: undefined }, appended: '&state=%ff' },
+  { name: 'a state with a line break', change: { state: 'a\r\nb' } },
+  { name: 'a state with NUL', change: { state: '\u0000' } }
+])('authorization request: $name is invalid_request, and no state goes back (RFC 6749 §4.1.2.1)', (given) => {
+  expect(judge(query(given.change, given.appended))).toMatchObject({
+    kind: 'redirect_error',
+    error: 'invalid_request',
+    state: undefined
+  })
+})
+
+test('authorization request: an error goes to the loopback port that was asked for (RFC 8252 §7.3)', () => {
+  const redirectUri = 'http://127.0.0.1:5123/cb'
+  expect(judge(query({ redirect_uri: redirectUri, scope: undefined }))).toMatchObject({ redirectUri })
+})
