@@ -48,7 +48,14 @@ export async function prepareStack() {
 
     down: () => compose(['down', '--volumes', '--rmi', 'local', '--remove-orphans'], { seconds: 120 }),
 
-    logs: async () => (await compose(['logs', '--no-color', '--tail', '40'], { mayFail: true })).stdout
+    /** What went wrong, without the requests that went well. */
+    async logs() {
+      const { stdout } = await compose(['logs', '--no-color', '--tail', '100'], { mayFail: true })
+      return stdout
+        .split('\n')
+        .filter((line) => !line.includes('"level":"info"'))
+        .join('\n')
+    }
   }
 }
 
