@@ -175,13 +175,16 @@ withBrowser('a person at the demo client, in Chromium', () => {
     expect(sideways).toEqual([])
   })
 
-  // Last, for it takes the stack down.
+  // Last, for it takes the stack down. A user of her own, for the demo user is made anew wherever he is missing.
   test('finds everything again after a stop and a start', async () => {
+    const carol = { username: 'carol', password: 'correct horse battery staple' }
+    const made = await stack.valetkey(['users', 'create', carol.username, '--password-stdin'], carol.password)
+    await stack.valetkeyFiles(['import', '--owner', made.user_id ?? '', files.directory])
     await stack.stop()
     expect(await stack.start()).toEqual(at)
     const page = await visit()
     await connect(page, at.demoUrl)
-    await signIn(page, at)
+    await signIn(page, carol)
     await press(page, 'Allow')
     await expectFiles(page)
   }, 90_000)
