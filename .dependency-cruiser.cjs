@@ -2,7 +2,6 @@
 const AUTHORIZATION = '^services/authorization-server/src'
 const STEPS = '(authorize|login|consent|account|token|revocation|introspection|feed|metadata|errors|admin)'
 const LEAVES = '(audit|clients|codes|http|limits|passwords|requests|session|storage)'
-const FILES = '^services/resource-server/src'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { AppDeps } from './app.js'
 import { createAuditTrail } from './audit/audit-trail.js'
 import type { Config } from './config.js'
+import { createLimiter } from './limits/limiter.js'
 import { hashPassword } from './passwords/password.js'
 import { cookiePolicy } from './session/cookies.js'
 import { newRandomId } from './session/random-id.js'
 import { createAccessTokenStore } from './storage/access-tokens.js'
+import { createAttemptCounterStore } from './storage/attempt-counters.js'
 import { createAuditEventStore } from './storage/audit-events.js'
 import { createClientStore } from './storage/clients.js'
 import { createCodeStore } from './storage/codes.js'
@@ -45,6 +47,8 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const session = { cookies: cookiePolicy(issuer), sessions, users, now }
   const judge = { clients, resourceServers, defaultAudience: config.resourceUrl }
   const issue = { grants, codes, audit, codeTtl: config.codeTtl, now, randomBytes }
+  const limiter = createLimiter(createAttemptCounterStore(redis), config.limitsFactor)
+  const authentication = { clients, limiter, now }
   const decoyHash = await hashPassword(newRandomId())
 
   return {
@@ -52,15 +56,14 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
     scopes,
     session,
     authorize: { issuer, judge, pending, consents, issue },
-    login: { issuer, cookieKeys, judge, pending, session, signIn: { users, audit, decoyHash } },
+    login: { issuer, cookieKeys, judge, pending, session, signIn: { users, limiter, audit, decoyHash } },
     consent: { issuer, cookieKeys, judge, pending, scopes, decide: { pending, consents, issue } },
     token: {
-      clients,
-      now,
+      authentication,
       redemption: { codes, grants, audit, lifetimes, now, randomBytes },
       refresh: { refreshTokens, grants, audit, lifetimes, retryWindow: config.refreshRetryWindow, now, randomBytes }
     },
-    revocation: { clients, now, revocation: { accessTokens, refreshTokens, audit, now } },
+    revocation: { authentication, revocation: { accessTokens, refreshTokens, audit, now } },
     introspection: { issuer, resourceServers, accessTokens, now },
     health: {
       postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),

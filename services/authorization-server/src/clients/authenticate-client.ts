@@ -6,16 +6,40 @@ import {
   isClientIdentifier,
   OAuthError
 } from '@valetkey/oauth-protocol'
+import type { Limiter } from '../limits/limiter.js'
+import { clientAuthenticationLimits } from '../limits/rules.js'
 import type { ClientStore } from '../storage/clients.js'
 
-type Deps = { clients: Pick<ClientStore, 'findWithSecrets'>; now: () => Date }
+export type ClientAuthenticationDeps = {
+  clients: Pick<ClientStore, 'findWithSecrets'>
+  limiter: Pick<Limiter, 'count'>
+  now: () => Date
+}
 
 /**
  * Proves which client is asking (RFC 6749 §2.3, §3.2.1). An unknown client and a wrong secret take the same steps and get
- * the same answer.
+ * the same answer. Only failures are counted, and only after the fact: right credentials are never refused for somebody
+ * else's failures.
  * @throws {OAuthError} `invalid_client`, or `invalid_request` for what cannot be read as one way of authentication
+ * @throws {TooManyAttempts} instead of `invalid_client`, when there were too many from that address
  */
-export async function authenticateClient(credentials: ClientCredentials, deps: Deps): Promise<Client> {
+export async function authenticateClient(
+  credentials: ClientCredentials,
+  address: string,
+  deps: ClientAuthenticationDeps
+): Promise<Client> {
+  try {
+    return await prove(credentials, deps)
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'invalid_client') {
+      const clientId = 'clientId' in credentials ? credentials.clientId : ''
+      await deps.limiter.count(clientAuthenticationLimits(clientId, address))
+    }
+    throw error
+  }
+}
+
+async function prove(credentials: ClientCredentials, deps: ClientAuthenticationDeps): Promise<Client> {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
   if (credentials.kind === 'unusable') throw refuse(credentials.usedHeader, credentials.reason)
 

@@ -1,20 +1,21 @@
 import { OAUTH_ERROR_STATUS, OAuthError, toErrorDescription } from '@valetkey/oauth-protocol'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../audit/audit-trail.js'
+import { TooManyAttempts } from '../limits/limiter.js'
 import { StoreUnavailable } from '../storage/store-unavailable.js'
 
 type JsonErrorContext = { issuer: string; audit: AuditTrail }
 
 /** Seconds until a client should try again after a 503. */
-const RETRY_AFTER = '2'
+const RETRY_AFTER_OUTAGE = 2
 
 /** The error handler of every JSON endpoint (RFC 6749 §5.2). Nothing else writes a JSON error. */
 export function oauthErrorHandler({ issuer, audit }: JsonErrorContext) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { refusal, status } = toRefusal(error)
+    const { refusal, status, retryAfter } = toRefusal(error)
     const { reason, clientId, grantId, challenge } = refusal.details
     if (challenge === 'Basic') reply.header('www-authenticate', 'Basic realm="valetkey", charset="UTF-8"')
-    if (status === 503) reply.header('retry-after', RETRY_AFTER)
+    if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (status >= 500) {
       request.log.error({ event: 'request_failed', code: refusal.code, err: refusal.cause }, 'request failed')
     } else {
@@ -41,11 +42,19 @@ export function errorUri(issuer: string, code: string): string {
   return `${issuer}/errors/${code}`
 }
 
-function toRefusal(error: FastifyError | Error): { refusal: OAuthError; status: number } {
+type Refusal = { refusal: OAuthError; status: number; retryAfter?: number }
+
+function toRefusal(error: FastifyError | Error): Refusal {
   if (error instanceof OAuthError) return { refusal: error, status: OAUTH_ERROR_STATUS[error.code] }
   if (error instanceof StoreUnavailable) {
     const description = 'The service cannot answer right now. Try again in a moment.'
-    return { refusal: new OAuthError('temporarily_unavailable', description, { cause: error }), status: 503 }
+    const refusal = new OAuthError('temporarily_unavailable', description, { cause: error })
+    return { refusal, status: 503, retryAfter: RETRY_AFTER_OUTAGE }
+  }
+  if (error instanceof TooManyAttempts) {
+    const description = 'Too many failed attempts. Wait before you try again.'
+    const refusal = new OAuthError('temporarily_unavailable', description, { reason: 'too_many_attempts' })
+    return { refusal, status: 429, retryAfter: error.retryAfterSeconds }
   }
   const edge = edgeRefusal('code' in error ? error.code : undefined)
   if (edge !== undefined) return edge
@@ -60,7 +69,7 @@ function toRefusal(error: FastifyError | Error): { refusal: OAuthError; status: 
 }
 
 /** What Fastify itself refuses before a route is reached. */
-function edgeRefusal(code: string | undefined): { refusal: OAuthError; status: number } | undefined {
+function edgeRefusal(code: string | undefined): Refusal | undefined {
   const refuse = (description: string, status: number) => ({
     refusal: new OAuthError('invalid_request', description, { reason: code ?? 'unreadable' }),
     status

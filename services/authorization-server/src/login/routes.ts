@@ -10,7 +10,8 @@ import { type JudgeDeps, judgeRequest } from '../requests/judge-request.js'
 import { formToken } from '../session/form-token.js'
 import { closeSession, openSession, type SessionOptions } from '../session/session-plugin.js'
 import type { PendingRequestStore } from '../storage/pending-requests.js'
-import { type SignInDeps, signIn } from './sign-in.js'
+import { knowsAccount, rememberAccount } from './known-browser.js'
+import { type SignInDeps, signIn, toAccount } from './sign-in.js'
 
 export type LoginRouteOptions = {
   issuer: string
@@ -21,6 +22,11 @@ export type LoginRouteOptions = {
   signIn: SignInDeps
 }
 
+/** What the form shows again, and why. */
+type Entered = { username: string; failed: boolean; waitMinutes: number }
+
+const NOTHING_ENTERED: Entered = { username: '', failed: false, waitMinutes: 0 }
+
 /** `/login` and `/logout`. After either the browser goes back to `/oauth/authorize`, which knows what comes next. */
 export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, options) => {
   const { issuer, cookieKeys, judge, pending, session } = options
@@ -30,7 +36,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     const query = clientQuery(request)
     // The request is no longer held, or not for this browser: start the same one again.
     if (held === undefined && query !== '') return reply.redirect(stepUrl(issuer, '/oauth/authorize', query), 303)
-    if (request.signedIn === undefined) return showForm(request, reply, held, { username: '', failed: false })
+    if (request.signedIn === undefined) return showForm(request, reply, held, NOTHING_ENTERED)
     if (held !== undefined) return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, held.id), 303)
     return reply.view('signed-in.hbs', {
       title: 'You are signed in',
@@ -49,11 +55,25 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
 
     const form = formOf(request)
     const username = form.get('username') ?? ''
-    const result = await signIn({ username, password: form.get('password') ?? '' }, options.signIn, request)
-    if (result.kind === 'refused') {
-      reply.code(422)
-      return showForm(request, reply, held, { username, failed: true })
+    const account = toAccount(username)
+    const knownAccounts = request.cookies[session.cookies.names.knownAccounts]
+    const knownBrowser = knowsAccount(knownAccounts, account, cookieKeys)
+    const attempt = { account, password: form.get('password') ?? '', knownBrowser }
+    const result = await signIn(attempt, options.signIn, request)
+    switch (result.kind) {
+      case 'refused':
+        reply.code(422)
+        return showForm(request, reply, held, { username, failed: true, waitMinutes: 0 })
+      case 'too_many_attempts': {
+        reply.code(429).header('retry-after', String(result.retryAfterSeconds))
+        const waitMinutes = Math.ceil(result.retryAfterSeconds / 60)
+        return showForm(request, reply, held, { username, failed: false, waitMinutes })
+      }
+      case 'signed_in':
     }
+    const remembered = rememberAccount(knownAccounts, account, cookieKeys)
+    const yearLong = { ...session.cookies.attributes, maxAge: 365 * 86_400 }
+    reply.setCookie(session.cookies.names.knownAccounts, remembered, yearLong)
     await openSession(request, reply, result.user, session)
     return reply.redirect(
       held === undefined ? `${issuer}/login` : stepUrl(issuer, '/oauth/authorize', query, held.id),
@@ -78,7 +98,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     request: FastifyRequest,
     reply: FastifyReply,
     held: HeldRequest | undefined,
-    entered: { username: string; failed: boolean }
+    entered: Entered
   ): Promise<FastifyReply> {
     const judged = held === undefined ? undefined : await judgeRequest(held.query, judge)
     const accepted = judged?.kind === 'accepted' ? judged : undefined

@@ -1,37 +1,60 @@
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
+import { type Limiter, TooManyAttempts } from '../limits/limiter.js'
+import { signInLimits } from '../limits/rules.js'
 import { verifyPassword } from '../passwords/password.js'
 import type { User, UserStore } from '../storage/users.js'
 
 export type SignInDeps = {
   users: Pick<UserStore, 'findWithPassword'>
+  limiter: Limiter
   audit: AuditTrail
   /** The hash of a password that nobody has, made with the parameters in force. */
   decoyHash: string
 }
 
-export type SignInResult = { kind: 'signed_in'; user: User } | { kind: 'refused' }
+export type SignInAttempt = { account: string; password: string; knownBrowser: boolean }
+
+export type SignInResult =
+  | { kind: 'signed_in'; user: User }
+  | { kind: 'refused' }
+  | { kind: 'too_many_attempts'; retryAfterSeconds: number }
+
+/** The account as it was typed, in the form in which it is compared and counted. */
+export function toAccount(username: string): string {
+  return username.normalize('NFC').trim()
+}
 
 /** Checks a user name and password. Whatever is wrong, the same work is done and the same answer given. */
-export async function signIn(
-  entered: { username: string; password: string },
-  deps: SignInDeps,
-  audited: AuditedRequest
-): Promise<SignInResult> {
-  const username = entered.username.normalize('NFC').trim()
-  const found = await deps.users.findWithPassword(username)
-  const matches = await verifyPassword(found?.passwordHash ?? deps.decoyHash, entered.password)
-  const reason =
-    found === undefined
-      ? 'unknown_user'
-      : !matches
-        ? 'wrong_password'
-        : found.user.disabled
-          ? 'disabled_user'
-          : undefined
-  if (found === undefined || reason !== undefined) {
-    deps.audit.record(audited, { event: 'sign_in_failed', userId: found?.user.userId, reason })
+export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: AuditedRequest): Promise<SignInResult> {
+  const limits = signInLimits(attempt.account, audited.ip, attempt.knownBrowser)
+  try {
+    // Counted before the password is hashed, so that a thousand guesses at once are a thousand guesses.
+    await deps.limiter.count(limits)
+  } catch (error) {
+    if (!(error instanceof TooManyAttempts)) throw error
+    deps.audit.record(audited, { event: 'sign_in_failed', reason: 'too_many_attempts' })
+    return { kind: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds }
+  }
+  const judged = await judge(attempt, deps).catch(async (error: unknown) => {
+    // Nobody learnt anything from an attempt that an outage cut short.
+    await deps.limiter.forget(limits).catch(() => {})
+    throw error
+  })
+  if (judged.refusal !== undefined) {
+    deps.audit.record(audited, { event: 'sign_in_failed', userId: judged.user?.userId, reason: judged.refusal })
     return { kind: 'refused' }
   }
-  deps.audit.record(audited, { event: 'sign_in_succeeded', userId: found.user.userId })
-  return { kind: 'signed_in', user: found.user }
+  await deps.limiter.forget(limits)
+  deps.audit.record(audited, { event: 'sign_in_succeeded', userId: judged.user.userId })
+  return { kind: 'signed_in', user: judged.user }
+}
+
+type Judged = { refusal: undefined; user: User } | { refusal: string; user: User | undefined }
+
+async function judge({ account, password }: SignInAttempt, deps: SignInDeps): Promise<Judged> {
+  const found = await deps.users.findWithPassword(account)
+  const matches = await verifyPassword(found?.passwordHash ?? deps.decoyHash, password)
+  if (found === undefined) return { refusal: 'unknown_user', user: undefined }
+  if (!matches) return { refusal: 'wrong_password', user: found.user }
+  return found.user.disabled ? { refusal: 'disabled_user', user: found.user } : { refusal: undefined, user: found.user }
 }

@@ -1,16 +1,15 @@
 import { OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import { authenticateClient } from '../clients/authenticate-client.js'
+import { authenticateClient, type ClientAuthenticationDeps } from '../clients/authenticate-client.js'
 import { authorizationHeaders, formOf } from '../http/form.js'
-import type { ClientStore } from '../storage/clients.js'
 import { type RevokeDeps, revokeToken } from './revoke-token.js'
 
-export type RevocationRouteOptions = { clients: ClientStore; revocation: RevokeDeps; now: () => Date }
+export type RevocationRouteOptions = { authentication: ClientAuthenticationDeps; revocation: RevokeDeps }
 
 /** `POST /oauth/revoke` (RFC 7009). `{}` as JSON, for widely used libraries refuse an answer without a JSON type. */
 export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = async (
   oauth,
-  { clients, revocation, now }
+  { authentication, revocation }
 ) => {
   const schema = { response: { 200: { type: 'object', properties: {} } } }
   oauth.post('/oauth/revoke', { schema }, async (request, reply) => {
@@ -18,7 +17,7 @@ export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = asyn
     const unreadable = ['token', 'token_type_hint'].find((name) => form.isRepeated(name) || form.isMalformed(name))
     if (unreadable) throw new OAuthError('invalid_request', `The parameter ${unreadable} is repeated or malformed.`)
     const credentials = readClientCredentials(authorizationHeaders(request), form)
-    const client = await authenticateClient(credentials, { clients, now })
+    const client = await authenticateClient(credentials, request.ip, authentication)
     const token = form.get('token')
     if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
     await revokeToken(token, client, revocation, request)

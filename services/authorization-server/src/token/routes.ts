@@ -6,13 +6,16 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import { authenticateClient } from '../clients/authenticate-client.js'
+import { authenticateClient, type ClientAuthenticationDeps } from '../clients/authenticate-client.js'
 import { authorizationHeaders, formOf } from '../http/form.js'
-import type { ClientStore } from '../storage/clients.js'
 import { type RedeemDeps, redeemCode } from './redeem-code.js'
 import { type RefreshDeps, refreshTokens } from './refresh-tokens.js'
 
-export type TokenRouteOptions = { clients: ClientStore; redemption: RedeemDeps; refresh: RefreshDeps; now: () => Date }
+export type TokenRouteOptions = {
+  authentication: ClientAuthenticationDeps
+  redemption: RedeemDeps
+  refresh: RefreshDeps
+}
 
 const TOKEN_RESPONSE = {
   type: 'object',
@@ -29,7 +32,7 @@ const TOKEN_RESPONSE = {
 /** `POST /token` (RFC 6749 §3.2): form in, JSON out. */
 export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
   oauth,
-  { clients, redemption, refresh, now }
+  { authentication, redemption, refresh }
 ) => {
   oauth.post(
     '/token',
@@ -39,7 +42,7 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
       requireSingleParameters(form)
       // The client first: a code or token is only looked at for somebody who may ask about it (RFC 6749 §3.2.1).
       const credentials = readClientCredentials(authorizationHeaders(request), form)
-      const client = await authenticateClient(credentials, { clients, now })
+      const client = await authenticateClient(credentials, request.ip, authentication)
       const tokenRequest = readTokenRequest(form)
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {

@@ -1,0 +1,36 @@
+import { defineScript, type Redis } from './redis.js'
+
+export type Count = { count: number; remainingSeconds: number }
+
+/** Counters of failed attempts, shared by all instances. A window starts with its first attempt and ends by itself. */
+export function createAttemptCounterStore(redis: Redis) {
+  const addOne = defineScript(redis, 'valetkeyCountAttempt', ADD, 1)
+  const takeOne = defineScript(redis, 'valetkeyForgetAttempt', TAKE, 1)
+
+  return {
+    async add(name: string, windowSeconds: number): Promise<Count> {
+      const [count, remainingMs] = (await addOne(key(name), windowSeconds * 1000)) as [number, number]
+      return { count, remainingSeconds: Math.max(1, Math.ceil(remainingMs / 1000)) }
+    },
+    /** Takes one attempt back that was no failure. */
+    async forget(name: string): Promise<void> {
+      await takeOne(key(name))
+    }
+  }
+}
+
+export type AttemptCounterStore = ReturnType<typeof createAttemptCounterStore>
+
+const key = (name: string): string => `vk:attempts:${name}`
+
+const ADD = `
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return {count, redis.call('PTTL', KEYS[1])}
+`
+
+const TAKE = `
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+if redis.call('DECR', KEYS[1]) <= 0 then redis.call('DEL', KEYS[1]) end
+return 1
+`
