@@ -7,6 +7,7 @@ import type { AuditTrail } from './audit/audit-trail.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './consent/routes.js'
 import { errorRoutes } from './errors/routes.js'
+import { allowAnyOrigin } from './http/allow-any-origin.js'
 import { notFoundHandler } from './http/answer-not-found.js'
 import { assetRoutes, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
@@ -65,13 +66,21 @@ export function buildApp(
       site.register(assetRoutes)
       site.register(async (oauth) => {
         oauthSurface(oauth, issuer, deps.audit)
+        allowAnyOrigin(oauth, [
+          { path: '/token', method: 'POST' },
+          { path: '/oauth/revoke', method: 'POST' }
+        ])
         oauth.register(tokenRoutes, deps.token)
         oauth.register(revocationRoutes, deps.revocation)
       })
     },
     { prefix: base }
   )
-  publicServer.register(metadataRoutes, { issuer, path: metadataPath, scopes: deps.scopes })
+  publicServer.register(async (oauth) => {
+    oauthSurface(oauth, issuer, deps.audit)
+    allowAnyOrigin(oauth, [{ path: metadataPath, method: 'GET' }])
+    oauth.register(metadataRoutes, { issuer, path: metadataPath, scopes: deps.scopes })
+  })
 
   // Resource servers only.
   const internalServer = buildServer({ logger, keepsRequestId: true })

@@ -8,7 +8,7 @@ export type MetadataRouteOptions = { issuer: string; path: string; scopes: Pick<
 export const metadataRoutes: FastifyPluginAsync<MetadataRouteOptions> = async (oauth, { issuer, path, scopes }) => {
   oauth.get(path, async (_request, reply) => {
     const catalogue = await scopes.list()
-    reply.header('cache-control', 'public, max-age=300').header('access-control-allow-origin', '*')
+    reply.header('cache-control', 'public, max-age=300')
     return serverMetadata(
       issuer,
       catalogue.map((scope) => scope.name)
