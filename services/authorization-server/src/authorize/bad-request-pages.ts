@@ -1,7 +1,15 @@
 import type { ErrorPage } from '../http/send-error-page.js'
 
+export type BadRequest = 'request_too_long' | 'unknown_client' | 'redirect_uri_mismatch'
+
 /** Requests that may not be answered by a redirect: the person sees this page, and no link to an unchecked address. */
-export const BAD_REQUEST_PAGES: Readonly<Record<'unknown_client' | 'redirect_uri_mismatch', ErrorPage>> = {
+export const BAD_REQUEST_PAGES: Readonly<Record<BadRequest, ErrorPage>> = {
+  request_too_long: {
+    status: 400,
+    title: 'This request is too long',
+    message: 'The address that brought you here is longer than this service reads.',
+    advice: 'You have done nothing wrong. Tell the makers of the app: the parameters must fit into 8,000 characters.'
+  },
   unknown_client: {
     status: 400,
     title: 'This app is not known here',

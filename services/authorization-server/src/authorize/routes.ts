@@ -8,7 +8,7 @@ import { type JudgeDeps, type JudgedRequest, judgeRequest } from '../requests/ju
 import type { SignedIn } from '../session/session-plugin.js'
 import type { ConsentStore } from '../storage/consents.js'
 import type { PendingRequestStore } from '../storage/pending-requests.js'
-import { BAD_REQUEST_PAGES } from './bad-request-pages.js'
+import { BAD_REQUEST_PAGES, type BadRequest } from './bad-request-pages.js'
 import { nextStep } from './next-step.js'
 
 export type AuthorizeRouteOptions = {
@@ -19,6 +19,9 @@ export type AuthorizeRouteOptions = {
   issue: IssueCodeDeps
 }
 
+// A longer one is held for an hour in Redis for nothing, and comes back in addresses that no longer fit a header.
+const MAX_QUERY_LENGTH = 8_000
+
 type Accepted = Extract<JudgedRequest, { kind: 'accepted' }>
 
 /** `GET /oauth/authorize` (RFC 6749 §4.1.1): where every request starts, and where sign-in and consent come back to. */
@@ -27,11 +30,12 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
 
   // No HEAD: a request that is only looked at must neither be held nor get a code.
   pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
-    const judged = await judgeRequest(clientQuery(request), judge)
+    const query = clientQuery(request)
+    if (query.length > MAX_QUERY_LENGTH) return showErrorPage('request_too_long', request, reply)
+    const judged = await judgeRequest(query, judge)
     switch (judged.kind) {
       case 'show_error_page':
-        issue.audit.record(request, { event: 'authorization_refused', reason: judged.reason })
-        return sendErrorPage(request, reply, BAD_REQUEST_PAGES[judged.reason])
+        return showErrorPage(judged.reason, request, reply)
       case 'redirect_error':
         issue.audit.record(request, { event: 'authorization_refused', reason: judged.error })
         return redirectError(reply, judged)
@@ -63,6 +67,11 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     const code = await issueCode(asked, { ...user, scope: asked.scope }, issue, request)
     if (code !== undefined) return reply.redirect(successLocation({ ...asked, issuer }, code), 303)
     return redirectError(reply, { ...asked, error: 'access_denied', description: 'The account or app was disabled.' })
+  }
+
+  function showErrorPage(reason: BadRequest, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    issue.audit.record(request, { event: 'authorization_refused', reason })
+    return sendErrorPage(request, reply, BAD_REQUEST_PAGES[reason])
   }
 
   function redirectError(
