@@ -24,6 +24,9 @@ const WEB_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/
 /** URL parsers drop an empty user name, so it has to be looked for in the text. */
 const USER = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*@/i
 
+/** What the answer appends; a client that found one of them twice could not tell which is ours (RFC 6749 §3.1). */
+const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
+
 /**
  * Why a redirect URI may not be registered, in words for the operator; undefined when it may.
  * Exact comparison only protects when what it compares with is plain: one way to write it, one place it leads to.
@@ -36,6 +39,8 @@ export function objectionToRedirectUri(uri: string): string | undefined {
   if (uri.includes('#')) return 'must not have a fragment (RFC 6749 §3.1.2)'
   if (!URL.canParse(uri)) return 'is not an absolute URI'
   const url = new URL(uri)
+  const reserved = RESPONSE_PARAMETERS.find((name) => url.searchParams.has(name))
+  if (reserved !== undefined) return `must not have ${reserved} in its query: the answer brings its own`
   if (USER.test(uri)) return 'must not name a user'
   if (PRIVATE_USE_SCHEME.test(url.protocol))
     return uri.startsWith(url.protocol) ? undefined : 'must write its scheme in lower case'
