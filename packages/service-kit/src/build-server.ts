@@ -15,6 +15,8 @@ export type BuildServerOptions = {
 
 const UNREADABLE = '{"error":"invalid_request","error_description":"The request could not be read."}'
 
+const PROBES = ['/livez', '/readyz']
+
 const REQUEST_ID = /^[A-Za-z0-9_.-]{8,64}$/
 
 /** A Fastify server with the limits, time-outs and request ids that every listener of every service has. */
@@ -48,7 +50,9 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'unknown'
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10
-    request.log.info(
+    // Probes come every few seconds; what they see is in their answer.
+    const level = PROBES.includes(route) ? 'debug' : 'info'
+    request.log[level](
       { event: 'request', method: request.method, route, status: reply.statusCode, milliseconds },
       'request'
     )
