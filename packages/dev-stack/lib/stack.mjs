@@ -10,7 +10,7 @@ import { bringPostgres, bringRedis } from './servers.mjs'
 import { createServices } from './services.mjs'
 
 /** What nobody would call a file of theirs, in the checkout that is imported where no directory is named. */
-const notTheUsersFiles = ['node_modules', '.git', '.data', 'dist']
+const notTheUsersFiles = ['node_modules', '.git', '.data', 'dist', 'tsconfig.tsbuildinfo']
 
 /**
  * @param {{ caller: object, settings: object, files: string | undefined, data: object, processes: object,

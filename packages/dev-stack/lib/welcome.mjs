@@ -23,5 +23,5 @@ ${user.password === undefined ? unknownPassword(user.username) : ''}`
 
 const unknownPassword = (username) => `
 The user ${username} was in the database already, and ${username}'s password is not written down here.
-Give a new one:   npm run --silent valetkey -- users set-password ${username} --password-stdin
+Make another user: printf '%s' 'a password' | npm run --silent valetkey -- users create NAME --password-stdin
 `
