@@ -1,0 +1,30 @@
+import { jest } from '@jest/globals'
+
+/** Timers stay real, or neither Postgres nor Redis could be reached. */
+const REAL = [
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'requestAnimationFrame',
+  'cancelAnimationFrame',
+  'requestIdleCallback',
+  'cancelIdleCallback',
+  'setImmediate',
+  'clearImmediate',
+  'setInterval',
+  'clearInterval',
+  'setTimeout',
+  'clearTimeout'
+] as const
+
+/** Stops the clock that this test file and the servers it starts read: whole seconds, moved by hand only. */
+export function stopClock(): { now(): Date; advance(seconds: number): void; restart(): void } {
+  const start = Math.floor(Date.now() / 1000) * 1000
+  jest.useFakeTimers({ now: start, doNotFake: [...REAL] })
+  return {
+    now: () => new Date(),
+    advance: (seconds) => jest.setSystemTime(Date.now() + seconds * 1000),
+    restart: () => jest.useRealTimers()
+  }
+}

@@ -1,0 +1,34 @@
+import { buildLogger } from '@valetkey/service-kit'
+import { buildApp } from '../../src/app.js'
+import type { Config } from '../../src/config.js'
+import { connectPostgres, type Database } from '../../src/storage/postgres.js'
+import { wire } from '../../src/wire.js'
+import type { TestServer } from './authorization-server.js'
+
+type InstanceOptions = {
+  config?: Partial<Config>
+  /** Comes between the instance and its database; gets the real one. */
+  wrap?: (database: Database) => Database
+}
+
+/** Another process on the stores of a test server, as far as one process can play another. Close it before the server. */
+export async function startInstance(server: TestServer, options: InstanceOptions = {}): Promise<TestServer> {
+  const config = { ...server.config, ...options.config }
+  const connected = connectPostgres(config.databaseUrl, { connections: 10 })
+  const database = options.wrap?.(connected) ?? connected
+  const deps = await wire(config, database, server.redis)
+  const app = buildApp({ ...config, logger: buildLogger('test', config.logLevel) }, deps)
+  await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
+  return {
+    ...server,
+    ...app,
+    config,
+    deps,
+    database,
+    async close() {
+      await Promise.all([app.publicServer.close(), app.internalServer.close(), app.operatorServer.close()])
+      await deps.audit.close()
+      await connected.close()
+    }
+  }
+}
