@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type FastifyInstance, type FastifyReply, fastify, LogController } from 'fastify'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Logger } from './logger.js'
 
 export type BuildServerOptions = {
@@ -32,7 +33,13 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     connectionTimeout: 60_000,
     keepAliveTimeout: 65_000,
     maxRequestsPerSocket: 0,
-    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, maxHeaderSize: 16 * 1024 },
+    http: {
+      headersTimeout: 20_000,
+      connectionsCheckingInterval: 5_000,
+      maxHeaderSize: 16 * 1024,
+      // Refused below instead, for Node's own answer has none of our headers.
+      requireHostHeader: false
+    },
     routerOptions: { maxParamLength: 200 },
     return503OnClosing: true,
     genReqId: (request) => {
@@ -40,13 +47,19 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
     // An address that is not even one (`/%zz`) reaches no route and no hook.
-    frameworkErrors: (_error, request, reply) => answerBadAddress(request.id, reply as unknown as FastifyReply),
+    frameworkErrors: (error, request, reply) => {
+      refuseUnreadable(request as unknown as FastifyRequest, reply as unknown as FastifyReply, error.code)
+    },
     clientErrorHandler: answerUnreadable
   }) as unknown as FastifyInstance
 
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+    const lacksHost = request.raw.httpVersion === '1.1' && request.headers.host === undefined
+    // RFC 9112 §3.2.
+    return lacksHost ? refuseUnreadable(request, reply, 'NO_HOST') : undefined
   })
+  server.server.on('checkExpectation', (_request, response) => refuseExpectation(server, response))
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'unknown'
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10
@@ -60,9 +73,28 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
   return server
 }
 
-function answerBadAddress(requestId: string, reply: FastifyReply): void {
-  const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'x-request-id': requestId }
-  reply.code(400).headers(headers).type('application/json; charset=utf-8').send(UNREADABLE)
+function refuseUnreadable(request: FastifyRequest, reply: FastifyReply, code: string): FastifyReply {
+  request.log.info({ event: 'unreadable_request', code }, 'unreadable request')
+  return reply.code(400).headers(plainHeaders(request.id)).send(UNREADABLE)
+}
+
+/** What an answer from outside the routes says of itself. */
+function plainHeaders(requestId: string) {
+  return {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(UNREADABLE.length),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId
+  }
+}
+
+/** `Expect` with anything but `100-continue` (RFC 9110 §10.1.1). Node asks before any route or hook is reached. */
+function refuseExpectation(server: FastifyInstance, response: ServerResponse): void {
+  const requestId = randomUUID()
+  server.log.info({ event: 'unreadable_request', reqId: requestId, code: 'EXPECTATION' }, 'unreadable request')
+  // The body that it announced may follow or not, so nothing more is read from this connection.
+  response.writeHead(417, { ...plainHeaders(requestId), Connection: 'close' }).end(UNREADABLE)
 }
 
 /** What is not HTTP never reaches a route; the answer says no more than that, and the connection ends. */
@@ -76,15 +108,8 @@ function answerUnreadable(this: FastifyInstance, error: Error & { code?: string 
         : '400 Bad Request'
   const requestId = randomUUID()
   this.log.info({ event: 'unreadable_request', reqId: requestId, code: error.code }, 'unreadable request')
-  const head = [
-    `HTTP/1.1 ${status}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${UNREADABLE.length}`,
-    'Cache-Control: no-store',
-    'X-Content-Type-Options: nosniff',
-    `X-Request-Id: ${requestId}`,
-    'Connection: close'
-  ]
+  const headers = Object.entries({ ...plainHeaders(requestId), Connection: 'close' })
+  const head = [`HTTP/1.1 ${status}`, ...headers.map(([name, value]) => `${name}: ${value}`)]
   if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${UNREADABLE}`)
   else socket.destroy()
 }
