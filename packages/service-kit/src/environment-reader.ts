@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type ListenAddress = { host: string; port: number }
@@ -52,8 +53,8 @@ export function environmentReader(environment: Environment) {
     if (value === undefined) return undefined
     const expected = protocols.map((protocol) => `${protocol}//`).join(' or ')
     if (!URL.canParse(value)) return complain(name, `is not a URL (expected ${expected}…)`)
-    const url = new URL(value)
-    return protocols.includes(url.protocol) ? url : complain(name, `must start with ${expected}`)
+    const starts = protocols.some((protocol) => value.toLowerCase().startsWith(`${protocol}//`))
+    return starts ? new URL(value) : complain(name, `must start with ${expected}`)
   }
 
   return {
@@ -129,9 +130,19 @@ export function environmentReader(environment: Environment) {
     /** A list separated by commas or white space; missing means empty. */
     list: (name: string): readonly string[] => (raw(name) ?? '').split(/[\s,]+/).filter((item) => item !== ''),
 
+    /** Addresses or networks (`10.0.0.0/8`), separated like a list; missing means none. */
+    networks(name: string): readonly string[] {
+      const networks = (raw(name) ?? '').split(/[\s,]+/).filter((item) => item !== '')
+      const wrong = networks.find((network) => !isNetwork(network))
+      if (wrong !== undefined) complain(name, `${JSON.stringify(wrong)} is neither an address nor a network`)
+      return networks
+    },
+
     /** Signing keys, newest first, separated by commas or white space, each of at least 32 characters. */
     keys(name: string, meaning: string): readonly string[] {
-      const keys = (required(name, meaning) ?? '').split(/[\s,]+/).filter((key) => key !== '')
+      const value = required(name, meaning)
+      const keys = (value ?? '').split(/[\s,]+/).filter((key) => key !== '')
+      if (value !== undefined && keys.length === 0) complain(name, 'holds no key')
       if (keys.some((key) => key.length < 32)) complain(name, 'every key must have at least 32 characters')
       return keys
     },
@@ -146,4 +157,10 @@ export function environmentReader(environment: Environment) {
       if (problems.length > 0) throw new ConfigurationError(problems)
     }
   }
+}
+
+function isNetwork(text: string): boolean {
+  const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const family = isIP(address)
+  return family !== 0 && Number(prefix ?? 0) <= (family === 4 ? 32 : 128)
 }

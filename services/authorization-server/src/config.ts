@@ -20,7 +20,7 @@ export function readConfig(environment: Environment) {
     publicListen: read.listen('PUBLIC_LISTEN', ':4000'),
     internalListen: read.listen('INTERNAL_LISTEN', ':4001'),
     operatorListen: read.listen('OPERATOR_LISTEN', ':4002'),
-    trustedProxies: read.list('TRUSTED_PROXIES'),
+    trustedProxies: read.networks('TRUSTED_PROXIES'),
     databaseUrl: read.url('DATABASE_URL', POSTGRES, 'the Postgres database, postgres://user:password@host:5432/name'),
     redisUrl: read.url('REDIS_URL', REDIS, 'the Redis server, redis://host:6379'),
     cookieKeys: read.keys('COOKIE_KEYS', 'keys that sign forms and cookies, separated by commas, the newest first'),
