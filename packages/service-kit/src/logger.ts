@@ -1,28 +1,32 @@
-import { type Logger, pino, stdTimeFunctions } from 'pino'
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 
 export type { Logger } from 'pino'
 
 /**
  * JSON lines on stdout. What may be logged is decided where a line is written; the redaction here is the second line of
  * defence for the members that would hurt most.
+ * @param destination where the lines go instead, for a test that reads them
  */
-export function buildLogger(service: string, level: string): Logger {
-  return pino({
+export function buildLogger(service: string, level: string, destination?: DestinationStream): Logger {
+  const options = {
     level,
     base: { service },
     timestamp: stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    redact: {
-      paths: [
-        'authorization',
-        'cookie',
-        'password',
-        'headers.authorization',
-        'headers.cookie',
-        'req.headers',
-        'err.parameters'
-      ],
-      censor: '[redacted]'
-    }
-  })
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: REDACTED, censor: '[redacted]' }
+  }
+  return destination === undefined ? pino(options) : pino(options, destination)
 }
+
+const REDACTED = [
+  'authorization',
+  'cookie',
+  'password',
+  'headers.authorization',
+  'headers.cookie',
+  'req.headers',
+  'err.parameters',
+  // Postgres quotes the row that it refused.
+  'err.detail',
+  'err.where'
+]
