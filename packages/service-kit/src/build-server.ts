@@ -57,7 +57,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     const lacksHost = request.raw.httpVersion === '1.1' && request.headers.host === undefined
     // RFC 9112 §3.2.
-    return lacksHost ? refuseUnreadable(request, reply, 'NO_HOST') : undefined
+    return lacksHost ? refuseUnreadable(request, reply.header('connection', 'close'), 'NO_HOST') : undefined
   })
   server.server.on('checkExpectation', (_request, response) => refuseExpectation(server, response))
   server.addHook('onResponse', async (request, reply) => {
@@ -99,7 +99,8 @@ function refuseExpectation(server: FastifyInstance, response: ServerResponse): v
 
 /** What is not HTTP never reaches a route; the answer says no more than that, and the connection ends. */
 function answerUnreadable(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  // What follows a request that was the last one by its own word is not read, and the answer to that request stands.
+  if (error.code === 'ECONNRESET' || error.code === 'HPE_CLOSED_CONNECTION' || socket.destroyed) return
   const status =
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? '408 Request Timeout'
