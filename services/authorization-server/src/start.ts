@@ -9,6 +9,11 @@ import { wire } from './wire.js'
 
 export type RunningServer = { logger: Logger; close(): Promise<void> }
 
+// Together well below the 15 s after which the process ends itself.
+const DRAIN_LIMIT_MS = 6_000
+const FLUSH_LIMIT_MS = 4_000
+const DISCONNECT_LIMIT_MS = 2_000
+
 /**
  * Starts the authorization server on its three listeners.
  * @param overrides.redis a client to use instead of `REDIS_URL`, for `npm start` on a machine without a Redis server
@@ -27,6 +32,8 @@ export async function startAuthorizationServer(
   const { issuer, trustedProxies } = config
   const { publicServer, internalServer, operatorServer } = buildApp({ issuer, trustedProxies, logger }, deps)
 
+  const servers = [publicServer, internalServer, operatorServer]
+
   await publicServer.listen(config.publicListen)
   await internalServer.listen(config.internalListen)
   await operatorServer.listen(config.operatorListen)
@@ -36,11 +43,26 @@ export async function startAuthorizationServer(
   return {
     logger,
     async close() {
-      // Requests first, then what they write in the background, then the connections under both.
-      await Promise.all([publicServer.close(), internalServer.close(), operatorServer.close()])
-      await housekeeping.stop()
-      await deps.audit.close()
-      await Promise.all([database.close(), redis.quit()])
+      // Requests first, then what they write in the background, then the connections under both. A sender that is slow on
+      // purpose and a store that does not answer may hold up none of it.
+      const cutOff = setTimeout(() => {
+        for (const { server } of servers) server.closeAllConnections()
+      }, DRAIN_LIMIT_MS)
+      await Promise.all(servers.map((server) => server.close()))
+      clearTimeout(cutOff)
+      await within(FLUSH_LIMIT_MS, [housekeeping.stop(), deps.audit.close()])
+      await within(DISCONNECT_LIMIT_MS, [database.close(), redis.quit()])
+      redis.disconnect()
     }
   }
+}
+
+/** Waits until all have ended, well or not, but no longer than that. */
+async function within(milliseconds: number, tasks: readonly Promise<unknown>[]): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const timeLimit = new Promise((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([Promise.allSettled(tasks), timeLimit])
+  clearTimeout(timer)
 }

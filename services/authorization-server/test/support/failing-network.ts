@@ -1,0 +1,68 @@
+import { connect, createServer, type Socket } from 'node:net'
+
+export type FailingNetwork = {
+  port: number
+  /** From now on nothing gets through, and nobody is told: connections stay open and silent. */
+  freeze(): void
+  /** Ends every connection, and lets no new one live. */
+  cut(): void
+  close(): Promise<void>
+}
+
+/** A network to a port of this machine that fails on demand. */
+export async function startFailingNetwork(targetPort: number): Promise<FailingNetwork> {
+  const sockets = new Set<Socket>()
+  let state: 'works' | 'frozen' | 'cut' = 'works'
+  const endAll = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  const listener = createServer((client) => {
+    const upstream = connect(targetPort, '127.0.0.1')
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client]
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (chunk) => state === 'works' && to.write(chunk))
+      from.on('error', () => {})
+      from.on('close', () => {
+        sockets.delete(from)
+        if (state !== 'frozen') to.destroy()
+      })
+    }
+    if (state === 'cut') endAll()
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const address = listener.address()
+  return {
+    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    freeze() {
+      state = 'frozen'
+    },
+    cut() {
+      state = 'cut'
+      endAll()
+    },
+    async close() {
+      endAll()
+      await new Promise<void>((resolve) => listener.close(() => resolve()))
+    }
+  }
+}
+
+/** The same address at another port. */
+export function atPort(url: string, port: number): string {
+  const changed = new URL(url)
+  changed.hostname = '127.0.0.1'
+  changed.port = String(port)
+  return changed.href
+}
+
+/** A port of this machine at which nobody listens. */
+export async function freePort(): Promise<number> {
+  const listener = createServer()
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const address = listener.address()
+  await new Promise<void>((resolve) => listener.close(() => resolve()))
+  return typeof address === 'object' ? (address?.port ?? 0) : 0
+}

@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import path from 'node:path'
+import type { Environment } from '@valetkey/service-kit'
+import { freePort } from './failing-network.js'
+
+const MAIN = path.resolve(import.meta.dirname, '../../dist/main.js')
+
+export type ServiceProcess = {
+  child: ChildProcess
+  publicPort: number
+  operatorPort: number
+  /** All of stdout so far. */
+  log(): string
+  errors(): string
+  exited: Promise<number | null>
+}
+
+/** The service as it is deployed: its own process with nothing in its environment but these settings. */
+export async function startServiceProcess(settings: Environment): Promise<ServiceProcess> {
+  const [publicPort, internalPort, operatorPort] = [await freePort(), await freePort(), await freePort()]
+  const listeners = {
+    PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
+    INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
+    OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`
+  }
+  const child = spawn(process.execPath, [MAIN], {
+    env: { ...listeners, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  let log = ''
+  let errors = ''
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
+  await new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk) => {
+      log += chunk
+      if (log.includes('"event":"started"')) resolve()
+    })
+    exited.then(() => resolve())
+  })
+  return { child, publicPort, operatorPort, log: () => log, errors: () => errors, exited }
+}
