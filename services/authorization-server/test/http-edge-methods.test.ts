@@ -33,7 +33,10 @@ describe.each(ROUTES)('$path', ({ path, allow, preflight }) => {
   test.each(['TRACE', 'PUT', 'DELETE', 'PATCH', 'GET', 'POST', 'HEAD'] as const)(
     '%s is 405 with Allow and no store, unless it is allowed (RFC 9110 15.5.6)',
     async (method) => {
-      const { answers } = await sendRaw(port, rawRequest(`${method} ${path}`, ['Content-Length: 0']), { quietMs: 60 })
+      const { answers } = await sendRaw(
+        port,
+        rawRequest(`${method} ${path}`, ['Content-Length: 0', 'Connection: close'])
+      )
       const [answer] = answers
       expect(answer?.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
       expect(answer?.headers['x-request-id']).toMatch(UUID)
@@ -114,7 +117,7 @@ describe('addresses', () => {
     { path: '/errors/__proto__', status: 404 },
     { path: '/errors/constructor', status: 404 }
   ])('$path is $status and says nothing of the inside', async ({ path, status }) => {
-    const { answers } = await sendRaw(port, rawRequest(`GET ${path}`), { quietMs: 60 })
+    const { answers } = await sendRaw(port, rawRequest(`GET ${path}`, ['Connection: close']))
     expect(answers.map((answer) => answer.status)).toEqual([status])
     expect(answers[0]?.headers).not.toHaveProperty('location')
     expect(answers[0]?.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })

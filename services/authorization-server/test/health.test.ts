@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { buildLogger } from '@valetkey/service-kit'
+import { buildApp } from '../src/app.js'
+import { connectPostgres } from '../src/storage/postgres.js'
+import { connectRedis } from '../src/storage/redis.js'
+import { wire } from '../src/wire.js'
+import { startTestServer, type TestServer } from './support/authorization-server.js'
+import { atPort, freePort } from './support/failing-network.js'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+
+/** The answer of `/readyz` of an instance of its own, on these stores. */
+async function readiness(databaseUrl: string, redis = server.redis) {
+  const database = connectPostgres(databaseUrl, { connections: 1 })
+  const app = buildApp(
+    { ...server.config, logger: buildLogger('test', 'silent') },
+    await wire(server.config, database, redis)
+  )
+  const answer = await app.operatorServer.inject('/readyz')
+  await Promise.all([
+    app.publicServer.close(),
+    app.internalServer.close(),
+    app.operatorServer.close(),
+    database.close()
+  ])
+  return [answer.statusCode, answer.json().checks]
+}
+
+test('/readyz is 200 while both stores answer', async () => {
+  expect(await readiness(server.config.databaseUrl)).toEqual([200, { postgres: 'ok', redis: 'ok' }])
+})
+
+test('/readyz is 503 and names Postgres when it cannot be reached', async () => {
+  const nowhere = atPort(server.config.databaseUrl, await freePort())
+  expect(await readiness(nowhere)).toEqual([503, { postgres: 'unavailable', redis: 'ok' }])
+})
+
+test('/readyz is 503 when the database has not been migrated', async () => {
+  const empty = new URL(server.config.databaseUrl)
+  empty.pathname = '/postgres'
+  expect(await readiness(empty.href)).toEqual([503, { postgres: 'unavailable', redis: 'ok' }])
+})
+
+test('/readyz is 503 and names Redis when it cannot be reached', async () => {
+  const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
+  expect(await readiness(server.config.databaseUrl, nowhere)).toEqual([503, { postgres: 'ok', redis: 'unavailable' }])
+  nowhere.disconnect()
+})
+
+test('/livez is 200 without any store', async () => {
+  expect((await server.operatorServer.inject('/livez')).json()).toEqual({ status: 'ok' })
+})

@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { buildLogger } from '@valetkey/service-kit'
+import { startHousekeeping } from '../src/housekeeping.js'
+
+const NOW = new Date('2026-11-21T08:00:00Z')
+
+beforeEach(() => {
+  jest.useFakeTimers()
+})
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+/** Rows that say of each call when it came; `fullBatches` of deletions are full, the others are not. */
+function fakeRows(fullBatches = 0) {
+  const calls: string[] = []
+  let left = fullBatches
+  return {
+    calls,
+    async deleteSome(now: Date) {
+      calls.push(`delete ${now.toISOString()}`)
+      left -= 1
+      return left >= 0
+    },
+    async eraseRetryAnswers(now: Date) {
+      calls.push(`erase ${now.toISOString()}`)
+    }
+  }
+}
+
+function start(rows: Parameters<typeof startHousekeeping>[0]) {
+  const lines: { level: string; event: string }[] = []
+  const logger = buildLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) })
+  return { lines, housekeeping: startHousekeeping(rows, () => NOW, logger) }
+}
+
+test('answers are erased every five seconds, rows deleted every minute', async () => {
+  const rows = fakeRows()
+  const { housekeeping } = start(rows)
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(rows.calls.filter((call) => call === `erase ${NOW.toISOString()}`)).toHaveLength(12)
+  expect(rows.calls.filter((call) => call === `delete ${NOW.toISOString()}`)).toHaveLength(1)
+})
+
+test('deleting goes on as long as batches are full', async () => {
+  const rows = fakeRows(3)
+  const { housekeeping } = start(rows)
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(rows.calls.filter((call) => call.startsWith('delete'))).toHaveLength(4)
+})
+
+test('a failure is logged and the next turn comes all the same', async () => {
+  const rows = fakeRows()
+  let failures = 0
+  const eraseRetryAnswers = async () => {
+    failures += 1
+    throw new Error('postgres is unavailable')
+  }
+  const { lines, housekeeping } = start({ ...rows, eraseRetryAnswers })
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(failures).toBe(12)
+  expect(lines[0]).toMatchObject({ level: 'warn', event: 'housekeeping_failed' })
+  expect(rows.calls).toHaveLength(1)
+})
+
+test('the stop waits for what runs, ends an endless deletion, and nothing runs after it', async () => {
+  const rows = fakeRows(Number.POSITIVE_INFINITY)
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const deleteSome = async (now: Date) => {
+    await held
+    return rows.deleteSome(now)
+  }
+  const { housekeeping } = start({ ...rows, deleteSome })
+  await jest.advanceTimersByTimeAsync(60_000)
+  let hasStopped = false
+  const stopped = housekeeping.stop().then(() => {
+    hasStopped = true
+  })
+  await jest.advanceTimersByTimeAsync(1_000)
+  expect(hasStopped).toBe(false)
+  release()
+  await stopped
+  const callsAtStop = rows.calls.length
+  await jest.advanceTimersByTimeAsync(120_000)
+  expect(rows.calls).toHaveLength(callsAtStop)
+  expect(rows.calls.filter((call) => call.startsWith('delete'))).toHaveLength(1)
+})
