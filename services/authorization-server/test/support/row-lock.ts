@@ -1,0 +1,43 @@
+import { digestToken } from '@valetkey/oauth-protocol'
+import pg from 'pg'
+import type { TestServer } from './authorization-server.js'
+
+export type RowLock = {
+  /** Waits until so many statements wait for a lock. */
+  blocked(count: number): Promise<void>
+  /** Ends the connections of the statements that wait, in the middle of them. */
+  terminateBlocked(): Promise<void>
+  release(): Promise<void>
+}
+
+const WAITING = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
+/** Holds the grant of a refresh token, so that whoever ends or renews it must wait, first come first served. */
+export async function lockGrantOf(server: TestServer, refreshToken: string): Promise<RowLock> {
+  const connection = { connectionString: server.config.databaseUrl }
+  const holder = new pg.Client(connection)
+  // Within its transaction the holder would see the same activity for ever.
+  const observer = new pg.Client(connection)
+  for (const each of [holder, observer]) await each.on('error', () => {}).connect()
+  await holder.query('begin')
+  await holder.query(
+    'select 1 from grants where grant_id = (select grant_id from refresh_tokens where token_hash = $1) for update',
+    [digestToken(refreshToken)]
+  )
+  return {
+    async blocked(count) {
+      for (let look = 0; look < 500; look++) {
+        if (((await observer.query(WAITING)).rowCount ?? 0) >= count) return
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      throw new Error(`no ${count} statements are waiting`)
+    },
+    async terminateBlocked() {
+      await observer.query(`select pg_terminate_backend(pid) from (${WAITING}) as waiting`)
+    },
+    async release() {
+      await holder.query('commit')
+      await Promise.all([holder.end(), observer.end()])
+    }
+  }
+}
