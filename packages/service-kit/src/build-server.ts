@@ -16,6 +16,9 @@ export type BuildServerOptions = {
 
 const UNREADABLE = '{"error":"invalid_request","error_description":"The request could not be read."}'
 
+/** How long requests in flight may take once the server closes. */
+const DRAIN_LIMIT_MS = 6_000
+
 const PROBES = ['/livez', '/readyz']
 
 const REQUEST_ID = /^[A-Za-z0-9_.-]{8,64}$/
@@ -70,7 +73,25 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
       'request'
     )
   })
+  drainQuickly(server)
   return server
+}
+
+/**
+ * Node lets a connection live on that was busy when the listener closed, for as long as it is kept alive, and waits for
+ * a sender that is slow on purpose.
+ */
+function drainQuickly(server: FastifyInstance): void {
+  let sweep: NodeJS.Timeout | undefined
+  let cutOff: NodeJS.Timeout | undefined
+  server.addHook('preClose', async () => {
+    sweep = setInterval(() => server.server.closeIdleConnections(), 100)
+    cutOff = setTimeout(() => server.server.closeAllConnections(), DRAIN_LIMIT_MS)
+  })
+  server.addHook('onClose', async () => {
+    clearInterval(sweep)
+    clearTimeout(cutOff)
+  })
 }
 
 function refuseUnreadable(request: FastifyRequest, reply: FastifyReply, code: string): FastifyReply {

@@ -9,8 +9,7 @@ import { wire } from './wire.js'
 
 export type RunningServer = { logger: Logger; close(): Promise<void> }
 
-// Together well below the 15 s after which the process ends itself.
-const DRAIN_LIMIT_MS = 6_000
+// Together with the drain of the listeners well below the 15 s after which the process ends itself.
 const FLUSH_LIMIT_MS = 4_000
 const DISCONNECT_LIMIT_MS = 2_000
 
@@ -32,8 +31,6 @@ export async function startAuthorizationServer(
   const { issuer, trustedProxies } = config
   const { publicServer, internalServer, operatorServer } = buildApp({ issuer, trustedProxies, logger }, deps)
 
-  const servers = [publicServer, internalServer, operatorServer]
-
   await publicServer.listen(config.publicListen)
   await internalServer.listen(config.internalListen)
   await operatorServer.listen(config.operatorListen)
@@ -43,13 +40,9 @@ export async function startAuthorizationServer(
   return {
     logger,
     async close() {
-      // Requests first, then what they write in the background, then the connections under both. A sender that is slow on
-      // purpose and a store that does not answer may hold up none of it.
-      const cutOff = setTimeout(() => {
-        for (const { server } of servers) server.closeAllConnections()
-      }, DRAIN_LIMIT_MS)
-      await Promise.all(servers.map((server) => server.close()))
-      clearTimeout(cutOff)
+      // Requests first, then what they write in the background, then the connections under both. A store that does not
+      // answer may hold up none of it.
+      await Promise.all([publicServer.close(), internalServer.close(), operatorServer.close()])
       await within(FLUSH_LIMIT_MS, [housekeeping.stop(), deps.audit.close()])
       await within(DISCONNECT_LIMIT_MS, [database.close(), redis.quit()])
       redis.disconnect()
