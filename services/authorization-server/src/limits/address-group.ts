@@ -7,12 +7,18 @@ import { isIPv6 } from 'node:net'
 export function addressGroup(address: string): string {
   const [withoutZone = ''] = address.split('%', 1)
   if (!isIPv6(withoutZone)) return address
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(withoutZone)?.[1]
-  if (mapped !== undefined) return mapped
-  const [head = '', tail] = withoutZone.split('::')
+  // One spelling for all: hexadecimal, lower case, the longest run of zeros as `::`.
+  const plain = new URL(`http://[${withoutZone}]`).hostname.slice(1, -1)
+  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(plain)
+  if (mapped !== null) return [mapped[1], mapped[2]].flatMap(toOctets).join('.')
+  const [head = '', tail] = plain.split('::')
   const leading = head === '' ? [] : head.split(':')
   const trailing = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - leading.length - trailing.length)).fill('0')
-  const groups = [...leading, ...zeros, ...trailing].slice(0, 4)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+  const zeros = Array<string>(8 - leading.length - trailing.length).fill('0')
+  return `${[...leading, ...zeros, ...trailing].slice(0, 4).join(':')}::/64`
+}
+
+function toOctets(group = ''): number[] {
+  const number = Number.parseInt(group, 16)
+  return [number >> 8, number & 255]
 }

@@ -21,14 +21,14 @@ export type Limiter = {
   forget(limits: readonly Limit[]): Promise<void>
 }
 
-/** @param factor multiplies every limit (`LIMITS_FACTOR`) */
+/** @param factor multiplies every limit (`LIMITS_FACTOR`); one attempt is always left, or nobody could sign in */
 export function createLimiter(counters: AttemptCounterStore, factor: number): Limiter {
   return {
     async count(limits) {
       const counts = await Promise.all(
         limits.map(async (limit) => ({ limit, ...(await counters.add(limit.name, limit.windowSeconds)) }))
       )
-      const exceeded = counts.filter(({ limit, count }) => count > limit.count * factor)
+      const exceeded = counts.filter(({ limit, count }) => count > Math.max(1, limit.count * factor))
       if (exceeded.length > 0) {
         throw new TooManyAttempts(Math.max(...exceeded.map(({ remainingSeconds }) => remainingSeconds)))
       }

@@ -1,0 +1,26 @@
+import type { Limit } from '../../src/limits/rules.js'
+import type { TestServer } from './authorization-server.js'
+
+/** Sets a counter as if so many attempts had just failed. */
+export async function setCounter(
+  { redis }: Pick<TestServer, 'redis'>,
+  limit: Limit | undefined,
+  count: number,
+  milliseconds = 60_000
+): Promise<void> {
+  if (limit === undefined) throw new Error('there is no such limit')
+  await redis.set(`vk:attempts:${limit.name}`, count, 'PX', milliseconds)
+}
+
+export async function counterOf({ redis }: Pick<TestServer, 'redis'>, limit: Limit | undefined): Promise<number> {
+  return Number((await redis.get(`vk:attempts:${limit?.name}`)) ?? 0)
+}
+
+/** How many counters there are. */
+export async function countCounters({ redis }: Pick<TestServer, 'redis'>): Promise<number> {
+  return (await redis.keys('vk:attempts:*')).length
+}
+
+export async function clearCounters({ redis }: Pick<TestServer, 'redis'>): Promise<void> {
+  for (const key of await redis.keys('vk:attempts:*')) await redis.del(key)
+}
