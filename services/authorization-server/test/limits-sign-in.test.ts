@@ -128,7 +128,7 @@ describe('a brake', () => {
     const seconds = Number(answer.headers['retry-after'])
     expect(seconds).toBeGreaterThan(119)
     expect(seconds).toBeLessThanOrEqual(125)
-    expect(answer.body).toContain('3 minutes')
+    expect(answer.body).toContain('for 3 min')
     expect(answer.headers).not.toHaveProperty('location')
     expect(answer.cookies.map(({ name }) => name)).not.toContain('vk_session')
   })

@@ -118,7 +118,7 @@ describe('one subscriber', () => {
   })
 
   test('has one counter for all addresses of its /64, and none with the neighbour', async () => {
-    for (const last of ['1', '2', 'ffff:1:2:3']) await failAuthentication(server, `2001:db8:1:2::${last}`)
+    for (const last of [':1', ':2', 'ffff:1:2:3']) await failAuthentication(server, `2001:db8:1:2:${last}`)
     await failAuthentication(server, '2001:db8:1:3::1')
     expect(await failuresOf('2001:db8:1:2::')).toBe(3)
     expect(await failuresOf('2001:db8:1:3::')).toBe(1)
