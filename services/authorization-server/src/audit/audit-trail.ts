@@ -49,33 +49,35 @@ const QUEUE_LIMIT = 10_000
 export function createAuditTrail(store: AuditEventStore, now: () => Date): AuditTrail {
   let queue: AuditEventRecord[] = []
   let timer: NodeJS.Timeout | undefined
+  let lastLog: AuditedRequest['log'] | undefined
   let writing: Promise<void> = Promise.resolve()
 
-  async function write(log: AuditedRequest['log']): Promise<void> {
+  async function write(): Promise<void> {
     const batch = queue
     queue = []
     if (batch.length === 0) return
     try {
       await store.append(batch)
     } catch (error) {
-      log.error({ event: 'audit_batch_lost', count: batch.length, err: error }, 'audit events are in the log only')
+      lastLog?.error({ event: 'audit_batch_lost', count: batch.length, err: error }, 'audit events are in the log only')
     }
   }
 
   return {
     record(request, { event, clientId, userId, ...details }) {
       request.log.info({ event, clientId, userId, address: request.ip, ...details }, event.replaceAll('_', ' '))
+      lastLog = request.log
       if (queue.length >= QUEUE_LIMIT) return
       queue.push({ occurredAt: now(), event, requestId: request.id, clientId, userId, address: request.ip, details })
       timer ??= setTimeout(() => {
         timer = undefined
-        writing = writing.then(() => write(request.log))
+        writing = writing.then(write)
       }, BATCH_INTERVAL_MS)
     },
     async close() {
       clearTimeout(timer)
       await writing
-      await write({ info() {}, error() {} })
+      await write()
     }
   }
 }

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { type AuditEvent, type AuditTrail, createAuditTrail } from '../src/audit/audit-trail.js'
+import type { AuditEventRecord } from '../src/storage/audit-events.js'
+
+const NOW = new Date('2026-11-21T08:00:00Z')
+
+let batches: AuditEventRecord[][]
+let logged: Record<string, unknown>[]
+let isAway: boolean
+let trail: AuditTrail
+
+beforeEach(() => {
+  jest.useFakeTimers()
+  batches = []
+  logged = []
+  isAway = false
+  const append = async (events: readonly AuditEventRecord[]) => {
+    if (isAway) throw new Error('postgres is unavailable')
+    batches.push([...events])
+  }
+  trail = createAuditTrail({ append }, () => NOW)
+})
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+function record(change: Partial<AuditEvent> = {}, id = 'request-1'): void {
+  const write = (level: string) => (fields: object, message: string) => logged.push({ level, message, ...fields })
+  const log = { info: write('info'), error: write('error') }
+  trail.record({ id, ip: '192.0.2.1', log }, { event: 'code_redeemed', ...change })
+}
+
+const sizes = () => batches.map((batch) => batch.length)
+
+test('an event is in the log at once and in the table within 250 ms', async () => {
+  record({ clientId: 'a-client', grantId: 'a-grant' })
+  const common = { event: 'code_redeemed', clientId: 'a-client', userId: undefined, address: '192.0.2.1' }
+  expect(logged).toEqual([{ level: 'info', message: 'code redeemed', ...common, grantId: 'a-grant' }])
+  await jest.advanceTimersByTimeAsync(249)
+  expect(batches).toEqual([])
+  await jest.advanceTimersByTimeAsync(1)
+  expect(batches).toEqual([[{ ...common, occurredAt: NOW, requestId: 'request-1', details: { grantId: 'a-grant' } }]])
+})
+
+test('however many there are, one statement in 250 ms, in order', async () => {
+  for (let tick = 0; tick < 1_000; tick += 1) {
+    record({}, `request-${tick}`)
+    await jest.advanceTimersByTimeAsync(1)
+  }
+  expect(sizes()).toEqual([250, 250, 250, 250])
+  expect(batches.flat().map(({ requestId }) => requestId)).toEqual(
+    Array.from({ length: 1_000 }, (_, tick) => `request-${tick}`)
+  )
+})
+
+test('nothing is written while nothing happens', async () => {
+  await jest.advanceTimersByTimeAsync(10_000)
+  await trail.close()
+  expect(batches).toEqual([])
+})
+
+test('the stop writes what is queued, at once and once', async () => {
+  record()
+  record()
+  await trail.close()
+  expect(sizes()).toEqual([2])
+  await jest.advanceTimersByTimeAsync(1_000)
+  expect(sizes()).toEqual([2])
+})
+
+test('the stop waits for the statement that is under way', async () => {
+  let finish = () => {}
+  const slow = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const done: number[] = []
+  trail = createAuditTrail(
+    {
+      append: async (events) => {
+        await slow
+        done.push(events.length)
+      }
+    },
+    () => NOW
+  )
+  record()
+  await jest.advanceTimersByTimeAsync(250)
+  record()
+  record()
+  const closed = trail.close()
+  finish()
+  await closed
+  expect(done).toEqual([1, 2])
+})
+
+test('while Postgres is away the log has every event, and says how many the table lacks', async () => {
+  isAway = true
+  for (let count = 1; count <= 3; count += 1) record()
+  await jest.advanceTimersByTimeAsync(250)
+  expect(logged.filter(({ event }) => event === 'code_redeemed')).toHaveLength(3)
+  expect(logged.at(-1)).toMatchObject({ level: 'error', event: 'audit_batch_lost', count: 3 })
+  isAway = false
+  record()
+  await jest.advanceTimersByTimeAsync(250)
+  expect(sizes()).toEqual([1])
+})
+
+test('a stop while Postgres is away succeeds, and says so too', async () => {
+  isAway = true
+  record()
+  await trail.close()
+  expect(logged.at(-1)).toMatchObject({ level: 'error', event: 'audit_batch_lost', count: 1 })
+})
+
+test('the queue does not grow without bounds; the log does not care', async () => {
+  for (let count = 1; count <= 10_500; count += 1) record()
+  await trail.close()
+  expect(sizes()).toEqual([10_000])
+  expect(logged).toHaveLength(10_500)
+})
