@@ -3,7 +3,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
 import { type Client, digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
-import { buildLogger, type Environment, migrate } from '@valetkey/service-kit'
+import { buildLogger, type Environment, type Logger, migrate } from '@valetkey/service-kit'
 import { type App, type AppDeps, buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
 import { hashPassword } from '../../src/passwords/password.js'
@@ -22,8 +22,8 @@ const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '.
 
 export type Credentials = { clientId: string; clientSecret: string }
 
-/** A whole authorization server on real stores, called without a network. */
-export async function startTestServer(settings: Environment = {}) {
+/** A whole authorization server on real stores, called without a network; `logger` is for a test that reads the log. */
+export async function startTestServer(settings: Environment = {}, logger?: Logger) {
   const testDatabase = await createTestDatabase()
   const testRedis = createTestRedis()
   await migrate(testDatabase.url, MIGRATIONS)
@@ -38,7 +38,7 @@ export async function startTestServer(settings: Environment = {}) {
   })
   const database: Database = connectPostgres(testDatabase.url, { connections: 10 })
   const deps: AppDeps = await wire(config, database, testRedis.client)
-  const app: App = buildApp({ ...config, logger: buildLogger('test', config.logLevel) }, deps)
+  const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
 
   return {
