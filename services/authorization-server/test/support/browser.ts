@@ -66,7 +66,7 @@ export class Browser {
   }
 }
 
-function firstForm(html: string): { action: string; fields: Record<string, string> } {
+export function firstForm(html: string): { action: string; fields: Record<string, string> } {
   const form = /<form[^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/.exec(html)
   if (form === null) throw new Error(`no form in: ${html.slice(0, 2000)}`)
   const fields: Record<string, string> = {}

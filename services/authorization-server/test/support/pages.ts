@@ -1,0 +1,57 @@
+import type { LightMyRequestResponse } from 'fastify'
+import { ISSUER, type TestServer } from './authorization-server.js'
+import { type Browser, firstForm, type Page } from './browser.js'
+import { authorizeUrl, PASSWORD } from './flow.js'
+
+/** A fresh browser in which somebody has signed in, without any app. */
+export async function signedInBrowser(server: TestServer, username = 'alice'): Promise<Browser> {
+  const browser = server.newBrowser()
+  const { issuer } = server.config
+  await browser.submit(await browser.open(`${issuer}/login`), { username, password: PASSWORD })
+  return browser
+}
+
+/** The consent page, as a fresh browser with its user signed in sees it. */
+export async function openConsent(
+  server: TestServer,
+  clientId: string,
+  options: { change?: Record<string, string | undefined>; username?: string } = {}
+): Promise<{ browser: Browser; page: Page }> {
+  const browser = await signedInBrowser(server, options.username)
+  return { browser, page: await browser.open(authorizeUrl(clientId, options.change)) }
+}
+
+/** The first form of a page, sent with exactly these headers besides the browser's cookies: no Origin unless it is named. */
+export async function postForm(
+  server: TestServer,
+  browser: Pick<Browser, 'cookies'>,
+  page: Page,
+  fields: Record<string, string | undefined>,
+  headers: Record<string, string> = {}
+): Promise<LightMyRequestResponse> {
+  const form = firstForm(page.body)
+  const sent = Object.entries({ ...form.fields, ...fields })
+  const body = new URLSearchParams(sent.filter((entry): entry is [string, string] => entry[1] !== undefined))
+  return postTo(server, browser, form.action, body.toString(), headers)
+}
+
+export async function postTo(
+  server: TestServer,
+  browser: Pick<Browser, 'cookies'>,
+  url: string,
+  payload: string,
+  headers: Record<string, string> = {}
+): Promise<LightMyRequestResponse> {
+  const { pathname, search } = new URL(url, ISSUER)
+  return server.publicServer.inject({
+    method: 'POST',
+    url: pathname + search,
+    headers: {
+      accept: 'text/html',
+      cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      'content-type': 'application/x-www-form-urlencoded',
+      ...headers
+    },
+    payload
+  })
+}
