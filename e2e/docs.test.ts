@@ -1,0 +1,258 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from '@jest/globals'
+import { readConfig as readDemoConfig } from '../examples/demo-client/src/config.js'
+import { mintAccessToken, mintOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
+import { buildProgram as buildValetkey } from '../services/authorization-server/src/cli/program.js'
+import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
+import { clientAuthenticationLimits, signInLimits } from '../services/authorization-server/src/limits/rules.js'
+import { buildProgram as buildValetkeyFiles } from '../services/resource-server/src/cli/program.js'
+import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
+const files = listFiles('')
+const pages = files.filter((file) => file.endsWith('.md') && !file.startsWith('.github/'))
+const operations = read('docs/operations.md')
+
+function listFiles(folder: string): string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (['node_modules', '.git', '.data', 'dist', 'artifacts', 'secrets'].includes(entry.name)) return []
+    const name = path.posix.join(folder, entry.name)
+    return entry.isDirectory() ? listFiles(name) : [name]
+  })
+}
+
+/** The words of all code in a page, spans and blocks; a line that goes on behind a backslash is one line. */
+function codeOf(page: string): string[][] {
+  const text = read(page).replaceAll('\\\n', ' ')
+  const blocks = [...text.matchAll(/^ *```.*\n([\s\S]*?)^ *```/gm)].flatMap(([, block = '']) => block.split('\n'))
+  const spans = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
+  return [...blocks, ...spans].map((line) => line.split(/[\s'"()[\],]+/).filter((word) => word !== ''))
+}
+
+const withoutBlocks = (text: string): string => text.replace(/^ *```[\s\S]*?^ *```/gm, '')
+
+function linksOf(page: string): string[] {
+  const prose = withoutBlocks(read(page)).replace(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target).filter((link) => !/^\w+:/.test(link))
+}
+
+/** The names that GitHub gives to the headings of a page. */
+function anchorsOf(page: string): string[] {
+  const headings = [...withoutBlocks(read(page)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading)
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-')
+  )
+}
+
+/** The cells of every table row below a heading, up to the next one. */
+function rowsBelow(text: string, heading: string): string[][] {
+  const [, section = ''] = text.split(`\n${heading}\n`)
+  const [own = ''] = section.split(/\n#+ /)
+  const rows = own.split('\n').filter((line) => line.startsWith('|') && !/^\|[\s|:-]+\|$/.test(line))
+  return rows.slice(1).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim())
+  )
+}
+
+const code = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word)
+const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found)
+const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort()
+
+describe.each(pages)('%s', (page) => {
+  const here = path.posix.dirname(page)
+
+  test('every link leads to a file and a heading that exist', () => {
+    const dead = linksOf(page).filter((link) => {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? page : path.posix.join(here, file)
+      if (!existsSync(path.join(root, target))) return true
+      return anchor !== undefined && !anchorsOf(target).includes(anchor)
+    })
+    expect(dead).toEqual([])
+  })
+
+  test('every path that is named exists', () => {
+    const named = codeOf(page).flat()
+    const paths = named.filter((word) => /^[\w.@*-]+(\/[\w.@*-]+)*\/?$/.test(word) && !/NNNN|^\.data/.test(word))
+    const inTree = paths.filter((word) => readdirSync(root).includes(word.split('/')[0] ?? '') && word.includes('/'))
+    const byName = paths.filter((word) => /\.(ts|mjs|cjs|md|json|sql|hbs|yml)$/.test(word) && !inTree.includes(word))
+    const lost = [
+      ...inTree.filter((word) => !isThere(word) && !isThere(path.posix.join(here, word))),
+      ...byName.filter((word) => !endsAFile(word))
+    ]
+    expect(lost).toEqual([])
+  })
+
+  test('every valetkey command and option that is named is known to --help', () => {
+    expect(codeOf(page).flatMap(unknownCommands)).toEqual([])
+  })
+
+  test('every npm script that is named exists', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    const named = matches(read(page), /npm run (?:--silent )?([a-z][\w:-]*)/g)
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
+  })
+})
+
+function isThere(word: string): boolean {
+  if (!word.includes('*')) return existsSync(path.join(root, word))
+  const pattern = new RegExp(`^${word.replaceAll('.', '\\.').replaceAll('*', '[^/]+')}`)
+  return files.some((file) => pattern.test(file))
+}
+
+const endsAFile = (word: string): boolean => files.some((file) => file === word || file.endsWith(`/${word}`))
+
+const context = {
+  databaseUrl: () => '',
+  database: () => {
+    throw new Error('no command is run here')
+  },
+  stdin: process.stdin,
+  out() {},
+  say() {},
+  isWatched: false
+}
+const programs = { valetkey: buildValetkey(context), 'valetkey-files': buildValetkeyFiles(context) }
+type Command = (typeof programs)['valetkey']
+
+/** What a line of code asks of our command lines in vain. A bare `valetkey`, and a chart's or folder's name, ask nothing. */
+function unknownCommands(words: string[]): string[] {
+  const at = words.findIndex((word, index) => word in programs && words[index - 1] !== 'install')
+  const name = words[at] as keyof typeof programs
+  if (at < 0) return []
+  let command: Command = programs[name]
+  const rest = words.slice(at + 1).filter((word) => word !== '--')
+  if (!/^[a-z]/.test(rest[0] ?? '')) return []
+  while (command.commands.length > 0) {
+    const word = rest.shift() ?? ''
+    const next = command.commands.find((one) => one.name() === word)
+    if (next === undefined) return [`${command.name()} ${word}`]
+    command = next
+  }
+  const known = ['--help', ...command.options.map(({ long }) => long)]
+  return rest
+    .filter((word) => word.startsWith('--') && !known.includes(word))
+    .map((word) => `${command.name()} ${word}`)
+}
+
+function leavesOf(command: Command, prefix: string): string[] {
+  if (command.commands.length === 0) return [prefix]
+  return command.commands.flatMap((one) => leavesOf(one, `${prefix} ${one.name()}`))
+}
+
+describe('docs/operations.md', () => {
+  const samples: Record<string, string> = {
+    ISSUER: 'http://localhost:4000',
+    RESOURCE_URL: 'http://localhost:4100',
+    DATABASE_URL: 'postgres://db',
+    REDIS_URL: 'redis://cache',
+    RESOURCE_DATABASE_URL: 'postgres://db',
+    INTROSPECTION_URL: 'http://auth:4001/introspect',
+    BASE_URL: 'http://127.0.0.1:4200',
+    LISTEN: '127.0.0.1:4200'
+  }
+  const anything = 'a-word-of-at-least-thirty-two-characters'
+
+  test.each([
+    ['Authorization server', 'services/authorization-server/src/config.ts', readAuthorizationConfig],
+    ['Resource server', 'services/resource-server/src/config.ts', readFilesConfig],
+    ['Demo client', 'examples/demo-client/src/config.ts', readDemoConfig]
+  ])('settings of the %s: every variable, and no other, with its default', (heading, file, readConfig) => {
+    const rows = rowsBelow(operations, `### ${heading}`).map(([cell, fallback]) => ({
+      name: code(cell)[0] ?? '',
+      fallback
+    }))
+    const inCode = matches(read(file), /(?:read\.\w+|text|webAddress|listenAddress)\(\s*'([A-Z][A-Z_]+)'/g)
+    expect(sorted(rows.map(({ name }) => name))).toEqual(sorted(inCode))
+
+    const required = rows.filter(({ fallback }) => fallback === 'required').map(({ name }) => name)
+    const least = Object.fromEntries(required.map((name) => [name, samples[name] ?? anything]))
+    const byDefault = readConfig(least)
+    for (const name of required) expect(() => readConfig({ ...least, [name]: '' })).toThrow(name)
+    for (const { name, fallback } of rows) {
+      const [value] = code(fallback)
+      if (value !== undefined) expect(readConfig({ ...least, [name]: value })).toEqual(byDefault)
+    }
+  })
+
+  test('every command, and no other', () => {
+    const named = rowsBelow(operations, '## Command lines').flatMap(([command]) => code(command))
+    const known = Object.entries(programs).flatMap(([name, program]) => leavesOf(program, name))
+    expect(sorted(named.filter((one) => one.includes(' ')))).toEqual(sorted(known))
+  })
+
+  test('every audit event, and no other; every event of the logs', () => {
+    const trail = read('services/authorization-server/src/audit/audit-trail.ts')
+    const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /\| '(\w+)'/g)
+    expect(
+      rowsBelow(operations, '## Audit events')
+        .flatMap(([event]) => code(event))
+        .sort()
+    ).toEqual(names.sort())
+    const sources = files.filter((file) => /^(services|packages)\/[^/]+\/src\/.+\.ts$/.test(file))
+    const logged = sources.flatMap((file) => matches(read(file), /event: '(\w+)'/g))
+    const described = [...names, ...rowsBelow(operations, '## Logs').flatMap(([event]) => code(event))]
+    expect(sorted(logged).filter((event) => !described.includes(event))).toEqual([])
+  })
+
+  test('the limits are those in force', () => {
+    const inForce = [...signInLimits('a', '::1', false), ...clientAuthenticationLimits('a', '::1')]
+    const named = rowsBelow(operations, '## Limits').map(([, , count, window]) => [count, window])
+    expect(named).toEqual(
+      inForce.map(({ count, windowSeconds }) => [`${count}`, windowSeconds === 60 ? '1 minute' : '15 minutes'])
+    )
+  })
+
+  test('the pattern for secret scanners finds every kind of secret, and the table tells their lengths', () => {
+    const random = (size: number) => Buffer.alloc(size, 7)
+    const kinds = ['refreshToken', 'authorizationCode', 'clientSecret'] as const
+    const secrets = [mintAccessToken(new Date(), random), ...kinds.map((kind) => mintOpaqueToken(kind, random))]
+    const pattern = new RegExp(`^${matches(operations, /```text\n(vk_.*)\n```/g)[0]}$`)
+    expect(secrets.filter((secret) => !pattern.test(secret))).toEqual([])
+    const rows = rowsBelow(operations, '## Keys and secrets').map(([prefix, , length]) => [code(prefix)[0], length])
+    expect(rows).toEqual(secrets.map((secret) => [secret.slice(0, 6), `${secret.length}`]))
+  })
+})
+
+test('docs/protocol.md: every requirement names a test, and the test has these words in it', () => {
+  const rows = read('docs/protocol.md')
+    .split('\n')
+    .filter((line) => /^\|(?:[^|]+\|){3}$/.test(line))
+  const requirements = rows.filter((row) => !/^\|[\s|:-]+\|$|^\| requirement /.test(row))
+  const problems = requirements.flatMap((row) => {
+    const references = [...row.matchAll(/\]\(\.\.\/([^)]+\.(?:test\.ts|mjs))\)((?:,? “[^”]{6,}”)+)/g)]
+    if (references.length === 0) return [`no test: ${row}`]
+    return references.flatMap(([, file = '', texts = '']) =>
+      matches(texts, /“([^”]+)”/g)
+        .filter((text) => !existsSync(path.join(root, file)) || !read(file).includes(text))
+        .map((text) => `${file}: ${text}`)
+    )
+  })
+  expect(requirements.length).toBeGreaterThan(50)
+  expect(problems).toEqual([])
+})
+
+test('docs/libraries.md: every direct dependency with its version, and no other', () => {
+  const named = matches(read('docs/libraries.md'), /^\| (@?[\w./-]+ +\| \d[^ |]*)/gm)
+  const manifests = files.filter((file) => file.endsWith('package.json'))
+  const used = manifests.flatMap((file) => {
+    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read(file)) as Record<string, object>
+    return Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
+  })
+  const ours = used.filter(([name]) => !name.startsWith('@valetkey/')).map(([name, version]) => `${name} ${version}`)
+  expect(sorted(named.map((row) => row.replace(/ *\| /, ' ')))).toEqual(sorted(ours))
+})
+
+test('docs/adr/README.md: every decision, and no other', () => {
+  const decisions = files.filter((file) => /^docs\/adr\/\d/.test(file)).map((file) => path.basename(file))
+  expect(sorted(linksOf('docs/adr/README.md'))).toEqual(sorted(decisions))
+})
