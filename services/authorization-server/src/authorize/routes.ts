@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import { sendErrorPage } from '../http/send-error-page.js'
 import { errorUri } from '../http/send-oauth-error.js'
-import { clientQuery, holdRequest, stepUrl } from '../requests/held-request.js'
+import { clientQuery, holdRequest, namedRequest, stepUrl } from '../requests/held-request.js'
 import { type JudgeDeps, type JudgedRequest, judgeRequest } from '../requests/judge-request.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import type { ConsentStore } from '../storage/consents.js'
@@ -49,6 +49,10 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     const rememberedScope = await findRememberedScope(accepted, signedIn)
     const step = nextStep({ ...accepted, signedIn: signedIn !== undefined, rememberedScope })
     if (step.kind === 'issue_code' && signedIn !== undefined) return sendCode(accepted, signedIn, request, reply)
+    // It was here before and was given a cookie: only then is there an id in the address.
+    if (!request.browserIsKnown && namedRequest(request) !== undefined) {
+      return showErrorPage('no_cookie', request, reply, stepUrl(issuer, '/oauth/authorize', clientQuery(request)))
+    }
     const held = await holdRequest(request, pending)
     return reply.redirect(stepUrl(issuer, step.kind === 'sign_in' ? '/login' : '/consent', held.query, held.id), 303)
   }
@@ -69,9 +73,14 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     return redirectError(reply, { ...asked, error: 'access_denied', description: 'The account or app was disabled.' })
   }
 
-  function showErrorPage(reason: BadRequest, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  function showErrorPage(
+    reason: BadRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    retryUrl?: string
+  ): FastifyReply {
     issue.audit.record(request, { event: 'authorization_refused', reason })
-    return sendErrorPage(request, reply, BAD_REQUEST_PAGES[reason])
+    return sendErrorPage(request, reply, { ...BAD_REQUEST_PAGES[reason], retryUrl })
   }
 
   function redirectError(

@@ -5,7 +5,7 @@ import { checkForm } from '../http/own-form.js'
 import { allowForms } from '../http/pages.js'
 import { sendErrorPage } from '../http/send-error-page.js'
 import { formActionSources } from '../requests/form-action.js'
-import { clientQuery, findHeldRequest, type HeldRequest, stepUrl } from '../requests/held-request.js'
+import { clientQuery, findHeldRequest, type HeldRequest, namedRequest, stepUrl } from '../requests/held-request.js'
 import { type JudgeDeps, judgeRequest } from '../requests/judge-request.js'
 import { formToken } from '../session/form-token.js'
 import { closeSession, openSession, type SessionOptions } from '../session/session-plugin.js'
@@ -34,8 +34,12 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
   pages.get('/login', async (request, reply) => {
     const held = await findHeldRequest(request, pending)
     const query = clientQuery(request)
-    // The request is no longer held, or not for this browser: start the same one again.
-    if (held === undefined && query !== '') return reply.redirect(stepUrl(issuer, '/oauth/authorize', query), 303)
+    if (held === undefined && query !== '') {
+      // The request is no longer held, or not for this browser: start the same one again. A browser that has no cookie
+      // takes the id along: if it has none there either, it keeps none, and would be sent round in circles.
+      const id = request.browserIsKnown ? undefined : namedRequest(request)
+      return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, id), 303)
+    }
     if (request.signedIn === undefined) return showForm(request, reply, held, NOTHING_ENTERED)
     if (held !== undefined) return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, held.id), 303)
     return reply.view('signed-in.hbs', {

@@ -35,13 +35,19 @@ export async function holdRequest(request: FastifyRequest, pending: PendingReque
   return { id, ...record }
 }
 
+/** The id in the address of a page, whether or not anything is held under it. */
+export function namedRequest(request: FastifyRequest): string | undefined {
+  const id = parseParameters(rawQuery(request)).get(RESUME)
+  return isRandomId(id) ? id : undefined
+}
+
 /** The request that the address names, if it is held, for this browser, and for this very query. */
 export async function findHeldRequest(
   request: FastifyRequest,
   pending: Pick<PendingRequestStore, 'find'>
 ): Promise<HeldRequest | undefined> {
-  const id = parseParameters(rawQuery(request)).get(RESUME)
-  if (!isRandomId(id) || !request.browserIsKnown) return undefined
+  const id = namedRequest(request)
+  if (id === undefined || !request.browserIsKnown) return undefined
   const found = await pending.find(digestId(id))
   const ours = found?.browserDigest === digestId(request.browserId) && found.query === clientQuery(request)
   return ours ? { id, ...found } : undefined
