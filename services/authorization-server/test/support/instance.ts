@@ -1,4 +1,4 @@
-import { buildLogger } from '@valetkey/service-kit'
+import { buildLogger, type Logger } from '@valetkey/service-kit'
 import { buildApp } from '../../src/app.js'
 import type { Config } from '../../src/config.js'
 import { connectPostgres, type Database } from '../../src/storage/postgres.js'
@@ -9,6 +9,8 @@ type InstanceOptions = {
   config?: Partial<Config>
   /** Comes between the instance and its database; gets the real one. */
   wrap?: (database: Database) => Database
+  /** For a test that reads the log. */
+  logger?: Logger
 }
 
 /** Another process on the stores of a test server, as far as one process can play another. Close it before the server. */
@@ -17,7 +19,7 @@ export async function startInstance(server: TestServer, options: InstanceOptions
   const connected = connectPostgres(config.databaseUrl, { connections: 10 })
   const database = options.wrap?.(connected) ?? connected
   const deps = await wire(config, database, server.redis)
-  const app = buildApp({ ...config, logger: buildLogger('test', config.logLevel) }, deps)
+  const app = buildApp({ ...config, logger: options.logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
   return {
     ...server,
