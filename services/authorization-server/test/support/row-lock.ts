@@ -14,16 +14,22 @@ const WAITING = `select pid from pg_stat_activity where datname = current_databa
 
 /** Holds the grant of a refresh token, so that whoever ends or renews it must wait, first come first served. */
 export async function lockGrantOf(server: TestServer, refreshToken: string): Promise<RowLock> {
+  return lockGrant(server, '(select grant_id from refresh_tokens where token_hash = $1)', refreshToken)
+}
+
+/** The same for the grant of a code: whoever redeems it or ends its grant must wait. */
+export async function lockGrantOfCode(server: TestServer, code: string): Promise<RowLock> {
+  return lockGrant(server, '(select grant_id from grants where code_hash = $1)', code)
+}
+
+async function lockGrant(server: TestServer, grantId: string, secret: string): Promise<RowLock> {
   const connection = { connectionString: server.config.databaseUrl }
   const holder = new pg.Client(connection)
   // Within its transaction the holder would see the same activity for ever.
   const observer = new pg.Client(connection)
   for (const each of [holder, observer]) await each.on('error', () => {}).connect()
   await holder.query('begin')
-  await holder.query(
-    'select 1 from grants where grant_id = (select grant_id from refresh_tokens where token_hash = $1) for update',
-    [digestToken(refreshToken)]
-  )
+  await holder.query(`select 1 from grants where grant_id = ${grantId} for update`, [digestToken(secret)])
   return {
     async blocked(count) {
       for (let look = 0; look < 500; look++) {

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import type { LightMyRequestResponse } from 'fastify'
+import type { TestServer } from './authorization-server.js'
+
+/** RFC 7636 appendix B. */
+export const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+export const PKCE = {
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256'
+}
+
+/** A code that is well formed and was never issued. */
+export const unknownCode = () => mintOpaqueToken('authorizationCode', randomBytes)
+
+export type GrantState = { redeemed: boolean; ended: boolean; accessTokens: number; refreshTokens: number }
+
+/** What Postgres knows of a code. */
+export async function grantOf(server: TestServer, code: string): Promise<GrantState | undefined> {
+  const rows = await server.database.query<GrantState>({
+    name: 'test_grant_of_code',
+    text: `select redeemed_at is not null as redeemed, ended_at is not null as ended,
+        (select count(*)::int from access_tokens a where a.grant_id = g.grant_id) as "accessTokens",
+        (select count(*)::int from refresh_tokens r where r.grant_id = g.grant_id) as "refreshTokens"
+      from grants g where code_hash = $1`,
+    values: [digestToken(code)]
+  })
+  return rows[0]
+}
+
+/** Every key that Redis holds for a code: its record, or the tombstone of it. */
+export async function redisKeysOf({ redis }: Pick<TestServer, 'redis'>, code: string): Promise<string[]> {
+  return redis.keys(`*${digestToken(code).toString('hex')}*`)
+}
+
+/** Milliseconds that the record of a code, or its tombstone, has left. */
+export async function remainingLife(server: Pick<TestServer, 'redis'>, code: string): Promise<number> {
+  const [key = ''] = await redisKeysOf(server, code)
+  return server.redis.pttl(key)
+}
+
+/** Redis loses all it knows of a code. */
+export async function forgetInRedis(server: Pick<TestServer, 'redis'>, code: string): Promise<void> {
+  const keys = await redisKeysOf(server, code)
+  if (keys.length > 0) await server.redis.del(...keys)
+}
+
+/** Gives a function that makes Redis what it is now, as far as this code is concerned: a failover to an old replica. */
+export async function rememberRedis(server: Pick<TestServer, 'redis'>, code: string): Promise<() => Promise<void>> {
+  const { redis } = server
+  const records = await Promise.all(
+    (await redisKeysOf(server, code)).map(async (key) => ({ key, fields: await redis.hgetall(key) }))
+  )
+  return async () => {
+    await forgetInRedis(server, code)
+    for (const { key, fields } of records) {
+      await redis.hset(key, fields)
+      await redis.pexpire(key, 10_000)
+    }
+  }
+}
+
+/** What the audit table says of the request that was answered so. */
+export async function auditOf(
+  server: TestServer,
+  answer: LightMyRequestResponse
+): Promise<{ event: string; reason: string | null }[]> {
+  // Writes what is queued; the trail works on.
+  await server.deps.audit.close()
+  return server.database.query({
+    name: 'test_audit_of_request',
+    text: `select event, details->>'reason' as reason from audit_events where request_id = $1 order by event_id`,
+    values: [answer.headers['x-request-id']]
+  })
+}
+
+export function kindOf(answer: Pick<LightMyRequestResponse, 'statusCode' | 'body'>): string {
+  return answer.statusCode === 200 ? '200' : `${answer.statusCode} ${JSON.parse(answer.body).error}`
+}
