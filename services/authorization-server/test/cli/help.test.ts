@@ -1,0 +1,45 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Database } from '../../src/storage/postgres.js'
+import { runCommand } from '../support/command-line.js'
+
+const unreachable: Database = {
+  query: () => Promise.reject(new Error('help needs no database')),
+  close: () => Promise.resolve()
+}
+
+const help = (command: string) => runCommand(unreachable, [...command.split(' ').filter(Boolean), '--help'])
+
+const COMMANDS = [
+  'migrate',
+  'users create',
+  'users list',
+  'scopes create',
+  'scopes list',
+  'clients create',
+  'clients list',
+  'clients show',
+  'resource-servers create'
+]
+
+describe('help (contract 5)', () => {
+  test.each(['', 'users', 'scopes', 'clients', 'resource-servers', ...COMMANDS])(
+    'valetkey %s --help is 0, on stdout',
+    async (command) => {
+      const { code, out, said } = await help(command)
+      expect([code, said]).toEqual([0, ''])
+      expect(out).toMatch(new RegExp(`^Usage: valetkey ${command}`))
+    }
+  )
+
+  test('that of the program lists its commands, the settings and the exit codes', async () => {
+    const { out } = await help('')
+    for (const word of [...COMMANDS.map((command) => command.split(' ')[0] ?? ''), 'DATABASE_URL'])
+      expect(out).toContain(word)
+    for (const line of ['0  done', '1  failed', '2  wrong usage', '3  what was named', '4  it exists'])
+      expect(out).toContain(line)
+  })
+
+  test.each(COMMANDS)('%s takes --json, and says what it prints then', async (command) => {
+    expect((await help(command)).out).toMatch(/--json +print \{/)
+  })
+})

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { freePort } from '../support/failing-network.js'
+
+const PROGRAM = path.resolve(import.meta.dirname, '../../dist/cli/main.js')
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+type Run = { code: number | null; out: string; errors: string }
+
+/** The command line as it is installed: its own process, and in its environment nothing else than this. */
+function run(args: readonly string[], environment: Record<string, string> = {}, stdin = ''): Promise<Run> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [PROGRAM, ...args], { env: environment, stdio: 'pipe' })
+    const result: Run = { code: null, out: '', errors: '' }
+    child.stdout.on('data', (chunk) => {
+      result.out += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      result.errors += chunk
+    })
+    child.stdin.on('error', () => {})
+    child.stdin.end(stdin)
+    child.once('close', (code) => resolve({ ...result, code }))
+  })
+}
+
+test('--help is 0 on stdout, without any setting', async () => {
+  const { code, out, errors } = await run(['clients', 'create', '--help'])
+  expect([code, errors]).toEqual([0, ''])
+  expect(out).toMatch(/^Usage: valetkey clients create/)
+})
+
+describe('wrong usage is 2 and says so on stderr', () => {
+  test.each([
+    { name: 'no command', args: [] },
+    { name: 'an unknown command', args: ['uesrs'] },
+    { name: 'a group without a command', args: ['users'] },
+    { name: 'an unknown option', args: ['users', 'list', '--jason'] },
+    { name: 'a missing argument', args: ['users', 'create', '--password-stdin'] }
+  ])('$name', async ({ args }) => {
+    const { code, out, errors } = await run(args, { DATABASE_URL: database.url })
+    expect([code, out]).toEqual([2, ''])
+    expect(errors).not.toBe('')
+  })
+
+  test('no DATABASE_URL', async () => {
+    const { code, out, errors } = await run(['users', 'list'])
+    expect([code, out]).toEqual([2, ''])
+    expect(errors).toMatch(/^valetkey: DATABASE_URL: is missing: [^\n]+\n$/)
+  })
+})
+
+describe('the whole walk, with neither Redis nor any other setting', () => {
+  test('migrate, twice', async () => {
+    const environment = { DATABASE_URL: database.url }
+    const first = await run(['migrate', '--json'], environment)
+    expect([first.code, first.errors]).toEqual([0, ''])
+    expect(JSON.parse(first.out).applied[0]).toBe('0001_create_users.sql')
+    const second = await run(['migrate', '--json'], environment)
+    expect([second.code, JSON.parse(second.out)]).toEqual([0, { applied: [] }])
+    expect((await run(['migrate'], environment)).out).toBe('The database is up to date.\n')
+  })
+
+  test('users create from a pipe', async () => {
+    const environment = { DATABASE_URL: database.url }
+    const created = await run(['users', 'create', 'alice', '--password-stdin', '--json'], environment, 'a password\n')
+    expect([created.code, created.errors]).toEqual([0, ''])
+    expect(JSON.parse(created.out)).toMatchObject({ username: 'alice' })
+    expect(JSON.parse((await run(['users', 'list', '--json'], environment)).out).users).toHaveLength(1)
+    const again = await run(['users', 'create', 'alice', '--password-stdin', '--json'], environment, 'a password\n')
+    expect(again).toEqual({ code: 4, out: '', errors: 'valetkey: there is a user alice already\n' })
+  })
+})
+
+describe('when Postgres does not do what it should, it is 1 and one line without the password', () => {
+  const failures = [
+    { name: 'it is away', url: async () => `postgres://auth:hush@127.0.0.1:${await freePort()}/auth` },
+    { name: 'its name is unknown', url: async () => 'postgres://auth:hush@nowhere.invalid/auth' },
+    {
+      name: 'the user is unknown',
+      url: async () => Object.assign(new URL(database.url), { username: 'nobody', password: 'hush' }).href
+    },
+    {
+      name: 'the database is unknown',
+      url: async () => Object.assign(new URL(database.url), { pathname: '/nowhere' }).href
+    },
+    { name: 'the URL cannot be decoded', url: async () => 'postgres://auth:hush%zz@127.0.0.1/auth' }
+  ]
+  test.each(failures)('$name', async ({ url }) => {
+    const settings = { DATABASE_URL: await url() }
+    const runs = [['users', 'list', '--json'], ['migrate']].map((command) => run(command, settings))
+    for (const { code, out, errors } of await Promise.all(runs)) {
+      expect([code, out]).toEqual([1, ''])
+      expect(errors).toMatch(/^valetkey: [^\n]+\n$/)
+      expect(errors).not.toMatch(/hush|at .*\.js:/)
+      expect(errors).not.toContain(new URL(database.url).password)
+    }
+  })
+
+  test('the database was not migrated', async () => {
+    const empty = await createTestDatabase()
+    const { code, errors } = await run(['users', 'list'], { DATABASE_URL: empty.url })
+    expect([code, errors]).toEqual([1, expect.stringMatching(/^valetkey: [^\n]*users[^\n]*\n$/)])
+    await empty.drop()
+  })
+})
