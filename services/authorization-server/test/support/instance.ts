@@ -2,6 +2,7 @@ import { buildLogger, type Logger } from '@valetkey/service-kit'
 import { buildApp } from '../../src/app.js'
 import type { Config } from '../../src/config.js'
 import { connectPostgres, type Database } from '../../src/storage/postgres.js'
+import type { Redis } from '../../src/storage/redis.js'
 import { wire } from '../../src/wire.js'
 import type { TestServer } from './authorization-server.js'
 
@@ -11,6 +12,8 @@ type InstanceOptions = {
   wrap?: (database: Database) => Database
   /** For a test that reads the log. */
   logger?: Logger
+  /** Instead of the test server's; the caller closes it. */
+  redis?: Redis
 }
 
 /** Another process on the stores of a test server, as far as one process can play another. Close it before the server. */
@@ -18,7 +21,7 @@ export async function startInstance(server: TestServer, options: InstanceOptions
   const config = { ...server.config, ...options.config }
   const connected = connectPostgres(config.databaseUrl, { connections: 10 })
   const database = options.wrap?.(connected) ?? connected
-  const deps = await wire(config, database, server.redis)
+  const deps = await wire(config, database, options.redis ?? server.redis)
   const app = buildApp({ ...config, logger: options.logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
   return {
