@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { TestRedis } from '@valetkey/dev-stack'
+import { connectRedis } from '../../src/storage/redis.js'
+import { createSessionStore, type SessionStore } from '../../src/storage/sessions.js'
+import { StoreUnavailable } from '../../src/storage/store-unavailable.js'
+import { freePort } from '../support/failing-network.js'
+import { REDIS_KINDS } from '../support/redis-kinds.js'
+
+const RECORD = { userId: 'a-user', userGeneration: 3, signedInAt: 1_700_000_000_000 }
+
+describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
+  let redis: TestRedis
+  let sessions: SessionStore
+
+  beforeAll(() => {
+    redis = create()
+    sessions = createSessionStore(redis.client)
+  })
+  afterAll(() => redis.close())
+
+  test('one that was opened is found as it was, under its digest only', async () => {
+    await sessions.open('digest-1', RECORD, 60)
+    expect(await sessions.findAndExtend('digest-1', 60)).toEqual(RECORD)
+    expect(await sessions.findAndExtend('digest-2', 60)).toBeUndefined()
+  })
+
+  test('every look moves its end by idleness', async () => {
+    await sessions.open('digest-3', RECORD, 10)
+    expect(await redis.client.ttl('vk:session:digest-3')).toBeLessThanOrEqual(10)
+    await sessions.findAndExtend('digest-3', 1_000)
+    expect(await redis.client.ttl('vk:session:digest-3')).toBeGreaterThan(990)
+  })
+
+  test('a look at none makes none', async () => {
+    await sessions.findAndExtend('digest-4', 60)
+    expect(await redis.client.exists('vk:session:digest-4')).toBe(0)
+  })
+
+  test('it ends by idleness', async () => {
+    await sessions.open('digest-5', RECORD, 60)
+    await redis.client.pexpire('vk:session:digest-5', 20)
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    expect(await sessions.findAndExtend('digest-5', 60)).toBeUndefined()
+  })
+
+  test('one that is closed is gone, another stays, and closing again is no error', async () => {
+    await sessions.open('digest-6', RECORD, 60)
+    await sessions.open('digest-7', RECORD, 60)
+    await sessions.close('digest-6')
+    await sessions.close('digest-6')
+    expect(await sessions.findAndExtend('digest-6', 60)).toBeUndefined()
+    expect(await sessions.findAndExtend('digest-7', 60)).toEqual(RECORD)
+  })
+})
+
+test('a Redis that cannot be reached is an outage, for every verb', async () => {
+  const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
+  const sessions = createSessionStore(redis)
+  await expect(sessions.open('digest', RECORD, 60)).rejects.toThrow(StoreUnavailable)
+  await expect(sessions.findAndExtend('digest', 60)).rejects.toThrow(StoreUnavailable)
+  await expect(sessions.close('digest')).rejects.toThrow(StoreUnavailable)
+  redis.disconnect()
+})

@@ -1,0 +1,25 @@
+import path from 'node:path'
+import { createTestDatabase } from '@valetkey/dev-stack'
+import { migrate } from '@valetkey/service-kit'
+import { connectPostgres, type Database } from '../../src/storage/postgres.js'
+
+export const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
+
+/** A database of one's own in the form that this release needs. */
+export async function createMigratedDatabase() {
+  const testDatabase = await createTestDatabase()
+  await migrate(testDatabase.url, MIGRATIONS)
+  const database: Database = connectPostgres(testDatabase.url, { connections: 10 })
+  return {
+    database,
+    /** For what no store of ours does. */
+    run: <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
+      database.query<Row>({ name: '', text, values }),
+    async close() {
+      await database.close()
+      await testDatabase.drop()
+    }
+  }
+}
+
+export type MigratedDatabase = Awaited<ReturnType<typeof createMigratedDatabase>>
