@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { Client } from 'pg'
 import { freePort } from '../support/failing-network.js'
 
 const PROGRAM = path.resolve(import.meta.dirname, '../../dist/cli/main.js')
@@ -103,6 +104,19 @@ describe('when Postgres does not do what it should, it is 1 and one line without
       expect(errors).not.toMatch(/hush|at .*\.js:/)
       expect(errors).not.toContain(new URL(database.url).password)
     }
+  })
+
+  test('a migration was changed after it had been applied', async () => {
+    const other = await createTestDatabase()
+    await run(['migrate'], { DATABASE_URL: other.url })
+    const client = new Client({ connectionString: other.url })
+    await client.connect()
+    await client.query("update schema_migrations set checksum = 'another' where name like '0002%'")
+    await client.end()
+    const { code, out, errors } = await run(['migrate', '--json'], { DATABASE_URL: other.url })
+    expect([code, out]).toEqual([1, ''])
+    expect(errors).toMatch(/^valetkey: 0002_[^\n]*was changed[^\n]*\n$/)
+    await other.drop()
   })
 
   test('the database was not migrated', async () => {
