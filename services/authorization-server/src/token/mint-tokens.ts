@@ -40,7 +40,7 @@ export function tokenResponse(
   return {
     access_token: accessToken.token,
     token_type: 'Bearer',
-    expires_in: Math.max(0, Math.round((accessToken.expiresAt.getTime() - now.getTime()) / 1000)),
+    expires_in: Math.max(0, Math.floor((accessToken.expiresAt.getTime() - now.getTime()) / 1000)),
     scope: formatScope(scope),
     ...(refreshToken && { refresh_token: refreshToken.token })
   }
