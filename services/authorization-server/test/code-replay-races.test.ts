@@ -1,0 +1,148 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Statement } from '../src/storage/postgres.js'
+import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
+import { forgetInRedis, grantOf, PKCE, rememberRedis, VERIFIER } from './support/codes.js'
+import { exchange, obtainCode, PASSWORD, refresh } from './support/flow.js'
+import { startInstance } from './support/instance.js'
+import { expectRefusal } from './support/refusals.js'
+import { lockGrantOfCode } from './support/row-lock.js'
+import { deleteRow, disable, isActive, pairOf, type Tokens } from './support/tokens.js'
+
+const ALREADY_USED = 'authorization code was already used'
+
+let server: TestServer
+/** Stops before the statement named in `pause` until that has run. */
+let paused: TestServer
+let pause: { before: string; run(): Promise<unknown> } | undefined
+let userId: string
+let client: Credentials
+let resourceServer: Credentials
+let code: string
+const right = { code_verifier: VERIFIER }
+
+beforeAll(async () => {
+  server = await startTestServer()
+  paused = await startInstance(server, {
+    wrap: (database) => ({
+      ...database,
+      async query(statement: Statement) {
+        if (statement.name === pause?.before) {
+          const { run } = pause
+          pause = undefined
+          await run()
+        }
+        return database.query(statement)
+      }
+    })
+  })
+  resourceServer = await server.createResourceServer()
+})
+let users = 0
+beforeEach(async () => {
+  const username = `alice-${++users}`
+  userId = await server.createUser(username, PASSWORD)
+  client = await server.createClient()
+  code = await obtainCode(server, client, { username, change: PKCE })
+})
+afterEach(() => {
+  pause = undefined
+})
+afterAll(async () => {
+  await paused.close()
+  await server.close()
+})
+
+async function expectDead({ access_token, refresh_token }: Tokens): Promise<void> {
+  expect(await isActive(server, resourceServer, access_token)).toBe(false)
+  expect((await refresh(server, client, refresh_token)).statusCode).not.toBe(200)
+}
+
+describe('a replay before the winner’s tokens are stored (contract "Authorization code")', () => {
+  test('the winner gets its 200, with tokens that are dead', async () => {
+    let replay: Awaited<ReturnType<typeof exchange>> | undefined
+    pause = {
+      before: 'redeem_grant',
+      run: async () => {
+        replay = await exchange(server, client, code, right)
+      }
+    }
+    const winner = pairOf(await exchange(paused, client, code, right))
+    if (replay === undefined) throw new Error('there was no replay')
+    expectRefusal(replay, 400, 'invalid_grant', ALREADY_USED)
+    await expectDead(winner)
+    expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: true, accessTokens: 1, refreshTokens: 1 })
+  })
+
+  test.each<{ name: string; wrong: Record<string, string> }>([
+    { name: 'a wrong verifier', wrong: { code_verifier: 'w'.repeat(43) } },
+    { name: 'a wrong redirect URI', wrong: { redirect_uri: 'https://app.example/other' } },
+    { name: 'another resource', wrong: { resource: 'https://x.example' } }
+  ])('one with $name ends nothing', async ({ wrong }) => {
+    pause = { before: 'redeem_grant', run: () => exchange(server, client, code, { ...right, ...wrong }) }
+    const winner = pairOf(await exchange(paused, client, code, right))
+    expect(await isActive(server, resourceServer, winner.access_token)).toBe(true)
+    pairOf(await refresh(server, client, winner.refresh_token))
+  })
+
+  test('both wait for Postgres, the winner first: its tokens are dead once the replay has answered', async () => {
+    const lock = await lockGrantOfCode(server, code)
+    const winning = exchange(server, client, code, right)
+    await lock.blocked(1)
+    const replaying = exchange(server, client, code, right)
+    await lock.blocked(2)
+    await lock.release()
+    expectRefusal(await replaying, 400, 'invalid_grant', ALREADY_USED)
+    await expectDead(pairOf(await winning))
+  })
+
+  test('a failover in between lets both through to Postgres: one pair, and it is dead', async () => {
+    const failOver = await rememberRedis(server, code)
+    const lock = await lockGrantOfCode(server, code)
+    const winning = exchange(server, client, code, right)
+    await lock.blocked(1)
+    await failOver()
+    const second = exchange(server, client, code, right)
+    await lock.blocked(2)
+    await lock.release()
+    expectRefusal(await second, 400, 'invalid_grant', ALREADY_USED)
+    await expectDead(pairOf(await winning))
+    expect(await grantOf(server, code)).toMatchObject({ accessTokens: 1, refreshTokens: 1 })
+  })
+
+  test('the tombstone lost in between: the second is refused, and nothing ends, for nothing was redeemed yet', async () => {
+    pause = {
+      before: 'redeem_grant',
+      run: async () => {
+        await forgetInRedis(server, code)
+        expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant')
+      }
+    }
+    const winner = pairOf(await exchange(paused, client, code, right))
+    expect(await isActive(server, resourceServer, winner.access_token)).toBe(true)
+  })
+})
+
+describe('what ends between Allow, or the taking of the code, and its redemption', () => {
+  const endings = [
+    { name: 'the user is disabled', run: () => disable(server, 'user', userId) },
+    { name: 'the user is deleted', run: () => deleteRow(server, 'user', userId) },
+    { name: 'the client is disabled', run: () => disable(server, 'client', client.clientId) },
+    { name: 'the client is deleted', run: () => deleteRow(server, 'client', client.clientId) }
+  ]
+
+  test.each(endings)('$name while the exchange runs: no token is born alive', async ({ run }) => {
+    pause = { before: 'redeem_grant', run }
+    await expectDead(pairOf(await exchange(paused, client, code, right)))
+    expect(pause).toBeUndefined()
+  })
+
+  test.each(endings.slice(0, 2))('$name before the exchange: no token is born alive', async ({ run }) => {
+    await run()
+    await expectDead(pairOf(await exchange(server, client, code, right)))
+  })
+
+  test.each(endings.slice(2))('$name before the exchange: invalid_client', async ({ run }) => {
+    await run()
+    expectRefusal(await exchange(server, client, code, right), 401, 'invalid_client')
+  })
+})
