@@ -2,6 +2,9 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 
 export type Page = LightMyRequestResponse & { url: string }
 
+/** Where browsers give up. */
+const MAX_REDIRECTS = 20
+
 /** As much of a browser as forms need: cookies, redirects within one site, hidden fields, the Origin of a form POST. */
 export class Browser {
   readonly #server: FastifyInstance
@@ -35,12 +38,13 @@ export class Browser {
     return this.#send('POST', new URL(form.action, page.url).href, body, sent)
   }
 
-  async #follow(page: Page): Promise<Page> {
+  async #follow(page: Page, redirects = 0): Promise<Page> {
     const { location } = page.headers
     if (typeof location !== 'string') return page
     const target = new URL(location, page.url)
     if (target.origin !== this.#origin) return page
-    return this.#follow(await this.#send('GET', target.href))
+    if (redirects === MAX_REDIRECTS) throw new Error(`redirected without end: ${target.href}`)
+    return this.#follow(await this.#send('GET', target.href), redirects + 1)
   }
 
   async #send(method: 'GET' | 'POST', url: string, body?: string, headers: Record<string, string> = {}): Promise<Page> {
