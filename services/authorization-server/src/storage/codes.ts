@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import { defineScript, type Redis } from './redis.js'
 
@@ -16,7 +17,8 @@ export type CodePresentation = Omit<CodeBinding, 'audience'> & { resource: strin
 export type CodeMismatch = 'client' | 'redirect_uri' | 'code_challenge' | 'resource'
 
 export type TakeOutcome =
-  | { kind: 'taken'; grantId: string; remainingMs: number }
+  /** `attempt` names this taking, for `putBack`. */
+  | { kind: 'taken'; grantId: string; attempt: string }
   /** It was taken before. `mismatch` tells whether this request is right in everything else. */
   | { kind: 'spent'; grantId: string; mismatch: CodeMismatch | undefined }
   | { kind: 'bound_elsewhere'; mismatch: CodeMismatch }
@@ -40,16 +42,29 @@ export function createCodeStore(redis: Redis) {
     async take(digest: TokenDigest, presented: CodePresentation): Promise<TakeOutcome> {
       const { code, tombstone } = keys(digest)
       const { clientId, redirectUri, codeChallenge, resource } = presented
-      return toOutcome(
-        await takeCode(code, tombstone, clientId, redirectUri, codeChallenge ?? '', resource ?? '', TOMBSTONE_MS)
-      )
+      // When a connection breaks, ioredis sends the script again: by its name an attempt that was carried out already is
+      // known from a replay, which would end the grant.
+      const attempt = randomUUID()
+      const values = [clientId, redirectUri, codeChallenge ?? '', resource ?? '', attempt, TOMBSTONE_MS]
+      try {
+        return toOutcome(await takeCode(code, tombstone, ...values), attempt)
+      } catch (error) {
+        // It may have been carried out, or still be. If this one gets through it comes after it; nobody waits for it.
+        undoTake(digest, attempt).catch(() => {})
+        throw error
+      }
     },
 
-    /** Undoes a `take` whose tokens could not be stored; the tombstone goes in the same step. */
-    async putBack(digest: TokenDigest, remainingMs: number): Promise<void> {
-      const { code, tombstone } = keys(digest)
-      await putCodeBack(tombstone, code, Math.max(1, remainingMs))
-    }
+    /**
+     * Undoes a `take` whose tokens could not be stored: the code has back what is left of its life, and the tombstone
+     * goes in the same step.
+     */
+    putBack: undoTake
+  }
+
+  async function undoTake(digest: TokenDigest, attempt: string): Promise<void> {
+    const { code, tombstone } = keys(digest)
+    await putCodeBack(tombstone, code, attempt, TOMBSTONE_MS)
   }
 }
 
@@ -84,30 +99,38 @@ elseif record[3] ~= ARGV[2] then mismatch = 'redirect_uri'
 elseif record[4] ~= ARGV[3] then mismatch = 'code_challenge'
 elseif ARGV[4] ~= '' and record[5] ~= ARGV[4] then mismatch = 'resource'
 end
-if state == 'spent' then return {'spent', record[1], mismatch} end
+if state == 'spent' then
+  if redis.call('HGET', KEYS[2], 'attempt') == ARGV[5] then return {'taken', record[1]} end
+  return {'spent', record[1], mismatch}
+end
 if mismatch ~= '' then return {'bound_elsewhere', record[1], mismatch} end
 local remaining = redis.call('PTTL', KEYS[1])
 redis.call('RENAME', KEYS[1], KEYS[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[5])
-return {'taken', record[1], tostring(remaining)}
+redis.call('HSET', KEYS[2], 'attempt', ARGV[5], 'remaining', tostring(remaining))
+redis.call('PEXPIRE', KEYS[2], ARGV[6])
+return {'taken', record[1]}
 `
 
+// The age of the tombstone is told by what it has left to live itself.
 const PUT_BACK = `
-if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+if redis.call('HGET', KEYS[1], 'attempt') ~= ARGV[1] then return 0 end
+local age = tonumber(ARGV[2]) - redis.call('PTTL', KEYS[1])
+local remaining = tonumber(redis.call('HGET', KEYS[1], 'remaining')) - age
+if remaining <= 0 then return 0 end
 redis.call('RENAME', KEYS[1], KEYS[2])
-redis.call('PEXPIRE', KEYS[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[2], string.format('%d', remaining))
 return 1
 `
 
-function toOutcome(reply: unknown): TakeOutcome {
-  const [kind, grantId = '', detail = ''] = reply as [TakeOutcome['kind'], string?, string?]
+function toOutcome(reply: unknown, attempt: string): TakeOutcome {
+  const [kind, grantId = '', mismatch = ''] = reply as [TakeOutcome['kind'], string?, (CodeMismatch | '')?]
   switch (kind) {
     case 'taken':
-      return { kind, grantId, remainingMs: Number(detail) }
+      return { kind, grantId, attempt }
     case 'spent':
-      return { kind, grantId, mismatch: detail === '' ? undefined : (detail as CodeMismatch) }
+      return { kind, grantId, mismatch: mismatch === '' ? undefined : mismatch }
     case 'bound_elsewhere':
-      return { kind, mismatch: detail as CodeMismatch }
+      return { kind, mismatch: mismatch as CodeMismatch }
     case 'unknown':
       return { kind }
   }

@@ -36,12 +36,11 @@ export async function redeemCode(
   const digest = digestToken(request.code)
   const { redirectUri, codeChallenge, resource } = request
   const presented = { clientId: client.clientId, redirectUri, codeChallenge, resource }
-  const startedAt = deps.now()
   // Take before minting: a crash here costs the user one sign-in, never a second token.
   const found = await deps.codes.take(digest, presented)
   switch (found.kind) {
     case 'taken':
-      return issueTokens(digest, { ...found, takenAt: startedAt }, client, deps, audited)
+      return issueTokens(digest, found, client, deps, audited)
     case 'spent':
       return refuseReplay(found, client, deps, audited)
     case 'bound_elsewhere':
@@ -51,7 +50,7 @@ export async function redeemCode(
   }
 }
 
-type TakenCode = { grantId: string; remainingMs: number; takenAt: Date }
+type TakenCode = { grantId: string; attempt: string }
 
 async function issueTokens(
   digest: TokenDigest,
@@ -84,9 +83,8 @@ async function redeemOrPutBack(
   try {
     return await deps.grants.redeem(digest, tokens, deps.now())
   } catch (error) {
-    const remainingMs = taken.remainingMs - (deps.now().getTime() - taken.takenAt.getTime())
     // If Redis is away too there is nothing more to save; the first error is the one to report.
-    if (remainingMs > 0) await deps.codes.putBack(digest, remainingMs).catch(() => {})
+    await deps.codes.putBack(digest, taken.attempt).catch(() => {})
     throw error
   }
 }

@@ -4,6 +4,9 @@ export type FailingNetwork = {
   port: number
   /** From now on nothing gets through, and nobody is told: connections stay open and silent. */
   freeze(): void
+  /** From now on everything waits, until `release` lets it through in order. */
+  hold(): void
+  release(): void
   /** Ends every connection, and lets no new one live. */
   cut(): void
   close(): Promise<void>
@@ -12,7 +15,8 @@ export type FailingNetwork = {
 /** A network to a port of this machine that fails on demand. */
 export async function startFailingNetwork(targetPort: number): Promise<FailingNetwork> {
   const sockets = new Set<Socket>()
-  let state: 'works' | 'frozen' | 'cut' = 'works'
+  let state: 'works' | 'frozen' | 'held' | 'cut' = 'works'
+  let waiting: (() => void)[] = []
   const endAll = () => {
     for (const socket of sockets) socket.destroy()
   }
@@ -23,7 +27,10 @@ export async function startFailingNetwork(targetPort: number): Promise<FailingNe
       [upstream, client]
     ] as const) {
       sockets.add(from)
-      from.on('data', (chunk) => state === 'works' && to.write(chunk))
+      from.on('data', (chunk) => {
+        if (state === 'works') to.write(chunk)
+        if (state === 'held') waiting.push(() => to.write(chunk))
+      })
       from.on('error', () => {})
       from.on('close', () => {
         sockets.delete(from)
@@ -38,6 +45,14 @@ export async function startFailingNetwork(targetPort: number): Promise<FailingNe
     port: typeof address === 'object' ? (address?.port ?? 0) : 0,
     freeze() {
       state = 'frozen'
+    },
+    hold() {
+      state = 'held'
+    },
+    release() {
+      state = 'works'
+      for (const send of waiting) send()
+      waiting = []
     },
     cut() {
       state = 'cut'
