@@ -1,0 +1,199 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { connectRedis } from '../src/storage/redis.js'
+import { StoreUnavailable } from '../src/storage/store-unavailable.js'
+import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
+import { grantOf, kindOf, PKCE, redisKeysOf, remainingLife, unknownCode, VERIFIER } from './support/codes.js'
+import { freePort } from './support/failing-network.js'
+import { exchange, obtainCode, PASSWORD, refresh } from './support/flow.js'
+import { startInstance } from './support/instance.js'
+import { type PostgresProxy, startPostgresProxy } from './support/postgres-proxy.js'
+import { expectOutage, expectRefusal } from './support/refusals.js'
+import { lockGrantOfCode } from './support/row-lock.js'
+import { isActive, pairOf } from './support/tokens.js'
+
+const ALREADY_USED = 'authorization code was already used'
+const UNTOUCHED = { redeemed: false, ended: false, accessTokens: 0, refreshTokens: 0 }
+
+let server: TestServer
+/** Reaches Postgres over a network that fails on demand. */
+let shaky: TestServer
+let proxy: PostgresProxy
+let client: Credentials
+let resourceServer: Credentials
+let code: string
+const right = { code_verifier: VERIFIER }
+
+beforeAll(async () => {
+  server = await startTestServer()
+  proxy = await startPostgresProxy(server.config.databaseUrl)
+  shaky = await startInstance(server, { config: { databaseUrl: proxy.url } })
+  await server.createUser('alice', PASSWORD)
+  client = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  code = await obtainCode(server, client, { change: PKCE })
+})
+afterEach(() => proxy.mend())
+afterAll(async () => {
+  await shaky.close()
+  await proxy.close()
+  await server.close()
+})
+
+/** The code works as if nothing had happened, and once. */
+async function expectRedeemable(): Promise<void> {
+  expect(await grantOf(server, code)).toEqual(UNTOUCHED)
+  const tokens = pairOf(await exchange(server, client, code, right))
+  expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
+  expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
+  expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
+  expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: true, accessTokens: 1, refreshTokens: 1 })
+}
+
+describe('Postgres fails in the middle of an exchange', () => {
+  test.each(['find_client_with_secrets', 'redeem_grant'])(
+    '%s never arrives: 503, and the code works after it',
+    async (statement) => {
+      proxy.loseStatement(statement)
+      expectOutage(await exchange(shaky, client, code, right))
+      await expectRedeemable()
+    }
+  )
+
+  test('the connection is ended within the statement: 503, nothing of it stays, and the code works after it', async () => {
+    const lock = await lockGrantOfCode(server, code)
+    const exchanging = exchange(server, client, code, right)
+    await lock.blocked(1)
+    await lock.terminateBlocked()
+    expectOutage(await exchanging)
+    await lock.release()
+    await expectRedeemable()
+  })
+
+  /** Postgres fails when the code has been taken for so long. */
+  async function failAfter(milliseconds: number): Promise<void> {
+    const failing = await startInstance(server, {
+      wrap: (database) => ({
+        ...database,
+        async query(statement) {
+          if (statement.name !== 'redeem_grant') return database.query(statement)
+          const [tombstone = ''] = await redisKeysOf(server, code)
+          await server.redis.pexpire(tombstone, (await server.redis.pttl(tombstone)) - milliseconds)
+          throw new StoreUnavailable('postgres', undefined)
+        }
+      })
+    })
+    expectOutage(await exchange(failing, client, code, right))
+    await failing.close()
+  }
+
+  test('the code is put back for what is left of its life, and its tombstone is gone', async () => {
+    const [record] = await redisKeysOf(server, code)
+    const before = await remainingLife(server, code)
+    await failAfter(5_000)
+    expect(await redisKeysOf(server, code)).toEqual([record])
+    expect(await remainingLife(server, code)).toBeLessThanOrEqual(before - 5_000)
+    expect(await remainingLife(server, code)).toBeGreaterThan(before - 15_000)
+    await expectRedeemable()
+  })
+
+  test('a code whose life is over meanwhile is not put back', async () => {
+    const [record] = await redisKeysOf(server, code)
+    await failAfter(20_000)
+    expect(await redisKeysOf(server, code)).toHaveLength(1)
+    expect(await redisKeysOf(server, code)).not.toContain(record)
+    expect(await grantOf(server, code)).toEqual(UNTOUCHED)
+  })
+
+  test('a code that was put back is bound as before', async () => {
+    proxy.loseStatement('redeem_grant')
+    expectOutage(await exchange(shaky, client, code, right))
+    expectRefusal(await exchange(server, client, code), 400, 'invalid_grant')
+    const uri = { redirect_uri: 'https://app.example/other' }
+    expectRefusal(await exchange(server, client, code, { ...right, ...uri }), 400, 'invalid_grant')
+    expectRefusal(await exchange(server, await server.createClient(), code, right), 400, 'invalid_grant')
+    await expectRedeemable()
+  })
+
+  test('again and again: put back every time', async () => {
+    for (let time = 0; time < 3; time++) {
+      proxy.loseStatement('redeem_grant')
+      expectOutage(await exchange(shaky, client, code, right))
+    }
+    await expectRedeemable()
+  })
+
+  test('the redemption is carried out and its answer is lost: 503, then the grant row says used, and ends', async () => {
+    proxy.loseAnswerTo('redeem_grant')
+    expectOutage(await exchange(shaky, client, code, right))
+    expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
+    expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
+    expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: true, accessTokens: 1, refreshTokens: 1 })
+  })
+
+  test('twenty at once over the failing network: one pair at most, and 503 or invalid_grant for the others', async () => {
+    proxy.loseStatement('redeem_grant')
+    const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(shaky, client, code, right)))
+    const kinds = new Set(answers.map(kindOf))
+    for (const kind of kinds) expect(['200', '400 invalid_grant', '503 temporarily_unavailable']).toContain(kind)
+    expect((await grantOf(server, code))?.accessTokens).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('Postgres fails at a replay', () => {
+  test('the grant cannot be ended: 503, not invalid_grant; the next replay ends it', async () => {
+    const tokens = pairOf(await exchange(server, client, code, right))
+    proxy.loseStatement('end_grant')
+    expectOutage(await exchange(shaky, client, code, right))
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
+    expectRefusal(await exchange(shaky, client, code, right), 400, 'invalid_grant', ALREADY_USED)
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
+  })
+
+  test('the grant cannot be asked about a code that Redis does not know: 503, not invalid_grant', async () => {
+    proxy.loseStatement('find_grant_by_code')
+    expectOutage(await exchange(shaky, client, unknownCode(), right))
+  })
+})
+
+describe('a store is away', () => {
+  test('Postgres: 503 as long as it is, and the code works as soon as it is back', async () => {
+    proxy.cut()
+    for (let time = 0; time < 3; time++) expectOutage(await exchange(shaky, client, code, right))
+    proxy.mend()
+    pairOf(await exchange(shaky, client, code, right))
+  })
+
+  test.each([
+    { name: 'right', change: right },
+    { name: 'wrong', change: {} }
+  ])('Redis: a $name exchange is 503, the code works after it, and refreshing goes on', async ({ change }) => {
+    const earlier = await obtainCode(server, client, { change: PKCE })
+    const tokens = pairOf(await exchange(server, client, earlier, right))
+    const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
+    const cutOff = await startInstance({ ...server, redis: nowhere })
+    expectOutage(await exchange(cutOff, client, code, change))
+    pairOf(await refresh(cutOff, client, tokens.refresh_token))
+    nowhere.disconnect()
+    await cutOff.close()
+    await expectRedeemable()
+  })
+
+  test('a database that refuses the statement, which is no outage: 500, never 4xx, and the code works after it', async () => {
+    const refusing = await startInstance(server, {
+      wrap: (database) => ({
+        ...database,
+        query: (statement) =>
+          database.query(
+            statement.name === 'redeem_grant' ? { name: 'test_bad', text: 'select 1/0', values: [] } : statement
+          )
+      })
+    })
+    const answer = await exchange(refusing, client, code, right)
+    expectRefusal(answer, 500, 'server_error')
+    expect(answer.body).not.toMatch(/division|select/i)
+    await refusing.close()
+    await expectRedeemable()
+  })
+})
