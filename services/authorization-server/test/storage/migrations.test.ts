@@ -66,6 +66,13 @@ describe('a migration that fails', () => {
     ])
   })
 
+  test('leaves nothing of itself either when only its entry in the history cannot be written', async () => {
+    const ownEntry = "insert into schema_migrations (name, checksum) values ('0002_create_two.sql', 'another')"
+    write('0002_create_two.sql', `create table two (id integer); ${ownEntry}`)
+    await expect(run()).rejects.toThrow(/0002_create_two\.sql: duplicate key/)
+    expect(await tables()).toEqual(['one', 'schema_migrations'])
+  })
+
   test('goes through once it is mended, and holds no lock', async () => {
     await run().catch(() => {})
     write('0002_create_two.sql', 'create table two (id integer)')
