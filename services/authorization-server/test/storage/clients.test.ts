@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Client } from '@valetkey/oauth-protocol'
+import { type ClientStore, createClientStore } from '../../src/storage/clients.js'
+import { isUniqueViolation } from '../../src/storage/postgres.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { newDigest } from '../support/stored-grant.js'
+
+const NOW = new Date('2026-11-21T12:00:00.000Z')
+const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
+
+let opened: MigratedDatabase
+let clients: ClientStore
+let client: Client
+const secret = newDigest()
+
+beforeAll(async () => {
+  opened = await createMigratedDatabase()
+  clients = createClientStore(opened.database)
+})
+beforeEach(async () => {
+  client = {
+    clientId: `Client_${randomUUID()}`,
+    name: 'Photo “Printer”',
+    type: 'confidential',
+    redirectUris: ['https://app.example/callback', 'http://127.0.0.1/cb'],
+    requiredScopes: ['files.read'],
+    optionalScopes: ['files.read:images', 'files.read:media'],
+    requiresPkce: true,
+    issuesRefreshTokens: false,
+    consent: 'remember'
+  }
+  await clients.create(client, secret, NOW)
+})
+afterAll(() => opened.close())
+
+const addSecret = (digest: Buffer, expiresAt: Date | null) =>
+  opened.run('insert into client_secrets values ($1, $2, $3, $4)', [client.clientId, digest, NOW, expiresAt])
+
+const secretsAt = async (now: Date) => (await clients.findWithSecrets(client.clientId, now))?.secretHashes
+
+describe('a client', () => {
+  test('is found as it was registered', async () => {
+    const registration = { ...client, createdAt: NOW, disabled: false }
+    expect(await clients.find(client.clientId)).toEqual(registration)
+    expect(await clients.findWithSecrets(client.clientId, NOW)).toEqual({
+      client: registration,
+      secretHashes: [secret]
+    })
+    expect(await clients.list()).toContainEqual(registration)
+  })
+
+  test('with the opposite of every choice is found so', async () => {
+    const opposite: Client = {
+      ...client,
+      clientId: randomUUID(),
+      type: 'public',
+      optionalScopes: [],
+      requiresPkce: false,
+      issuesRefreshTokens: true,
+      consent: 'ask'
+    }
+    await clients.create(opposite, undefined, after(1))
+    const registration = { ...opposite, createdAt: after(1), disabled: false }
+    expect(await clients.findWithSecrets(opposite.clientId, NOW)).toEqual({ client: registration, secretHashes: [] })
+  })
+
+  test.each<{ name: string; id(): string }>([
+    { name: 'in upper case', id: () => client.clientId.toUpperCase() },
+    { name: 'in lower case', id: () => client.clientId.toLowerCase() },
+    { name: 'and a blank', id: () => `${client.clientId} ` },
+    { name: 'but its end', id: () => client.clientId.slice(0, -1) },
+    { name: 'with a wildcard', id: () => `${client.clientId.slice(0, -1)}_` },
+    { name: 'that is none', id: () => '' }
+  ])('is not found by its id $name', async ({ id }) => {
+    expect(await clients.find(id())).toBeUndefined()
+    expect(await clients.findWithSecrets(id(), NOW)).toBeUndefined()
+  })
+
+  test('that is disabled is shown to operators, and cannot prove itself', async () => {
+    await opened.run('update clients set disabled_at = now() where client_id = $1', [client.clientId])
+    expect(await clients.find(client.clientId)).toMatchObject({ disabled: true })
+    expect(await clients.findWithSecrets(client.clientId, NOW)).toBeUndefined()
+  })
+
+  test('is listed after those that are older, and by its id among those of the same moment', async () => {
+    const ids = ['b', 'a', 'c'].map((letter) => `${letter}-${randomUUID()}`)
+    const [b = '', a = '', c = ''] = ids
+    await clients.create({ ...client, clientId: b }, secret, after(-1))
+    await clients.create({ ...client, clientId: a }, secret, after(-1))
+    await clients.create({ ...client, clientId: c }, secret, after(-2))
+    const listed = (await clients.list()).map(({ clientId }) => clientId)
+    expect(listed.filter((id) => ids.includes(id))).toEqual([c, a, b])
+    expect(listed.indexOf(client.clientId)).toBeGreaterThan(listed.indexOf(b))
+  })
+
+  test('is not created twice, and the second attempt adds no secret', async () => {
+    const again = clients.create({ ...client, name: 'Another' }, newDigest(), NOW)
+    await expect(again.catch((error) => Promise.reject(isUniqueViolation(error)))).rejects.toBe(true)
+    expect(await clients.find(client.clientId)).toMatchObject({ name: client.name })
+    expect(await secretsAt(NOW)).toEqual([secret])
+  })
+})
+
+describe('secrets', () => {
+  test.each([
+    { name: 'a millisecond before its end', at: 999, live: true },
+    { name: 'at its end', at: 1_000, live: false },
+    { name: 'after its end', at: 1_001, live: false }
+  ])('one that ends, $name', async ({ at, live }) => {
+    const ending = newDigest()
+    await addSecret(ending, after(1_000))
+    expect(await secretsAt(after(at))).toHaveLength(live ? 2 : 1)
+    expect((await secretsAt(after(at)))?.some((hash) => hash.equals(ending))).toBe(live)
+  })
+
+  test('two that do not end are both live', async () => {
+    const second = newDigest()
+    await addSecret(second, null)
+    const hashes = await secretsAt(after(1e12))
+    expect(hashes?.map((hash) => hash.toString('hex')).sort()).toEqual(
+      [secret, second].map((hash) => hash.toString('hex')).sort()
+    )
+  })
+
+  test('another client’s are not among them', async () => {
+    await clients.create({ ...client, clientId: randomUUID() }, newDigest(), NOW)
+    expect(await secretsAt(NOW)).toEqual([secret])
+  })
+
+  test('leave with their client', async () => {
+    await opened.run('delete from clients where client_id = $1', [client.clientId])
+    const rows = await opened.run('select 1 from client_secrets where client_id = $1', [client.clientId])
+    expect(rows).toEqual([])
+  })
+})
