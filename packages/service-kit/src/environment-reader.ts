@@ -160,7 +160,8 @@ export function environmentReader(environment: Environment) {
 }
 
 function isNetwork(text: string): boolean {
-  const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  // A prefix of 0 would trust everybody.
+  const [, address = '', prefix = '1'] = /^([^/%]+)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
   const family = isIP(address)
-  return family !== 0 && Number(prefix ?? 0) <= (family === 4 ? 32 : 128)
+  return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128)
 }

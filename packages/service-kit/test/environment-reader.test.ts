@@ -174,9 +174,22 @@ describe('lists', () => {
     expect(networks(', ')).toEqual({ value: [], problems: [] })
   })
 
-  test.each(['10.0.0.0/33', '::1/129', '10.0.0', 'proxy.internal', '10.0.0.1/', '/8', 'loopback', '10.0.0.0/-1', '*'])(
-    'what is neither is refused: %s',
-    (wrong) => expect(networks(`10.0.0.1, ${wrong}`).problems).toEqual([expect.stringContaining(JSON.stringify(wrong))])
+  test.each([
+    '10.0.0.0/33',
+    '::1/129',
+    '10.0.0',
+    'proxy.internal',
+    '10.0.0.1/',
+    '/8',
+    'loopback',
+    '10.0.0.0/-1',
+    '0.0.0.0/0',
+    '::/0',
+    '10.0.0.0/08',
+    'fe80::1%eth0',
+    '*'
+  ])('what is neither is refused: %s', (wrong) =>
+    expect(networks(`10.0.0.1, ${wrong}`).problems).toEqual([expect.stringContaining(JSON.stringify(wrong))])
   )
 
   test('keys are taken newest first', () => {
