@@ -74,20 +74,18 @@ test('the stop waits for the statement that is under way', async () => {
     finish = resolve
   })
   const done: number[] = []
-  trail = createAuditTrail(
-    {
-      append: async (events) => {
-        await slow
-        done.push(events.length)
-      }
-    },
-    () => NOW
-  )
+  const append = async (events: readonly AuditEventRecord[]) => {
+    if (events.length === 1) await slow
+    done.push(events.length)
+  }
+  trail = createAuditTrail({ append }, () => NOW)
   record()
   await jest.advanceTimersByTimeAsync(250)
   record()
   record()
   const closed = trail.close()
+  await jest.advanceTimersByTimeAsync(100)
+  expect(done).toEqual([])
   finish()
   await closed
   expect(done).toEqual([1, 2])

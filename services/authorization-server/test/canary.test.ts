@@ -77,9 +77,12 @@ async function authorize(at: TestServer): Promise<string> {
   const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
   noteBrowser(browser, consent)
   // The password as the user name, as it happens.
-  await server
-    .newBrowser()
-    .submitOnly(await server.newBrowser().open(`${server.config.issuer}/login`), { username: PASSWORD, password: 'x' })
+  const hasty = at.newBrowser()
+  const mistyped = await hasty.submitOnly(await hasty.open(`${at.config.issuer}/login`), {
+    username: PASSWORD,
+    password: 'x'
+  })
+  expect(mistyped.statusCode).toBe(422)
   const { code = '' } = responseParameters(await browser.submitOnly(consent, { decision: 'allow' }))
   note('code', code)
   return code
