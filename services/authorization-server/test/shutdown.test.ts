@@ -145,7 +145,7 @@ describe('SIGTERM ends the process with 0 and in bounded time', () => {
     expect((await refuse('other')).status).toBe(400)
     network[how]()
     const { code, milliseconds } = await stop(service)
-    expect([code, milliseconds < 13_000]).toEqual([0, true])
+    expect([code, milliseconds < 9_000]).toEqual([0, true])
     expect(service.log()).toContain('"event":"request_refused"')
   })
 })
