@@ -89,6 +89,11 @@ describe('a request that cannot be read (RFC 7009 2.2.1, RFC 6749 5.2)', () => {
     await expectAlive()
   })
 
+  test.each(['token', 'token_type_hint'])('a repeated %s is called repeated and not missing', async (name) => {
+    const answer = await send(`token=a&${name}=b&${name}=c&${encode(bodyCredentials(client))}`)
+    expect(answer.json().error_description).toBe(`The parameter ${name} is repeated or malformed.`)
+  })
+
   test.each([
     { name: 'JSON', type: 'application/json' },
     { name: 'plain text', type: 'text/plain' },

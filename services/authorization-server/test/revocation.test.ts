@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { mintAccessToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { basic, bodyCredentials, exchange, obtainCode, PASSWORD, post, refresh } from './support/flow.js'
+import { startInstance } from './support/instance.js'
 import { createPublicClient, isActive, obtainTokens, pairOf, type Tokens } from './support/tokens.js'
 
 let server: TestServer
@@ -139,6 +140,25 @@ describe('what is not the client’s to revoke is passed over in silence (RFC 70
   ])('$name: 200 and {}', async ({ value }) => {
     expectDone(await revoke(value()))
     expect([await alive(first), await refreshes(first)]).toEqual([true, true])
+  })
+
+  test('no lookup is made for a value with a wrong checksum, whatever its prefix', async () => {
+    const asked: string[] = []
+    const instance = await startInstance(server, {
+      wrap: (database) => ({
+        ...database,
+        query(statement) {
+          asked.push(statement.name)
+          return database.query(statement)
+        }
+      })
+    })
+    for (const token of [first.access_token, first.refresh_token]) {
+      const broken = token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+      expectDone(await post(instance, '/oauth/revoke', { token: broken, ...bodyCredentials(client) }))
+    }
+    expect(asked).toEqual(['find_client_with_secrets', 'find_client_with_secrets'])
+    await instance.close()
   })
 
   test('a code: 200 and {}, and it can still be exchanged', async () => {

@@ -1,0 +1,96 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
+import { introspect, PASSWORD } from './support/flow.js'
+import { startInstance } from './support/instance.js'
+import { type PostgresProxy, startPostgresProxy } from './support/postgres-proxy.js'
+import { isActive, obtainTokens, type Tokens } from './support/tokens.js'
+
+let server: TestServer
+let shaky: TestServer
+let proxy: PostgresProxy
+let resourceServer: Credentials
+let tokens: Tokens
+
+beforeAll(async () => {
+  server = await startTestServer()
+  proxy = await startPostgresProxy(server.config.databaseUrl)
+  shaky = await startInstance(server, { config: { databaseUrl: proxy.url } })
+  await server.createUser('alice', PASSWORD)
+  resourceServer = await server.createResourceServer()
+  tokens = await obtainTokens(server, await server.createClient())
+})
+afterEach(() => proxy.mend())
+afterAll(async () => {
+  await shaky.close()
+  await proxy.close()
+  await server.close()
+})
+
+describe('what introspection looks up (contract 2, "Tokens")', () => {
+  test.each<{ name: string; by(): Credentials; value(): string; lookups: string[] }>([
+    {
+      name: 'somebody who may not ask: no look at the token',
+      by: () => ({ ...resourceServer, clientSecret: 'wrong' }),
+      value: () => tokens.access_token,
+      lookups: ['find_resource_server']
+    },
+    {
+      name: 'an id that nobody can have: no look at all',
+      by: () => ({ clientId: 'rs unknown', clientSecret: 'x' }),
+      value: () => tokens.access_token,
+      lookups: []
+    },
+    {
+      name: 'a token with a wrong checksum: no look at the token',
+      by: () => resourceServer,
+      value: () => tokens.access_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+      lookups: ['find_resource_server']
+    },
+    {
+      name: 'a refresh token: no look at the token',
+      by: () => resourceServer,
+      value: () => tokens.refresh_token,
+      lookups: ['find_resource_server']
+    },
+    {
+      name: 'a good token: one look at each',
+      by: () => resourceServer,
+      value: () => tokens.access_token,
+      lookups: ['find_resource_server', 'find_active_access_token']
+    }
+  ])('$name', async ({ by, value, lookups }) => {
+    const asked: string[] = []
+    const instance = await startInstance(server, {
+      wrap: (database) => ({
+        ...database,
+        query(statement) {
+          if (statement.name.startsWith('find_')) asked.push(statement.name)
+          return database.query(statement)
+        }
+      })
+    })
+    await introspect(instance, by(), value())
+    expect(asked).toEqual(lookups)
+    await instance.close()
+  })
+})
+
+describe('Postgres is away', () => {
+  test('503 with Retry-After, never {"active":false}', async () => {
+    proxy.cut()
+    const answer = await introspect(shaky, resourceServer, tokens.access_token)
+    expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])
+    expect(answer.body).not.toContain('active')
+    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    proxy.mend()
+    expect(await isActive(shaky, resourceServer, tokens.access_token)).toBe(true)
+  })
+
+  test.each(['find_resource_server', 'find_active_access_token'])('%s is lost: 503', async (statement) => {
+    proxy.loseStatement(statement)
+    const answer = await introspect(shaky, resourceServer, tokens.access_token)
+    expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])
+    expect(answer.body).not.toContain('active')
+    expect(await isActive(shaky, resourceServer, tokens.access_token)).toBe(true)
+  })
+})
