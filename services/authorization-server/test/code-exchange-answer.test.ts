@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createExpiredRows } from '../src/storage/expired-rows.js'
 import type { Statement } from '../src/storage/postgres.js'
 import { connectRedis } from '../src/storage/redis.js'
 import { AUDIENCE, type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
@@ -128,6 +129,18 @@ describe('the code', () => {
     expect(await auditOf(quick, answer)).toEqual([{ event: 'request_refused', reason: 'expired_code' }])
     expect(await grantOf(server, code)).toMatchObject({ redeemed: false, ended: false, accessTokens: 0 })
     await quick.close()
+  })
+
+  test('does not lose its grant before its own end, and the grant leaves by itself after it', async () => {
+    const code = await obtainCode(server, client)
+    const expiredRows = createExpiredRows(server.database)
+    const later = (seconds: number) => new Date(Date.now() + seconds * 1000)
+    // Clocks of instances differ by a little.
+    await expiredRows.deleteSome(later(20 + 60))
+    expect(await grantOf(server, code)).toBeDefined()
+    await expiredRows.deleteSome(later(3600))
+    expect(await grantOf(server, code)).toBeUndefined()
+    expectRefusal(await exchange(server, client, code), 400, 'invalid_grant')
   })
 
   test('that was never issued is refused in the same words', async () => {

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Statement } from '../src/storage/postgres.js'
-import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
+import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
+import { Browser } from './support/browser.js'
 import { forgetInRedis, grantOf, PKCE, rememberRedis, VERIFIER } from './support/codes.js'
-import { exchange, obtainCode, PASSWORD, refresh } from './support/flow.js'
+import { authorizeUrl, exchange, obtainCode, PASSWORD, refresh, responseParameters } from './support/flow.js'
 import { startInstance } from './support/instance.js'
 import { expectRefusal } from './support/refusals.js'
 import { lockGrantOfCode } from './support/row-lock.js'
@@ -15,6 +16,7 @@ let server: TestServer
 let paused: TestServer
 let pause: { before: string; run(): Promise<unknown> } | undefined
 let userId: string
+let username: string
 let client: Credentials
 let resourceServer: Credentials
 let code: string
@@ -39,7 +41,7 @@ beforeAll(async () => {
 })
 let users = 0
 beforeEach(async () => {
-  const username = `alice-${++users}`
+  username = `alice-${++users}`
   userId = await server.createUser(username, PASSWORD)
   client = await server.createClient()
   code = await obtainCode(server, client, { username, change: PKCE })
@@ -129,6 +131,19 @@ describe('what ends between Allow, or the taking of the code, and its redemption
     { name: 'the client is disabled', run: () => disable(server, 'client', client.clientId) },
     { name: 'the client is deleted', run: () => deleteRow(server, 'client', client.clientId) }
   ]
+
+  test.each(endings)('$name while Allow is carried out: access_denied, and there is no code', async ({ run }) => {
+    const browser = new Browser(paused.publicServer, ISSUER)
+    const login = await browser.open(authorizeUrl(client.clientId, PKCE))
+    const consent = await browser.submit(login, { username, password: PASSWORD })
+    const before = await server.redis.keys('*code*')
+    pause = { before: 'open_grant', run }
+    const redirect = await browser.submitOnly(consent, { decision: 'allow' })
+    expect(pause).toBeUndefined()
+    expect(responseParameters(redirect)).toMatchObject({ error: 'access_denied' })
+    expect(responseParameters(redirect)).not.toHaveProperty('code')
+    expect((await server.redis.keys('*code*')).filter((key) => !before.includes(key))).toEqual([])
+  })
 
   test.each(endings)('$name while the exchange runs: no token is born alive', async ({ run }) => {
     pause = { before: 'redeem_grant', run }
