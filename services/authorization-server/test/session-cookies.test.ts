@@ -59,6 +59,23 @@ describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
     for (const address of addresses) expect(address.replace(/^\w+="/, '').startsWith(`${issuer}/`)).toBe(true)
   })
 
+  test.each([
+    { name: 'empty', value: '' },
+    { name: 'too short', value: 'B'.repeat(42) },
+    { name: 'too long by one', value: 'B'.repeat(44) },
+    { name: 'much too long', value: 'B'.repeat(4000) },
+    { name: 'of another alphabet', value: `${'B'.repeat(42)}.` },
+    { name: 'the name of an object', value: '__proto__' }
+  ])('that give a browser an id we never gave ($name) are replaced', async ({ value }) => {
+    const browser = server.newBrowser()
+    browser.cookies.set(`${prefix}vk_browser`, value)
+    await browser.open(`${issuer}/login`)
+    const given = browser.cookies.get(`${prefix}vk_browser`)
+    expect(given).toMatch(/^[\w-]{43}$/)
+    await browser.open(`${issuer}/login`)
+    expect(browser.cookies.get(`${prefix}vk_browser`)).toBe(given)
+  })
+
   test('are read under their own name only', async () => {
     const browser = server.newBrowser()
     await browser.submit(await browser.open(`${issuer}/login`), { username: 'alice', password: PASSWORD })
