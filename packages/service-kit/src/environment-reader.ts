@@ -72,6 +72,9 @@ export function environmentReader(environment: Environment) {
         complain(name, 'must be a base URL without trailing slash, query, fragment and user name')
       } else if (value !== url.href && `${value}/` !== url.href) {
         complain(name, `must be written in its normal form, ${url.href.replace(/\/$/, '')}`)
+      } else if (!/^[\w.~/-]*$/.test(url.pathname)) {
+        // Routes are made of it, and other characters mean something in their patterns.
+        complain(name, 'may have only letters, digits, -, ., _ and ~ in its path')
       }
       return value
     },
