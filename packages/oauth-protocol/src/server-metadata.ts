@@ -8,20 +8,27 @@ export function serverMetadataPath(issuer: string): string {
 }
 
 /** RFC 8414 §2: what works here, and nothing more. `client_secret_basic` stands first, for some clients take the first. */
-export function serverMetadata(issuer: string, scopes: readonly string[]) {
+export function serverMetadata(server: {
+  issuer: string
+  scopes: readonly string[]
+  /** Language tags of the pages (BCP 47). */
+  languages: readonly string[]
+}) {
+  const { issuer } = server
   const methods = ['client_secret_basic', 'client_secret_post', 'none'] as const
   return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
     token_endpoint: `${issuer}/token`,
     revocation_endpoint: `${issuer}/oauth/revoke`,
-    scopes_supported: scopes,
+    scopes_supported: server.scopes,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
     token_endpoint_auth_methods_supported: methods,
     revocation_endpoint_auth_methods_supported: methods,
     code_challenge_methods_supported: ['S256'],
+    ui_locales_supported: server.languages,
     authorization_response_iss_parameter_supported: true
   }
 }

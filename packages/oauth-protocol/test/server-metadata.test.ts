@@ -19,7 +19,9 @@ test.each([
 test.each(['https://auth.example', 'https://auth.example/tenant', 'http://localhost:4000'])(
   'server metadata: %s tells what works, byte for byte under its own name, and nothing more (RFC 8414 §2)',
   (issuer) => {
-    expect(serverMetadata(issuer, ['files.read', 'files.read:images'])).toStrictEqual({
+    expect(
+      serverMetadata({ issuer, scopes: ['files.read', 'files.read:images'], languages: ['en', 'de'] })
+    ).toStrictEqual({
       issuer,
       authorization_endpoint: `${issuer}/oauth/authorize`,
       token_endpoint: `${issuer}/token`,
@@ -31,6 +33,7 @@ test.each(['https://auth.example', 'https://auth.example/tenant', 'http://localh
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
       revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
       code_challenge_methods_supported: ['S256'],
+      ui_locales_supported: ['en', 'de'],
       authorization_response_iss_parameter_supported: true
     })
   }

@@ -3,13 +3,14 @@ import formbody from '@fastify/formbody'
 import { parseParameters, serverMetadataPath } from '@valetkey/oauth-protocol'
 import { buildServer, type HealthChecks, healthRoutes, type Logger } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import { type AccountRouteOptions, accountRoutes } from './account/routes.js'
 import type { AuditTrail } from './audit/audit-trail.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './consent/routes.js'
 import { errorRoutes } from './errors/routes.js'
 import { allowAnyOrigin } from './http/allow-any-origin.js'
 import { notFoundHandler } from './http/answer-not-found.js'
-import { assetRoutes, pagesPlugin } from './http/pages.js'
+import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
 import { oauthErrorHandler } from './http/send-oauth-error.js'
 import { type IntrospectionRouteOptions, introspectionRoutes } from './introspection/routes.js'
@@ -19,15 +20,19 @@ import { type RevocationRouteOptions, revocationRoutes } from './revocation/rout
 import { type SessionOptions, sessionPlugin } from './session/session-plugin.js'
 import type { ScopeStore } from './storage/scopes.js'
 import { type TokenRouteOptions, tokenRoutes } from './token/routes.js'
+import type { GrantUsage } from './usage/grant-usage.js'
 
 /** What each surface needs; `wire.ts` makes it. */
 export type AppDeps = {
   audit: AuditTrail
+  usage: GrantUsage
+  pages: PagesOptions
   scopes: ScopeStore
   session: SessionOptions
   authorize: AuthorizeRouteOptions
   login: LoginRouteOptions
   consent: ConsentRouteOptions
+  account: AccountRouteOptions
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
   introspection: IntrospectionRouteOptions
@@ -47,7 +52,7 @@ export function buildApp(
 
   // Browsers and third-party clients.
   const publicServer = buildServer({ logger, trustedProxies })
-  publicServer.register(pagesPlugin, { issuer })
+  publicServer.register(pagesPlugin, deps.pages)
   publicServer.setErrorHandler(pageErrorHandler)
   const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
   publicServer.setNotFoundHandler(notFoundHandler(publicServer, { issuer, jsonPaths }))
@@ -61,9 +66,10 @@ export function buildApp(
         pages.register(authorizeRoutes, deps.authorize)
         pages.register(loginRoutes, deps.login)
         pages.register(consentRoutes, deps.consent)
+        pages.register(accountRoutes, deps.account)
       })
       site.register(errorRoutes)
-      site.register(assetRoutes)
+      site.register(assetRoutes, deps.pages)
       site.register(async (oauth) => {
         oauthSurface(oauth, issuer, deps.audit)
         allowAnyOrigin(oauth, [
@@ -79,7 +85,12 @@ export function buildApp(
   publicServer.register(async (oauth) => {
     oauthSurface(oauth, issuer, deps.audit)
     allowAnyOrigin(oauth, [{ path: metadataPath, method: 'GET' }])
-    oauth.register(metadataRoutes, { issuer, path: metadataPath, scopes: deps.scopes })
+    oauth.register(metadataRoutes, {
+      issuer,
+      path: metadataPath,
+      languages: [...deps.pages.languages.keys()],
+      scopes: deps.scopes
+    })
   })
 
   // Resource servers only.
@@ -99,5 +110,6 @@ export function buildApp(
 function oauthSurface(oauth: FastifyInstance, issuer: string, audit: AuditTrail): void {
   oauth.removeAllContentTypeParsers()
   oauth.register(formbody, { parser: parseParameters })
+  oauth.decorateRequest('provenClientId', undefined)
   oauth.setErrorHandler(oauthErrorHandler({ issuer, audit }))
 }

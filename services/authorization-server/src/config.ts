@@ -31,8 +31,16 @@ export function readConfig(environment: Environment) {
     refreshTokenMaxTtl: read.integer('REFRESH_TOKEN_MAX_TTL', 90 * DAY, { min: 1, max: 3650 * DAY }),
     refreshRetryWindow: read.integer('REFRESH_RETRY_WINDOW', 30, { min: 0, max: 300 }),
     limitsFactor: read.factor('LIMITS_FACTOR', 1),
+    productName: read.optionalText('PRODUCT_NAME', 'Valetkey'),
+    productLogo: read.optionalText('PRODUCT_LOGO', '') || undefined,
+    accentColor: read.optionalText('ACCENT_COLOR', '') || undefined,
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
   }
+  read.require(
+    config.accentColor === undefined || /^#[0-9a-f]{6}$/i.test(config.accentColor),
+    'ACCENT_COLOR',
+    'must be a colour as #rrggbb, such as #14614a'
+  )
   read.finish()
   return Object.freeze(config)
 }

@@ -43,7 +43,7 @@ export async function startAuthorizationServer(
       // Requests first, then what they write in the background, then the connections under both. A store that does not
       // answer may hold up none of it.
       await Promise.all([publicServer.close(), internalServer.close(), operatorServer.close()])
-      await within(FLUSH_LIMIT_MS, [housekeeping.stop(), deps.audit.close()])
+      await within(FLUSH_LIMIT_MS, [housekeeping.stop(), deps.audit.close(), deps.usage.close()])
       await within(DISCONNECT_LIMIT_MS, [database.close(), redis.quit()])
       redis.disconnect()
     }

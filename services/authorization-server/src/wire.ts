@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import type { AppDeps } from './app.js'
 import { createAuditTrail } from './audit/audit-trail.js'
 import type { Config } from './config.js'
+import { loadBranding } from './http/branding.js'
+import { loadLanguages } from './language/language.js'
 import { createLimiter } from './limits/limiter.js'
 import { hashPassword } from './passwords/password.js'
+import { createPasswordQueue } from './passwords/password-queue.js'
 import { cookiePolicy } from './session/cookies.js'
 import { newRandomId } from './session/random-id.js'
 import { createAccessTokenStore } from './storage/access-tokens.js'
@@ -11,6 +15,7 @@ import { createAttemptCounterStore } from './storage/attempt-counters.js'
 import { createAuditEventStore } from './storage/audit-events.js'
 import { createClientStore } from './storage/clients.js'
 import { createCodeStore } from './storage/codes.js'
+import { createConnectedAppStore } from './storage/connected-apps.js'
 import { createConsentStore } from './storage/consents.js'
 import { createGrantStore } from './storage/grants.js'
 import { createPendingRequestStore } from './storage/pending-requests.js'
@@ -21,6 +26,11 @@ import { createResourceServerStore } from './storage/resource-servers.js'
 import { createScopeStore } from './storage/scopes.js'
 import { createSessionStore } from './storage/sessions.js'
 import { createUserStore } from './storage/users.js'
+import { createGrantUsage } from './usage/grant-usage.js'
+
+// One processor stays free for everything else, and one of libuv's four threads for files and names. A hundred waiting
+// are a few seconds; whoever comes after them is better told so.
+const PASSWORD_QUEUE = { atOnce: Math.max(1, Math.min(3, availableParallelism() - 1)), waiting: 100 }
 
 /** Which store each step gets: the one page where storage and steps meet. */
 export async function wire(config: Config, database: Database, redis: Redis): Promise<AppDeps> {
@@ -29,6 +39,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const audit = createAuditTrail(createAuditEventStore(database), now)
   const accessTokens = createAccessTokenStore(database)
   const clients = createClientStore(database)
+  const connectedApps = createConnectedAppStore(database)
   const codes = createCodeStore(redis)
   const consents = createConsentStore(database)
   const grants = createGrantStore(database)
@@ -50,21 +61,36 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const limiter = createLimiter(createAttemptCounterStore(redis), config.limitsFactor)
   const authentication = { clients, limiter, now }
   const decoyHash = await hashPassword(newRandomId())
+  const passwordQueue = createPasswordQueue(PASSWORD_QUEUE)
+  const usage = createGrantUsage(connectedApps, now)
 
   return {
     audit,
+    usage,
+    pages: { issuer, languages: loadLanguages(), branding: loadBranding(config) },
     scopes,
     session,
     authorize: { issuer, judge, pending, consents, issue },
-    login: { issuer, cookieKeys, judge, pending, session, signIn: { users, limiter, audit, decoyHash } },
-    consent: { issuer, cookieKeys, judge, pending, scopes, decide: { pending, consents, issue } },
+    login: { issuer, cookieKeys, judge, pending, session, signIn: { users, passwordQueue, limiter, audit, decoyHash } },
+    consent: {
+      issuer,
+      cookieKeys,
+      judge,
+      pending,
+      consents,
+      scopes,
+      lifetimes,
+      decide: { issuer, pending, consents, issue },
+      repeat: { pending, codes }
+    },
+    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now },
     token: {
       authentication,
       redemption: { codes, grants, audit, lifetimes, now, randomBytes },
       refresh: { refreshTokens, grants, audit, lifetimes, retryWindow: config.refreshRetryWindow, now, randomBytes }
     },
     revocation: { authentication, revocation: { accessTokens, refreshTokens, audit, now } },
-    introspection: { issuer, resourceServers, accessTokens, now },
+    introspection: { issuer, resourceServers, accessTokens, usage, now },
     health: {
       postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),
       redis: () => reached(redis.ping())

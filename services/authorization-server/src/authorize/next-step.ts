@@ -1,4 +1,5 @@
 import { type AuthorizationRequest, type Client, isWithinScope } from '@valetkey/oauth-protocol'
+import { remembersConsent } from '../clients/remembers-consent.js'
 
 export type NextStep = { kind: 'sign_in' } | { kind: 'ask_consent' } | { kind: 'issue_code' }
 
@@ -13,7 +14,7 @@ export type Situation = {
 /** What has to happen next for an accepted request. The only place that knows the order of the steps. */
 export function nextStep({ signedIn, client, request, rememberedScope }: Situation): NextStep {
   if (!signedIn) return { kind: 'sign_in' }
-  // Nobody knows who really runs a public client, so it is asked for each time (RFC 8252 §8.6).
-  const remembers = client.consent === 'remember' && client.type === 'confidential'
-  return remembers && isWithinScope(request.scope, rememberedScope) ? { kind: 'issue_code' } : { kind: 'ask_consent' }
+  return remembersConsent(client) && isWithinScope(request.scope, rememberedScope)
+    ? { kind: 'issue_code' }
+    : { kind: 'ask_consent' }
 }

@@ -1,5 +1,6 @@
-import { errorLocation, successLocation } from '@valetkey/oauth-protocol'
+import { errorLocation, isClientIdentifier, parseParameters, successLocation } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { remembersConsent } from '../clients/remembers-consent.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import { sendErrorPage } from '../http/send-error-page.js'
 import { errorUri } from '../http/send-oauth-error.js'
@@ -8,7 +9,6 @@ import { type JudgeDeps, type JudgedRequest, judgeRequest } from '../requests/ju
 import type { SignedIn } from '../session/session-plugin.js'
 import type { ConsentStore } from '../storage/consents.js'
 import type { PendingRequestStore } from '../storage/pending-requests.js'
-import { BAD_REQUEST_PAGES, type BadRequest } from './bad-request-pages.js'
 import { nextStep } from './next-step.js'
 
 export type AuthorizeRouteOptions = {
@@ -21,6 +21,9 @@ export type AuthorizeRouteOptions = {
 
 // A longer one is held for an hour in Redis for nothing, and comes back in addresses that no longer fit a header.
 const MAX_QUERY_LENGTH = 8_000
+
+/** What may not be answered by a redirect: the person sees a page, and no link to an unchecked address. */
+type BadRequest = 'request_too_long' | 'no_cookie' | Extract<JudgedRequest, { kind: 'show_error_page' }>['reason']
 
 type Accepted = Extract<JudgedRequest, { kind: 'accepted' }>
 
@@ -37,7 +40,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
       case 'show_error_page':
         return showErrorPage(judged.reason, request, reply)
       case 'redirect_error':
-        issue.audit.record(request, { event: 'authorization_refused', reason: judged.error })
+        recordRefusal(judged.error, request)
         return redirectError(reply, judged)
       case 'accepted':
         return goOn(judged, request, reply)
@@ -58,7 +61,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
   }
 
   async function findRememberedScope({ client }: Accepted, signedIn: SignedIn | undefined): Promise<readonly string[]> {
-    if (signedIn === undefined || client.consent !== 'remember') return []
+    if (signedIn === undefined || !remembersConsent(client)) return []
     return consents.findScope(signedIn.userId, client.clientId)
   }
 
@@ -68,8 +71,8 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     request: FastifyRequest,
     reply: FastifyReply
   ): Promise<FastifyReply> {
-    const code = await issueCode(asked, { ...user, scope: asked.scope }, issue, request)
-    if (code !== undefined) return reply.redirect(successLocation({ ...asked, issuer }, code), 303)
+    const issued = await issueCode(asked, { ...user, scope: asked.scope }, issue, request)
+    if (issued !== undefined) return reply.redirect(successLocation({ ...asked, issuer }, issued.code), 303)
     return redirectError(reply, { ...asked, error: 'access_denied', description: 'The account or app was disabled.' })
   }
 
@@ -79,8 +82,15 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     reply: FastifyReply,
     retryUrl?: string
   ): FastifyReply {
-    issue.audit.record(request, { event: 'authorization_refused', reason })
-    return sendErrorPage(request, reply, { ...BAD_REQUEST_PAGES[reason], retryUrl })
+    recordRefusal(reason, request)
+    return sendErrorPage(request, reply, { status: 400, reason, retryUrl })
+  }
+
+  function recordRefusal(reason: string, request: FastifyRequest): void {
+    // As the request names it: it need not be known.
+    const named = parseParameters(clientQuery(request)).get('client_id')
+    const clientId = named !== undefined && isClientIdentifier(named) ? named : undefined
+    issue.audit.record(request, { event: 'authorization_refused', clientId, userId: request.signedIn?.userId, reason })
   }
 
   function redirectError(

@@ -19,6 +19,7 @@ export function addClientCommands(program: Command, context: CommandContext): vo
     .option('--no-refresh', 'issue no refresh tokens')
     .option('--require-pkce', 'refuse requests without a code_challenge')
     .option('--consent <policy>', 'ask (each time) or remember (ask for new scopes only)', 'ask')
+    .option('--verified', 'you have made sure who runs it; the consent page says so')
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async (options: RegistrationOptions & { json?: boolean }) => {
       const stores = { clients: createClientStore(context.database()), scopes: createScopeStore(context.database()) }
@@ -80,6 +81,7 @@ function toJson(client: ClientRegistration) {
     refresh: client.issuesRefreshTokens,
     require_pkce: client.requiresPkce,
     consent: client.consent,
+    verified: client.verified,
     disabled: client.disabled,
     created_at: client.createdAt.toISOString()
   }

@@ -18,8 +18,12 @@ export type RegistrationOptions = {
   public?: boolean
   refresh: boolean
   requirePkce?: boolean
+  verified?: boolean
   consent: string
 }
+
+/** With these a name can show as another, and reach into the text beside it (Unicode TR 36 §2.3). */
+const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/
 
 type Stores = { clients: Pick<ClientStore, 'create'>; scopes: Pick<ScopeStore, 'list'> }
 
@@ -31,14 +35,15 @@ export async function registerClient(
   const client = toClient(options)
   await requireKnownScopes([...client.requiredScopes, ...client.optionalScopes], stores.scopes)
   const clientSecret = client.type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
-  const createdAt = new Date()
-  await stores.clients.create(client, clientSecret === undefined ? undefined : digestToken(clientSecret), createdAt)
-  return { client: { ...client, createdAt, disabled: false }, clientSecret }
+  const registration = { ...client, createdAt: new Date(), disabled: false, verified: options.verified === true }
+  await stores.clients.create(registration, clientSecret === undefined ? undefined : digestToken(clientSecret))
+  return { client: registration, clientSecret }
 }
 
 function toClient(options: RegistrationOptions): Client {
   const name = options.name.trim()
   if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) throw usage('a name has 1 to 100 characters')
+  if (BIDI_CONTROL.test(name)) throw usage('a name has no characters that turn the direction of the text around it')
   for (const uri of options.redirectUri) {
     const objection = objectionToRedirectUri(uri)
     if (objection !== undefined) throw usage(`the redirect URI ${JSON.stringify(uri)} ${objection}`)

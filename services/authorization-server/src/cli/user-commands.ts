@@ -21,7 +21,8 @@ export function addUserCommands(program: Command, context: CommandContext): void
     .action(async (given: string, { json }: { json?: boolean }) => {
       const username = toUsername(given)
       const password = await readSecret(context.stdin, 'password')
-      if (!isAcceptablePassword(password)) throw new CommandFailure('usage', 'the password is longer than 1024 bytes')
+      if (!isAcceptablePassword(password))
+        throw new CommandFailure('usage', 'a password has 1 to 1024 bytes and no control characters')
       const user = { userId: randomUUID(), username, passwordHash: await hashPassword(password), createdAt: new Date() }
       const created = await createUserStore(context.database()).create(user)
       if (!created) throw new CommandFailure('conflict', `there is a user ${username} already`)

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type AuthorizationRequest, digestToken, mintOpaqueToken, type RandomBytes } from '@valetkey/oauth-protocol'
+import {
+  type AuthorizationRequest,
+  digestToken,
+  mintOpaqueToken,
+  type RandomBytes,
+  type TokenDigest
+} from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
 import type { CodeStore } from '../storage/codes.js'
 import type { GrantStore } from '../storage/grants.js'
@@ -17,16 +23,20 @@ export type IssueCodeDeps = {
 /** A grant that is not redeemed leaves this long after its code: later nobody can ask for the code any more. */
 const UNREDEEMED_GRANT_MS = 10 * 60_000
 
+export type IssuedCode = { code: string; codeDigest: TokenDigest }
+
 /**
  * Opens the grant and issues its code (RFC 6749 §4.1.2).
+ * @param seal makes of the code what a second sending of the same form is answered with; undefined where there is no form
  * @returns undefined when the user or the client was disabled or deleted a moment ago
  */
 export async function issueCode(
   request: AuthorizationRequest,
   allowed: { userId: string; userGeneration: number; scope: readonly string[] },
   deps: IssueCodeDeps,
-  audited: AuditedRequest
-): Promise<string | undefined> {
+  audited: AuditedRequest,
+  seal?: (code: string) => Buffer
+): Promise<IssuedCode | undefined> {
   const { clientId, redirectUri, codeChallenge, audience } = request
   const code = mintOpaqueToken('authorizationCode', deps.randomBytes)
   const codeDigest = digestToken(code)
@@ -46,7 +56,8 @@ export async function issueCode(
     expiresAt
   })
   if (!opened) return undefined
-  await deps.codes.put(codeDigest, grantId, { clientId, redirectUri, codeChallenge, audience }, deps.codeTtl * 1000)
+  const binding = { clientId, redirectUri, codeChallenge, audience }
+  await deps.codes.put(codeDigest, { grantId, binding, sealedAnswer: seal?.(code) }, deps.codeTtl * 1000)
   deps.audit.record(audited, { event: 'code_issued', clientId, userId: allowed.userId, grantId, scope: allowed.scope })
-  return code
+  return { code, codeDigest }
 }

@@ -1,35 +1,37 @@
-import type { AuthorizationRequest, Client, Parameters } from '@valetkey/oauth-protocol'
+import { type Parameters, successLocation } from '@valetkey/oauth-protocol'
 import type { AuditedRequest } from '../audit/audit-trail.js'
+import { remembersConsent } from '../clients/remembers-consent.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import { type HeldRequest, restoreHeldRequest, takeHeldRequest } from '../requests/held-request.js'
+import { digestId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import type { ConsentStore } from '../storage/consents.js'
 import type { PendingRequestStore } from '../storage/pending-requests.js'
+import { type Asked, sortScopes } from './consent-view.js'
+import { sealRedirect } from './sealed-redirect.js'
 
 export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'deny' }
 
 export type DecideDeps = {
-  pending: Pick<PendingRequestStore, 'take' | 'save'>
+  issuer: string
+  pending: Pick<PendingRequestStore, 'take' | 'save' | 'saveDecision'>
   consents: Pick<ConsentStore, 'remember'>
   issue: IssueCodeDeps
 }
 
-export type ConsentOutcome = { kind: 'code'; code: string } | { kind: 'denied' } | { kind: 'decided_before' }
+export type ConsentOutcome = { kind: 'allowed'; location: string } | { kind: 'denied' } | { kind: 'decided_before' }
 
-type Subject = { held: HeldRequest; request: AuthorizationRequest; client: Client; user: SignedIn }
+/** @param answerKey the one-time field of the form; with it the same redirect can be given again */
+type Subject = Asked & { held: HeldRequest; user: SignedIn; answerKey: string }
 
 /** Reads the form: which button, and which of the optional scopes were left ticked. */
-export function readDecision(
-  form: Parameters,
-  asked: { request: AuthorizationRequest; client: Client }
-): Decision | undefined {
+export function readDecision(form: Parameters, asked: Asked): Decision | undefined {
   const decision = form.get('decision')
   if (decision === 'deny') return { kind: 'deny' }
   if (decision !== 'allow') return undefined
-  const { request, client } = asked
-  const scope = request.scope.filter(
-    (name) => client.requiredScopes.includes(name) || form.get(`scope.${name}`) === 'on'
-  )
+  const { optional } = sortScopes(asked)
+  const isLeftOut = (name: string): boolean => optional.includes(name) && form.get(`scope.${name}`) !== 'on'
+  const scope = asked.request.scope.filter((name) => !isLeftOut(name))
   // Whoever leaves out everything allows nothing.
   return scope.length === 0 ? { kind: 'deny' } : { kind: 'allow', scope }
 }
@@ -43,13 +45,10 @@ export async function decideConsent(
 ): Promise<ConsentOutcome> {
   const { held, client, user } = subject
   if (!(await takeHeldRequest(held, deps.pending))) return { kind: 'decided_before' }
-  const concerned = { clientId: client.clientId, userId: user.userId }
-  if (decision.kind === 'deny') {
-    deps.issue.audit.record(audited, { event: 'consent_denied', ...concerned })
-    return { kind: 'denied' }
-  }
   try {
-    return await allow(decision.scope, subject, deps, audited)
+    if (decision.kind === 'allow') return await allow(decision.scope, subject, deps, audited)
+    deps.issue.audit.record(audited, { event: 'consent_denied', clientId: client.clientId, userId: user.userId })
+    return await deny(subject, deps)
   } catch (error) {
     // An outage must not cost the person the request: the same form can be sent again.
     await restoreHeldRequest(held, deps.pending).catch(() => {})
@@ -59,15 +58,26 @@ export async function decideConsent(
 
 async function allow(
   scope: readonly string[],
-  { request, client, user }: Subject,
+  subject: Subject,
   deps: DecideDeps,
   audited: AuditedRequest
 ): Promise<ConsentOutcome> {
-  const concerned = { clientId: client.clientId, userId: user.userId }
-  const code = await issueCode(request, { ...user, scope }, deps.issue, audited)
+  const { request, client, user, held, answerKey } = subject
+  const locationWith = (code: string) => successLocation({ ...request, issuer: deps.issuer }, code)
+  const seal = (code: string) => sealRedirect(locationWith(code), answerKey)
+  // Before the code is issued: whatever fails after that would leave a code behind that nobody gets.
+  if (remembersConsent(client)) await deps.consents.remember(user.userId, client.clientId, scope, deps.issue.now())
+  const issued = await issueCode(request, { ...user, scope }, deps.issue, audited, seal)
   // The user or the client was disabled since the page was shown.
-  if (code === undefined) return { kind: 'denied' }
+  if (issued === undefined) return deny(subject, deps)
+  const concerned = { clientId: client.clientId, userId: user.userId }
   deps.issue.audit.record(audited, { event: 'consent_given', ...concerned, scope })
-  if (client.consent === 'remember') await deps.consents.remember(user.userId, client.clientId, scope, deps.issue.now())
-  return { kind: 'code', code }
+  const { codeDigest } = issued
+  await deps.pending.saveDecision(digestId(held.id), { kind: 'allowed', codeDigest }, deps.issue.codeTtl * 1000)
+  return { kind: 'allowed', location: locationWith(issued.code) }
+}
+
+async function deny({ held }: Subject, { pending, issue }: DecideDeps): Promise<ConsentOutcome> {
+  await pending.saveDecision(digestId(held.id), { kind: 'denied' }, issue.codeTtl * 1000)
+  return { kind: 'denied' }
 }

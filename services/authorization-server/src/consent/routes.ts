@@ -1,79 +1,115 @@
-import { errorLocation, redirectTarget, successLocation } from '@valetkey/oauth-protocol'
+import { type AuthorizationRequest, errorLocation, redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { remembersConsent } from '../clients/remembers-consent.js'
 import { formOf } from '../http/form.js'
-import { checkForm } from '../http/own-form.js'
+import { checkForm, refuseForeignForm } from '../http/own-form.js'
 import { allowForms } from '../http/pages.js'
-import { sendErrorPage } from '../http/send-error-page.js'
 import { errorUri } from '../http/send-oauth-error.js'
 import { formActionSources } from '../requests/form-action.js'
-import { clientQuery, findHeldRequest, type HeldRequest, stepUrl } from '../requests/held-request.js'
-import { type JudgeDeps, type JudgedRequest, judgeRequest } from '../requests/judge-request.js'
+import { clientQuery, findHeldRequest, type HeldRequest, namedRequest, stepUrl } from '../requests/held-request.js'
+import { type JudgeDeps, judgeRequest } from '../requests/judge-request.js'
 import { formToken } from '../session/form-token.js'
+import { isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
+import type { ConsentStore } from '../storage/consents.js'
 import type { PendingRequestStore } from '../storage/pending-requests.js'
 import type { ScopeStore } from '../storage/scopes.js'
-import { consentView } from './consent-view.js'
+import { type Asked, type ConsentLifetimes, consentView } from './consent-view.js'
 import { type DecideDeps, decideConsent, readDecision } from './decide-consent.js'
+import { type RepeatDeps, repeatDecision } from './repeat-decision.js'
 
 export type ConsentRouteOptions = {
   issuer: string
   cookieKeys: readonly string[]
   judge: JudgeDeps
   pending: Pick<PendingRequestStore, 'find'>
+  consents: Pick<ConsentStore, 'findScope'>
   scopes: Pick<ScopeStore, 'list'>
+  lifetimes: ConsentLifetimes
   decide: DecideDeps
+  repeat: RepeatDeps
 }
 
-type Accepted = Extract<JudgedRequest, { kind: 'accepted' }>
-type Step = { held: HeldRequest; accepted: Accepted; user: SignedIn }
+type Step = { held: HeldRequest; asked: Asked; user: SignedIn }
 
 /** `/consent`: what is asked, by whom, and the two buttons. */
 export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, judge, pending, scopes, decide } = options
+  const { issuer, cookieKeys, judge, pending, consents, scopes, lifetimes, decide, repeat } = options
 
   pages.get('/consent', async (request, reply) => {
     const step = await findStep(request)
     if (step === undefined) return startAgain(request, reply)
-    const { held, accepted, user } = step
-    allowForms(reply, formActionSources(redirectTarget(accepted.request.redirectUri)))
+    const { held, asked, user } = step
+    allowForms(reply, formActionSources(redirectTarget(asked.request.redirectUri)))
     const catalogue = await scopes.list()
     return reply.view('consent.hbs', {
-      title: `Allow ${accepted.client.name}?`,
-      ...consentView(accepted.request, accepted.client, catalogue),
+      title: { key: 'consent.title', values: { client: asked.client.name } },
+      ...consentView(asked, catalogue, lifetimes, request.language),
       username: user.username,
       csrfToken: formToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
+      answerKey: newRandomId(),
       action: stepUrl(issuer, '/consent', held.query, held.id),
-      switchAction: stepUrl(issuer, '/logout', held.query)
+      switchAction: stepUrl(issuer, '/logout', held.query),
+      appsUrl: `${issuer}/account/apps`
     })
   })
 
   pages.post('/consent', async (request, reply) => {
     const check = checkForm(request, { issuer, cookieKeys })
     if (check === 'foreign') return refuseForeign(request, reply)
-    const step = check === 'own' ? await findStep(request) : undefined
-    if (step === undefined) return startAgain(request, reply)
-    const { held, accepted, user } = step
-    const decision = readDecision(formOf(request), accepted)
+    if (check === 'stale') return startAgain(request, reply)
+    const given = formOf(request).get('answer_key')
+    // Without it the decision holds all the same; only a second sending cannot be answered again.
+    const answerKey = isRandomId(given) ? given : newRandomId()
+    const step = await findStep(request)
+    if (step === undefined) return repeatOrStartAgain(answerKey, request, reply)
+    const decision = readDecision(formOf(request), step.asked)
     if (decision === undefined) return startAgain(request, reply)
-
-    const outcome = await decideConsent(decision, { held, ...accepted, user }, decide, request)
-    const target = { ...accepted.request, issuer }
+    const { held, asked, user } = step
+    const outcome = await decideConsent(decision, { ...asked, held, user, answerKey }, decide, request)
     switch (outcome.kind) {
-      case 'code':
-        return reply.redirect(successLocation(target, outcome.code), 303)
+      case 'allowed':
+        return reply.redirect(outcome.location, 303)
       case 'denied':
-        return reply.redirect(errorLocation(target, { ...DENIED, errorUri: errorUri(issuer, DENIED.error) }), 303)
+        return redirectDenied(asked.request, reply)
       case 'decided_before':
-        return startAgain(request, reply)
+        // Another sending of this form was a moment faster.
+        return repeatOrStartAgain(answerKey, request, reply)
     }
   })
+
+  async function repeatOrStartAgain(
+    answerKey: string,
+    request: FastifyRequest,
+    reply: FastifyReply
+  ): Promise<FastifyReply> {
+    const heldId = namedRequest(request)
+    const decision = formOf(request).get('decision')
+    if (heldId === undefined || (decision !== 'allow' && decision !== 'deny')) return startAgain(request, reply)
+    const outcome = await repeatDecision({ heldId, decision, answerKey }, repeat)
+    // Judged by what the address says: after a decision nothing is held any more.
+    const judged = await judgeRequest(clientQuery(request), judge)
+    if (outcome.kind === 'decided_before' || judged.kind !== 'accepted') return startAgain(request, reply)
+    const concerned = { clientId: judged.client.clientId, userId: request.signedIn?.userId }
+    decide.issue.audit.record(request, { event: 'consent_answer_repeated', ...concerned, reason: outcome.kind })
+    return outcome.kind === 'allowed' ? reply.redirect(outcome.location, 303) : redirectDenied(judged.request, reply)
+  }
 
   /** What this page needs: a request held for this browser, good still, and somebody signed in. */
   async function findStep(request: FastifyRequest): Promise<Step | undefined> {
     const held = await findHeldRequest(request, pending)
-    if (held === undefined || request.signedIn === undefined) return undefined
+    const user = request.signedIn
+    if (held === undefined || user === undefined) return undefined
     const judged = await judgeRequest(held.query, judge)
-    return judged.kind === 'accepted' ? { held, accepted: judged, user: request.signedIn } : undefined
+    if (judged.kind !== 'accepted') return undefined
+    const remembers = remembersConsent(judged.client)
+    const rememberedScope = remembers ? await consents.findScope(user.userId, judged.client.clientId) : []
+    return { held, asked: { ...judged, rememberedScope }, user }
+  }
+
+  function redirectDenied(asked: AuthorizationRequest, reply: FastifyReply): FastifyReply {
+    const failure = { ...DENIED, errorUri: errorUri(issuer, DENIED.error) }
+    return reply.redirect(errorLocation({ ...asked, issuer }, failure), 303)
   }
 
   /** `/oauth/authorize` decides what is to be done: sign in, ask anew, or say what is wrong. */
@@ -84,14 +120,8 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
 
   function refuseForeign(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const query = clientQuery(request)
-    return sendErrorPage(request, reply, {
-      status: 403,
-      title: 'This form could not be accepted',
-      message:
-        'It did not come from a page that this browser was shown here, or your browser blocks our cookies. Nothing was allowed.',
-      advice: 'Start again, and decide on the page that is shown to you then.',
-      retryUrl: query === '' ? undefined : stepUrl(issuer, '/oauth/authorize', query)
-    })
+    const retryUrl = query === '' ? undefined : stepUrl(issuer, '/oauth/authorize', query)
+    return refuseForeignForm(request, reply, { issuer, audit: decide.issue.audit, retryUrl })
   }
 }
 

@@ -22,7 +22,7 @@ export function notFoundHandler(server: FastifyInstance, options: NotFoundOption
     if (status === 405) reply.header('allow', allowed.join(', '))
     const isJson = options.jsonPaths === 'all' || options.jsonPaths.includes(path)
     if (!isJson && request.headers.accept?.includes('text/html'))
-      return sendErrorPage(request, reply, status === 405 ? WRONG_METHOD : NOT_FOUND)
+      return sendErrorPage(request, reply, { status, reason: status === 405 ? 'wrong_method' : 'not_found' })
     const description =
       status === 405 ? `The method must be ${allowed.join(' or ')}.` : 'There is nothing at this address.'
     return reply.code(status).send(errorBody(new OAuthError('invalid_request', description), options.issuer))
@@ -46,18 +46,4 @@ function fits({ segments }: Route, path: string): boolean {
     given.length === segments.length &&
     segments.every((segment, index) => (segment.startsWith(':') ? given[index] !== '' : segment === given[index]))
   )
-}
-
-const WRONG_METHOD = {
-  status: 405,
-  title: 'This page cannot be opened like that',
-  message: 'The address exists, but not for this kind of request.',
-  advice: 'Go back to the app you came from and start again there.'
-}
-
-const NOT_FOUND = {
-  status: 404,
-  title: 'There is no such page',
-  message: 'The address may be mistyped, or the page has moved.',
-  advice: 'Go back to the app you came from, or check the address.'
 }

@@ -1,6 +1,8 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditTrail } from '../audit/audit-trail.js'
 import { isFormToken } from '../session/form-token.js'
 import { formOf } from './form.js'
+import { sendErrorPage } from './send-error-page.js'
 
 export type FormCheck =
   | 'own'
@@ -23,4 +25,14 @@ export function checkForm(
   const belongs = request.browserIsKnown && isFormToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
   if (belongs) return 'own'
   return origin === ourOrigin ? 'stale' : 'foreign'
+}
+
+/** Answers a form that came from elsewhere: nothing was changed, and the way back is a page of ours. */
+export function refuseForeignForm(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer, audit, retryUrl }: { issuer: string; audit: AuditTrail; retryUrl: string | undefined }
+): FastifyReply {
+  audit.record(request, { event: 'form_refused', userId: request.signedIn?.userId, reason: 'foreign_form' })
+  return sendErrorPage(request, reply, { status: 403, reason: 'foreign_form', values: { issuer }, retryUrl })
 }

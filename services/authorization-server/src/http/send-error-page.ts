@@ -1,18 +1,42 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { MessageValues } from '../language/language.js'
+import { PasswordQueueFull } from '../passwords/password-queue.js'
 import { StoreUnavailable } from '../storage/store-unavailable.js'
 
-/** What an error page says: what happened, and who can do what about it. */
+/** What happened; the texts are `page_error.<reason>.title`, `.message` and `.advice` of the message files. */
+export const ERROR_PAGE_REASONS = [
+  'request_too_long',
+  'unknown_client',
+  'redirect_uri_mismatch',
+  'no_cookie',
+  'foreign_form',
+  'unavailable',
+  'busy',
+  'unreadable',
+  'failed',
+  'wrong_method',
+  'not_found',
+  'unknown_code'
+] as const
+
 export type ErrorPage = {
   status: number
-  title: string
-  message: string
-  advice: string
+  reason: (typeof ERROR_PAGE_REASONS)[number]
+  values?: MessageValues
   /** Only ever an address of our own. */
   retryUrl?: string | undefined
 }
 
 export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, page: ErrorPage): FastifyReply {
-  return reply.code(page.status).view('error.hbs', { ...page, retryUrl: page.retryUrl ?? '', requestId: request.id })
+  const { status, reason, values = {}, retryUrl = '' } = page
+  const text = (part: string) => ({ key: `page_error.${reason}.${part}`, values })
+  return reply.code(status).view('error.hbs', {
+    title: text('title'),
+    message: text('message'),
+    advice: text('advice'),
+    retryUrl,
+    requestId: request.id
+  })
 }
 
 /** The error handler of every page. */
@@ -24,27 +48,14 @@ export function pageErrorHandler(
   if (error instanceof StoreUnavailable) {
     request.log.error({ event: 'page_unavailable', err: error }, 'page unavailable')
     reply.header('retry-after', '2')
-    return sendErrorPage(request, reply, {
-      status: 503,
-      title: 'We cannot answer right now',
-      message: 'A part of this service is not reachable at the moment. Nothing you entered was lost or changed.',
-      advice: 'Wait a few seconds, then reload this page.'
-    })
+    return sendErrorPage(request, reply, { status: 503, reason: 'unavailable' })
+  }
+  if (error instanceof PasswordQueueFull) {
+    reply.header('retry-after', '5')
+    return sendErrorPage(request, reply, { status: 503, reason: 'busy' })
   }
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500
-  if (status < 500) {
-    return sendErrorPage(request, reply, {
-      status,
-      title: 'This request could not be read',
-      message: 'What your browser sent is not what this page expects.',
-      advice: 'Go back to the app you came from and start again there.'
-    })
-  }
+  if (status < 500) return sendErrorPage(request, reply, { status, reason: 'unreadable' })
   request.log.error({ event: 'page_failed', err: error }, 'page failed')
-  return sendErrorPage(request, reply, {
-    status: 500,
-    title: 'Something went wrong here',
-    message: 'This is our fault and not yours.',
-    advice: 'Try again in a moment. If it keeps happening, tell the people who run this service the request id below.'
-  })
+  return sendErrorPage(request, reply, { status: 500, reason: 'failed' })
 }

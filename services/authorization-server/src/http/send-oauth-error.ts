@@ -4,6 +4,13 @@ import type { AuditTrail } from '../audit/audit-trail.js'
 import { TooManyAttempts } from '../limits/limiter.js'
 import { StoreUnavailable } from '../storage/store-unavailable.js'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The client that has proved itself, for the record of a refusal that comes after. */
+    provenClientId: string | undefined
+  }
+}
+
 type JsonErrorContext = { issuer: string; audit: AuditTrail }
 
 /** Seconds until a client should try again after a 503. */
@@ -19,7 +26,12 @@ export function oauthErrorHandler({ issuer, audit }: JsonErrorContext) {
     if (status >= 500) {
       request.log.error({ event: 'request_failed', code: refusal.code, err: refusal.cause }, 'request failed')
     } else {
-      audit.record(request, { event: 'request_refused', clientId, grantId, reason: reason ?? refusal.code })
+      audit.record(request, {
+        event: 'request_refused',
+        clientId: clientId ?? request.provenClientId,
+        grantId,
+        reason: reason ?? refusal.code
+      })
     }
     await reply
       .code(status)

@@ -10,12 +10,14 @@ import type { FastifyPluginAsync } from 'fastify'
 import { authorizationHeaders, formOf } from '../http/form.js'
 import type { AccessTokenStore } from '../storage/access-tokens.js'
 import type { ResourceServerStore } from '../storage/resource-servers.js'
+import type { GrantUsage } from '../usage/grant-usage.js'
 import { authenticateResourceServer } from './authenticate-resource-server.js'
 
 export type IntrospectionRouteOptions = {
   issuer: string
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
   accessTokens: Pick<AccessTokenStore, 'findActive'>
+  usage: GrantUsage
   now: () => Date
 }
 
@@ -39,7 +41,7 @@ const INTROSPECTION_RESPONSE = {
 
 /** `POST /introspect` (RFC 7662), on the internal listener only. `token_type_hint` is not needed: the prefix tells. */
 export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
-  const { issuer, resourceServers, accessTokens, now } = options
+  const { issuer, resourceServers, accessTokens, usage, now } = options
   const schema = { response: { 200: INTROSPECTION_RESPONSE } }
   oauth.post('/introspect', { schema }, async (request, reply): Promise<IntrospectionResponse> => {
     const form = formOf(request)
@@ -55,6 +57,8 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
         ? await accessTokens.findActive(digestToken(token), now())
         : undefined
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
-    return introspectionResponse(active, { audience: caller.audience, issuer })
+    const answer = introspectionResponse(active, { audience: caller.audience, issuer })
+    if (answer.active) usage.note(answer.grant_id)
+    return answer
   })
 }

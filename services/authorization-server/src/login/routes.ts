@@ -1,9 +1,9 @@
 import { redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../http/form.js'
-import { checkForm } from '../http/own-form.js'
+import { checkForm, refuseForeignForm } from '../http/own-form.js'
 import { allowForms } from '../http/pages.js'
-import { sendErrorPage } from '../http/send-error-page.js'
+import type { Message } from '../language/language.js'
 import { formActionSources } from '../requests/form-action.js'
 import { clientQuery, findHeldRequest, type HeldRequest, namedRequest, stepUrl } from '../requests/held-request.js'
 import { type JudgeDeps, judgeRequest } from '../requests/judge-request.js'
@@ -22,16 +22,22 @@ export type LoginRouteOptions = {
   signIn: SignInDeps
 }
 
-/** What the form shows again, and why. */
-type Entered = { username: string; failed: boolean; waitMinutes: number }
+/** What the form shows again, and what it has to say. */
+type Shown = { username: string; problem: Message | ''; wrong: boolean; done: string }
 
-const NOTHING_ENTERED: Entered = { username: '', failed: false, waitMinutes: 0 }
+const NOTHING_ENTERED: Shown = { username: '', problem: '', wrong: false, done: '' }
+
+/** What the page says after `?done=…`, to somebody who was just signed out. */
+const DONE: ReadonlyMap<unknown, string> = new Map([
+  ['signed_out', 'login.signed_out'],
+  ['signed_out_everywhere', 'login.signed_out_everywhere']
+])
 
 /** `/login` and `/logout`. After either the browser goes back to `/oauth/authorize`, which knows what comes next. */
 export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, options) => {
   const { issuer, cookieKeys, judge, pending, session } = options
 
-  pages.get('/login', async (request, reply) => {
+  pages.get<{ Querystring: { done?: string } }>('/login', async (request, reply) => {
     const held = await findHeldRequest(request, pending)
     const query = clientQuery(request)
     if (held === undefined && query !== '') {
@@ -40,14 +46,9 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
       const id = request.browserIsKnown ? undefined : namedRequest(request)
       return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, id), 303)
     }
-    if (request.signedIn === undefined) return showForm(request, reply, held, NOTHING_ENTERED)
-    if (held !== undefined) return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, held.id), 303)
-    return reply.view('signed-in.hbs', {
-      title: 'You are signed in',
-      username: request.signedIn.username,
-      csrfToken: tokenFor(request),
-      logoutUrl: `${issuer}/logout`
-    })
+    if (request.signedIn !== undefined) return goOn(reply, held)
+    const done = DONE.get(request.query.done) ?? ''
+    return showForm(request, reply, held, { ...NOTHING_ENTERED, done })
   })
 
   pages.post('/login', async (request, reply) => {
@@ -67,11 +68,11 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     switch (result.kind) {
       case 'refused':
         reply.code(422)
-        return showForm(request, reply, held, { username, failed: true, waitMinutes: 0 })
+        return showForm(request, reply, held, { username, problem: { key: 'login.failed' }, wrong: true, done: '' })
       case 'too_many_attempts': {
         reply.code(429).header('retry-after', String(result.retryAfterSeconds))
-        const waitMinutes = Math.ceil(result.retryAfterSeconds / 60)
-        return showForm(request, reply, held, { username, failed: false, waitMinutes })
+        const problem = { key: 'login.rests', values: { minutes: Math.ceil(result.retryAfterSeconds / 60) } }
+        return showForm(request, reply, held, { username, problem, wrong: false, done: '' })
       }
       case 'signed_in':
     }
@@ -79,37 +80,44 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     const yearLong = { ...session.cookies.attributes, maxAge: 365 * 86_400 }
     reply.setCookie(session.cookies.names.knownAccounts, remembered, yearLong)
     await openSession(request, reply, result.user, session)
-    return reply.redirect(
-      held === undefined ? `${issuer}/login` : stepUrl(issuer, '/oauth/authorize', query, held.id),
-      303
-    )
+    return goOn(reply, held)
   })
 
   pages.post('/logout', async (request, reply) => {
     const check = checkForm(request, { issuer, cookieKeys })
-    if (check === 'foreign') return refuseForeign(request, reply, '')
-    if (check === 'own' && request.signedIn !== undefined) {
-      await closeSession(request, session.sessions)
-      options.signIn.audit.record(request, { event: 'signed_out', userId: request.signedIn.userId })
-      reply.clearCookie(session.cookies.names.session, session.cookies.attributes)
-    }
-    return startAgain(reply, clientQuery(request))
+    const query = clientQuery(request)
+    if (check === 'foreign') return refuseForeign(request, reply, query)
+    const user = request.signedIn
+    if (check === 'stale' || user === undefined) return startAgain(reply, query)
+    const everywhere = formOf(request).get('everywhere') === 'on'
+    if (everywhere) await session.users.endSessions(user.userId)
+    await closeSession(request, session.sessions)
+    const event = everywhere ? 'signed_out_everywhere' : 'signed_out'
+    options.signIn.audit.record(request, { event, userId: user.userId })
+    reply.clearCookie(session.cookies.names.session, session.cookies.attributes)
+    return query === '' ? reply.redirect(`${issuer}/login?done=${event}`, 303) : startAgain(reply, query)
   })
 
   pages.get('/logout', async (_request, reply) => reply.redirect(`${issuer}/login`, 303))
+
+  /** Back to the request that is waiting; without one, to the only page that an account has. */
+  function goOn(reply: FastifyReply, held: HeldRequest | undefined): FastifyReply {
+    const target = held && stepUrl(issuer, '/oauth/authorize', held.query, held.id)
+    return reply.redirect(target ?? `${issuer}/account/apps`, 303)
+  }
 
   async function showForm(
     request: FastifyRequest,
     reply: FastifyReply,
     held: HeldRequest | undefined,
-    entered: Entered
+    shown: Shown
   ): Promise<FastifyReply> {
     const judged = held === undefined ? undefined : await judgeRequest(held.query, judge)
     const accepted = judged?.kind === 'accepted' ? judged : undefined
     if (accepted !== undefined) allowForms(reply, formActionSources(redirectTarget(accepted.request.redirectUri)))
     return reply.view('login.hbs', {
-      title: 'Sign in',
-      ...entered,
+      title: { key: 'login.title' },
+      ...shown,
       clientName: accepted?.client.name ?? '',
       csrfToken: tokenFor(request),
       action: stepUrl(issuer, '/login', held?.query ?? '', held?.id)
@@ -125,12 +133,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
   }
 
   function refuseForeign(request: FastifyRequest, reply: FastifyReply, query: string): FastifyReply {
-    return sendErrorPage(request, reply, {
-      status: 403,
-      title: 'This form could not be accepted',
-      message: 'It did not come from a page that this browser was shown here, or your browser blocks our cookies.',
-      advice: `Open the page again and send the form from there. This service is at ${issuer}.`,
-      retryUrl: query === '' ? `${issuer}/login` : stepUrl(issuer, '/oauth/authorize', query)
-    })
+    const retryUrl = query === '' ? `${issuer}/login` : stepUrl(issuer, '/oauth/authorize', query)
+    return refuseForeignForm(request, reply, { issuer, audit: options.signIn.audit, retryUrl })
   }
 }

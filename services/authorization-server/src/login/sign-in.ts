@@ -1,11 +1,13 @@
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
 import { type Limiter, TooManyAttempts } from '../limits/limiter.js'
 import { signInLimits } from '../limits/rules.js'
-import { verifyPassword } from '../passwords/password.js'
+import { hashPassword, isOutdated, verifyPassword } from '../passwords/password.js'
+import { type PasswordQueue, PasswordQueueFull } from '../passwords/password-queue.js'
 import type { User, UserStore } from '../storage/users.js'
 
 export type SignInDeps = {
-  users: Pick<UserStore, 'findWithPassword'>
+  users: Pick<UserStore, 'findWithPassword' | 'replacePasswordHash'>
+  passwordQueue: PasswordQueue
   limiter: Limiter
   audit: AuditTrail
   /** The hash of a password that nobody has, made with the parameters in force. */
@@ -24,7 +26,10 @@ export function toAccount(username: string): string {
   return username.normalize('NFC').trim()
 }
 
-/** Checks a user name and password. Whatever is wrong, the same work is done and the same answer given. */
+/**
+ * Checks a user name and password. Whatever is wrong, the same work is done and the same answer given.
+ * @throws {PasswordQueueFull} when too many others are being checked; the attempt is not counted then
+ */
 export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: AuditedRequest): Promise<SignInResult> {
   const limits = signInLimits(attempt.account, audited.ip, attempt.knownBrowser)
   try {
@@ -53,8 +58,20 @@ type Judged = { refusal: undefined; user: User } | { refusal: string; user: User
 
 async function judge({ account, password }: SignInAttempt, deps: SignInDeps): Promise<Judged> {
   const found = await deps.users.findWithPassword(account)
-  const matches = await verifyPassword(found?.passwordHash ?? deps.decoyHash, password)
+  const matches = await deps.passwordQueue.run(() => verifyPassword(found?.passwordHash ?? deps.decoyHash, password))
   if (found === undefined) return { refusal: 'unknown_user', user: undefined }
   if (!matches) return { refusal: 'wrong_password', user: found.user }
-  return found.user.disabled ? { refusal: 'disabled_user', user: found.user } : { refusal: undefined, user: found.user }
+  if (found.user.disabled) return { refusal: 'disabled_user', user: found.user }
+  if (isOutdated(found.passwordHash)) await renewHash(found.user.userId, found.passwordHash, password, deps)
+  return { refusal: undefined, user: found.user }
+}
+
+async function renewHash(userId: string, from: string, password: string, deps: SignInDeps): Promise<void> {
+  try {
+    const to = await deps.passwordQueue.run(() => hashPassword(password))
+    await deps.users.replacePasswordHash(userId, { from, to })
+  } catch (error) {
+    // The password was right; its hash is renewed at a quieter sign-in.
+    if (!(error instanceof PasswordQueueFull)) throw error
+  }
 }

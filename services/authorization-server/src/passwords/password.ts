@@ -11,8 +11,9 @@ function prepare(password: string): string {
   return password.normalize('NFC')
 }
 
+/** Control characters cannot be typed into a form, and a form that holds one is not read. */
 export function isAcceptablePassword(password: string): boolean {
-  return password !== '' && Buffer.byteLength(prepare(password)) <= MAX_BYTES
+  return password !== '' && !/\p{Cc}/u.test(password) && Buffer.byteLength(prepare(password)) <= MAX_BYTES
 }
 
 export async function hashPassword(password: string): Promise<string> {
@@ -21,4 +22,10 @@ export async function hashPassword(password: string): Promise<string> {
 
 export async function verifyPassword(passwordHash: string, password: string): Promise<boolean> {
   return isAcceptablePassword(password) && verify(passwordHash, prepare(password))
+}
+
+/** Whether a hash was made with other parameters than those in force, so that it is made anew at the next sign-in. */
+export function isOutdated(passwordHash: string): boolean {
+  const { memoryCost, timeCost, parallelism } = PARAMETERS
+  return !passwordHash.startsWith(`$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$`)
 }

@@ -14,9 +14,11 @@ export type Step = '/oauth/authorize' | '/login' | '/consent' | '/logout'
 /** A request that is held for this browser while its user signs in and decides. */
 export type HeldRequest = { id: string; query: string; browserDigest: string }
 
-/** The client's own query in the address of a page, without our addition. */
+/** The client's own query in the address of a page, without our addition; empty where no client asks for anything. */
 export function clientQuery(request: FastifyRequest): string {
-  return withoutParameter(rawQuery(request), RESUME)
+  const query = withoutParameter(rawQuery(request), RESUME)
+  const parameters = parseParameters(query)
+  return parameters.get('client_id') === undefined && !parameters.isRepeated('client_id') ? '' : query
 }
 
 /** The address of a step. With the query in it, an expired or foreign id leads to the same request, started anew. */
@@ -55,7 +57,7 @@ export async function findHeldRequest(
 
 /** Takes it out: the decision on a request is taken once, however often its form is sent. */
 export async function takeHeldRequest(held: HeldRequest, pending: Pick<PendingRequestStore, 'take'>): Promise<boolean> {
-  return (await pending.take(digestId(held.id))) !== undefined
+  return pending.take(digestId(held.id))
 }
 
 /** Puts a request back whose decision could not be carried out. */

@@ -1,12 +1,11 @@
 import {
   type AuthorizationOutcome,
   type AuthorizationRequest,
-  type Client,
   isClientIdentifier,
   parseParameters,
   validateAuthorizationRequest
 } from '@valetkey/oauth-protocol'
-import type { ClientStore } from '../storage/clients.js'
+import type { ClientRegistration, ClientStore } from '../storage/clients.js'
 import type { ResourceServerStore } from '../storage/resource-servers.js'
 
 export type JudgeDeps = {
@@ -17,7 +16,7 @@ export type JudgeDeps = {
 
 export type JudgedRequest =
   | Exclude<AuthorizationOutcome, { kind: 'accepted' }>
-  | { kind: 'accepted'; request: AuthorizationRequest; client: Client }
+  | { kind: 'accepted'; request: AuthorizationRequest; client: ClientRegistration }
 
 /**
  * Looks up what a query names and lets the protocol judge it. Every step does this anew, so that a client that was
@@ -37,7 +36,7 @@ export async function judgeRequest(query: string, deps: JudgeDeps): Promise<Judg
   return outcome.kind === 'accepted' && client !== undefined ? { ...outcome, client } : (outcome as JudgedRequest)
 }
 
-async function findClient(clientId: string | undefined, deps: JudgeDeps): Promise<Client | undefined> {
+async function findClient(clientId: string | undefined, deps: JudgeDeps): Promise<ClientRegistration | undefined> {
   if (clientId === undefined || !isClientIdentifier(clientId)) return undefined
   const found = await deps.clients.find(clientId)
   return found?.disabled ? undefined : found

@@ -24,9 +24,12 @@ export async function revokeToken(
   const { clientId } = client
   if (isWellFormed('accessToken', token)) {
     const revoked = await deps.accessTokens.revoke(digestToken(token), clientId, deps.now())
-    if (revoked) deps.audit.record(audited, { event: 'token_revoked', clientId, grantId: revoked.grantId })
+    if (revoked === undefined) return
+    const { userId, grantId } = revoked
+    deps.audit.record(audited, { event: 'token_revoked', clientId, userId, grantId })
   } else if (isWellFormed('refreshToken', token)) {
     const ended = await deps.refreshTokens.endGrant(digestToken(token), clientId, deps.now())
-    if (ended) deps.audit.record(audited, { event: 'grant_ended', clientId, grantId: ended.grantId, reason: 'revoked' })
+    if (ended === undefined) return
+    deps.audit.record(audited, { event: 'grant_ended', clientId, ...ended, reason: 'revoked' })
   }
 }

@@ -18,6 +18,7 @@ export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = asyn
     if (unreadable) throw new OAuthError('invalid_request', `The parameter ${unreadable} is repeated or malformed.`)
     const credentials = readClientCredentials(authorizationHeaders(request), form)
     const client = await authenticateClient(credentials, request.ip, authentication)
+    request.provenClientId = client.clientId
     const token = form.get('token')
     if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
     await revokeToken(token, client, revocation, request)

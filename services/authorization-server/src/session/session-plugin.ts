@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { SessionStore } from '../storage/sessions.js'
-import type { UserStore } from '../storage/users.js'
+import type { SessionRecord, SessionStore } from '../storage/sessions.js'
+import type { User, UserStore } from '../storage/users.js'
 import type { CookiePolicy } from './cookies.js'
 import { digestId, isRandomId, newRandomId } from './random-id.js'
 
@@ -21,7 +21,7 @@ declare module 'fastify' {
 export type SessionOptions = {
   cookies: CookiePolicy
   sessions: SessionStore
-  users: Pick<UserStore, 'findById'>
+  users: Pick<UserStore, 'findById' | 'endSessions'>
   now: () => Date
 }
 
@@ -50,23 +50,28 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       const session = await sessions.findAndExtend(sessionDigest, IDLE_SECONDS)
       if (session === undefined || session.signedInAt + MAX_SECONDS * 1000 <= now().getTime()) return undefined
       const user = await users.findById(session.userId)
-      // A disabled user, a deleted one, and one with a new password have no sessions.
-      if (user === undefined || user.disabled || user.generation !== session.userGeneration) return undefined
+      // A disabled user, a deleted one, one with a new password and one who signed out everywhere have no sessions.
+      if (user === undefined || user.disabled || !isOfGeneration(session, user)) return undefined
       return { userId: user.userId, username: user.username, userGeneration: user.generation, sessionDigest }
     }
   },
   { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }
 )
 
+function isOfGeneration(session: SessionRecord, user: User): boolean {
+  return session.userGeneration === user.generation && session.sessionGeneration === user.sessionGeneration
+}
+
 /** Starts a session under a new id and ends the one before it: an id from before the sign-in is worth nothing after. */
 export async function openSession(
   request: FastifyRequest,
   reply: FastifyReply,
-  user: { userId: string; generation: number },
+  user: Pick<User, 'userId' | 'generation' | 'sessionGeneration'>,
   { cookies, sessions, now }: SessionOptions
 ): Promise<void> {
   const sessionId = newRandomId()
-  const record = { userId: user.userId, userGeneration: user.generation, signedInAt: now().getTime() }
+  const { userId, generation, sessionGeneration } = user
+  const record = { userId, userGeneration: generation, sessionGeneration, signedInAt: now().getTime() }
   await sessions.open(digestId(sessionId), record, IDLE_SECONDS)
   await closeSession(request, sessions)
   reply.setCookie(cookies.names.session, sessionId, cookies.attributes)

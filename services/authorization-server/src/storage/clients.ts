@@ -2,7 +2,12 @@ import type { Client, TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from './postgres.js'
 
 /** A client with what only operators see. */
-export type ClientRegistration = Client & { createdAt: Date; disabled: boolean }
+export type ClientRegistration = Client & {
+  createdAt: Date
+  disabled: boolean
+  /** An operator has made sure who runs it. */
+  verified: boolean
+}
 
 type ClientRow = {
   client_id: string
@@ -16,21 +21,22 @@ type ClientRow = {
   consent: Client['consent']
   created_at: Date
   disabled_at: Date | null
+  verified_at: Date | null
 }
 
 const COLUMNS = `client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-  issues_refresh_tokens, consent, created_at, disabled_at`
+  issues_refresh_tokens, consent, created_at, disabled_at, verified_at`
 
 export function createClientStore(database: Database) {
   return {
     /** Client and first secret in one statement; a public client has no secret. */
-    async create(client: Client, secretDigest: TokenDigest | undefined, createdAt: Date): Promise<void> {
+    async create(client: ClientRegistration, secretDigest: TokenDigest | undefined): Promise<void> {
       await database.query({
         name: 'create_client',
         text: `with created as (
             insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-              issues_refresh_tokens, consent, created_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+              issues_refresh_tokens, consent, created_at, verified_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12)
             returning client_id
           )
           insert into client_secrets (client_id, secret_hash, created_at)
@@ -45,8 +51,9 @@ export function createClientStore(database: Database) {
           client.requiresPkce,
           client.issuesRefreshTokens,
           client.consent,
-          createdAt,
-          secretDigest
+          client.createdAt,
+          secretDigest,
+          client.verified ? client.createdAt : undefined
         ]
       })
     },
@@ -102,6 +109,7 @@ function toRegistration(row: ClientRow): ClientRegistration {
     issuesRefreshTokens: row.issues_refresh_tokens,
     consent: row.consent,
     createdAt: row.created_at,
-    disabled: row.disabled_at !== null
+    disabled: row.disabled_at !== null,
+    verified: row.verified_at !== null
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import { defineScript, type Redis } from './redis.js'
+import { defineScript, type Redis, reached } from './redis.js'
 
 /** What a code is bound to. All of it must match before the code is taken out. */
 export type CodeBinding = {
@@ -33,9 +33,31 @@ export function createCodeStore(redis: Redis) {
   const putCodeBack = defineScript(redis, 'valetkeyPutCodeBack', PUT_BACK, 2)
 
   return {
-    async put(digest: TokenDigest, grantId: string, binding: CodeBinding, lifetimeMs: number): Promise<void> {
-      const { clientId, redirectUri, codeChallenge, audience } = binding
-      await putCode(keys(digest).code, grantId, clientId, redirectUri, codeChallenge ?? '', audience, lifetimeMs)
+    /** @param sealedAnswer the redirect that brings the code, for a form that is sent twice; gone with the code */
+    async put(
+      digest: TokenDigest,
+      record: { grantId: string; binding: CodeBinding; sealedAnswer: Buffer | undefined },
+      lifetimeMs: number
+    ): Promise<void> {
+      const { grantId, sealedAnswer } = record
+      const { clientId, redirectUri, codeChallenge, audience } = record.binding
+      const answer = sealedAnswer?.toString('base64') ?? ''
+      await putCode(
+        keys(digest).code,
+        grantId,
+        clientId,
+        redirectUri,
+        codeChallenge ?? '',
+        audience,
+        answer,
+        lifetimeMs
+      )
+    },
+
+    /** The sealed redirect, as long as the code is unredeemed and alive. */
+    async findSealedAnswer(digest: TokenDigest): Promise<Buffer | undefined> {
+      const stored = await reached(redis.hget(keys(digest).code, 'answer'))
+      return stored ? Buffer.from(stored, 'base64') : undefined
     },
 
     /** Compares and takes in one script, so two racing requests cannot both win, and a wrong one takes nothing. */
@@ -78,8 +100,8 @@ function keys(digest: TokenDigest): { code: string; tombstone: string } {
 
 const PUT = `
 redis.call('HSET', KEYS[1], 'grant_id', ARGV[1], 'client_id', ARGV[2], 'redirect_uri', ARGV[3],
-  'code_challenge', ARGV[4], 'audience', ARGV[5])
-redis.call('PEXPIRE', KEYS[1], ARGV[6])
+  'code_challenge', ARGV[4], 'audience', ARGV[5], 'answer', ARGV[6])
+redis.call('PEXPIRE', KEYS[1], ARGV[7])
 return 1
 `
 
@@ -106,6 +128,7 @@ end
 if mismatch ~= '' then return {'bound_elsewhere', record[1], mismatch} end
 local remaining = redis.call('PTTL', KEYS[1])
 redis.call('RENAME', KEYS[1], KEYS[2])
+redis.call('HDEL', KEYS[2], 'answer')
 redis.call('HSET', KEYS[2], 'attempt', ARGV[5], 'remaining', tostring(remaining))
 redis.call('PEXPIRE', KEYS[2], ARGV[6])
 return {'taken', record[1]}

@@ -22,7 +22,8 @@ export type NewGrant = {
 export type FirstTokens = {
   accessToken: { digest: TokenDigest; tokenId: string; expiresAt: Date }
   refreshToken: { digest: TokenDigest; expiresAt: Date } | undefined
-  refreshableUntil: Date
+  /** The absolute end of refreshing; undefined without a refresh token. */
+  refreshableUntil: Date | undefined
 }
 
 /** A grant as the look-up of its code finds it. */
@@ -72,20 +73,20 @@ export function createGrantStore(database: Database) {
      * Redeems a code and stores its tokens in one statement. Whoever comes second finds `redeemed_at` set and gets
      * nothing, whatever Redis says. It does not ask whether the grant is alive: a replay may have ended it already, and
      * then these tokens are born dead, for introspection looks at the grant.
-     * @returns the scope, or undefined when the code had been redeemed before
+     * @returns what the grant covers and whose it is, or undefined when the code had been redeemed before
      */
     async redeem(
       codeDigest: TokenDigest,
       tokens: FirstTokens,
       now: Date
-    ): Promise<{ scope: readonly string[] } | undefined> {
-      const rows = await database.query<{ scope: string[] }>({
+    ): Promise<{ scope: readonly string[]; userId: string } | undefined> {
+      const rows = await database.query<{ scope: string[]; user_id: string }>({
         name: 'redeem_grant',
         text: `with redeemed as (
-            update grants set redeemed_at = $2, refreshable_until = $8,
+            update grants set redeemed_at = $2, last_used_at = $2, refreshable_until = $8,
               expires_at = greatest($5::timestamptz, $7::timestamptz)
             where code_hash = $1 and redeemed_at is null
-            returning grant_id, scope, user_generation, client_generation
+            returning grant_id, user_id, scope, user_generation, client_generation
           ), access as (
             insert into access_tokens (token_hash, token_id, grant_id, scope, user_generation, client_generation,
               issued_at, expires_at)
@@ -94,7 +95,7 @@ export function createGrantStore(database: Database) {
             insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
             select $6, grant_id, user_generation, client_generation, $2, $7 from redeemed where $6::bytea is not null
           )
-          select scope from redeemed`,
+          select scope, user_id from redeemed`,
         values: [
           codeDigest,
           now,
@@ -106,7 +107,7 @@ export function createGrantStore(database: Database) {
           tokens.refreshableUntil
         ]
       })
-      return rows[0]
+      return rows.map((row) => ({ scope: row.scope, userId: row.user_id }))[0]
     },
 
     async findByCode(codeDigest: TokenDigest): Promise<RedeemedGrant | undefined> {
@@ -133,13 +134,17 @@ export function createGrantStore(database: Database) {
       }))[0]
     },
 
-    /** Ends every token of the grant, those not yet inserted included. */
-    async end(grantId: string, now: Date): Promise<void> {
-      await database.query({
+    /**
+     * Ends every token of the grant, those not yet inserted included.
+     * @returns whose it was; undefined when it had ended before
+     */
+    async end(grantId: string, now: Date): Promise<{ userId: string } | undefined> {
+      const rows = await database.query<{ user_id: string }>({
         name: 'end_grant',
-        text: 'update grants set ended_at = $2 where grant_id = $1 and ended_at is null',
+        text: 'update grants set ended_at = $2 where grant_id = $1 and ended_at is null returning user_id',
         values: [grantId, now]
       })
+      return rows.map((row) => ({ userId: row.user_id }))[0]
     }
   }
 }

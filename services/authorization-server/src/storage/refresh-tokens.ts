@@ -83,7 +83,7 @@ export function createRefreshTokenStore(database: Database) {
               issued_at, expires_at)
             select $8, $9, grant_id, $10, user_generation, client_generation, $2, $11 from rotated
           )
-          update grants g set expires_at = greatest(g.expires_at, $7::timestamptz, $11::timestamptz)
+          update grants g set last_used_at = $2, expires_at = greatest(g.expires_at, $7::timestamptz, $11::timestamptz)
           from rotated where g.grant_id = rotated.grant_id returning g.grant_id`,
         values: [
           rotation.digest,
@@ -103,15 +103,19 @@ export function createRefreshTokenStore(database: Database) {
     },
 
     /** Ends the whole grant of a refresh token, current or rotated, if it is the client's own (RFC 7009 §2.1). */
-    async endGrant(digest: TokenDigest, clientId: string, now: Date): Promise<{ grantId: string } | undefined> {
-      const rows = await database.query<{ grant_id: string }>({
+    async endGrant(
+      digest: TokenDigest,
+      clientId: string,
+      now: Date
+    ): Promise<{ grantId: string; userId: string } | undefined> {
+      const rows = await database.query<{ grant_id: string; user_id: string }>({
         name: 'end_grant_of_refresh_token',
         text: `update grants g set ended_at = $3 from refresh_tokens t
           where t.token_hash = $1 and g.grant_id = t.grant_id and g.client_id = $2 and g.ended_at is null
-          returning g.grant_id`,
+          returning g.grant_id, g.user_id`,
         values: [digest, clientId, now]
       })
-      return rows.map((row) => ({ grantId: row.grant_id }))[0]
+      return rows.map((row) => ({ grantId: row.grant_id, userId: row.user_id }))[0]
     }
   }
 }

@@ -1,7 +1,13 @@
 import { type Redis, reached } from './redis.js'
 
-/** A signed-in browser. Dead when the user's generation has moved on. */
-export type SessionRecord = { userId: string; userGeneration: number; signedInAt: number }
+/** A signed-in browser. Dead when one of the user's generations has moved on. */
+export type SessionRecord = {
+  userId: string
+  userGeneration: number
+  sessionGeneration: number
+  /** Milliseconds since 1970. */
+  signedInAt: number
+}
 
 /** Sessions in Redis, under the hash of their id; the id itself is only in the browser's cookie. */
 export function createSessionStore(redis: Redis) {

@@ -1,10 +1,26 @@
 import { type Database, isUniqueViolation } from './postgres.js'
 
-export type User = { userId: string; username: string; generation: number; createdAt: Date; disabled: boolean }
+export type User = {
+  userId: string
+  username: string
+  /** Sessions and tokens of an older number are dead. */
+  generation: number
+  /** Sessions of an older number are dead; tokens live on. */
+  sessionGeneration: number
+  createdAt: Date
+  disabled: boolean
+}
 
-type UserRow = { user_id: string; username: string; generation: number; created_at: Date; disabled_at: Date | null }
+type UserRow = {
+  user_id: string
+  username: string
+  generation: number
+  session_generation: number
+  created_at: Date
+  disabled_at: Date | null
+}
 
-const COLUMNS = 'user_id, username, generation, created_at, disabled_at'
+const COLUMNS = 'user_id, username, generation, session_generation, created_at, disabled_at'
 
 export function createUserStore(database: Database) {
   return {
@@ -49,6 +65,24 @@ export function createUserStore(database: Database) {
         values: [username]
       })
       return rows.map((row) => ({ user: toUser(row), passwordHash: row.password_hash }))[0]
+    },
+
+    /** Stores a hash made with newer parameters, unless the password was changed meanwhile. */
+    async replacePasswordHash(userId: string, change: { from: string; to: string }): Promise<void> {
+      await database.query({
+        name: 'replace_password_hash',
+        text: 'update users set password_hash = $3 where user_id = $1 and password_hash = $2',
+        values: [userId, change.from, change.to]
+      })
+    },
+
+    /** Ends every session of a user, in every browser. */
+    async endSessions(userId: string): Promise<void> {
+      await database.query({
+        name: 'end_sessions',
+        text: 'update users set session_generation = session_generation + 1 where user_id = $1',
+        values: [userId]
+      })
     }
   }
 }
@@ -60,6 +94,7 @@ function toUser(row: UserRow): User {
     userId: row.user_id,
     username: row.username,
     generation: row.generation,
+    sessionGeneration: row.session_generation,
     createdAt: row.created_at,
     disabled: row.disabled_at !== null
   }

@@ -65,11 +65,13 @@ async function issueTokens(
   const refreshToken = client.issuesRefreshTokens
     ? newRefreshToken(now, refreshableUntil, deps.lifetimes, deps.randomBytes)
     : undefined
-  const redeemed = await redeemOrPutBack(digest, taken, { accessToken, refreshToken, refreshableUntil }, deps)
+  const tokens = { accessToken, refreshToken, refreshableUntil: refreshToken && refreshableUntil }
+  const redeemed = await redeemOrPutBack(digest, taken, tokens, deps)
   // Redis gave a code that Postgres has seen redeemed: a failover brought it back.
   if (redeemed === undefined)
     return refuseReplay({ grantId: taken.grantId, mismatch: undefined }, client, deps, audited)
-  deps.audit.record(audited, { event: 'code_redeemed', clientId: client.clientId, grantId: taken.grantId })
+  const concerned = { clientId: client.clientId, userId: redeemed.userId, grantId: taken.grantId }
+  deps.audit.record(audited, { event: 'code_redeemed', ...concerned })
   return tokenResponse(accessToken, refreshToken, redeemed.scope, now)
 }
 
@@ -79,7 +81,7 @@ async function redeemOrPutBack(
   taken: TakenCode,
   tokens: Parameters<GrantStore['redeem']>[1],
   deps: RedeemDeps
-): Promise<{ scope: readonly string[] } | undefined> {
+): ReturnType<GrantStore['redeem']> {
   try {
     return await deps.grants.redeem(digest, tokens, deps.now())
   } catch (error) {
@@ -101,8 +103,8 @@ async function refuseReplay(
 ): Promise<never> {
   const { grantId, mismatch } = spent
   if (mismatch === undefined) {
-    await deps.grants.end(grantId, deps.now())
-    deps.audit.record(audited, { event: 'code_reused', clientId: client.clientId, grantId })
+    const ended = await deps.grants.end(grantId, deps.now())
+    deps.audit.record(audited, { event: 'code_reused', clientId: client.clientId, userId: ended?.userId, grantId })
   }
   throw new OAuthError('invalid_grant', CODE_ALREADY_USED, {
     reason: mismatch === undefined ? 'code_used' : `code_used_and_wrong_${mismatch}`,

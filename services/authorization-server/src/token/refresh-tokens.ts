@@ -37,26 +37,26 @@ export async function refreshTokens(
   if (!isWellFormed('refreshToken', request.refreshToken)) throw refusal('invalid_grant', 'malformed', client)
   const digest = digestToken(request.refreshToken)
   const presented = { clientId: client.clientId, scope: request.scope, resource: request.resource }
-  const concerned = { clientId: client.clientId }
   // A second look is needed only when another request rotated the token between our look and our own rotation.
   for (let look = 1; look <= 2; look++) {
     const record = await deps.refreshTokens.find(digest)
     if (record === undefined) throw refusal('invalid_grant', 'unknown', client)
-    const { grantId } = record
+    const { grantId, userId } = record
+    const concerned = { clientId: client.clientId, userId, grantId }
     const judgement = judgeRefresh(record, presented, deps.now())
     switch (judgement.kind) {
       case 'rotate': {
         const pair = await rotate(request, digest, record, judgement.scope, deps)
         if (pair === undefined) continue
-        deps.audit.record(audited, { event: 'token_refreshed', ...concerned, grantId, scope: judgement.scope })
+        deps.audit.record(audited, { event: 'token_refreshed', ...concerned, scope: judgement.scope })
         return pair
       }
       case 'repeat_answer':
-        deps.audit.record(audited, { event: 'refresh_answer_repeated', ...concerned, grantId })
+        deps.audit.record(audited, { event: 'refresh_answer_repeated', ...concerned })
         return repeatAnswer(judgement.answer, request, deps.now())
       case 'end_grant':
         await deps.grants.end(grantId, deps.now())
-        deps.audit.record(audited, { event: 'refresh_token_reused', ...concerned, grantId })
+        deps.audit.record(audited, { event: 'refresh_token_reused', ...concerned })
         throw refusal('invalid_grant', 'reused', client, grantId)
       case 'refuse':
         throw refusal(judgement.error, judgement.reason, client, grantId)

@@ -43,6 +43,7 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
       // The client first: a code or token is only looked at for somebody who may ask about it (RFC 6749 §3.2.1).
       const credentials = readClientCredentials(authorizationHeaders(request), form)
       const client = await authenticateClient(credentials, request.ip, authentication)
+      request.provenClientId = client.clientId
       const tokenRequest = readTokenRequest(form)
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {
