@@ -99,6 +99,20 @@ describe('authorization', () => {
     ])
   })
 
+  test('a form of another site is refused, and that is on record', async () => {
+    const { browser, consent } = await openConsent()
+    const answer = await browser.submitOnly(consent, { decision: 'allow' }, { origin: 'https://evil.example' })
+    expect(eventsOf(answer)).toEqual([{ event: 'form_refused', userId, reason: 'foreign_form', address: ADDRESS }])
+  })
+
+  test('an answer that is given a second time is on record as such', async () => {
+    const { browser, consent } = await openConsent()
+    await browser.submitOnly(consent, { decision: 'allow' })
+    const answer = await browser.submitOnly(consent, { decision: 'allow' })
+    const concerned = { clientId: client.clientId, userId, address: ADDRESS }
+    expect(eventsOf(answer)).toEqual([{ event: 'consent_answer_repeated', ...concerned, reason: 'allowed' }])
+  })
+
   test('Deny is an event of its own', async () => {
     const { browser, consent } = await openConsent()
     const answer = await browser.submitOnly(consent, { decision: 'deny' })
@@ -115,7 +129,12 @@ describe('authorization', () => {
     async ({ change, reason }) => {
       const answer = await server.newBrowser().get(authorizeUrl(client.clientId, change))
       expect(eventsOf(answer)).toEqual([
-        expect.objectContaining({ event: 'authorization_refused', reason, address: ADDRESS })
+        expect.objectContaining({
+          event: 'authorization_refused',
+          clientId: change.client_id ?? client.clientId,
+          reason,
+          address: ADDRESS
+        })
       ])
     }
   )
@@ -126,8 +145,8 @@ describe('tokens', () => {
     expect.objectContaining({ event: 'request_refused', reason, address: ADDRESS, ...more })
   ]
 
-  test('exchanged, refreshed, repeated, revoked: each names client and grant', async () => {
-    const concerned = { clientId: client.clientId, grantId: expect.any(String), address: ADDRESS }
+  test('exchanged, refreshed, repeated, revoked: each names client, user and grant', async () => {
+    const concerned = { clientId: client.clientId, userId, grantId: expect.any(String), address: ADDRESS }
     const exchanged = await exchange(server, client, await obtainCode(server, client))
     expect(eventsOf(exchanged)).toEqual([{ event: 'code_redeemed', ...concerned }])
     const { access_token: accessToken, refresh_token: refreshToken } = exchanged.json()
@@ -149,7 +168,7 @@ describe('tokens', () => {
     const replay = await exchange(server, client, code)
     const grant = { clientId: client.clientId, grantId: expect.any(String) }
     expect(eventsOf(replay)).toEqual([
-      expect.objectContaining({ event: 'code_reused', ...grant }),
+      expect.objectContaining({ event: 'code_reused', ...grant, userId }),
       ...refused('code_used', grant)
     ])
     const first = await tokensOf()
@@ -157,7 +176,7 @@ describe('tokens', () => {
     await refresh(server, client, second.refresh_token)
     const reuse = await refresh(server, client, first.refresh_token)
     expect(eventsOf(reuse)).toEqual([
-      expect.objectContaining({ event: 'refresh_token_reused', ...grant }),
+      expect.objectContaining({ event: 'refresh_token_reused', ...grant, userId }),
       ...refused('refresh_token_reused', grant)
     ])
   })
@@ -241,7 +260,7 @@ test('the table has the same, under the same request id, within a second', async
     {
       event: 'request_refused',
       request_id: idOf(answer),
-      client_id: null,
+      client_id: client.clientId,
       user_id: null,
       address: ADDRESS,
       details: { reason: 'unsupported_grant_type' },

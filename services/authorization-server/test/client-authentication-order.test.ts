@@ -23,7 +23,8 @@ beforeAll(async () => {
     wrap: (database) => ({
       ...database,
       query(statement: Statement) {
-        statements.push(statement.name)
+        // Audit events are written in the background, whenever a batch is due.
+        if (statement.name !== 'append_audit_events') statements.push(statement.name)
         return database.query(statement)
       }
     })

@@ -52,6 +52,7 @@ describe('what is not set (contract 5)', () => {
       refreshTokenMaxTtl: 7_776_000,
       refreshRetryWindow: 30,
       limitsFactor: 1,
+      productName: 'Valetkey',
       logLevel: 'info'
     })
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Client } from '@valetkey/oauth-protocol'
+import type { ClientRegistration } from '../src/storage/clients.js'
 import { ISSUER, REDIRECT_URI, startTestServer, type TestServer } from './support/authorization-server.js'
 import { firstForm, type Page } from './support/browser.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from './support/flow.js'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-async function open(client: Partial<Client>, change: Record<string, string | undefined> = {}) {
+async function open(client: Partial<ClientRegistration>, change: Record<string, string | undefined> = {}) {
   const credentials = await server.createClient(client)
   return { ...(await openConsent(server, credentials.clientId, { change })), client: credentials }
 }
@@ -33,6 +33,10 @@ const WORDS: Readonly<Record<string, string>> = {
   'files.read:media':
     'See the list of your audio and video Names, sizes, types and dates of your audio and video files. files.read:media'
 }
+
+const UNVERIFIED = 'Who is asking Not checked by Valetkey Allow it only if you know this app and started it yourself.'
+const PROGRAM = ' That is a program on this device. Allow it only if you have just started it.'
+const APP = ' That is an app on this device. Allow it only if you have just used it.'
 
 /** What stands on the page, without its frame. */
 const wordsOf = (page: Page) => visibleText(page.body).replace(/^Valetkey /, '')
@@ -49,33 +53,61 @@ describe('the consent page says who asks, for what, and where the answer goes', 
       'Allow Photo Printer? Photo Printer asks for access to your account alice . ' +
         `It wants to ${WORDS['files.read']} ` +
         `Untick what you do not want ${WORDS['files.read:media']} ${WORDS['files.read:images']} ` +
-        'You go back to app.example How long Until you or the app ends it, even while you are away ' +
-        'Allow Deny Not alice? Use another account'
+        `${UNVERIFIED} You go back to app.example How long For up to 90 days, also while you are away ` +
+        'Allow Deny You can end this at any time under Connected apps Not alice? Use another account'
     )
   })
 
   test.each(ALL)('the name %s and its plain words', async (scope) => {
     const { page } = await open({ requiredScopes: ALL }, { scope })
-    expect(wordsOf(page)).toContain(`It wants to ${WORDS[scope]} You go back to`)
+    expect(wordsOf(page)).toContain(`It wants to ${WORDS[scope]} ${UNVERIFIED}`)
+  })
+
+  test('an app that an operator has verified is said to be', async () => {
+    const { page } = await open({ verified: true })
+    expect(wordsOf(page)).toContain('Who is asking Checked by Valetkey You go back to')
   })
 
   test('no part for optional scopes where there are none, and a short time for an app without refresh', async () => {
     const { page } = await open({ issuesRefreshTokens: false })
     expect(page.body).not.toMatch(/type="checkbox"|Untick/)
-    expect(wordsOf(page)).toContain('How long For a short time, this once')
+    expect(wordsOf(page)).toContain('How long For 1 hour, then it has to ask again')
   })
 
   test.each([
-    { registered: 'https://app.example/callback', sent: 'https://app.example/callback', shown: 'app.example' },
-    { registered: 'https://app.example:8443/cb', sent: 'https://app.example:8443/cb', shown: 'app.example:8443' },
-    { registered: 'http://127.0.0.1/cb', sent: 'http://127.0.0.1:51004/cb', shown: '127.0.0.1:51004' },
-    { registered: 'http://localhost/cb', sent: 'http://localhost:51004/cb', shown: 'localhost:51004' },
-    { registered: 'http://[::1]/cb', sent: 'http://[::1]:51004/cb', shown: '[::1]:51004' },
-    { registered: 'com.example.app:/cb', sent: 'com.example.app:/cb', shown: 'com.example.app:' }
-  ])('of $sent the page shows $shown', async ({ registered, sent, shown }) => {
-    const { page } = await open({ redirectUris: [registered] }, { redirect_uri: sent })
-    expect(wordsOf(page)).toContain(`You go back to ${shown} How long`)
-  })
+    {
+      registered: 'https://app.example/callback',
+      sent: 'https://app.example/callback',
+      shown: 'app.example',
+      warning: ''
+    },
+    {
+      registered: 'https://app.example:8443/cb',
+      sent: 'https://app.example:8443/cb',
+      shown: 'app.example:8443',
+      warning: ''
+    },
+    {
+      registered: 'http://127.0.0.1/cb',
+      sent: 'http://127.0.0.1:51004/cb',
+      shown: '127.0.0.1:51004',
+      warning: PROGRAM
+    },
+    {
+      registered: 'http://localhost/cb',
+      sent: 'http://localhost:51004/cb',
+      shown: 'localhost:51004',
+      warning: PROGRAM
+    },
+    { registered: 'http://[::1]/cb', sent: 'http://[::1]:51004/cb', shown: '[::1]:51004', warning: PROGRAM },
+    { registered: 'com.example.app:/cb', sent: 'com.example.app:/cb', shown: 'com.example.app:', warning: APP }
+  ])(
+    'of $sent the page shows $shown, with a warning where it stays on the device',
+    async ({ registered, sent, shown, warning }) => {
+      const { page } = await open({ redirectUris: [registered] }, { redirect_uri: sent })
+      expect(wordsOf(page)).toContain(`You go back to ${shown}${warning} How long`)
+    }
+  )
 
   test.each([
     { name: '<script>alert(1)</script>', shown: '&lt;script&gt;alert(1)&lt;/script&gt;' },
@@ -88,9 +120,9 @@ describe('the consent page says who asks, for what, and where the answer goes', 
     const client = await server.createClient({ name })
     const login = await server.newBrowser().open(authorizeUrl(client.clientId))
     const { page } = await openConsent(server, client.clientId)
-    expect(login.body).toContain(`<p class="lead">to continue to <strong>${shown}</strong></p>`)
+    expect(login.body).toContain(`<p class="lead">to continue to <strong><bdi>${shown}</bdi></strong></p>`)
     expect(page.body).toContain(`<title>Allow ${shown}? · Valetkey</title>`)
-    expect(page.body).toContain(`<h1>Allow ${shown}?</h1>`)
+    expect(page.body).toContain(`<h1>Allow <bdi>${shown}</bdi>?</h1>`)
     for (const body of [login.body, page.body]) {
       expect(body.match(/<(script|img|meta http-equiv|b|i)\b/g)).toBeNull()
       expect(body.match(/<title>/g)).toHaveLength(1)
@@ -203,12 +235,22 @@ describe('the two buttons', () => {
 
 describe('the page without a request', () => {
   test.each([
-    { who: 'somebody signed in', browser: () => signedInBrowser(server), text: 'You are signed in' },
-    { who: 'nobody signed in', browser: async () => server.newBrowser(), text: 'Sign in User name Password' }
-  ])('GET and POST /consent by $who end on the sign-in page', async ({ browser: start, text }) => {
+    {
+      who: 'somebody signed in',
+      browser: () => signedInBrowser(server),
+      url: '/account/apps',
+      text: 'You are signed in'
+    },
+    {
+      who: 'nobody signed in',
+      browser: async () => server.newBrowser(),
+      url: '/login',
+      text: 'Sign in User name Password'
+    }
+  ])('GET and POST /consent by $who end on $url', async ({ browser: start, url, text }) => {
     const browser = await start()
     const page = await browser.open(`${ISSUER}/consent`)
-    expect([page.url, page.statusCode]).toEqual([`${ISSUER}/login`, 200])
+    expect([page.url, page.statusCode]).toEqual([`${ISSUER}${url}`, 200])
     expect(wordsOf(page)).toContain(text)
     const answer = await postTo(server, browser, '/consent', 'decision=allow', OWN)
     expect([answer.statusCode, answer.headers.location]).toEqual([303, `${ISSUER}/login`])

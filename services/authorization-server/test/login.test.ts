@@ -4,7 +4,7 @@ import { type Credentials, ISSUER, startTestServer, type TestServer } from './su
 import { firstForm } from './support/browser.js'
 import { authorizeUrl, PASSWORD } from './support/flow.js'
 import { visibleText } from './support/page-content.js'
-import { postForm, postTo, signedInBrowser } from './support/pages.js'
+import { postForm, postTo, signedInBrowser, signOut } from './support/pages.js'
 import { disable } from './support/tokens.js'
 
 const OWN = { origin: ISSUER, 'sec-fetch-site': 'same-origin' }
@@ -157,13 +157,14 @@ describe('what is no form of ours is refused before anything is checked', () => 
 })
 
 describe('a sign-in that no app asked for', () => {
-  test('ends on a page that says so, from which one signs out', async () => {
+  test('ends on the page of the account, from which one signs out', async () => {
     const browser = await signedInBrowser(server)
     const page = await browser.open(`${ISSUER}/login`)
-    expect(visibleText(page.body)).toContain('You are signed in as alice . Nothing is asked of you here.')
-    const after = await browser.submit(page, {})
-    expect(after.url).toBe(`${ISSUER}/login`)
-    expect(visibleText(after.body)).toContain('Sign in User name Password')
+    expect(page.url).toBe(`${ISSUER}/account/apps`)
+    expect(visibleText(page.body)).toContain('You are signed in as alice .')
+    const after = await signOut(browser)
+    expect(after.url).toBe(`${ISSUER}/login?done=signed_out`)
+    expect(visibleText(after.body)).toContain('You are signed out in this browser. User name Password')
     expect(browser.cookies.has('vk_session')).toBe(false)
   })
 
@@ -180,8 +181,10 @@ describe('a sign-in that no app asked for', () => {
     expect((await browser.open(`${ISSUER}/login`)).body).toContain('You are signed in')
   })
 
-  test('a query that is no request of an app ends on the error page of /oauth/authorize', async () => {
-    const page = await server.newBrowser().open(`${ISSUER}/login?utm_source=mail`)
-    expect([page.statusCode, page.url]).toEqual([400, `${ISSUER}/oauth/authorize?utm_source=mail`])
+  test('a query that is no request of an app changes nothing', async () => {
+    const page = await server.newBrowser().open(`${ISSUER}/login?utm_source=mail&done=__proto__`)
+    expect(page.statusCode).toBe(200)
+    expect(firstForm(page.body).action).toBe(`${ISSUER}/login`)
+    expect(page.body).not.toContain('class="notice')
   })
 })

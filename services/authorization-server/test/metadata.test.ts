@@ -20,6 +20,7 @@ const DOCUMENT = {
   token_endpoint_auth_methods_supported: METHODS,
   revocation_endpoint_auth_methods_supported: METHODS,
   code_challenge_methods_supported: ['S256'],
+  ui_locales_supported: ['ar', 'de', 'en'],
   authorization_response_iss_parameter_supported: true
 }
 

@@ -16,7 +16,7 @@ describe('scopes', () => {
   test('create --json: one document, and the metadata lists it (RFC 8414 2)', async () => {
     const { code, out, said } = await scopes('create', 'reports.read', '--title', ' Your reports ', '--json')
     expect([code, said]).toEqual([0, ''])
-    expect(JSON.parse(out)).toEqual({ name: 'reports.read', title: 'Your reports', description: '' })
+    expect(JSON.parse(out)).toEqual({ name: 'reports.read', title: 'Your reports', description: '', translations: {} })
     const metadata = (await server.publicServer.inject('/.well-known/oauth-authorization-server')).json()
     expect(metadata.scopes_supported).toContain('reports.read')
   })
@@ -36,6 +36,36 @@ describe('scopes', () => {
     }
   )
 
+  test('titles and descriptions in other languages, by tag', async () => {
+    const { code, out } = await scopes(
+      ...[
+        'create',
+        'translated',
+        '--title',
+        'Plain',
+        '--title-in',
+        'de=Schlicht = gut',
+        '--title-in',
+        'pt-BR= Simples '
+      ],
+      ...['--description-in', 'de=Ein Satz.', '--json']
+    )
+    expect(code).toBe(0)
+    expect(JSON.parse(out).translations).toEqual({
+      de: { title: 'Schlicht = gut', description: 'Ein Satz.' },
+      'pt-BR': { title: 'Simples' }
+    })
+  })
+
+  test.each(['Berichte', 'de=', 'de= ', '=x', 'd=x', 'deutsch-österreich=x', '__proto__=x'])(
+    'the translation %j is wrong usage (2), and nothing is created',
+    async (translation) => {
+      const { code, said } = await scopes('create', 'half', '--title', 'Half', '--title-in', translation)
+      expect([code, said]).toEqual([2, expect.stringContaining('language=text')])
+      expect((await scopes('list')).out).not.toContain('half')
+    }
+  )
+
   test('a title is needed', async () => {
     expect((await scopes('create', 'untitled')).code).toBe(2)
     expect((await scopes('create', 'untitled', '--title', '  ')).code).toBe(2)
@@ -51,9 +81,16 @@ describe('scopes', () => {
       'files.read:images',
       'files.read:media',
       'a.first',
-      'reports.read'
+      'reports.read',
+      'translated'
     ])
-    expect(found[4]).toEqual({ name: 'a.first', title: 'First', description: 'One more sentence.', built_in: false })
+    expect(found[4]).toEqual({
+      name: 'a.first',
+      title: 'First',
+      description: 'One more sentence.',
+      translations: {},
+      built_in: false
+    })
     expect((await scopes('list')).out).toMatch(/^NAME +TITLE\nfiles\.read +See the list of all your files +built in\n/)
   })
 })

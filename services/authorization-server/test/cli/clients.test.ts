@@ -35,6 +35,7 @@ describe('clients create', () => {
       refresh: true,
       require_pkce: false,
       consent: 'ask',
+      verified: false,
       disabled: false,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       client_secret: expect.any(String)
@@ -58,6 +59,7 @@ describe('clients create', () => {
     { args: ['--no-refresh'], result: { refresh: false, type: 'confidential' } },
     { args: ['--require-pkce'], result: { require_pkce: true, type: 'confidential' } },
     { args: ['--consent', 'remember'], result: { consent: 'remember' } },
+    { args: ['--verified'], result: { verified: true } },
     {
       args: ['--redirect-uri', 'http://127.0.0.1/cb'],
       result: { redirect_uris: ['https://app.example/cb', 'http://127.0.0.1/cb'] }
@@ -135,6 +137,11 @@ describe('clients create', () => {
     { name: 'an empty name', args: ['--name', ' ', ...BASE.slice(2)] },
     { name: 'a name over 100 characters', args: ['--name', 'x'.repeat(101), ...BASE.slice(2)] },
     { name: 'a name of two lines', args: ['--name', 'a\nb', ...BASE.slice(2)] },
+    {
+      name: 'a name that turns the text around it',
+      args: [...BASE, '--name', 'Photo \u202eretnirP'],
+      said: 'direction'
+    },
     { name: 'an unknown consent policy', args: [...BASE, '--consent', 'never'], said: 'ask or remember' },
     {
       name: 'a public client that is remembered',

@@ -91,7 +91,8 @@ describe('access token store: revoke', () => {
     const sibling = await storeGrant(database, NOW, grant)
     expect(await store.revoke(grant.access.digest, grant.clientId, NOW)).toEqual({
       tokenId: grant.access.tokenId,
-      grantId: grant.grantId
+      grantId: grant.grantId,
+      userId: grant.userId
     })
     expect([await active(grant), await active(sibling)]).toEqual([false, true])
   })

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Client } from '@valetkey/oauth-protocol'
-import { type ClientStore, createClientStore } from '../../src/storage/clients.js'
+import { type ClientRegistration, type ClientStore, createClientStore } from '../../src/storage/clients.js'
 import { isUniqueViolation } from '../../src/storage/postgres.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { newDigest } from '../support/stored-grant.js'
@@ -11,7 +10,7 @@ const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
 
 let opened: MigratedDatabase
 let clients: ClientStore
-let client: Client
+let client: ClientRegistration
 const secret = newDigest()
 
 beforeAll(async () => {
@@ -28,9 +27,12 @@ beforeEach(async () => {
     optionalScopes: ['files.read:images', 'files.read:media'],
     requiresPkce: true,
     issuesRefreshTokens: false,
-    consent: 'remember'
+    consent: 'remember',
+    createdAt: NOW,
+    disabled: false,
+    verified: true
   }
-  await clients.create(client, secret, NOW)
+  await clients.create(client, secret)
 })
 afterAll(() => opened.close())
 
@@ -41,28 +43,28 @@ const secretsAt = async (now: Date) => (await clients.findWithSecrets(client.cli
 
 describe('a client', () => {
   test('is found as it was registered', async () => {
-    const registration = { ...client, createdAt: NOW, disabled: false }
-    expect(await clients.find(client.clientId)).toEqual(registration)
+    expect(await clients.find(client.clientId)).toEqual(client)
     expect(await clients.findWithSecrets(client.clientId, NOW)).toEqual({
-      client: registration,
+      client,
       secretHashes: [secret]
     })
-    expect(await clients.list()).toContainEqual(registration)
+    expect(await clients.list()).toContainEqual(client)
   })
 
   test('with the opposite of every choice is found so', async () => {
-    const opposite: Client = {
+    const opposite: ClientRegistration = {
       ...client,
       clientId: randomUUID(),
       type: 'public',
       optionalScopes: [],
       requiresPkce: false,
       issuesRefreshTokens: true,
-      consent: 'ask'
+      consent: 'ask',
+      createdAt: after(1),
+      verified: false
     }
-    await clients.create(opposite, undefined, after(1))
-    const registration = { ...opposite, createdAt: after(1), disabled: false }
-    expect(await clients.findWithSecrets(opposite.clientId, NOW)).toEqual({ client: registration, secretHashes: [] })
+    await clients.create(opposite, undefined)
+    expect(await clients.findWithSecrets(opposite.clientId, NOW)).toEqual({ client: opposite, secretHashes: [] })
   })
 
   test.each<{ name: string; id(): string }>([
@@ -86,16 +88,16 @@ describe('a client', () => {
   test('is listed after those that are older, and by its id among those of the same moment', async () => {
     const ids = ['b', 'a', 'c'].map((letter) => `${letter}-${randomUUID()}`)
     const [b = '', a = '', c = ''] = ids
-    await clients.create({ ...client, clientId: b }, secret, after(-1))
-    await clients.create({ ...client, clientId: a }, secret, after(-1))
-    await clients.create({ ...client, clientId: c }, secret, after(-2))
+    await clients.create({ ...client, clientId: b, createdAt: after(-1) }, secret)
+    await clients.create({ ...client, clientId: a, createdAt: after(-1) }, secret)
+    await clients.create({ ...client, clientId: c, createdAt: after(-2) }, secret)
     const listed = (await clients.list()).map(({ clientId }) => clientId)
     expect(listed.filter((id) => ids.includes(id))).toEqual([c, a, b])
     expect(listed.indexOf(client.clientId)).toBeGreaterThan(listed.indexOf(b))
   })
 
   test('is not created twice, and the second attempt adds no secret', async () => {
-    const again = clients.create({ ...client, name: 'Another' }, newDigest(), NOW)
+    const again = clients.create({ ...client, name: 'Another' }, newDigest())
     await expect(again.catch((error) => Promise.reject(isUniqueViolation(error)))).rejects.toBe(true)
     expect(await clients.find(client.clientId)).toMatchObject({ name: client.name })
     expect(await secretsAt(NOW)).toEqual([secret])
@@ -124,7 +126,7 @@ describe('secrets', () => {
   })
 
   test('another client’s are not among them', async () => {
-    await clients.create({ ...client, clientId: randomUUID() }, newDigest(), NOW)
+    await clients.create({ ...client, clientId: randomUUID() }, newDigest())
     expect(await secretsAt(NOW)).toEqual([secret])
   })
 

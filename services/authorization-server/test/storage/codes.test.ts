@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TestRedis } from '@valetkey/dev-stack'
 import { digestToken, type TokenDigest } from '@valetkey/oauth-protocol'
-import { type CodePresentation, type CodeStore, createCodeStore } from '../../src/storage/codes.js'
+import { type CodeBinding, type CodePresentation, type CodeStore, createCodeStore } from '../../src/storage/codes.js'
 import { connectRedis } from '../../src/storage/redis.js'
 import { StoreUnavailable } from '../../src/storage/store-unavailable.js'
 import { freePort } from '../support/failing-network.js'
@@ -36,6 +36,12 @@ const MISMATCHES = [
   { mismatch: 'code_challenge', change: { codeChallenge: 'x', resource: 'x' } }
 ]
 
+const recordOf = (grantId: string, binding: CodeBinding = BINDING) => ({
+  grantId,
+  binding,
+  sealedAnswer: Buffer.from('sealed')
+})
+
 describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   let redis: TestRedis
   let codes: CodeStore
@@ -48,7 +54,7 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   beforeEach(async () => {
     await redis.client.flushdb()
     digest = newDigest()
-    await codes.put(digest, 'grant-1', BINDING, 20_000)
+    await codes.put(digest, recordOf('grant-1'), 20_000)
   })
   afterAll(() => redis.close())
 
@@ -90,7 +96,7 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
 
   test('one without a challenge is taken without, and not with one', async () => {
     const plain = newDigest()
-    await codes.put(plain, 'grant-2', { ...BINDING, codeChallenge: undefined }, 20_000)
+    await codes.put(plain, recordOf('grant-2', { ...BINDING, codeChallenge: undefined }), 20_000)
     expect(await codes.take(plain, RIGHT)).toEqual({ kind: 'bound_elsewhere', mismatch: 'code_challenge' })
     expect(await codes.take(plain, { ...RIGHT, codeChallenge: undefined })).toMatchObject({ grantId: 'grant-2' })
   })
@@ -119,14 +125,32 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
 
   test('one whose life is over is unknown', async () => {
     const brief = newDigest()
-    await codes.put(brief, 'grant-3', BINDING, 1)
+    await codes.put(brief, recordOf('grant-3'), 1)
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(await codes.take(brief, RIGHT)).toEqual({ kind: 'unknown' })
   })
 
+  test('its sealed answer is there while it can be taken, and in no tombstone', async () => {
+    expect(await codes.findSealedAnswer(digest)).toEqual(Buffer.from('sealed'))
+    expect(await codes.findSealedAnswer(newDigest())).toBeUndefined()
+    await codes.take(digest, { ...RIGHT, clientId: 'other' })
+    expect(await codes.findSealedAnswer(digest)).toEqual(Buffer.from('sealed'))
+    const taken = await codes.take(digest, RIGHT)
+    expect(await codes.findSealedAnswer(digest)).toBeUndefined()
+    expect(await redis.client.hexists(await onlyKey(), 'answer')).toBe(0)
+    if (taken.kind === 'taken') await codes.putBack(digest, taken.attempt)
+    expect(await codes.findSealedAnswer(digest)).toBeUndefined()
+  })
+
+  test('one that was issued without a form has no answer', async () => {
+    const other = newDigest()
+    await codes.put(other, { ...recordOf('grant-4'), sealedAnswer: undefined }, 20_000)
+    expect(await codes.findSealedAnswer(other)).toBeUndefined()
+  })
+
   test('two codes know nothing of each other', async () => {
     const other = newDigest()
-    await codes.put(other, 'grant-2', { ...BINDING, clientId: 'other' }, 20_000)
+    await codes.put(other, recordOf('grant-2', { ...BINDING, clientId: 'other' }), 20_000)
     await codes.take(digest, RIGHT)
     expect(await codes.take(other, { ...RIGHT, clientId: 'other' })).toMatchObject({
       kind: 'taken',
@@ -137,7 +161,7 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   test('neither the code nor its digest’s bytes are among the values', async () => {
     const code = 'vk_ac_the-code'
     await redis.client.flushdb()
-    await codes.put(digestToken(code), 'grant-1', BINDING, 20_000)
+    await codes.put(digestToken(code), recordOf('grant-1'), 20_000)
     await codes.take(digestToken(code), RIGHT)
     const key = await onlyKey()
     expect(key + JSON.stringify(await redis.client.hgetall(key))).not.toContain('the-code')
@@ -203,7 +227,8 @@ test('without Redis nothing is put, taken or put back, and it is an outage', asy
   const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const codes = createCodeStore(nowhere)
   const digest = newDigest()
-  await expect(codes.put(digest, 'grant', BINDING, 20_000)).rejects.toThrow(StoreUnavailable)
+  await expect(codes.put(digest, recordOf('grant'), 20_000)).rejects.toThrow(StoreUnavailable)
+  await expect(codes.findSealedAnswer(digest)).rejects.toThrow(StoreUnavailable)
   await expect(codes.take(digest, RIGHT)).rejects.toThrow(StoreUnavailable)
   await expect(codes.putBack(digest, 'attempt')).rejects.toThrow(StoreUnavailable)
   nowhere.disconnect()

@@ -73,6 +73,7 @@ describe('open', () => {
       created_at: NOW,
       redeemed_at: null,
       ended_at: null,
+      last_used_at: null,
       refreshable_until: null,
       expires_at: after(600)
     })
@@ -115,7 +116,7 @@ describe('redeem', () => {
     await opened.run('update clients set generation = 8 where client_id = $1', [clientId])
     await opened.run('update users set generation = 9 where user_id = $1', [userId])
     const first = tokens()
-    expect(await grants.redeem(grant.codeDigest, first, after(5))).toEqual({ scope: ['b', 'a'] })
+    expect(await grants.redeem(grant.codeDigest, first, after(5))).toEqual({ scope: ['b', 'a'], userId })
     const shared = { grant_id: grant.grantId, user_generation: 0, client_generation: 7, issued_at: after(5) }
     expect(await tokensOf('access_tokens')).toMatchObject([
       {
@@ -168,7 +169,7 @@ describe('redeem', () => {
 
   test('a grant that has ended: the tokens are stored, for the winner’s 200, and it stays ended', async () => {
     await grants.end(grant.grantId, after(1))
-    expect(await grants.redeem(grant.codeDigest, tokens(), after(2))).toEqual({ scope: ['b', 'a'] })
+    expect(await grants.redeem(grant.codeDigest, tokens(), after(2))).toEqual({ scope: ['b', 'a'], userId })
     expect(await rowOf()).toMatchObject({ redeemed_at: after(2), ended_at: after(1) })
   })
 
@@ -207,8 +208,8 @@ describe('findByCode and end', () => {
   test('ends this grant only, and the first ending stands', async () => {
     const other = { ...grant, grantId: randomUUID(), codeDigest: newDigest() }
     await grants.open(other)
-    await grants.end(grant.grantId, after(1))
-    await grants.end(grant.grantId, after(2))
+    expect(await grants.end(grant.grantId, after(1))).toEqual({ userId })
+    expect(await grants.end(grant.grantId, after(2))).toBeUndefined()
     expect(await rowOf()).toMatchObject({ ended_at: after(1) })
     const untouched = await opened.run<Row>('select ended_at from grants where grant_id = $1', [other.grantId])
     expect(untouched).toEqual([{ ended_at: null }])

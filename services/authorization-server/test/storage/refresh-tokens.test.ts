@@ -213,11 +213,17 @@ describe('refresh token store: rotate', () => {
 
 describe('refresh token store: endGrant', () => {
   test('ends it by a current, a rotated or an expired token of the client, and says which grant', async () => {
-    expect(await store.endGrant(grant.refresh.digest, grant.clientId, after(2000))).toEqual({ grantId: grant.grantId })
+    expect(await store.endGrant(grant.refresh.digest, grant.clientId, after(2000))).toEqual({
+      grantId: grant.grantId,
+      userId: grant.userId
+    })
     expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
     const other = await storeGrant(database, NOW)
     await store.rotate(rotationOf(other.refresh.digest), NOW)
-    expect(await store.endGrant(other.refresh.digest, other.clientId, NOW)).toEqual({ grantId: other.grantId })
+    expect(await store.endGrant(other.refresh.digest, other.clientId, NOW)).toEqual({
+      grantId: other.grantId,
+      userId: other.userId
+    })
   })
 
   test('another client, an unknown token, an access token, a second time: nothing', async () => {

@@ -11,6 +11,8 @@ beforeAll(async () => {
 })
 afterAll(() => stores.close())
 
+const LONG = expect.stringMatching(/^.{10,}$/)
+
 test('the four of the contract are built in, each in plain words (contract 4)', async () => {
   const found = await scopes.list()
   expect(found.map(({ name }) => name)).toEqual([
@@ -19,16 +21,20 @@ test('the four of the contract are built in, each in plain words (contract 4)', 
     'files.read:images',
     'files.read:media'
   ])
-  for (const { title, description, builtIn } of found)
+  for (const { title, description, translations, builtIn } of found) {
     expect([title.length > 10, description.length > 10, builtIn]).toEqual([true, true, true])
+    for (const language of ['ar', 'de']) expect(translations[language]).toEqual({ title: LONG, description: LONG })
+  }
 })
 
 test('one that is added is listed after them, by name', async () => {
   expect(await scopes.create({ name: 'z.last', title: 'Last', description: 'A sentence.' })).toBe(true)
-  expect(await scopes.create({ name: 'a.first', title: 'First', description: '' })).toBe(true)
+  expect(
+    await scopes.create({ name: 'a.first', title: 'First', description: '', translations: { de: { title: 'Erster' } } })
+  ).toBe(true)
   expect((await scopes.list()).slice(4)).toEqual([
-    { name: 'a.first', title: 'First', description: '', builtIn: false },
-    { name: 'z.last', title: 'Last', description: 'A sentence.', builtIn: false }
+    { name: 'a.first', title: 'First', description: '', translations: { de: { title: 'Erster' } }, builtIn: false },
+    { name: 'z.last', title: 'Last', description: 'A sentence.', translations: {}, builtIn: false }
   ])
 })
 

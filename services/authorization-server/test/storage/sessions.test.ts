@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../src/storage/store-unavailable.js'
 import { freePort } from '../support/failing-network.js'
 import { REDIS_KINDS } from '../support/redis-kinds.js'
 
-const RECORD = { userId: 'a-user', userGeneration: 3, signedInAt: 1_700_000_000_000 }
+const RECORD = { userId: 'a-user', userGeneration: 3, sessionGeneration: 2, signedInAt: 1_700_000_000_000 }
 
 describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
   let redis: TestRedis

@@ -24,7 +24,14 @@ async function create(username: string): Promise<{ userId: string; created: bool
 
 test('a user is found by id without, and by name with the password’s hash', async () => {
   const { userId, created } = await create('alice')
-  const user = { userId, username: 'alice', generation: 0, createdAt: CREATED_AT, disabled: false }
+  const user = {
+    userId,
+    username: 'alice',
+    generation: 0,
+    sessionGeneration: 0,
+    createdAt: CREATED_AT,
+    disabled: false
+  }
   expect(created).toBe(true)
   expect(await users.findById(userId)).toEqual(user)
   expect(await users.findWithPassword('alice')).toEqual({ user, passwordHash: 'hash of alice' })

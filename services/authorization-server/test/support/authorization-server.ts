@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
-import { type Client, digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type Environment, type Logger, migrate } from '@valetkey/service-kit'
 import { type App, type AppDeps, buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
 import { hashPassword } from '../../src/passwords/password.js'
-import { createClientStore } from '../../src/storage/clients.js'
+import { type ClientRegistration, createClientStore } from '../../src/storage/clients.js'
 import { connectPostgres, type Database } from '../../src/storage/postgres.js'
 import { createResourceServerStore } from '../../src/storage/resource-servers.js'
 import { createUserStore } from '../../src/storage/users.js'
@@ -56,9 +56,9 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       return userId
     },
 
-    async createClient(change: Partial<Client> = {}): Promise<Credentials> {
+    async createClient(change: Partial<ClientRegistration> = {}): Promise<Credentials> {
       const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
-      const client: Client = {
+      const client: ClientRegistration = {
         clientId: `client_${randomUUID()}`,
         name: 'Photo Printer',
         type: 'confidential',
@@ -68,10 +68,13 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
         requiresPkce: false,
         issuesRefreshTokens: true,
         consent: 'ask',
+        createdAt: new Date(),
+        disabled: false,
+        verified: false,
         ...change
       }
       const digest = client.type === 'public' ? undefined : digestToken(clientSecret)
-      await createClientStore(database).create(client, digest, new Date())
+      await createClientStore(database).create(client, digest)
       return { clientId: client.clientId, clientSecret }
     },
 
@@ -84,7 +87,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
 
     async close() {
       await Promise.all([app.publicServer.close(), app.internalServer.close(), app.operatorServer.close()])
-      await deps.audit.close()
+      await Promise.all([deps.audit.close(), deps.usage.close()])
       await database.close()
       await testRedis.close()
       await testDatabase.drop()

@@ -7,11 +7,15 @@ export function addressesOn(html: string): string[] {
 
 /** The words that a person sees. */
 export function visibleText(html: string): string {
-  return html
-    .replace(/<head>[\s\S]*<\/head>/, ' ')
-    .replace(/<[^>]+>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
+  return (
+    html
+      .replace(/<head>[\s\S]*<\/head>/, ' ')
+      // It sets a value apart for the eye, and not by a blank.
+      .replace(/<\/?bdi[^>]*>/g, '')
+      .replace(/<[^>]+>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+  )
 }
 
 /** The value of a hidden field, of the first form that has it. */

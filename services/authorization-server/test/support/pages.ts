@@ -55,3 +55,15 @@ export async function postTo(
     payload
   })
 }
+
+/** The page from the form on that goes to this path, for a browser that sends the first form it finds. */
+export function fromForm(page: Page, path: string): Page {
+  const start = page.body.search(new RegExp(`<form[^>]* action="${ISSUER}${path}[?"]`))
+  if (start < 0) throw new Error(`no form goes to ${path}`)
+  return Object.assign(Object.create(page), { body: page.body.slice(start) })
+}
+
+/** Signs out as a person does, on the page of the account. */
+export async function signOut(browser: Browser, fields: Record<string, string> = {}): Promise<Page> {
+  return browser.submit(fromForm(await browser.open(`${ISSUER}/account/apps`), '/logout'), fields)
+}

@@ -60,9 +60,12 @@ export async function storeGrant(
       optionalScopes: [],
       requiresPkce: false,
       issuesRefreshTokens: true,
-      consent: 'ask' as const
+      consent: 'ask' as const,
+      createdAt: now,
+      disabled: false,
+      verified: false
     }
-    await createClientStore(database).create(client, undefined, now)
+    await createClientStore(database).create(client, undefined)
   }
   const grants = createGrantStore(database)
   const grantId = randomUUID()
