@@ -46,7 +46,8 @@ describe('npm start', () => {
     expect(calls.filter((call) => call.startsWith('users create'))).toEqual([
       'users create alice --password-stdin --json'
     ])
-    const importing = /^import --owner user-1 --exclude node_modules --exclude \.git --exclude \.data --exclude dist \//
+    const importing =
+      /^import --owner user-1 --exclude node_modules --exclude \.git --exclude \.data --exclude dist --exclude tsconfig\.tsbuildinfo \//
     expect(calls).toContainEqual(expect.stringMatching(importing))
     expect(statSync(checkout.file('.data')).mode & 0o777).toBe(0o700)
     expect(statSync(checkout.file('.data/secrets.json')).mode & 0o777).toBe(0o600)
