@@ -1,6 +1,15 @@
 // npm run screenshots -- --out DIR: every page, as a phone and a desk see it, by day and by night.
 // With --readme the pictures in docs/images are made anew.
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,9 +18,20 @@ import { chromium } from 'playwright-core'
 import { findChromium } from '../packages/dev-stack/lib/test-environment.mjs'
 import { createStack } from './support/stack.mjs'
 
-const looks = [360, 1280].flatMap((width) => ['light', 'dark'].map((colorScheme) => ({ width, colorScheme })))
+const looks = ['en', 'ar'].flatMap((locale) =>
+  [360, 1280].flatMap((width) => ['light', 'dark'].map((colorScheme) => ({ width, colorScheme, locale })))
+)
 
-const readmeLook = { width: 880, colorScheme: 'light' }
+const readmeLook = { width: 880, colorScheme: 'light', locale: 'en' }
+
+const messages = new URL('../services/authorization-server/messages/', import.meta.url)
+
+const APP_REQUEST = {
+  redirect_uri: 'com.example.pocket-album:/signed-in',
+  scope: 'files.read:images',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256'
+}
 
 const { values } = parseArgs({
   options: {
@@ -32,7 +52,7 @@ const stack = await createStack({ files })
 const browser = await chromium.launch({ executablePath })
 try {
   const at = await stack.start()
-  const asking = await registerAskingClient()
+  const asking = await registerAskingClients()
   for (const look of values.readme ? [...looks, readmeLook] : looks) await photograph(look, at, asking)
   if (values.readme) renewReadme()
 } finally {
@@ -42,28 +62,33 @@ try {
 }
 console.log(out)
 
-async function photograph({ width, colorScheme }, at, asking) {
-  const context = await browser.newContext({ viewport: { width, height: width < 1000 ? 640 : 800 }, colorScheme })
+async function photograph({ width, colorScheme, locale }, at, asking) {
+  const viewport = { width, height: width < 1000 ? 640 : 800 }
+  const context = await browser.newContext({ viewport, colorScheme, locale })
   const page = await context.newPage()
+  const words = JSON.parse(readFileSync(new URL(`${locale}.json`, messages), 'utf8'))
   const keep = (name) =>
-    page.screenshot({ path: path.join(out, `${name}-${width}-${colorScheme}.png`), fullPage: true })
+    page.screenshot({ path: path.join(out, `${name}-${locale}-${width}-${colorScheme}.png`), fullPage: true })
   const open = async (name, address) => {
     await page.goto(address)
     await keep(name)
   }
   const press = async (button) => {
     const loaded = page.waitForEvent('load')
-    await page.getByRole('button', { name: button, exact: true }).click()
+    await page
+      .getByRole('button', { name: words[button] ?? button, exact: true })
+      .first()
+      .click()
     await loaded
   }
   const signIn = async (password) => {
-    await page.getByLabel('User name').fill(at.username)
-    await page.getByLabel('Password').fill(password)
-    await press('Sign in')
+    await page.getByLabel(words['login.username']).fill(at.username)
+    await page.getByLabel(words['login.password']).fill(password)
+    await press('login.submit')
   }
 
   await open('error-unknown-client', `${at.issuer}/oauth/authorize?client_id=nobody`)
-  await open('error-redirect-uri', authorizeUrl(at, asking, { redirect_uri: 'https://elsewhere.example/' }))
+  await open('error-redirect-uri', authorizeUrl(at, asking.web, { redirect_uri: 'https://elsewhere.example/' }))
   await open('error-code', `${at.issuer}/errors/invalid_grant`)
   await open('error-404', `${at.issuer}/nothing-here`)
   await open('demo-start', at.demoUrl)
@@ -73,36 +98,50 @@ async function photograph({ width, colorScheme }, at, asking) {
   await keep('sign-in-failed')
   await signIn(at.password)
   await keep('consent')
-  await press('Deny')
+  await press('consent.deny')
   await keep('demo-denied')
+  await open('account-empty', `${at.issuer}/account/apps`)
+  await page.goto(at.demoUrl)
   await press('Connect your files')
-  await press('Allow')
+  await press('consent.allow')
   await keep('demo-files')
   await open('demo-start-connected', at.demoUrl)
-  await open('consent-optional', authorizeUrl(at, asking))
-  await open('signed-in', `${at.issuer}/login`)
+  await open('consent-optional', authorizeUrl(at, asking.web))
+  await open('consent-app', authorizeUrl(at, asking.app, { ...APP_REQUEST }))
+  await open('account-apps', `${at.issuer}/account/apps`)
+  await page.locator('.app button').first().click()
+  await page.getByRole('status').waitFor()
+  await keep('account-ended')
+  await press('account.sign_out')
+  await keep('signed-out')
   await context.close()
 }
 
 function renewReadme() {
   const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
   mkdirSync(images, { recursive: true })
-  const taken = (name) => path.join(out, `${name}-${readmeLook.width}-${readmeLook.colorScheme}.png`)
+  const taken = (name) =>
+    path.join(out, `${name}-${readmeLook.locale}-${readmeLook.width}-${readmeLook.colorScheme}.png`)
   copyFileSync(taken('consent'), path.join(images, 'consent.png'))
   copyFileSync(taken('demo-files'), path.join(images, 'files.png'))
 }
 
-async function registerAskingClient() {
+async function registerAskingClients() {
   await stack.valetkey([
     ...['scopes', 'create', 'reports.read', '--title', 'See your reports'],
-    ...['--description', 'Titles and figures of the reports in your account.']
+    ...['--description', 'Titles and figures of the reports in your account.'],
+    ...['--title-in', 'ar=رؤية تقاريرك', '--description-in', 'ar=عناوين التقارير في حسابك وأرقامها.']
   ])
-  const { client_id } = await stack.valetkey([
-    ...['clients', 'create', '--name', 'Quarterly Insights for Households', '--no-refresh'],
+  const web = await stack.valetkey([
+    ...['clients', 'create', '--name', 'Quarterly Insights for Households', '--no-refresh', '--verified'],
     ...['--redirect-uri', 'https://insights.example/oauth/callback', '--scope', 'reports.read'],
     ...['--optional-scope', 'files.read:documents files.read:images']
   ])
-  return client_id
+  const app = await stack.valetkey([
+    ...['clients', 'create', '--name', 'Pocket Album', '--public'],
+    ...['--redirect-uri', APP_REQUEST.redirect_uri, '--scope', APP_REQUEST.scope]
+  ])
+  return { web: web.client_id, app: app.client_id }
 }
 
 function authorizeUrl(at, clientId, change = {}) {
