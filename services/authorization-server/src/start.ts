@@ -1,4 +1,4 @@
-import { buildLogger, type Environment, type Logger } from '@valetkey/service-kit'
+import { buildLogger, type Environment, type Logger, settleWithin } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
 import { startHousekeeping } from './housekeeping.js'
@@ -43,19 +43,9 @@ export async function startAuthorizationServer(
       // Requests first, then what they write in the background, then the connections under both. A store that does not
       // answer may hold up none of it.
       await Promise.all([publicServer.close(), internalServer.close(), operatorServer.close()])
-      await within(FLUSH_LIMIT_MS, [housekeeping.stop(), deps.audit.close(), deps.usage.close()])
-      await within(DISCONNECT_LIMIT_MS, [database.close(), redis.quit()])
+      await settleWithin(FLUSH_LIMIT_MS, [housekeeping.stop(), deps.audit.close(), deps.usage.close()])
+      await settleWithin(DISCONNECT_LIMIT_MS, [database.close(), redis.quit()])
       redis.disconnect()
     }
   }
-}
-
-/** Waits until all have ended, well or not, but no longer than that. */
-async function within(milliseconds: number, tasks: readonly Promise<unknown>[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const timeLimit = new Promise((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  await Promise.race([Promise.allSettled(tasks), timeLimit])
-  clearTimeout(timer)
 }

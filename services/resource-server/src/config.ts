@@ -16,7 +16,7 @@ export function readConfig(environment: Environment) {
     resourceUrl: read.baseUrl('RESOURCE_URL', 'the public base URL of this server, such as https://files.example.com'),
     publicListen: read.listen('PUBLIC_LISTEN', ':4100'),
     operatorListen: read.listen('OPERATOR_LISTEN', ':4101'),
-    trustedProxies: read.list('TRUSTED_PROXIES'),
+    trustedProxies: read.networks('TRUSTED_PROXIES'),
     databaseUrl: readDatabaseUrl(read),
     pageTokenKeys: read.keys('PAGE_TOKEN_KEYS', 'keys that sign page tokens, separated by commas, the newest first'),
     introspection: {

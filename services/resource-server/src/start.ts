@@ -1,9 +1,12 @@
 import { buildIntrospector } from '@valetkey/fastify-bearer'
-import { buildLogger, type Environment, type Logger } from '@valetkey/service-kit'
+import { buildLogger, type Environment, type Logger, settleWithin } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
 import { createFileStore } from './storage/files.js'
 import { connectPostgres } from './storage/postgres.js'
+
+// Together with the drain of the listeners well below the 15 s after which the process ends itself.
+const DISCONNECT_LIMIT_MS = 4_000
 
 export type RunningServer = { logger: Logger; close(): Promise<void> }
 
@@ -41,9 +44,9 @@ export async function startResourceServer(environment: Environment): Promise<Run
   return {
     logger,
     async close() {
-      // Requests first, then the connections under them.
+      // Requests first, then the connections under them; a database that does not answer holds up nothing.
       await Promise.all([publicServer.close(), operatorServer.close()])
-      await Promise.all([introspector.close(), database.close()])
+      await settleWithin(DISCONNECT_LIMIT_MS, [introspector.close(), database.close()])
     }
   }
 }

@@ -41,6 +41,8 @@ test.each([
   { change: { INTROSPECTION_URL: 'auth/introspect' }, variable: 'INTROSPECTION_URL' },
   { change: { RESOURCE_URL: 'https://files.example/' }, variable: 'RESOURCE_URL' },
   { change: { RESOURCE_DATABASE_URL: 'mysql://x' }, variable: 'RESOURCE_DATABASE_URL' },
+  { change: { TRUSTED_PROXIES: 'proxy.internal' }, variable: 'TRUSTED_PROXIES' },
+  { change: { TRUSTED_PROXIES: '0.0.0.0/0' }, variable: 'TRUSTED_PROXIES' },
   { change: { PAGE_TOKEN_KEYS: 'short' }, variable: 'PAGE_TOKEN_KEYS' },
   { change: { LOG_LEVEL: 'loud' }, variable: 'LOG_LEVEL' }
 ] as { change: Record<string, string>; variable: string }[])(
