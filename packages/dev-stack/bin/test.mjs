@@ -7,7 +7,7 @@ import { findChromium, testEnvironment } from '../lib/test-environment.mjs'
 import { startTestServers } from '../lib/test-servers.mjs'
 import { closingLines, picksByName } from '../lib/test-totals.mjs'
 
-const TIME_LIMIT_MINUTES = 30
+const TIME_LIMIT_MINUTES = 25
 // The suites that touch Redis, for a second run on the emulation.
 const REDIS_SUITES = '/storage/|emulation|/flow'
 
