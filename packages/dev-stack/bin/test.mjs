@@ -3,7 +3,7 @@ import { runJest } from '../lib/jest-run.mjs'
 import { createProcesses } from '../lib/processes.mjs'
 import { onStopRequest } from '../lib/stop-requests.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../lib/test-directory.mjs'
-import { findChromium, testEnvironment } from '../lib/test-environment.mjs'
+import { findChromium, findFirefox, testEnvironment } from '../lib/test-environment.mjs'
 import { startTestServers } from '../lib/test-servers.mjs'
 import { closingLines, picksByName } from '../lib/test-totals.mjs'
 
@@ -28,8 +28,8 @@ setTimeout(() => {
 
 try {
   const servers = await startTestServers(directory, processes)
-  const chromium = findChromium(process.env)
-  const environment = testEnvironment(process.env, { ...servers, temporary, chromium })
+  const browsers = { chromium: findChromium(process.env), firefox: findFirefox(process.env) }
+  const environment = testEnvironment(process.env, { ...servers, ...browsers, temporary })
   const runs = [await runJest({ args, environment, directory, processes })]
   if (process.env.TEST_EMULATION_TOO === '1' && servers.redisUrl !== undefined) {
     console.log('\nOnce more on the emulation of Redis:')
@@ -37,7 +37,7 @@ try {
     const again = ['--passWithNoTests', '--testPathPatterns', REDIS_SUITES]
     runs.push(await runJest({ args: again, environment: emulated, directory, processes }))
   }
-  const { lines, code } = closingLines(runs, { ...servers, chromium, mayPick: picksByName(args) })
+  const { lines, code } = closingLines(runs, { ...servers, ...browsers, mayPick: picksByName(args) })
   await finish(code, lines)
 } catch (error) {
   await finish(1, [error.message, '0 passed, 1 failed'])

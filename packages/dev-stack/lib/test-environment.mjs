@@ -2,11 +2,11 @@
 import { findOnPath, isProgram } from './programs.mjs'
 import { serviceVariables } from './settings.mjs'
 
-const testVariables = ['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_CHROMIUM']
+const testVariables = ['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_CHROMIUM', 'TEST_FIREFOX']
 const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => `${name}_FILE`), ...testVariables])
 
 /** A caller's settings, of our services or of any Postgres client, must not decide how a test ends. */
-export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, chromium }) {
+export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, chromium, firefox }) {
   const kept = Object.entries(caller).filter(([name]) => !leaking.has(name) && !/^PG[A-Z]/.test(name))
   return {
     ...Object.fromEntries(kept),
@@ -14,12 +14,19 @@ export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, chro
     TMPDIR: temporary,
     TEST_POSTGRES_URL: postgresUrl,
     ...(redisUrl === undefined ? {} : { TEST_REDIS_URL: redisUrl }),
-    ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium })
+    ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium }),
+    ...(firefox === undefined ? {} : { TEST_FIREFOX: firefox })
   }
 }
 
 /** The browser the caller names in CHROMIUM, else one on PATH. */
-export function findChromium(caller) {
-  if (caller.CHROMIUM) return isProgram(caller.CHROMIUM) ? caller.CHROMIUM : undefined
-  return findOnPath(['chromium', 'chromium-browser', 'google-chrome'], caller.PATH)
+export const findChromium = (caller) =>
+  findBrowser(caller.CHROMIUM, ['chromium', 'chromium-browser', 'google-chrome'], caller.PATH)
+
+/** The one the caller names in FIREFOX, else one on PATH. */
+export const findFirefox = (caller) => findBrowser(caller.FIREFOX, ['firefox-esr', 'firefox'], caller.PATH)
+
+function findBrowser(named, names, searchPath) {
+  if (named) return isProgram(named) ? named : undefined
+  return findOnPath(names, searchPath)
 }

@@ -17,16 +17,18 @@ export function totalsOf(report, endedWell) {
 }
 
 /** @param {Totals[]} runs */
-export function closingLines(runs, { chromium, redisUrl, mayPick }) {
+export function closingLines(runs, { chromium, firefox, redisUrl, mayPick }) {
   const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
   const missing = [
     ...(chromium === undefined ? ['the browser tests, for want of Chromium (install it, or name it in CHROMIUM)'] : []),
+    ...(firefox === undefined ? ['the tests in Firefox, for want of it (install it, or name it in FIREFOX)'] : []),
     ...(redisUrl === undefined
       ? ['the stores on a real Redis, for want of redis-server on PATH (they ran on its emulation only)']
       : [])
   ]
   // Only a missing browser explains a skipped test, or a caller who picked tests by name.
-  const unexplained = chromium === undefined || mayPick ? 0 : sum('skipped')
+  const lacksBrowser = chromium === undefined || firefox === undefined
+  const unexplained = lacksBrowser || mayPick ? 0 : sum('skipped')
   const failed = sum('failed') + unexplained
   return {
     lines: [

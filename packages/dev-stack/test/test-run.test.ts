@@ -13,7 +13,13 @@ beforeAll(async () => {
 afterAll(() => checkout.dispose())
 
 const run = (changes: NodeJS.ProcessEnv = {}) =>
-  checkout.start('test.mjs', [], { TMPDIR: temporary, CHROMIUM: process.execPath, DATABASE_URL: 'leaks', ...changes })
+  checkout.start('test.mjs', [], {
+    TMPDIR: temporary,
+    CHROMIUM: process.execPath,
+    FIREFOX: process.execPath,
+    DATABASE_URL: 'leaks',
+    ...changes
+  })
 
 const given = (output: string) =>
   output
@@ -21,12 +27,12 @@ const given = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
 
-test('brings Postgres, names the browser, keeps the caller’s settings out, and closes with the two lines', async () => {
+test('brings Postgres, names the browsers, keeps the caller’s settings out, and closes with the two lines', async () => {
   const { code, stdout } = await run().ended
   expect(code).toBe(0)
   expect(stdout).toMatch(/\n(Everything could run\.|Not run: [^\n]*redis-server[^\n]*)\n4 passed, 0 failed\n$/)
   const [environment] = given(stdout)
-  expect(environment).toMatchObject({ TEST_CHROMIUM: process.execPath })
+  expect(environment).toMatchObject({ TEST_CHROMIUM: process.execPath, TEST_FIREFOX: process.execPath })
   expect(environment.TEST_POSTGRES_URL).toMatch(/^postgres:\/\/postgres:.+@127\.0\.0\.1:\d+\/postgres$/)
   expect(environment).not.toHaveProperty('DATABASE_URL')
   expect(readdirSync(temporary)).toEqual([])

@@ -1,8 +1,11 @@
-import { expect, test } from '@jest/globals'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { library } from './support/library.js'
 
 const { closingLines, picksByName, totalsOf } = await library('test-totals')
-const { testEnvironment } = await library('test-environment')
+const { findChromium, findFirefox, testEnvironment } = await library('test-environment')
 
 const report = {
   numPassedTests: 5,
@@ -26,7 +29,7 @@ test('a run without a report is a failure', () => {
   expect(totalsOf(undefined, true)).toEqual({ passed: 0, failed: 1, skipped: 0 })
 })
 
-const machine = { chromium: '/usr/bin/chromium', redisUrl: 'redis://here', mayPick: false }
+const machine = { chromium: '/usr/bin/chromium', firefox: '/usr/bin/firefox', redisUrl: 'redis://here', mayPick: false }
 const green = { passed: 3, failed: 0, skipped: 0 }
 
 test.each([
@@ -52,10 +55,17 @@ test.each([
     code: 0
   },
   {
-    name: 'there is no browser, which explains what was skipped',
+    name: 'there is no Chromium, which explains what was skipped',
     runs: [{ ...green, skipped: 2 }],
     missing: { chromium: undefined },
     lines: [expect.stringMatching(/^Not run: the browser tests, for want of Chromium/), '3 passed, 0 failed'],
+    code: 0
+  },
+  {
+    name: 'there is no Firefox, which explains what was skipped',
+    runs: [{ ...green, skipped: 2 }],
+    missing: { firefox: undefined },
+    lines: ['Not run: the tests in Firefox, for want of it (install it, or name it in FIREFOX).', '3 passed, 0 failed'],
     code: 0
   },
   {
@@ -86,4 +96,38 @@ test('the caller’s settings do not leak into the tests', () => {
   }
   const environment = testEnvironment(caller, { temporary: '/run', postgresUrl: 'postgres://throw-away' })
   expect(environment).toEqual({ HOME: '/h', TMPDIR: '/run', TEST_POSTGRES_URL: 'postgres://throw-away' })
+})
+
+test('the browsers go to the tests under their own names, and nothing that the caller called so', () => {
+  const caller = { TEST_CHROMIUM: 'a', TEST_FIREFOX: 'b' }
+  const given = { temporary: '/run', postgresUrl: 'postgres://throw-away' }
+  const browsers = { chromium: '/opt/chromium', firefox: '/opt/firefox' }
+  expect(testEnvironment(caller, given)).not.toHaveProperty('TEST_FIREFOX')
+  expect(testEnvironment(caller, { ...given, ...browsers })).toMatchObject({
+    TEST_CHROMIUM: '/opt/chromium',
+    TEST_FIREFOX: '/opt/firefox'
+  })
+})
+
+describe.each([
+  { variable: 'CHROMIUM', find: findChromium, names: ['chromium', 'chromium-browser', 'google-chrome'] },
+  { variable: 'FIREFOX', find: findFirefox, names: ['firefox-esr', 'firefox'] }
+])('which browser is $variable', ({ variable, find, names }) => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'valetkey-browsers-'))
+    for (const name of names) writeFileSync(path.join(folder, name), '', { mode: 0o755 })
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  test('the first of the known names on PATH', () => {
+    expect(find({ PATH: folder })).toBe(path.join(folder, names[0] ?? ''))
+    expect(find({ PATH: tmpdir() })).toBeUndefined()
+  })
+
+  test('the one that the caller names, and no other where that is no program', () => {
+    const named = path.join(folder, names.at(-1) ?? '')
+    expect(find({ PATH: folder, [variable]: named })).toBe(named)
+    expect(find({ PATH: folder, [variable]: '/nowhere/browser' })).toBeUndefined()
+  })
 })

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs'
 
 const reportFile = process.argv.find((arg) => arg.startsWith('--outputFile=')).slice('--outputFile='.length)
-const { TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_CHROMIUM, DATABASE_URL } = process.env
-console.log(JSON.stringify({ TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_CHROMIUM, DATABASE_URL }))
+const { TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_CHROMIUM, TEST_FIREFOX, DATABASE_URL } = process.env
+console.log(JSON.stringify({ TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_CHROMIUM, TEST_FIREFOX, DATABASE_URL }))
 if (process.env.STAND_IN_HANGS) {
   console.log('hanging')
   setInterval(() => {}, 1000)
