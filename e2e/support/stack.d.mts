@@ -20,4 +20,5 @@ export type Stack = {
   dispose(): Promise<void>
 }
 
-export function createStack(options: { files: string }): Promise<Stack>
+/** `environment` is what this person has set before `npm start`, if anything. */
+export function createStack(options: { files: string; environment?: Record<string, string> }): Promise<Stack>

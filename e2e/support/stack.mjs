@@ -4,16 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
+import { findPortProblems } from '../../packages/dev-stack/lib/ports.mjs'
 
 const bin = fileURLToPath(new URL('../../packages/dev-stack/bin', import.meta.url))
 const START_TIME_LIMIT_MS = 60_000
 
 /** A stack in a folder of its own, on ports of its own. stack.d.mts says what comes back. */
-export async function createStack({ files }) {
+export async function createStack({ files, environment: settings = {} }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-e2e-'))
   const ports = await freePorts()
-  const environment = { ...basics(), ...ports, VALETKEY_DATA: path.join(directory, 'data') }
+  const environment = { ...basics(), ...ports, VALETKEY_DATA: path.join(directory, 'data'), ...settings }
   let launcher
 
   async function start() {
@@ -62,11 +62,22 @@ function basics() {
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
 }
 
+/**
+ * Six in a row, below those that systems hand out by themselves: so nobody is likely to take one before the start, nor
+ * while everything is stopped.
+ */
 async function freePorts() {
-  const services = ['AUTH_PUBLIC', 'AUTH_INTERNAL', 'AUTH_OPERATOR', 'FILES_PUBLIC', 'FILES_OPERATOR']
-  const environment = { DEMO_LISTEN: `127.0.0.1:${await freePort()}` }
-  for (const service of services) environment[`${service}_LISTEN`] = `localhost:${await freePort()}`
-  return environment
+  const services = ['AUTH_PUBLIC', 'AUTH_INTERNAL', 'AUTH_OPERATOR', 'FILES_PUBLIC', 'FILES_OPERATOR', 'DEMO']
+  for (;;) {
+    const first = 20_000 + Math.floor(Math.random() * 2_000) * services.length
+    const listeners = services.map((service, index) => ({
+      variable: `${service}_LISTEN`,
+      host: service === 'DEMO' ? '127.0.0.1' : 'localhost',
+      port: first + index
+    }))
+    if ((await findPortProblems(listeners)).length > 0) continue
+    return Object.fromEntries(listeners.map(({ variable, host, port }) => [variable, `${host}:${port}`]))
+  }
 }
 
 function program(name, args, environment) {
@@ -87,9 +98,15 @@ function untilItRuns({ child, said, ended }) {
       child.kill('SIGTERM')
       reject(new Error(`The stack was not ready in time: ${said.stdout}${said.stderr}`))
     }, START_TIME_LIMIT_MS)
-    // The last paragraph of the welcome.
-    child.stdout.on('data', () => said.stdout.includes('Stop it') && resolve(said.stdout))
-    ended.then(({ stderr }) => reject(new Error(`The stack did not start: ${stderr}`)))
-    child.once('close', () => clearTimeout(timer))
+    child.stdout.on('data', () => {
+      // The last paragraph of the welcome.
+      if (!said.stdout.includes('Stop it')) return
+      clearTimeout(timer)
+      resolve(said.stdout)
+    })
+    ended.then(({ stderr }) => {
+      clearTimeout(timer)
+      reject(new Error(`The stack did not start: ${stderr}`))
+    })
   })
 }

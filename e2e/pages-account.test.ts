@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { chromiumPath, launchChromium } from './support/chromium.js'
+import { makeKnownFiles } from './support/known-files.js'
+import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { createVisits } from './support/visits.js'
+import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
+
+const withBrowser = chromiumPath ? describe : describe.skip
+
+withBrowser('connected apps, in Chromium', () => {
+  let files: ReturnType<typeof makeKnownFiles>
+  let stack: Stack
+  let at: Addresses
+  let browser: Browser
+  const visits = createVisits(() => ({ browser, origins: [at.issuer, at.demoUrl] }))
+
+  beforeAll(async () => {
+    files = makeKnownFiles()
+    stack = await createStack({ files: files.directory })
+    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
+  }, 90_000)
+
+  afterEach(async () => {
+    expect(await visits.close()).toEqual([])
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await stack?.dispose()
+    files?.remove()
+  })
+
+  /** A browser in which alice is signed in and the demo client shows her files. */
+  async function connected(options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await visits.open(options)
+    await connect(page, at.demoUrl)
+    await signIn(page, at)
+    await press(page, 'Allow')
+    await expectFiles(page)
+    return page
+  }
+
+  async function expectFiles(page: Page): Promise<void> {
+    await page.goto(`${at.demoUrl}/files`)
+    expect(await headingOf(page)).toBe('Your files')
+  }
+
+  async function expectNoFiles(page: Page): Promise<void> {
+    await page.goto(`${at.demoUrl}/files`)
+    expect(await headingOf(page)).toBe('Access has ended')
+    expect(await page.getByRole('main').textContent()).toContain('Photo Printer may no longer see your files')
+    expect(await page.getByRole('table').count()).toBe(0)
+  }
+
+  async function openApps(page: Page): Promise<void> {
+    await page.goto(`${at.issuer}/account/apps`)
+    expect(await headingOf(page)).toBe('Connected apps')
+  }
+
+  const appNames = (page: Page) => page.getByRole('main').getByRole('listitem').getByRole('heading').allTextContents()
+
+  test('ended there: the app is refused at its next request, in every browser, and says so; it can be connected anew', async () => {
+    const here = await connected()
+    const there = await connected()
+    await openApps(here)
+    expect(await appNames(here)).toEqual(['Photo Printer'])
+    await press(here, 'End access of Photo Printer')
+    expect(await here.getByRole('status').textContent()).toContain('The app has no access any more')
+    expect(await appNames(here)).toEqual([])
+    await expectNoFiles(here)
+    await expectNoFiles(there)
+    await press(here, 'Connect your files')
+    await press(here, 'Allow')
+    await expectFiles(here)
+  })
+
+  test('ended in one browser, then in another one that still shows it: nothing is left to do, and it says so', async () => {
+    const here = await connected()
+    const there = await visits.open()
+    await there.goto(`${at.issuer}/login`)
+    await signIn(there, at)
+    expect(await appNames(there)).toEqual(['Photo Printer'])
+    await openApps(here)
+    await press(here, 'End access of Photo Printer')
+    await press(there, 'End access of Photo Printer')
+    expect(await there.getByRole('status').textContent()).toContain('The app has no access any more')
+  })
+
+  test('signed out everywhere: the other browser has to sign in again, the app goes on', async () => {
+    const here = await connected()
+    const there = await visits.open()
+    await there.goto(`${at.issuer}/login`)
+    await signIn(there, at)
+    await press(there, 'Sign out everywhere')
+    expect(await there.getByRole('status').textContent()).toContain('You are signed out everywhere')
+    await here.goto(`${at.issuer}/account/apps`)
+    expect(await headingOf(here)).toBe('Sign in')
+    await expectFiles(here)
+  })
+
+  test('signed out elsewhere while the list is shown: End access ends nothing before signing in again', async () => {
+    const here = await connected()
+    await openApps(here)
+    const there = await visits.open()
+    await there.goto(`${at.issuer}/login`)
+    await signIn(there, at)
+    await press(there, 'Sign out everywhere')
+    await press(here, 'End access of Photo Printer')
+    expect(await headingOf(here)).toBe('Sign in')
+    await signIn(here, at)
+    expect(await appNames(here)).toEqual(['Photo Printer'])
+    await expectFiles(here)
+  })
+
+  test('the consent page leads there', async () => {
+    const page = await connected()
+    await page.goto(`${at.demoUrl}/connect`)
+    await page.getByRole('link', { name: 'Connected apps' }).click()
+    expect(await appNames(page)).toEqual(['Photo Printer'])
+  })
+
+  test('with the keyboard alone: ends an app, signs out, and always sees where the focus is', async () => {
+    const page = await connected()
+    await openApps(page)
+    await tabTo(page, 'End access')
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').waitFor()
+    expect(await appNames(page)).toEqual([])
+    await tabTo(page, 'Sign out')
+    await page.keyboard.press('Enter')
+    await page.getByText('You are signed out in this browser').waitFor()
+    await expectNoFiles(page)
+  })
+
+  test('with JavaScript switched off: ends an app, signs out', async () => {
+    const page = await connected({ javaScriptEnabled: false })
+    await openApps(page)
+    await press(page, 'End access of Photo Printer')
+    expect(await appNames(page)).toEqual([])
+    await press(page, 'Sign out')
+    expect(await page.getByRole('status').textContent()).toContain('You are signed out in this browser')
+    await expectNoFiles(page)
+  })
+})

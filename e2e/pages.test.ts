@@ -1,0 +1,138 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { injectAxe, violationsOn } from './support/axe.js'
+import { chromiumPath, launchChromium } from './support/chromium.js'
+import { makeKnownFiles } from './support/known-files.js'
+import { layoutProblems, setTextSize } from './support/layout.js'
+import { createPagesWorld, type PagesWorld } from './support/pages-world.js'
+import { demoScenes, type Scene, scenes, signIn, wordsIn, wordsOf } from './support/scenes.js'
+import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { createVisits } from './support/visits.js'
+
+const withBrowser = chromiumPath ? describe : describe.skip
+
+const phone = { width: 360, height: 640 }
+const desk = { width: 1280, height: 800 }
+/** What is left of the desk when everything on it is twice as large. */
+const zoomedDesk = { width: 640, height: 400 }
+
+type Look = { viewport: typeof phone; colorScheme: 'light' | 'dark' }
+
+const looks: readonly Look[] = [
+  { viewport: phone, colorScheme: 'light' },
+  { viewport: phone, colorScheme: 'dark' },
+  { viewport: desk, colorScheme: 'light' },
+  { viewport: desk, colorScheme: 'dark' }
+]
+
+withBrowser('every page in every state', () => {
+  let files: ReturnType<typeof makeKnownFiles>
+  let stack: Stack
+  let at: Addresses
+  let browser: Browser
+  let world: PagesWorld
+  const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.at.demoUrl] }))
+  const pages = new Map<string, Page>()
+  const sessions = new Map<string, NonNullable<BrowserContextOptions['storageState']>>()
+
+  beforeAll(async () => {
+    files = makeKnownFiles()
+    stack = await createStack({ files: files.directory })
+    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
+    world = await createPagesWorld(stack, at)
+  }, 90_000)
+
+  afterEach(() => {
+    expect(visits.complaints()).toEqual([])
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await stack?.dispose()
+    files?.remove()
+  })
+
+  /** One browser for each person and language; a person signs in once. */
+  async function pageOf(by: Scene['by'], language: string): Promise<Page> {
+    const known = pages.get(`${by} ${language}`)
+    if (known !== undefined) return known
+    const session = by && sessions.get(by)
+    const settings = { locale: language, reducedMotion: 'reduce' } as const
+    const page = await visits.open({ ...settings, ...(session && { storageState: session }) })
+    pages.set(`${by} ${language}`, page)
+    if (by === undefined || session !== undefined) return page
+    await page.goto(`${at.issuer}/login`)
+    await signIn(page, world[by], wordsOf(language))
+    sessions.set(by, await page.context().storageState())
+    return page
+  }
+
+  async function open(scene: Scene, language: string): Promise<Page> {
+    const page = await pageOf(scene.by, language)
+    await page.setViewportSize(desk)
+    const words = wordsOf(language)
+    await scene.open(page, world, words)
+    expect(await page.getByRole('main').textContent()).toContain(wordsIn(scene.says, words))
+    return page
+  }
+
+  test('an app that asks for Arabic (ui_locales) gets it through to the consent page, in an English browser', async () => {
+    const page = await visits.open({ locale: 'en' })
+    await page.goto(world.insights.request({ ui_locales: 'xx ar' }))
+    await signIn(page, world.alice, wordsOf('ar'))
+    expect(await page.getByRole('main').textContent()).toContain(wordsOf('ar')['consent.optional'])
+    expect(await page.evaluate('document.documentElement.dir')).toBe('rtl')
+  })
+
+  describe.each([
+    { language: 'en', direction: 'ltr', looks },
+    { language: 'ar', direction: 'rtl', looks },
+    // The longest words; what else axe looks for is in the templates, which are the same in every language.
+    { language: 'de', direction: 'ltr', looks: [] }
+  ])('$language', ({ language, direction, looks }) => {
+    test.each(scenes)('$name: nothing is cut off, nothing moves sideways, axe finds nothing', async (scene) => {
+      const page = await open(scene, language)
+      const declared = await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')
+      expect(declared).toEqual([language, direction])
+      expect({ ...(await unreadable(page)), ...(await inaccessible(page, looks)) }).toEqual({})
+    })
+  })
+
+  test.each(demoScenes)('$name: axe finds nothing', async (scene) => {
+    expect(await inaccessible(await open(scene, 'en'), looks)).toEqual({})
+  })
+})
+
+/** By name of the window, what cannot be read there. */
+async function unreadable(page: Page): Promise<Record<string, string[]>> {
+  const found: Record<string, string[]> = {}
+  for (const [name, viewport, textSize] of [
+    ['phone', phone, 16],
+    ['desk', desk, 16],
+    ['desk, zoomed to 200 %', zoomedDesk, 16],
+    ['desk, text of 200 %', desk, 32],
+    ['phone, text of 200 %', phone, 32]
+  ] as const) {
+    await page.setViewportSize(viewport)
+    await setTextSize(page, textSize)
+    found[name] = await layoutProblems(page)
+  }
+  await setTextSize(page, 16)
+  return withProblems(found)
+}
+
+/** By name of the look, what axe says. */
+async function inaccessible(page: Page, looks: readonly Look[]): Promise<Record<string, string[]>> {
+  const found: Record<string, string[]> = {}
+  if (looks.length > 0) await injectAxe(page)
+  for (const { viewport, colorScheme } of looks) {
+    await page.setViewportSize(viewport)
+    await page.emulateMedia({ colorScheme })
+    found[`${viewport.width} wide, ${colorScheme}`] = await violationsOn(page)
+  }
+  return withProblems(found)
+}
+
+function withProblems(found: Record<string, string[]>): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(found).filter(([, problems]) => problems.length > 0))
+}

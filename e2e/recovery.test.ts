@@ -1,0 +1,181 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Browser } from 'playwright-core'
+import { openAppSite } from './support/app-site.js'
+import { chromiumPath, launchChromium } from './support/chromium.js'
+import { formOf } from './support/form-post.js'
+import { recoverySteps } from './support/recovery-steps.js'
+import { createRecoveryWorld, type RecoveryWorld } from './support/recovery-world.js'
+import { createVisits } from './support/visits.js'
+import { press, signIn } from './support/walk.js'
+
+const withBrowser = chromiumPath ? describe : describe.skip
+
+withBrowser('a step that is repeated, left or interrupted ends with the right code or starts again', () => {
+  let world: RecoveryWorld
+  let browser: Browser
+  const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.site.origin] }))
+  const { ask, expectSignIn, finish, expectCodeFor, expectNoAnswer } = recoverySteps(() => ({ world, visits }))
+
+  beforeAll(async () => {
+    ;[world, browser] = await Promise.all([createRecoveryWorld(), launchChromium()])
+  }, 90_000)
+
+  beforeEach(() => {
+    world.site.answers.length = 0
+  })
+
+  afterEach(async () => {
+    expect(await visits.close()).toEqual([])
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await world?.dispose()
+  })
+
+  test('back after Allow: asked again, and the next Allow gives a code of its own', async () => {
+    const page = await ask(world.anna)
+    await press(page, 'Allow')
+    await page.goBack()
+    await finish(page, world.anna)
+    const [first, second] = world.site.answers
+    expect(second?.get('code')).not.toBe(first?.get('code'))
+  })
+
+  test('a double click on Allow: one code', async () => {
+    const page = await ask(world.anna)
+    const arrived = page.waitForURL(`${world.site.redirectUri}?**`)
+    await page.getByRole('button', { name: 'Allow', exact: true }).dblclick()
+    await arrived
+    await expectCodeFor(page, world.anna)
+    expect(new Set(world.site.answers.map((answer) => answer.get('code'))).size).toBe(1)
+  })
+
+  test('one Allow form sent five times at once and once more: the very same redirect each time', async () => {
+    const page = await ask(world.anna)
+    const send = await formOf(page, { decision: 'allow' })
+    const answers = [...(await Promise.all([send(), send(), send(), send(), send()])), await send()]
+    expect(answers.map(({ status }) => status)).toEqual([303, 303, 303, 303, 303, 303])
+    const locations = new Set(answers.map(({ location }) => location))
+    expect(locations.size).toBe(1)
+    await page.goto([...locations][0] ?? '')
+    await expectCodeFor(page, world.anna)
+  })
+
+  test('the app could not be reached after Allow: a reload brings it the code', async () => {
+    const page = await ask(world.anna)
+    await world.site.close()
+    await page.getByRole('button', { name: 'Allow', exact: true }).click()
+    await page.waitForURL('chrome-error://**')
+    await world.site.open()
+    await page.reload()
+    await expectCodeFor(page, world.anna)
+  })
+
+  test('reload at the app before the code is redeemed: the same code, which works once', async () => {
+    const page = await ask(world.anna)
+    await press(page, 'Allow')
+    await page.reload()
+    await expectCodeFor(page, world.anna)
+    expect((await world.app.redeem(world.site.answers[0])).status).toBe(400)
+  })
+
+  test('Allow once more after the code was redeemed: asked again, and the first permission lives on', async () => {
+    const page = await ask(world.anna)
+    const send = await formOf(page, { decision: 'allow' })
+    const { location } = await send()
+    const { accessToken } = await world.app.redeem(new URL(location).searchParams)
+    const again = await send()
+    expect(again).toMatchObject({
+      status: 303,
+      location: expect.stringContaining(`${world.at.issuer}/oauth/authorize?`)
+    })
+    await page.goto(again.location)
+    await finish(page, world.anna)
+    expect(await world.app.list(accessToken)).toEqual(['annas.txt'])
+  })
+
+  test('Deny sent twice: the same refusal both times; Allow after Deny: asked again', async () => {
+    const page = await ask(world.anna)
+    const deny = await formOf(page, { decision: 'deny' })
+    const allow = await formOf(page, { decision: 'allow' })
+    const refusals = await Promise.all([deny(), deny()])
+    expect(refusals[1]).toEqual(refusals[0])
+    const { origin, searchParams } = new URL(refusals[0]?.location ?? '')
+    expect([origin, searchParams.get('error'), searchParams.get('state')]).toEqual([
+      world.site.origin,
+      'access_denied',
+      'a-state'
+    ])
+    await page.goto((await allow()).location)
+    await finish(page, world.anna)
+  })
+
+  test('sign-in left for an hour: the same request starts again, on the sign-in page', async () => {
+    const page = await ask()
+    await world.letRequestsExpire()
+    await signIn(page, world.anna)
+    await expectSignIn(page)
+    await signIn(page, world.anna)
+    await finish(page, world.anna)
+  })
+
+  test('consent left for an hour: asked again, without signing in', async () => {
+    const page = await ask(world.anna)
+    await world.letRequestsExpire()
+    await press(page, 'Allow')
+    expectNoAnswer()
+    // An emulated Redis has forgotten more than the requests.
+    if (world.redisIsEmulated) await signIn(page, world.anna)
+    await finish(page, world.anna)
+  })
+
+  test('cookies cleared on the sign-in page: the same request starts again', async () => {
+    const page = await ask()
+    await page.context().clearCookies()
+    await signIn(page, world.anna)
+    await expectSignIn(page)
+    await signIn(page, world.anna)
+    await finish(page, world.anna)
+  })
+
+  test('cookies cleared on the consent page: no code; sign in, and go on', async () => {
+    const page = await ask(world.anna)
+    await page.context().clearCookies()
+    await press(page, 'Allow')
+    expectNoAnswer()
+    await expectSignIn(page)
+    await signIn(page, world.anna)
+    await finish(page, world.anna)
+  })
+
+  test('the callback of an https app goes on to another origin: the Allow button is not blocked', async () => {
+    const end = await openAppSite({ tls: true })
+    const site = await openAppSite({ tls: true, hopsTo: () => `${end.origin}/done` })
+    const app = await world.register({ name: 'Hopper', redirectUri: site.redirectUri })
+    const hopping = createVisits(() => ({ browser, origins: [world.at.issuer, site.origin, end.origin] }))
+    const page = await hopping.open({ ignoreHTTPSErrors: true })
+    await page.goto(app.request())
+    await signIn(page, world.anna)
+    await page.getByRole('button', { name: 'Allow', exact: true }).click()
+    await page.waitForURL(`${end.origin}/done?**`)
+    expect(await app.redeem(site.answers.at(-1))).toMatchObject({ status: 200 })
+    expect(await hopping.close()).toEqual([])
+    await Promise.all([site.close(), end.close()])
+  })
+
+  test('everything restarted under a sign-in page and a consent page: both go on as if nothing had been', async () => {
+    const [signingIn, consenting] = [await ask(), await ask(world.bert, 'berts-state')]
+    await world.restart()
+    await signIn(signingIn, world.anna)
+    // An emulated Redis has forgotten both requests, and that bert was signed in: then both start again.
+    if (world.redisIsEmulated) await signIn(signingIn, world.anna)
+    await finish(signingIn, world.anna)
+    await press(consenting, 'Allow')
+    if (world.redisIsEmulated) {
+      await signIn(consenting, world.bert)
+      await press(consenting, 'Allow')
+    }
+    await expectCodeFor(consenting, world.bert, 'berts-state')
+  }, 60_000)
+})

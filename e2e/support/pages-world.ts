@@ -1,0 +1,79 @@
+import { HttpBrowser } from './http-browser.js'
+import { createPerson } from './person.js'
+import { type RegisteredApp, registerApp } from './registered-app.js'
+import type { Addresses, Stack } from './stack.mjs'
+import type { Account } from './walk.js'
+
+/** People and apps for every state of every page. */
+export type PagesWorld = {
+  at: Addresses
+  /** With a required and two optional scopes, verified. */
+  insights: RegisteredApp
+  /** Comes back to an app's own scheme. */
+  album: RegisteredApp
+  /** Comes back to a program on the device. */
+  local: RegisteredApp
+  /** Registered to be remembered, and alice has allowed it the list of her files. */
+  faithful: RegisteredApp
+  /** Uses all of these apps. */
+  alice: Account
+  /** Uses none. */
+  newcomer: Account
+  /** An account name for which too often a wrong password was given. */
+  lockedOut: string
+}
+
+// Of the limits of the contract: failures of one account from one address in a quarter of an hour.
+const ATTEMPTS = 20
+
+export async function createPagesWorld(stack: Stack, at: Addresses): Promise<PagesWorld> {
+  const newcomer = { username: 'newcomer', password: 'correct horse battery staple' }
+  const lockedOut = 'mallory'
+  await stack.valetkey([
+    ...['scopes', 'create', 'reports.read', '--title', 'See your reports'],
+    ...['--description', 'Titles and figures of the reports in your account.'],
+    ...['--title-in', 'ar=رؤية تقاريرك', '--description-in', 'ar=عناوين التقارير في حسابك وأرقامها.'],
+    ...['--title-in', 'de=Ihre Berichte sehen', '--description-in', 'de=Titel und Zahlen der Berichte in Ihrem Konto.']
+  ])
+  const [insights, album, local, faithful] = await Promise.all([
+    registerApp(stack, at, {
+      name: 'Quarterly Insights for Households',
+      redirectUri: 'https://insights.example/oauth/callback',
+      scope: 'reports.read files.read:documents files.read:images',
+      options: [
+        ...['--scope', 'reports.read', '--optional-scope', 'files.read:documents files.read:images'],
+        ...['--verified', '--no-refresh']
+      ]
+    }),
+    registerApp(stack, at, {
+      name: 'Donaudampfschifffahrtsgesellschaftskapitänsbilder',
+      redirectUri: 'com.example.donaudampfschifffahrtsgesellschaft.pocket-album:/signed-in',
+      scope: 'files.read:images',
+      options: ['--scope', 'files.read:images', '--public']
+    }),
+    registerApp(stack, at, { name: 'Backup', redirectUri: 'http://127.0.0.1:8976/callback' }),
+    registerApp(stack, at, {
+      name: '<b>Faithful</b> & Söhne',
+      redirectUri: 'https://faithful.example/callback',
+      options: ['--scope', 'files.read', '--optional-scope', 'files.read:images', '--consent', 'remember']
+    }),
+    stack.valetkey(['users', 'create', newcomer.username, '--password-stdin'], newcomer.password),
+    failToSignIn(at.issuer, lockedOut)
+  ])
+  const alice = { username: at.username, password: at.password }
+  const aliceAtHome = createPerson(at.issuer, alice)
+  for (const app of [insights, album, faithful]) {
+    const { searchParams } = await aliceAtHome.decide(new URL(app.request()), 'allow')
+    // The last one never fetches its tokens, and so has no access that could be ended.
+    if (app !== faithful) await app.redeem(searchParams)
+  }
+  return { at, insights, album, local, faithful, alice, newcomer, lockedOut }
+}
+
+async function failToSignIn(issuer: string, username: string): Promise<void> {
+  const browser = new HttpBrowser(issuer)
+  let page = await browser.open(new URL(`${issuer}/login`))
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    page = await browser.submit(page, { username, password: 'not it' })
+  }
+}

@@ -1,0 +1,54 @@
+import { expect } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import type { RecoveryWorld } from './recovery-world.js'
+import type { Visits } from './visits.js'
+import { type Account, headingOf, press, signIn } from './walk.js'
+
+/** What the stories of recovery consist of. */
+export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visits }) {
+  /** A browser in which the app has asked; signed in as this person, if any. */
+  async function ask(who?: Account, state = 'a-state'): Promise<Page> {
+    const page = await given().visits.open()
+    await page.goto(given().world.app.request({ state }))
+    if (who !== undefined) await signIn(page, who)
+    return page
+  }
+
+  /** The app asks once more, in another tab of the same browser. */
+  async function askInNewTab(page: Page, state: string): Promise<Page> {
+    const tab = await page.context().newPage()
+    await tab.goto(given().world.app.request({ state }))
+    return tab
+  }
+
+  async function expectSignIn(page: Page): Promise<void> {
+    expect(await headingOf(page)).toBe('Sign in')
+    expect(await page.getByRole('main').textContent()).toContain('to continue to Printer')
+  }
+
+  /** It names the person whose files would be shared. */
+  async function expectConsent(page: Page, { username }: Account): Promise<void> {
+    expect(await headingOf(page)).toBe('Allow Printer?')
+    expect(await page.getByRole('main').textContent()).toContain(`access to your account ${username}`)
+  }
+
+  /** Presses Allow, arrives at the app, and the code opens this person's files. */
+  async function finish(page: Page, who: Account, state = 'a-state'): Promise<void> {
+    await expectConsent(page, who)
+    await press(page, 'Allow')
+    await expectCodeFor(page, who, state)
+  }
+
+  async function expectCodeFor(page: Page, who: Account, state = 'a-state'): Promise<void> {
+    expect(await headingOf(page)).toBe('Thank you')
+    const answer = given().world.site.answers.at(-1)
+    expect(answer?.get('state')).toBe(state)
+    expect(await given().world.app.redeem(answer)).toMatchObject({ status: 200, files: [`${who.username}s.txt`] })
+  }
+
+  function expectNoAnswer(): void {
+    expect(given().world.site.answers).toEqual([])
+  }
+
+  return { ask, askInNewTab, expectSignIn, expectConsent, finish, expectCodeFor, expectNoAnswer }
+}

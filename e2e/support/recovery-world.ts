@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createTestRedis } from '../../packages/dev-stack/src/index.js'
+import { type AppSite, openAppSite } from './app-site.js'
+import { type RegisteredApp, registerApp } from './registered-app.js'
+import { type Addresses, createStack } from './stack.mjs'
+import type { Account } from './walk.js'
+
+export type RecoveryWorld = {
+  at: Addresses
+  /** Her only file is `annas.txt`; so whoever lists it has a token of hers. */
+  anna: Account
+  /** His is `berts.txt`. */
+  bert: Account
+  site: AppSite
+  app: RegisteredApp
+  /** Registers another app, at the command line. */
+  register(app: Parameters<typeof registerApp>[2]): Promise<RegisteredApp>
+  /** Comes back to an app's own scheme. */
+  album: RegisteredApp
+  redisIsEmulated: boolean
+  /** An hour goes by: no request is held any more. */
+  letRequestsExpire(): Promise<void>
+  /** Everything stops and starts again. */
+  restart(): Promise<void>
+  dispose(): Promise<void>
+}
+
+export async function createRecoveryWorld(): Promise<RecoveryWorld> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'valetkey-files-'))
+  const redis = createTestRedis()
+  const stack = await createStack({ files: folder, ...(redis.url && { environment: { REDIS_URL: redis.url } }) })
+  const [at, site] = await Promise.all([stack.start(), openAppSite()])
+
+  async function createUser(username: string): Promise<Account> {
+    const account = { username, password: `the password of ${username}` }
+    const directory = mkdtempSync(path.join(folder, username))
+    writeFileSync(path.join(directory, `${username}s.txt`), '')
+    const { user_id } = await stack.valetkey(['users', 'create', username, '--password-stdin'], account.password)
+    await stack.valetkeyFiles(['import', '--owner', user_id ?? '', directory])
+    return account
+  }
+
+  async function restart(): Promise<void> {
+    await stack.stop()
+    await stack.start()
+  }
+
+  const register: RecoveryWorld['register'] = (other) => registerApp(stack, at, other)
+
+  const [anna, bert, app, album] = await Promise.all([
+    createUser('anna'),
+    createUser('bert'),
+    register({ name: 'Printer', redirectUri: site.redirectUri }),
+    register({
+      name: 'Album',
+      redirectUri: 'com.example.album:/signed-in',
+      options: ['--public', '--scope', 'files.read']
+    })
+  ])
+
+  return {
+    ...{ at, anna, bert, site, app, album, register, redisIsEmulated: redis.url === undefined, restart },
+    async letRequestsExpire() {
+      // Where Redis is emulated, nobody else can reach into it; but then it forgets everything at a restart.
+      if (redis.url === undefined) return restart()
+      const held = await redis.client.keys('vk:request:*')
+      if (held.length > 0) await redis.client.del(...held)
+    },
+    restart,
+    async dispose() {
+      await site.close()
+      await stack.dispose()
+      await redis.close()
+      rmSync(folder, { recursive: true })
+    }
+  }
+}
