@@ -149,9 +149,13 @@ withBrowser('a step that is repeated, left or interrupted ends with the right co
     await finish(page, world.anna)
   })
 
-  test('the callback of an https app goes on to another origin: the Allow button is not blocked', async () => {
-    const end = await openAppSite({ tls: true })
-    const site = await openAppSite({ tls: true, hopsTo: () => `${end.origin}/done` })
+  test.each([
+    { name: 'an https app', tls: true, host: undefined },
+    { name: 'a program on this device', tls: false, host: '127.0.0.1' },
+    { name: 'a program on the IPv6 loopback address', tls: false, host: '::1' }
+  ])('the callback of $name goes on to another origin: the Allow button is not blocked', async ({ tls, host }) => {
+    const end = await openAppSite({ tls, host })
+    const site = await openAppSite({ tls, host, hopsTo: () => `${end.origin}/done` })
     const app = await world.register({ name: 'Hopper', redirectUri: site.redirectUri })
     const hopping = createVisits(() => ({ browser, origins: [world.at.issuer, site.origin, end.origin] }))
     const page = await hopping.open({ ignoreHTTPSErrors: true })

@@ -13,10 +13,13 @@ export type AppSite = {
   open(): Promise<void>
 }
 
+type AppSiteOptions = { tls?: boolean; host?: string | undefined; hopsTo?: () => string }
+
 /** The web site of somebody else's app: its callback notes what it is told and says thank you, here or where it `hopsTo`. */
-export async function openAppSite(options: { tls?: boolean; hopsTo?: () => string } = {}): Promise<AppSite> {
+export async function openAppSite(options: AppSiteOptions = {}): Promise<AppSite> {
   const answers: URLSearchParams[] = []
   const server = options.tls ? createTlsServer(await certificate(), answer) : createServer(answer)
+  const host = options.host ?? '127.0.0.1'
   let port = 0
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
@@ -31,12 +34,13 @@ export async function openAppSite(options: { tls?: boolean; hopsTo?: () => strin
   }
 
   async function open(): Promise<void> {
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => server.listen(port, host, resolve))
     port = (server.address() as AddressInfo).port
   }
 
   await open()
-  const origin = options.tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`
+  const plainHost = host.includes(':') ? `[${host}]` : host
+  const origin = options.tls ? `https://localhost:${port}` : `http://${plainHost}:${port}`
   return {
     origin,
     redirectUri: `${origin}/callback`,

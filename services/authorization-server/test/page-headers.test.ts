@@ -144,6 +144,8 @@ describe('security headers of every page and redirect', () => {
   })
 })
 
+const LOOPBACK = ' http://127.0.0.1:* http://localhost:* https:'
+
 describe('form-action names where the answer goes, or browsers hold it back', () => {
   test.each([
     {
@@ -156,9 +158,10 @@ describe('form-action names where the answer goes, or browsers hold it back', ()
       sent: 'https://app.example:8443/cb',
       sources: ' https://app.example:8443 https:'
     },
-    { registered: 'http://127.0.0.1/cb', sent: 'http://127.0.0.1:51004/cb', sources: ' http://127.0.0.1:51004' },
-    { registered: 'http://localhost/cb', sent: 'http://localhost/cb', sources: ' http://localhost' },
-    { registered: 'http://[::1]/cb', sent: 'http://[::1]:51004/cb', sources: ' http://[::1]:51004' },
+    { registered: 'http://127.0.0.1/cb', sent: 'http://127.0.0.1:51004/cb', sources: LOOPBACK },
+    { registered: 'http://localhost/cb', sent: 'http://localhost/cb', sources: LOOPBACK },
+    { registered: 'http://[::1]/cb', sent: 'http://[::1]:51004/cb', sources: ' http: https:' },
+    { registered: 'https://[2001:db8::1]/cb', sent: 'https://[2001:db8::1]/cb', sources: ' https:' },
     { registered: 'com.example.app:/cb', sent: 'com.example.app:/cb', sources: ' com.example.app:' }
   ])('$sent', async ({ registered, sent, sources }) => {
     const clientId = await newClient(registered)
