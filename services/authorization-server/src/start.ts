@@ -1,9 +1,8 @@
-import { buildLogger, type Environment, type Logger, settleWithin } from '@valetkey/service-kit'
+import { buildLogger, connectPostgres, type Environment, type Logger, settleWithin } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
 import { startHousekeeping } from './housekeeping.js'
 import { createExpiredRows } from './storage/expired-rows.js'
-import { connectPostgres } from './storage/postgres.js'
 import { connectRedis, type Redis } from './storage/redis.js'
 import { wire } from './wire.js'
 

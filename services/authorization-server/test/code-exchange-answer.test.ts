@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Statement } from '@valetkey/service-kit'
 import { createExpiredRows } from '../src/storage/expired-rows.js'
-import type { Statement } from '../src/storage/postgres.js'
 import { connectRedis } from '../src/storage/redis.js'
 import { AUDIENCE, type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { Browser } from './support/browser.js'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { StoreUnavailable } from '@valetkey/service-kit'
 import { connectRedis } from '../src/storage/redis.js'
-import { StoreUnavailable } from '../src/storage/store-unavailable.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { grantOf, kindOf, PKCE, redisKeysOf, remainingLife, unknownCode, VERIFIER } from './support/codes.js'
 import { freePort } from './support/failing-network.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Statement } from '../src/storage/postgres.js'
+import type { Statement } from '@valetkey/service-kit'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { Browser } from './support/browser.js'
 import { forgetInRedis, grantOf, PKCE, rememberRedis, VERIFIER } from './support/codes.js'

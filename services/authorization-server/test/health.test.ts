@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { buildLogger } from '@valetkey/service-kit'
+import { buildLogger, connectPostgres } from '@valetkey/service-kit'
 import { buildApp } from '../src/app.js'
-import { connectPostgres } from '../src/storage/postgres.js'
 import { connectRedis } from '../src/storage/redis.js'
 import { wire } from '../src/wire.js'
 import { startTestServer, type TestServer } from './support/authorization-server.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Statement } from '../src/storage/postgres.js'
+import type { Statement } from '@valetkey/service-kit'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { bodyCredentials, exchange, obtainCode, PASSWORD, post, refresh } from './support/flow.js'
 import { startInstance } from './support/instance.js'

@@ -1,9 +1,8 @@
 import { buildIntrospector } from '@valetkey/fastify-bearer'
-import { buildLogger, type Environment, type Logger, settleWithin } from '@valetkey/service-kit'
+import { buildLogger, connectPostgres, type Environment, type Logger, settleWithin } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
 import { createFileStore } from './storage/files.js'
-import { connectPostgres } from './storage/postgres.js'
 
 // Together with the drain of the listeners well below the 15 s after which the process ends itself.
 const DISCONNECT_LIMIT_MS = 4_000

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, expect, test } from '@jest/globals'
 import { type IntrospectionAnswer, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
 import { mintAccessToken } from '@valetkey/oauth-protocol'
-import { buildLogger } from '@valetkey/service-kit'
+import { buildLogger, StoreUnavailable } from '@valetkey/service-kit'
 import { type App, buildApp } from '../src/app.js'
 import type { FileQuery, StoredFile } from '../src/storage/file-record.js'
-import { StoreUnavailable } from '../src/storage/store-unavailable.js'
 
 const RESOURCE = 'https://files.example'
 const authorization = `Bearer ${mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
@@ -228,7 +227,7 @@ test.each([
     name: 'the authorization server',
     change: { introspect: () => Promise.reject(new IntrospectionUnavailableError('timeout', 'no answer')) }
   },
-  { name: 'Postgres', change: { list: () => Promise.reject(new StoreUnavailable(new Error('gone'))) } }
+  { name: 'Postgres', change: { list: () => Promise.reject(new StoreUnavailable('postgres', new Error('gone'))) } }
 ])('$name away: 503 with Retry-After, never 401', async ({ change }) => {
   build(change)
   const response = await get('/v1/files')

@@ -1,3 +1,4 @@
+import { createDelayedWrite } from '../background/delayed-write.js'
 import type { AuditEventRecord, AuditEventStore } from '../storage/audit-events.js'
 
 /** Security decisions, one event each. Names are stable: alerts and reports hang on them. */
@@ -51,9 +52,8 @@ const QUEUE_LIMIT = 10_000
 /** At most one statement per 250 ms and process, so that auditing costs the requests nothing. */
 export function createAuditTrail(store: AuditEventStore, now: () => Date): AuditTrail {
   let queue: AuditEventRecord[] = []
-  let timer: NodeJS.Timeout | undefined
   let lastLog: AuditedRequest['log'] | undefined
-  let writing: Promise<void> = Promise.resolve()
+  const background = createDelayedWrite(write, BATCH_INTERVAL_MS)
 
   async function write(): Promise<void> {
     const batch = queue
@@ -72,15 +72,8 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
       lastLog = request.log
       if (queue.length >= QUEUE_LIMIT) return
       queue.push({ occurredAt: now(), event, requestId: request.id, clientId, userId, address: request.ip, details })
-      timer ??= setTimeout(() => {
-        timer = undefined
-        writing = writing.then(write)
-      }, BATCH_INTERVAL_MS)
+      background.request()
     },
-    async close() {
-      clearTimeout(timer)
-      await writing
-      await write()
-    }
+    close: background.close
   }
 }

@@ -1,8 +1,8 @@
 import { OAUTH_ERROR_STATUS, OAuthError, toErrorDescription } from '@valetkey/oauth-protocol'
+import { StoreUnavailable } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../audit/audit-trail.js'
 import { TooManyAttempts } from '../limits/limiter.js'
-import { StoreUnavailable } from '../storage/store-unavailable.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

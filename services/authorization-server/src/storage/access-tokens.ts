@@ -1,5 +1,5 @@
 import type { ActiveAccessToken, TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 type ActiveRow = {
   token_id: string

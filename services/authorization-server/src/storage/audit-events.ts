@@ -1,4 +1,4 @@
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 export type AuditEventRecord = {
   occurredAt: Date

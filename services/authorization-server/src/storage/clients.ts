@@ -1,5 +1,5 @@
 import type { Client, TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 /** A client with what only operators see. */
 export type ClientRegistration = Client & {

@@ -1,4 +1,4 @@
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 /** What one client may do with a user's account, over all of its grants. */
 export type ConnectedApp = {

@@ -1,4 +1,4 @@
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 /** What users have allowed to clients that are registered to remember it. */
 export function createConsentStore(database: Database) {

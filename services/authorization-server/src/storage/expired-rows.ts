@@ -1,4 +1,4 @@
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 const BATCH = 1_000
 

@@ -1,5 +1,5 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 /** What a user has just allowed. */
 export type NewGrant = {

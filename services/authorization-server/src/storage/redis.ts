@@ -1,5 +1,5 @@
+import { StoreUnavailable } from '@valetkey/service-kit'
 import { Redis } from 'ioredis'
-import { StoreUnavailable } from './store-unavailable.js'
 
 export type { Redis } from 'ioredis'
 

@@ -1,5 +1,5 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 /** A refresh token with what its grant says of it. */
 export type RefreshTokenRecord = {

@@ -1,5 +1,5 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from './postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 /** A caller of the introspection endpoint, and the audience whose tokens it may ask about. */
 export type ResourceServer = { clientId: string; name: string; audience: string }

@@ -1,4 +1,4 @@
-import { type Database, isUniqueViolation } from './postgres.js'
+import { type Database, isUniqueViolation } from '@valetkey/service-kit'
 
 export type ScopeTranslation = { title?: string; description?: string }
 

@@ -1,3 +1,4 @@
+import { createDelayedWrite } from '../background/delayed-write.js'
 import type { ConnectedAppStore } from '../storage/connected-apps.js'
 
 /** When each grant was last used, for the people whose account it is. */
@@ -19,8 +20,7 @@ export function createGrantUsage(store: Pick<ConnectedAppStore, 'noteUse'>, now:
   let seen = new Set<string>()
   let seenSince = now().getTime()
   let queue = new Map<string, Date>()
-  let timer: NodeJS.Timeout | undefined
-  let writing: Promise<void> = Promise.resolve()
+  const background = createDelayedWrite(write, BATCH_INTERVAL_MS)
 
   async function write(): Promise<void> {
     const batch = queue
@@ -42,15 +42,8 @@ export function createGrantUsage(store: Pick<ConnectedAppStore, 'noteUse'>, now:
       if (seen.has(grantId) || seen.size >= MAX_GRANTS) return
       seen.add(grantId)
       queue.set(grantId, at)
-      timer ??= setTimeout(() => {
-        timer = undefined
-        writing = writing.then(write)
-      }, BATCH_INTERVAL_MS)
+      background.request()
     },
-    async close() {
-      clearTimeout(timer)
-      await writing
-      await write()
-    }
+    close: background.close
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Database } from '../../src/storage/postgres.js'
+import type { Database } from '@valetkey/service-kit'
 import { runCommand } from '../support/command-line.js'
 
 const unreachable: Database = {

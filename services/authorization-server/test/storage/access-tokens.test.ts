@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { Database } from '@valetkey/service-kit'
 import { type AccessTokenStore, createAccessTokenStore } from '../../src/storage/access-tokens.js'
 import { createGrantStore } from '../../src/storage/grants.js'
-import type { Database } from '../../src/storage/postgres.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')

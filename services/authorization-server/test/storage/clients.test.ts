@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { isUniqueViolation } from '@valetkey/service-kit'
 import { type ClientRegistration, type ClientStore, createClientStore } from '../../src/storage/clients.js'
-import { isUniqueViolation } from '../../src/storage/postgres.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { newDigest } from '../support/stored-grant.js'
 

@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { migrate } from '@valetkey/service-kit'
+import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import pg from 'pg'
 import { createExpiredRows, type ExpiredRows } from '../../src/storage/expired-rows.js'
-import { connectPostgres, type Database } from '../../src/storage/postgres.js'
 import { MIGRATIONS } from '../support/migrated-database.js'
 
 const NOW = new Date('2026-11-21T08:00:00Z')

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { MigrationError, migrate, pendingMigrations } from '@valetkey/service-kit'
-import { connectPostgres, type Database } from '../../src/storage/postgres.js'
+import { connectPostgres, type Database, MigrationError, migrate, pendingMigrations } from '@valetkey/service-kit'
 import { MIGRATIONS } from '../support/migrated-database.js'
 
 const OURS = readdirSync(MIGRATIONS).toSorted()

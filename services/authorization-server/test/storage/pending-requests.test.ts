@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { TestRedis } from '@valetkey/dev-stack'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
+import { StoreUnavailable } from '@valetkey/service-kit'
 import { createPendingRequestStore, type PendingRequestStore } from '../../src/storage/pending-requests.js'
 import { connectRedis } from '../../src/storage/redis.js'
-import { StoreUnavailable } from '../../src/storage/store-unavailable.js'
 import { freePort } from '../support/failing-network.js'
 import { REDIS_KINDS } from '../support/redis-kinds.js'
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { Database } from '@valetkey/service-kit'
 import { createAccessTokenStore } from '../../src/storage/access-tokens.js'
 import { createExpiredRows } from '../../src/storage/expired-rows.js'
 import { createGrantStore } from '../../src/storage/grants.js'
-import type { Database } from '../../src/storage/postgres.js'
 import { createRefreshTokenStore, type RefreshTokenStore, type Rotation } from '../../src/storage/refresh-tokens.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 

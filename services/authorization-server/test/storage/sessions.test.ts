@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { TestRedis } from '@valetkey/dev-stack'
+import { StoreUnavailable } from '@valetkey/service-kit'
 import { connectRedis } from '../../src/storage/redis.js'
 import { createSessionStore, type SessionStore } from '../../src/storage/sessions.js'
-import { StoreUnavailable } from '../../src/storage/store-unavailable.js'
 import { freePort } from '../support/failing-network.js'
 import { REDIS_KINDS } from '../support/redis-kinds.js'
 

@@ -3,12 +3,18 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
 import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
-import { buildLogger, type Environment, type Logger, migrate } from '@valetkey/service-kit'
+import {
+  buildLogger,
+  connectPostgres,
+  type Database,
+  type Environment,
+  type Logger,
+  migrate
+} from '@valetkey/service-kit'
 import { type App, type AppDeps, buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
 import { hashPassword } from '../../src/passwords/password.js'
 import { type ClientRegistration, createClientStore } from '../../src/storage/clients.js'
-import { connectPostgres, type Database } from '../../src/storage/postgres.js'
 import { createResourceServerStore } from '../../src/storage/resource-servers.js'
 import { createUserStore } from '../../src/storage/users.js'
 import { wire } from '../../src/wire.js'

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
+import type { Database } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import type { CommandContext } from '../../src/cli/context.js'
 import { CommandFailure, EXIT } from '../../src/cli/exit.js'
 import { buildProgram } from '../../src/cli/program.js'
-import type { Database } from '../../src/storage/postgres.js'
 
 export type CommandResult = { code: number; out: string; said: string }
 

@@ -1,7 +1,6 @@
-import { buildLogger, type Logger } from '@valetkey/service-kit'
+import { buildLogger, connectPostgres, type Database, type Logger } from '@valetkey/service-kit'
 import { buildApp } from '../../src/app.js'
 import type { Config } from '../../src/config.js'
-import { connectPostgres, type Database } from '../../src/storage/postgres.js'
 import type { Redis } from '../../src/storage/redis.js'
 import { wire } from '../../src/wire.js'
 import type { TestServer } from './authorization-server.js'

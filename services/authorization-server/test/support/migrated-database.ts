@@ -1,7 +1,6 @@
 import path from 'node:path'
 import { createTestDatabase } from '@valetkey/dev-stack'
-import { migrate } from '@valetkey/service-kit'
-import { connectPostgres, type Database } from '../../src/storage/postgres.js'
+import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 
 export const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 

@@ -3,10 +3,9 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase } from '@valetkey/dev-stack'
 import { digestToken, type TokenDigest } from '@valetkey/oauth-protocol'
-import { migrate } from '@valetkey/service-kit'
+import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import { createClientStore } from '../../src/storage/clients.js'
 import { createGrantStore } from '../../src/storage/grants.js'
-import { connectPostgres, type Database } from '../../src/storage/postgres.js'
 import { createUserStore } from '../../src/storage/users.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')

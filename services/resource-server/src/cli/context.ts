@@ -1,4 +1,4 @@
-import type { Database } from '../storage/postgres.js'
+import type { Database } from '@valetkey/service-kit'
 
 /** What commands get from the process, so that tests can give them something else. */
 export type CommandContext = {

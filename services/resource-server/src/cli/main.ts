@@ -1,8 +1,7 @@
 #!/usr/bin/env node
-import { ConfigurationError } from '@valetkey/service-kit'
+import { ConfigurationError, connectPostgres, type Database } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { processEnvironment, readCommandLineConfig } from '../config.js'
-import { connectPostgres, type Database } from '../storage/postgres.js'
 import { CommandFailure, EXIT } from './exit.js'
 import { buildProgram } from './program.js'
 

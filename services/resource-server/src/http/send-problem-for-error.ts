@@ -1,5 +1,5 @@
+import { StoreUnavailable } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { StoreUnavailable } from '../storage/store-unavailable.js'
 import { Problem, sendProblem } from './problem.js'
 
 /** Seconds until a client should try again after a 503. */

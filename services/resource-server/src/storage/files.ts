@@ -1,6 +1,6 @@
+import type { Database } from '@valetkey/service-kit'
 import type { FileQuery, ImportedFile, StoredFile } from './file-record.js'
 import { listStatement } from './list-files-statement.js'
-import type { Database } from './postgres.js'
 import { saveStatement } from './save-files-statement.js'
 
 export type SaveCounts = { imported: number; updated: number; unchanged: number }

@@ -1,5 +1,5 @@
+import type { Statement } from '@valetkey/service-kit'
 import type { FileQuery } from './file-record.js'
-import type { Statement } from './postgres.js'
 
 /**
  * The statement of one page. Every part of it reads one stretch of one index in order and stops at the limit, so that

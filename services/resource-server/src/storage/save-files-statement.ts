@@ -1,5 +1,5 @@
+import type { Statement } from '@valetkey/service-kit'
 import type { ImportedFile } from './file-record.js'
-import type { Statement } from './postgres.js'
 
 /**
  * One statement a batch. A file that is known keeps its id, and `created_at` never moves to a later time: editors save by

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { connectPostgres, type Database } from '@valetkey/service-kit'
 import type { CommanderError } from 'commander'
 import type { CommandContext } from '../../src/cli/context.js'
 import { buildProgram } from '../../src/cli/program.js'
 import type { StoredFile } from '../../src/storage/file-record.js'
 import { createFileStore } from '../../src/storage/files.js'
-import { connectPostgres, type Database } from '../../src/storage/postgres.js'
 
 const SOURCES = path.resolve(import.meta.dirname, '../../src')
 

@@ -2,12 +2,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { migrate } from '@valetkey/service-kit'
+import { connectPostgres, type Database, migrate, StoreUnavailable } from '@valetkey/service-kit'
 import { makeFileId } from '../../src/cli/file-id.js'
 import type { FileKind, FilePosition, ImportedFile } from '../../src/storage/file-record.js'
 import { createFileStore, type FileStore } from '../../src/storage/files.js'
-import { connectPostgres, type Database } from '../../src/storage/postgres.js'
-import { StoreUnavailable } from '../../src/storage/store-unavailable.js'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 
