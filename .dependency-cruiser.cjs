@@ -1,7 +1,8 @@
 // Who may import whom. CONTRIBUTING.md says why; `npm run check` fails when one of these is broken.
 const AUTHORIZATION = '^services/authorization-server/src'
 const STEPS = '(authorize|login|consent|account|token|revocation|introspection|feed|metadata|errors|admin)'
-const LEAVES = '(audit|background|clients|codes|http|language|limits|passwords|requests|scopes|sealing|session|storage|usage)'
+const LEAVES =
+  '(audit|background|clients|codes|http|language|limits|passwords|requests|scopes|sealing|session|storage|usage)'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
