@@ -1,0 +1,12 @@
+// Hashes passwords until it is stopped, as many at once as the authorization server does: the same work, in a process of its own.
+import { availableParallelism } from 'node:os'
+import { hashPassword } from '../../services/authorization-server/dist/passwords/password.js'
+
+const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1))
+
+for (let worker = 0; worker < atOnce; worker++) hashOn()
+
+async function hashOn() {
+  await hashPassword('correct horse battery staple')
+  setImmediate(hashOn)
+}
