@@ -27,7 +27,7 @@ export const serviceVariables = [
   ...privateVariables.authorizationServer,
   ...privateVariables.resourceServer,
   ...['CODE_TTL', 'ACCESS_TOKEN_TTL', 'REFRESH_TOKEN_IDLE_TTL', 'REFRESH_TOKEN_MAX_TTL', 'REFRESH_RETRY_WINDOW'],
-  ...['LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL'],
+  ...['LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL', 'PRODUCT_NAME', 'PRODUCT_LOGO', 'ACCENT_COLOR'],
   ...['CLIENT_ID', 'CLIENT_SECRET', 'BASE_URL', 'LISTEN']
 ]
 
