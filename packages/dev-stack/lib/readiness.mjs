@@ -26,9 +26,10 @@ export async function waitUntilReady(handle, url) {
 
 async function statusOf(url) {
   try {
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(2_000) })
-    await response.body?.cancel()
-    return response.status
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(5_000) })
+    // Health answers name what is away; that is what the person has to know.
+    const text = await response.text()
+    return response.status === 200 ? 200 : `${response.status} ${text.slice(0, 200)}`.trim()
   } catch {
     return 'no answer'
   }

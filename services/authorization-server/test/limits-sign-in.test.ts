@@ -55,6 +55,25 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     expect(await statusOf()).toBe(429)
   })
 
+  test.each([
+    { name: 'of the account from this address', exceeded: PAIR, most: 20, others: [ADDRESS, ACCOUNT] },
+    { name: 'of the address', exceeded: ADDRESS, most: 100, others: [PAIR, ACCOUNT] },
+    { name: 'of the account', exceeded: ACCOUNT, most: 200, others: [PAIR, ADDRESS] }
+  ])(
+    'an attempt over the limit $name counts against no other: nothing of it was judged',
+    async ({ exceeded, most, others }) => {
+      await setCounter(server, counter(exceeded), most)
+      for (let attempt = 1; attempt <= 3; attempt++) expect(await statusOf()).toBe(429)
+      for (const other of others) expect(await counterOf(server, counter(other))).toBe(0)
+    }
+  )
+
+  test('one address that tries without end locks an account for nobody else', async () => {
+    for (let batch = 0; batch < 23; batch++) await Promise.all(Array.from({ length: 10 }, () => statusOf()))
+    expect(await statusOf()).toBe(429)
+    expect(await statusOf({ password: PASSWORD, address: ELSEWHERE })).toBe(303)
+  })
+
   test('an account that nobody has is counted alike', async () => {
     await setCounter(server, counter(PAIR, 'nobody'), 19)
     expect([await statusOf({ username: 'nobody' }), await statusOf({ username: 'nobody' })]).toEqual([422, 429])

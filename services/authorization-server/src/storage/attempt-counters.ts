@@ -5,11 +5,17 @@ export type Count = { count: number; remainingSeconds: number }
 /** Counters of failed attempts, shared by all instances. A window starts with its first attempt and ends by itself. */
 export function createAttemptCounterStore(redis: Redis) {
   const addOne = defineScript(redis, 'valetkeyCountAttempt', ADD, 1)
+  const lookAt = defineScript(redis, 'valetkeyLookAtAttempts', LOOK, 1)
   const takeOne = defineScript(redis, 'valetkeyForgetAttempt', TAKE, 1)
 
   return {
     async add(name: string, windowSeconds: number): Promise<Count> {
       const [count, remainingMs] = (await addOne(key(name), windowSeconds * 1000)) as [number, number]
+      return { count, remainingSeconds: Math.max(1, Math.ceil(remainingMs / 1000)) }
+    },
+    /** How it stands, without counting. */
+    async look(name: string): Promise<Count> {
+      const [count, remainingMs] = (await lookAt(key(name))) as [number, number]
       return { count, remainingSeconds: Math.max(1, Math.ceil(remainingMs / 1000)) }
     },
     /** Takes one attempt back that was no failure. */
@@ -27,6 +33,10 @@ const ADD = `
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return {count, redis.call('PTTL', KEYS[1])}
+`
+
+const LOOK = `
+return {tonumber(redis.call('GET', KEYS[1]) or '0'), redis.call('PTTL', KEYS[1])}
 `
 
 const TAKE = `

@@ -43,6 +43,14 @@ describe.each(REDIS_KINDS)('counters of attempts in $name', ({ create }) => {
     expect(await counters.add('short', 60)).toEqual({ count: 1, remainingSeconds: 60 })
   })
 
+  test('a look counts nothing and moves nothing', async () => {
+    expect(await counters.look('seen')).toEqual({ count: 0, remainingSeconds: 1 })
+    await counters.add('seen', 60)
+    expect(await counters.look('seen')).toEqual({ count: 1, remainingSeconds: 60 })
+    expect(await counters.look('seen')).toEqual({ count: 1, remainingSeconds: 60 })
+    expect(await redis.client.exists('vk:attempts:unseen')).toBe(0)
+  })
+
   test('the wait is a second at least', async () => {
     await counters.add('nearly', 60)
     await redis.client.pexpire('vk:attempts:nearly', 400)
