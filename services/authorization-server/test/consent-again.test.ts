@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import type { Browser, Page } from './support/browser.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from './support/flow.js'
+import { hiddenField } from './support/page-content.js'
 import { signOut } from './support/pages.js'
 
 let server: TestServer
@@ -76,6 +77,18 @@ describe('Allow, sent a second time', () => {
     const other = server.newBrowser()
     await other.open(`${ISSUER}/login`)
     expectStartedAgain(await allow(other, consent))
+  })
+
+  test('from another person’s browser, with that person’s own CSRF field and the key of the form, gives nothing', async () => {
+    await server.createUser('carol', PASSWORD)
+    const { browser, consent } = await atConsent()
+    await allow(browser, consent)
+    const other = server.newBrowser()
+    const login = await other.open(authorizeUrl(client.clientId))
+    const carols = await other.submit(login, { username: 'carol', password: PASSWORD })
+    const fields = { decision: 'allow', csrf_token: hiddenField(carols.body, 'csrf_token') }
+    expectStartedAgain(await other.submitOnly(consent, fields))
+    expect(responseParameters(await allow(browser, consent)).code).toMatch(/^vk_ac_/)
   })
 
   test('after signing out and in again gives nothing: the form belongs to the session before', async () => {

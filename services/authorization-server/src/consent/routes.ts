@@ -60,7 +60,7 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
     if (check === 'stale') return startAgain(request, reply)
     const given = formOf(request).get('answer_key')
     // Without it the decision holds all the same; only a second sending cannot be answered again.
-    const answerKey = isRandomId(given) ? given : newRandomId()
+    const answerKey = ownersKey(isRandomId(given) ? given : newRandomId(), request)
     const step = await findStep(request)
     if (step === undefined) return repeatOrStartAgain(answerKey, request, reply)
     const decision = readDecision(formOf(request), step.asked)
@@ -123,6 +123,11 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
     const retryUrl = query === '' ? undefined : stepUrl(issuer, '/oauth/authorize', query)
     return refuseForeignForm(request, reply, { issuer, audit: decide.issue.audit, retryUrl })
   }
+}
+
+/** The form's key opens the answer only in the browser and session that the form was shown in. */
+function ownersKey(formKey: string, { browserId, signedIn }: FastifyRequest): string {
+  return [formKey, browserId, signedIn?.sessionDigest ?? ''].join(' ')
 }
 
 const DENIED = { error: 'access_denied', description: 'The user did not allow access.' } as const
