@@ -46,7 +46,7 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
   const { issuer, resource, scopesSupported, introspection, tokenFormat = 'valetkey', now = () => new Date() } = options
   const realm = options.realm ?? new URL(resource).host
   const resourceMetadata = protectedResourceMetadataUrl(resource)
-  const introspector = 'introspect' in introspection ? introspection : buildIntrospector(introspection)
+  const introspector = 'introspect' in introspection ? introspection : buildIntrospector(introspection, server.log)
   if (introspector !== introspection) server.addHook('onClose', () => introspector.close())
 
   const needs = { introspector, issuer, resource, realm, resourceMetadata, tokenFormat, now }

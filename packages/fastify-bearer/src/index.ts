@@ -1,11 +1,13 @@
 export { type BearerOptions, bearerPlugin, type RequireAccessToken } from './bearer-plugin.js'
 export type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
+export { IntrospectionUnavailableError, type UnavailableReason } from './introspection-endpoint.js'
 export {
   buildIntrospector,
+  type CacheSettings,
+  type CacheState,
   type IntrospectionSettings,
-  IntrospectionUnavailableError,
-  type Introspector,
-  type UnavailableReason
+  type Introspector
 } from './introspector.js'
 export type { AccessToken } from './judge-token.js'
+export type { FeedLog } from './revocations/revocation-feed.js'
 export type { AnyOfScopes } from './scope-requirement.js'

@@ -1,16 +1,28 @@
-import { Pool } from 'undici'
-import { type IntrospectionAnswer, parseIntrospectionAnswer } from './introspection-answer.js'
+import { hash } from 'node:crypto'
+import { createAnswerCache } from './answer-cache.js'
+import type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
+import { createIntrospectionEndpoint, type EndpointSettings } from './introspection-endpoint.js'
+import { type FeedLog, followRevocations } from './revocations/revocation-feed.js'
+import { beginCall, emptyView, isProved, type Mark, stands, viewWithoutFeed } from './revocations/revocation-view.js'
+import { createSharedCalls } from './shared-calls.js'
 
-export type IntrospectionSettings = {
-  /** The introspection endpoint of the authorization server (RFC 7662 §2). */
-  url: string
-  /** This resource server's own credentials at the authorization server. */
-  clientId: string
-  clientSecret: string
-  /** How long one answer may take, from the call to its last byte. Default 2000. */
-  timeoutMs?: number
-  /** Connections to the authorization server at most. Default 64. */
-  connections?: number
+export type IntrospectionSettings = EndpointSettings & {
+  /** Keep answers for a while. Without it every request asks, and a revoked token is refused at the next one. */
+  cache?: CacheSettings
+}
+
+export type CacheSettings = {
+  /** How long an answer may be used, in seconds, counted from the call. 0 keeps nothing. */
+  seconds: number
+  /**
+   * The revocation feed of a Valetkey authorization server. With it, answers are used only while the feed is proved
+   * alive, and a revoked token is refused within moments. Without it, a revoked token is accepted until `seconds` are over.
+   */
+  revocationsUrl?: string
+  /** Answers kept at most. Default 10,000. */
+  maxEntries?: number
+  /** Bytes that they may take, by estimate. Default 16 MiB. */
+  maxBytes?: number
 }
 
 /** Asks an authorization server about tokens. */
@@ -20,76 +32,112 @@ export type Introspector = {
   close(): Promise<void>
 }
 
-export type UnavailableReason = 'unreachable' | 'timeout' | 'bad_status' | 'unreadable_answer'
+/** `waiting`: answers may be kept, but the feed is not proved alive, so every request asks. */
+export type CacheState = 'off' | 'live' | 'waiting'
 
-/** The authorization server could not be asked, or gave no answer that can be used. Says nothing about the token. */
-export class IntrospectionUnavailableError extends Error {
-  override name = 'IntrospectionUnavailableError'
-  readonly reason: UnavailableReason
-  constructor(reason: UnavailableReason, message: string, cause?: unknown) {
-    super(message, { cause })
-    this.reason = reason
+/**
+ * An introspector for one authorization server. Concurrent requests for the same token share calls.
+ * @param log hears when the revocation feed comes and goes
+ */
+export function buildIntrospector(
+  settings: IntrospectionSettings,
+  log?: FeedLog
+): Introspector & { cacheState(): CacheState } {
+  const { cache } = settings
+  return cache === undefined || cache.seconds === 0 ? askingEachTime(settings) : keepingAnswers(settings, cache, log)
+}
+
+function askingEachTime(settings: EndpointSettings) {
+  const endpoint = createIntrospectionEndpoint(settings)
+  const calls = createSharedCalls<IntrospectionAnswer>()
+  return {
+    // A call that is under way may have looked before the token was revoked; so whoever comes later takes the next one.
+    introspect: (accessToken: string, requestId: string) =>
+      calls.fresh(accessToken, async () => (await endpoint.ask(accessToken, requestId)).answer),
+    cacheState: () => 'off' as const,
+    close: () => endpoint.close()
   }
 }
 
-const LARGEST_ANSWER_BYTES = 64 * 1024
+type Kept = { answer: ActiveAnswer; names: readonly string[]; mark: Mark; until: number }
+type Told = { answer: IntrospectionAnswer; names: readonly string[]; mark: Mark }
 
-/** A client of one RFC 7662 endpoint. undici's Pool, for a call through fetch costs three times as much. */
-export function buildIntrospector(settings: IntrospectionSettings): Introspector {
-  const { url, clientId, clientSecret, timeoutMs = 2_000, connections = 64 } = settings
-  const { origin, pathname, search } = new URL(url)
-  const pool = new Pool(origin, {
-    connections,
-    connect: { timeout: timeoutMs },
-    maxResponseSize: LARGEST_ANSWER_BYTES
-  })
-  const headers = {
-    accept: 'application/json',
-    authorization: basicCredentials(clientId, clientSecret),
-    'content-type': 'application/x-www-form-urlencoded'
+const INACTIVE: IntrospectionAnswer = { active: false }
+/** Of tokens that are no good only a few are remembered, apart from the good ones, and not for long. */
+const REFUSALS = { entries: 1_000, bytes: 1024 * 1024 }
+const REFUSAL_MS = 2_000
+/** A parsed answer takes about this many times the characters it had: its members, and the names made of them. */
+const BYTES_PER_CHARACTER = 3
+
+function keepingAnswers(settings: IntrospectionSettings, cache: CacheSettings, log: FeedLog | undefined) {
+  const endpoint = createIntrospectionEndpoint(settings)
+  const view = cache.revocationsUrl === undefined ? viewWithoutFeed() : emptyView()
+  const limits = { entries: cache.maxEntries ?? 10_000, bytes: cache.maxBytes ?? 16 * 1024 * 1024 }
+  const answers = createAnswerCache<Kept>(limits)
+  const refusals = createAnswerCache<number>(REFUSALS)
+  const calls = createSharedCalls<Told>()
+  const feed =
+    cache.revocationsUrl === undefined
+      ? undefined
+      : followRevocations({ ...settings, url: cache.revocationsUrl }, view, () => answers.clear(), log)
+
+  async function ask(key: string, accessToken: string, requestId: string): Promise<Told> {
+    const begun = performance.now()
+    const mark = beginCall(view, begun)
+    const { answer, size } = await endpoint.ask(accessToken, requestId)
+    const names = answer.active ? namesOf(answer) : []
+    if (!answer.active) refusals.set(key, begun + REFUSAL_MS, 0)
+    else if (mark.proved && stands(view, mark, names) && (feed === undefined || canBeNamed(answer))) {
+      const until = Math.min(begun + cache.seconds * 1_000, expiryOf(answer))
+      answers.set(key, { answer, names, mark, until }, size * BYTES_PER_CHARACTER)
+    }
+    return { answer, names, mark }
+  }
+
+  function recall(key: string, now: number): IntrospectionAnswer | undefined {
+    const kept = answers.get(key)
+    if (kept !== undefined && isProved(view, now)) {
+      if (now < kept.until && stands(view, kept.mark, kept.names)) return kept.answer
+      answers.delete(key)
+    }
+    return (refusals.get(key) ?? 0) > now ? INACTIVE : undefined
   }
 
   return {
-    async introspect(accessToken, requestId) {
-      // One limit for all of it: waiting for a connection, the head, and a body that may come in drops.
-      const timeLimit = new AbortController()
-      const timer = setTimeout(() => timeLimit.abort(), timeoutMs)
-      try {
-        const { statusCode, body } = await pool.request({
-          method: 'POST',
-          path: pathname + search,
-          headers: { ...headers, 'x-request-id': requestId },
-          body: `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`,
-          signal: timeLimit.signal
-        })
-        return readAnswer(statusCode, await body.text())
-      } catch (error) {
-        if (error instanceof IntrospectionUnavailableError) throw error
-        throw timeLimit.signal.aborted
-          ? new IntrospectionUnavailableError('timeout', `no answer within ${timeoutMs} ms`, error)
-          : new IntrospectionUnavailableError('unreachable', describe(error), error)
-      } finally {
-        clearTimeout(timer)
+    async introspect(accessToken: string, requestId: string): Promise<IntrospectionAnswer> {
+      // What lies in memory must not be a list of tokens.
+      const key = hash('sha256', accessToken, 'base64')
+      const now = performance.now()
+      const known = recall(key, now)
+      if (known !== undefined) return known
+      const current = isProved(view, now) ? calls.current(key) : undefined
+      if (current !== undefined) {
+        const told = await current
+        // It may have died while the call was under way: then what the call saw is older than this request.
+        if (stands(view, told.mark, told.names)) return told.answer
       }
+      return (await calls.fresh(key, () => ask(key, accessToken, requestId))).answer
     },
-    close: () => pool.close()
+    cacheState: () => (isProved(view, performance.now()) ? ('live' as const) : ('waiting' as const)),
+    async close() {
+      await feed?.close()
+      await endpoint.close()
+    }
   }
 }
 
-function readAnswer(statusCode: number, body: string): IntrospectionAnswer {
-  // A 401 here is about our own credentials (RFC 7662 §2.3) and must never reach the caller as one about the token.
-  if (statusCode !== 200) throw new IntrospectionUnavailableError('bad_status', `answered with status ${statusCode}`)
-  const answer = parseIntrospectionAnswer(body)
-  if (answer === undefined) throw new IntrospectionUnavailableError('unreadable_answer', 'is no introspection answer')
-  return answer
+/** How the events of the feed call this token. */
+function namesOf({ tokenId, grantId, subject, clientId }: ActiveAnswer): string[] {
+  const members = { jti: tokenId, grant_id: grantId, sub: subject, client_id: clientId }
+  return Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [`${name}:${value}`]))
 }
 
-/** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */
-function basicCredentials(clientId: string, clientSecret: string): string {
-  const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1)
-  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`
+/** A feed can end only what it has a word for. */
+function canBeNamed({ tokenId, grantId, clientId }: ActiveAnswer): boolean {
+  return tokenId !== undefined && grantId !== undefined && clientId !== undefined
 }
 
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown error'
+/** The moment a token expires, on the monotonic clock. */
+function expiryOf({ expiresAt }: ActiveAnswer): number {
+  return expiresAt === undefined ? Number.POSITIVE_INFINITY : performance.now() + expiresAt.getTime() - Date.now()
 }

@@ -1,6 +1,7 @@
 import { carriesAccessToken, isWellFormed, readBearerCredentials } from '@valetkey/oauth-protocol'
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
-import { IntrospectionUnavailableError, type Introspector } from './introspector.js'
+import { IntrospectionUnavailableError } from './introspection-endpoint.js'
+import type { Introspector } from './introspector.js'
 import { judgeToken } from './judge-token.js'
 import { answerUnavailable, askForCredentials, type ChallengeContext, refuse } from './refusals.js'
 import { challengeScope, isMetBy, type ScopeRequirement } from './scope-requirement.js'

@@ -11,6 +11,8 @@ export const processEnvironment: Environment = process.env
  */
 export function readConfig(environment: Environment) {
   const read = environmentReader(environment)
+  const introspectionCacheTtl = read.integer('INTROSPECTION_CACHE_TTL', 0, { min: 0, max: 86_400 })
+  const revocationsUrl = read.optionalUrl('REVOCATIONS_URL', HTTP)
   const config = {
     issuer: read.baseUrl('ISSUER', 'the public base URL of the authorization server, such as https://auth.example.com'),
     resourceUrl: read.baseUrl('RESOURCE_URL', 'the public base URL of this server, such as https://files.example.com'),
@@ -22,14 +24,13 @@ export function readConfig(environment: Environment) {
     introspection: {
       url: read.url('INTROSPECTION_URL', HTTP, 'the endpoint that knows tokens, such as http://auth:4001/introspect'),
       clientId: read.text('INTROSPECTION_CLIENT_ID', 'the id from "valetkey resource-servers create"'),
-      clientSecret: read.text('INTROSPECTION_CLIENT_SECRET', 'the secret from "valetkey resource-servers create"')
+      clientSecret: read.text('INTROSPECTION_CLIENT_SECRET', 'the secret from "valetkey resource-servers create"'),
+      // 0 seconds: it asks the authorization server at every request.
+      cache: { seconds: introspectionCacheTtl, ...(revocationsUrl && { revocationsUrl }) }
     },
-    /** Seconds; 0 asks the authorization server at every request. */
-    introspectionCacheTtl: read.integer('INTROSPECTION_CACHE_TTL', 0, { min: 0, max: 86_400 }),
-    revocationsUrl: read.optionalUrl('REVOCATIONS_URL', HTTP),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
   }
-  const isFeedKnown = config.introspectionCacheTtl === 0 || config.revocationsUrl !== undefined
+  const isFeedKnown = introspectionCacheTtl === 0 || revocationsUrl !== undefined
   read.require(
     isFeedKnown,
     'REVOCATIONS_URL',

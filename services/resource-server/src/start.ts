@@ -17,7 +17,7 @@ export async function startResourceServer(environment: Environment): Promise<Run
   const config = readConfig(environment)
   const logger = buildLogger('resource-server', config.logLevel)
   const database = connectPostgres(config.databaseUrl, { connections: 10 })
-  const introspector = buildIntrospector(config.introspection)
+  const introspector = buildIntrospector(config.introspection, logger)
   const files = createFileStore(database)
   const { publicServer, operatorServer } = buildApp(
     { ...config, logger },
@@ -35,11 +35,6 @@ export async function startResourceServer(environment: Environment): Promise<Run
   await publicServer.listen(config.publicListen)
   await operatorServer.listen(config.operatorListen)
   logger.info({ event: 'started', resource: config.resourceUrl }, 'resource server started')
-  if (config.introspectionCacheTtl > 0) {
-    const message = 'this release asks at every request; INTROSPECTION_CACHE_TTL takes effect with the revocation feed'
-    logger.warn({ event: 'no_introspection_cache' }, message)
-  }
-
   return {
     logger,
     async close() {

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { basicCredentials } from '../introspection-endpoint.js'
+import { eventStreamReader } from './event-stream.js'
+import { isProved, loseStream, type RevocationView, receive, sendNonce } from './revocation-view.js'
+
+/** Where the feed's coming and going is written; a pino logger fits. */
+export type FeedLog = {
+  info(members: object, message: string): void
+  warn(members: object, message: string): void
+}
+
+export type FeedSettings = { url: string; clientId: string; clientSecret: string }
+
+const NONCE_EVERY_MS = 1_000
+/** A stream that proves nothing for so long is given up: another one may lead to a server that can. */
+const GIVE_UP_AFTER_MS = 4_000
+const HEAD_TIME_LIMIT_MS = 3_000
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 2_000
+
+/**
+ * Follows the revocation feed of an authorization server and keeps `view` up to date, until it is closed. Connects again
+ * after every loss, ever more slowly until the feed is proved again.
+ * @param onLost what was kept so far is worth nothing any more
+ */
+export function followRevocations(
+  settings: FeedSettings,
+  view: RevocationView,
+  onLost: () => void,
+  log?: FeedLog
+): { close(): Promise<void> } {
+  const { origin, pathname, search } = new URL(settings.url)
+  const path = pathname + search
+  const authorization = basicCredentials(settings)
+  // One connection for the stream; the others for nonces, of which a slow server may hold back a few.
+  const pool = new Pool(origin, { connections: 4, headersTimeout: HEAD_TIME_LIMIT_MS, bodyTimeout: 0 })
+  const stop = new AbortController()
+  let isLive = false
+  let failures = 0
+
+  const following = follow()
+  return {
+    async close() {
+      stop.abort()
+      await following
+      await pool.destroy()
+    }
+  }
+
+  async function follow(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const reason = await readStream().catch(describe)
+      loseStream(view)
+      onLost()
+      if (isLive && !stop.signal.aborted) log?.warn({ event: 'revocation_feed_lost', reason }, 'revocation feed lost')
+      isLive = false
+      const pause = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
+      failures += 1
+      // Spread, so that many guards do not come back in the same moment.
+      await wait(pause * (0.5 + Math.random() / 2), undefined, { signal: stop.signal }).catch(() => {})
+    }
+  }
+
+  /** Opens one stream and reads it to its end. @returns why it ended */
+  async function readStream(): Promise<string> {
+    const giveUp = new AbortController()
+    const signal = AbortSignal.any([stop.signal, giveUp.signal])
+    const { statusCode, body } = await pool.request({
+      method: 'GET',
+      path,
+      headers: { accept: 'text/event-stream', authorization },
+      signal
+    })
+    if (statusCode !== 200) {
+      await body.dump()
+      return `answered with status ${statusCode}`
+    }
+    const openedAt = performance.now()
+    const prove = setInterval(() => {
+      if (performance.now() - Math.max(openedAt, view.provedUntil) > GIVE_UP_AFTER_MS) giveUp.abort()
+      else postNonce()
+    }, NONCE_EVERY_MS)
+    try {
+      const read = eventStreamReader()
+      for await (const text of body.setEncoding('utf8')) {
+        if (!takeIn(read(text))) return 'an event does not fit to those before it'
+      }
+      return 'closed by the server'
+    } finally {
+      clearInterval(prove)
+    }
+  }
+
+  function takeIn(events: ReturnType<ReturnType<typeof eventStreamReader>>): boolean {
+    for (const event of events ?? []) {
+      if (!receive(view, event)) return false
+      if (event.event === 'opened') postNonce()
+    }
+    if (!isLive && isProved(view, performance.now())) {
+      isLive = true
+      failures = 0
+      log?.info({ event: 'revocation_feed_live' }, 'revocation feed live')
+    }
+    return events !== undefined
+  }
+
+  function postNonce(): void {
+    const { stream } = view
+    if (stream === undefined) return
+    const nonce = randomBytes(16).toString('base64url')
+    sendNonce(view, nonce, performance.now())
+    pool
+      .request({
+        method: 'POST',
+        path,
+        headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+        body: `stream=${encodeURIComponent(stream.id)}&nonce=${nonce}`,
+        signal: stop.signal
+      })
+      .then(({ body }) => body.dump())
+      // Whatever it was: no proof comes back, and that is what counts.
+      .catch(() => {})
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown error'
+}
