@@ -9,7 +9,6 @@ export type AnswerCache<Entry> = {
   /** @param size of the entry, in bytes */
   set(key: string, entry: Entry, size: number): void
   delete(key: string): void
-  clear(): void
   size(): { entries: number; bytes: number }
 }
 
@@ -47,10 +46,6 @@ export function createAnswerCache<Entry>(limits: CacheLimits): AnswerCache<Entry
       }
     },
     delete: remove,
-    clear() {
-      kept.clear()
-      bytes = 0
-    },
     size: () => ({ entries: kept.size, bytes })
   }
 }

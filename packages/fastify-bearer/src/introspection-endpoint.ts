@@ -99,7 +99,9 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
         throw error
       }
     },
-    close: () => pool.close()
+    close: async () => {
+      if (!pool.closed) await pool.close()
+    }
   }
 }
 

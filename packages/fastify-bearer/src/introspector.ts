@@ -79,7 +79,7 @@ function keepingAnswers(settings: IntrospectionSettings, cache: CacheSettings, l
   const feed =
     cache.revocationsUrl === undefined
       ? undefined
-      : followRevocations({ ...settings, url: cache.revocationsUrl }, view, () => answers.clear(), log)
+      : followRevocations({ ...settings, url: cache.revocationsUrl }, view, log)
 
   async function ask(key: string, accessToken: string, requestId: string): Promise<Told> {
     const begun = performance.now()

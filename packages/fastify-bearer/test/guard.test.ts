@@ -4,6 +4,7 @@ import { mintAccessToken } from '@valetkey/oauth-protocol'
 import { type FastifyInstance, fastify } from 'fastify'
 import { bearerPlugin } from '../src/index.js'
 import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
+import { until } from './until.js'
 
 const ISSUER = 'https://auth.example'
 const RESOURCE = 'https://files.example'
@@ -190,11 +191,15 @@ describe('503 with Retry-After, never 401, when nothing is known', () => {
     { name: 'an answer in drops', answer: (response: { write(text: string): unknown }) => void response.write('{') }
   ])('$name', async ({ answer }) => {
     endpoint.answers(answer)
-    const response = await get('/files', bearer)
+    // An API of its own for each case: after five failures in a row nobody would be asked any more.
+    const api = await buildApi(endpoint.url)
+    const response = await api.inject({ url: '/files', headers: { authorization: bearer } })
+    await api.close()
     expect(response.statusCode).toBe(503)
     expect(response.headers['retry-after']).toBe('2')
     expect(response.headers).not.toHaveProperty('www-authenticate')
     expect(response.json()).toMatchObject({ error: 'temporarily_unavailable' })
+    expect(endpoint.calls).toHaveLength(1)
   })
 
   test('nobody listens', async () => {
@@ -205,9 +210,14 @@ describe('503 with Retry-After, never 401, when nothing is known', () => {
     await api.close()
   })
 
-  test('and it passes again as soon as the server is back', async () => {
+  test('and it passes again soon after the server is back, having left it alone meanwhile', async () => {
+    endpoint.answers(raw(500, ''))
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => get('/files', bearer)))
+    for (let count = 0; count < 20; count++) statuses.push(await get('/files', bearer))
+    expect(new Set(statuses.map(({ statusCode }) => statusCode))).toEqual(new Set([503]))
+    expect(endpoint.calls.length).toBeLessThan(10)
     endpoint.answers(json(live))
-    expect((await get('/files', bearer)).statusCode).toBe(200)
+    await until(async () => (await get('/files', bearer)).statusCode === 200)
   })
 })
 

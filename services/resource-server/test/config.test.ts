@@ -25,8 +25,7 @@ test('the defaults of contract §5', () => {
     publicListen: { host: '0.0.0.0', port: 4100 },
     operatorListen: { host: '0.0.0.0', port: 4101 },
     trustedProxies: [],
-    introspectionCacheTtl: 0,
-    revocationsUrl: undefined,
+    introspection: { cache: { seconds: 0 } },
     logLevel: 'info'
   })
 })
@@ -56,7 +55,8 @@ test.each([
 
 test('a cache may be asked for where the feed is known', () => {
   const withFeed = { ...settings, INTROSPECTION_CACHE_TTL: '60', REVOCATIONS_URL: 'http://auth:4001/revocations' }
-  expect(readConfig(withFeed).introspectionCacheTtl).toBe(60)
+  const cache = { seconds: 60, revocationsUrl: 'http://auth:4001/revocations' }
+  expect(readConfig(withFeed).introspection).toMatchObject({ cache })
 })
 
 test('the command line needs the database only', () => {

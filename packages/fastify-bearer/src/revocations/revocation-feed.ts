@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { basicCredentials } from '../introspection-endpoint.js'
 import { eventStreamReader } from './event-stream.js'
-import { isProved, loseStream, type RevocationView, receive, sendNonce } from './revocation-view.js'
+import { interrupt, isProved, loseStream, type RevocationView, receive, sendNonce } from './revocation-view.js'
 
 /** Where the feed's coming and going is written; a pino logger fits. */
 export type FeedLog = {
@@ -23,12 +23,10 @@ const LONGEST_PAUSE_MS = 2_000
 /**
  * Follows the revocation feed of an authorization server and keeps `view` up to date, until it is closed. Connects again
  * after every loss, ever more slowly until the feed is proved again.
- * @param onLost what was kept so far is worth nothing any more
  */
 export function followRevocations(
   settings: FeedSettings,
   view: RevocationView,
-  onLost: () => void,
   log?: FeedLog
 ): { close(): Promise<void> } {
   const { origin, pathname, search } = new URL(settings.url)
@@ -51,9 +49,16 @@ export function followRevocations(
 
   async function follow(): Promise<void> {
     while (!stop.signal.aborted) {
-      const reason = await readStream().catch(describe)
-      loseStream(view)
-      onLost()
+      const reason = await readStream().then(
+        (end) => {
+          loseStream(view)
+          return end
+        },
+        (error: unknown) => {
+          interrupt(view)
+          return describe(error)
+        }
+      )
       if (isLive && !stop.signal.aborted) log?.warn({ event: 'revocation_feed_lost', reason }, 'revocation feed lost')
       isLive = false
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
@@ -63,7 +68,7 @@ export function followRevocations(
     }
   }
 
-  /** Opens one stream and reads it to its end. @returns why it ended */
+  /** Opens one stream and reads it to its end. @returns why it ended @throws when the connection broke */
   async function readStream(): Promise<string> {
     const giveUp = new AbortController()
     const signal = AbortSignal.any([stop.signal, giveUp.signal])

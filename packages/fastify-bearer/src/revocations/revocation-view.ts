@@ -64,11 +64,19 @@ export function sendNonce(view: RevocationView, nonce: string, now: number): voi
   }
 }
 
-/** The connection is gone, or cannot be trusted: nothing that was kept may be used again. */
-export function loseStream(view: RevocationView): void {
+/**
+ * The connection broke. The lease runs to its end: it says what had arrived when its nonce was sent, and that stays true.
+ * The next stream ends every answer from before it.
+ */
+export function interrupt(view: RevocationView): void {
   view.stream = undefined
-  view.provedUntil = 0
   view.nonces.clear()
+}
+
+/** The server ended the stream, or it cannot be trusted: nothing that was kept may be used again. */
+export function loseStream(view: RevocationView): void {
+  interrupt(view)
+  view.provedUntil = 0
   forgetAnswers(view)
 }
 

@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals'
+import { createAnswerCache } from '../src/answer-cache.js'
+
+const OVERHEAD = 400
+
+test('it forgets what was asked for longest ago', () => {
+  const cache = createAnswerCache<number>({ entries: 2, bytes: 1e6 })
+  cache.set('a', 1, 0)
+  cache.set('b', 2, 0)
+  cache.get('a')
+  cache.set('c', 3, 0)
+  expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual([1, undefined, 3])
+})
+
+test('bytes are a limit as well, and are counted back', () => {
+  const cache = createAnswerCache<number>({ entries: 100, bytes: 2 * (OVERHEAD + 100) })
+  cache.set('a', 1, 100)
+  cache.set('b', 2, 100)
+  cache.set('c', 3, 100)
+  expect(cache.size()).toEqual({ entries: 2, bytes: 1_000 })
+  cache.set('c', 4, 50)
+  expect(cache.size()).toEqual({ entries: 2, bytes: 950 })
+  cache.delete('c')
+  cache.delete('c')
+  expect(cache.size()).toEqual({ entries: 1, bytes: 500 })
+})
+
+test('an entry that is larger than all of it pushes nothing out, and its older form is gone', () => {
+  const cache = createAnswerCache<number>({ entries: 100, bytes: 1_000 })
+  cache.set('a', 1, 10)
+  cache.set('b', 1, 10)
+  cache.set('b', 2, 5_000)
+  expect([cache.get('a'), cache.get('b')]).toEqual([1, undefined])
+})
