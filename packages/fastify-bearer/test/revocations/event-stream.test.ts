@@ -4,7 +4,7 @@ import { eventStreamReader } from '../../src/revocations/event-stream.js'
 
 const read = (...pieces: string[]) => {
   const reader = eventStreamReader()
-  return pieces.map((piece) => reader(piece)).flatMap((events) => events ?? ['too long'])
+  return pieces.flatMap((piece) => reader(piece) ?? [])
 }
 
 test.each([
