@@ -1,0 +1,30 @@
+// The folder and the processes of one benchmark; both are gone when it ends, however it ends.
+import { createProcesses } from '../../packages/dev-stack/lib/processes.mjs'
+import { onStopRequest } from '../../packages/dev-stack/lib/stop-requests.mjs'
+import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
+
+/** Runs a benchmark, and ends the process with the exit code that it hands back. */
+export async function inWorkplace(run) {
+  const processes = createProcesses()
+  const { directory } = makeTestDirectory()
+  const undo = []
+  let ending
+  const end = (code) => {
+    ending ??= cleanUp(code)
+    return ending
+  }
+  onStopRequest({ onStop: () => end(130), onForce: () => process.exit(130) })
+  try {
+    await end(await run({ directory, processes, afterwards: (step) => undo.unshift(step) }))
+  } catch (error) {
+    if (ending === undefined) console.error(error)
+    await end(1)
+  }
+
+  async function cleanUp(code) {
+    for (const step of undo) await step()
+    await processes.stopAll()
+    removeTestDirectory(directory)
+    process.exit(code)
+  }
+}
