@@ -13,6 +13,14 @@ const KIND_SCOPES: Readonly<Record<string, FileKind>> = {
 /** Every scope that opens the file list. */
 export const FILE_SCOPES: readonly string[] = [WHOLE_SCOPE, ...Object.keys(KIND_SCOPES)]
 
+/** What each of them is for, in the words of the API's description. */
+export const FILE_SCOPE_MEANINGS: Readonly<Record<string, string>> = {
+  [WHOLE_SCOPE]: 'All files',
+  'files.read:documents': 'Documents',
+  'files.read:images': 'Images',
+  'files.read:media': 'Audio and video'
+}
+
 /** Whose files, and which of them. */
 export type FileAccess = { ownerId: string; kinds: 'all' | readonly FileKind[] }
 

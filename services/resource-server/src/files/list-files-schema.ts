@@ -1,40 +1,80 @@
-/** What may be asked, and the list of what may leave. */
-export const listFilesSchema = {
-  querystring: {
-    type: 'object',
-    properties: {
-      page_size: { type: 'string', pattern: '^(?:[1-9][0-9]{0,2}|1000)$' },
-      page_token: { type: 'string' }
-    }
-  },
-  response: {
-    200: {
-      type: 'object',
-      required: ['files'],
-      properties: {
-        files: {
-          type: 'array',
-          items: {
-            type: 'object',
-            required: ['id', 'name', 'mime_type', 'size', 'created_at', 'modified_at'],
-            properties: {
-              id: { type: 'string' },
-              name: { type: 'string' },
-              mime_type: { type: 'string' },
-              size: { type: 'integer' },
-              created_at: { type: 'string' },
-              modified_at: { type: 'string' }
-            }
-          }
-        },
-        next_page_token: { type: 'string' }
-      }
-    }
-  }
-} as const
+import type { SwaggerTransform } from '@fastify/swagger'
+import { problemResponses, REQUEST_ID, withoutContent } from '../http/problem-schema.js'
+import { FILE_SCOPES } from './file-scopes.js'
+
+export const DEFAULT_PAGE_SIZE = 100
 
 /** What to say of a parameter that does not fit. */
 export const PARAMETER_RULES = {
   page_size: 'page_size must be a whole number from 1 to 1000, given once.',
   page_token: 'page_token must be the next_page_token of an answer to the same user and scope, given once.'
 } as const
+
+const file = {
+  type: 'object',
+  required: ['id', 'name', 'mime_type', 'size', 'created_at', 'modified_at'],
+  properties: {
+    id: { type: 'string', format: 'uuid' },
+    name: { type: 'string', description: "The file's own name, without a path." },
+    mime_type: { type: 'string', description: 'Without parameters; application/octet-stream if unknown.' },
+    size: { type: 'integer', minimum: 0, description: 'Bytes; may be beyond 2^53.' },
+    created_at: { type: 'string', format: 'date-time', description: 'UTC, with milliseconds.' },
+    modified_at: { type: 'string', format: 'date-time', description: 'UTC, with milliseconds.' }
+  }
+} as const
+
+const page = {
+  type: 'object',
+  required: ['files'],
+  properties: {
+    files: { type: 'array', items: file, maxItems: 1000 },
+    next_page_token: { type: 'string', description: 'Absent on the last page.' }
+  }
+} as const
+
+const headers = {
+  ETag: { type: 'string' },
+  'Cache-Control': { type: 'string', const: 'private, no-cache' },
+  Vary: { type: 'string', const: 'Authorization' },
+  ...REQUEST_ID
+} as const
+
+/** What may be asked, and the list of what may leave: pages come as JSON from the store, and a test compares them. */
+export const listFilesSchema = {
+  operationId: 'listFiles',
+  summary: "The person's files within the token's scope",
+  description:
+    'Newest created_at first, then by id. While files come and go, none is listed twice and none that stays is left out.',
+  security: [{ bearer: [] }, ...FILE_SCOPES.map((scope) => ({ oauth2: [scope] }))],
+  querystring: {
+    type: 'object',
+    properties: {
+      page_size: { type: 'string', pattern: '^(?:[1-9][0-9]{0,2}|1000)$', description: 'How many files at most.' },
+      page_token: { type: 'string', description: 'next_page_token of the page before; for one person and scope.' }
+    }
+  },
+  headers: {
+    type: 'object',
+    properties: {
+      'if-none-match': { type: 'string', description: 'The ETag of an earlier answer: 304 if nothing changed.' }
+    }
+  },
+  response: {
+    200: { description: 'A page of the list.', headers, content: { 'application/json': { schema: page } } },
+    304: { type: 'null', description: 'The page is the one that the caller has.', headers },
+    ...problemResponses
+  }
+} as const
+
+export const headFilesSchema = { ...listFilesSchema, response: withoutContent(listFilesSchema.response) }
+
+/** A whole number for readers; the check takes it as a text, for as numbers `1e2` and `007` would fit. */
+export const describeParameters: SwaggerTransform = ({ schema, url }) => {
+  const { page_size, page_token } = listFilesSchema.querystring.properties
+  const { description } = page_size
+  const wholeNumber = { type: 'integer', minimum: 1, maximum: 1000, default: DEFAULT_PAGE_SIZE, description }
+  return {
+    url,
+    schema: { ...schema, querystring: { type: 'object', properties: { page_size: wholeNumber, page_token } } }
+  }
+}

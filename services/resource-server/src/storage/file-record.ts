@@ -22,3 +22,10 @@ export type FileQuery = {
   after: FilePosition | undefined
   limit: number
 }
+
+export type FilePage = {
+  /** The files as they leave: JSON objects with commas between them. */
+  filesJson: string
+  /** Where the next page begins; undefined when this one is the last. */
+  next: FilePosition | undefined
+}

@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import type { FileQuery, ImportedFile, StoredFile } from './file-record.js'
+import type { FilePage, FileQuery, ImportedFile } from './file-record.js'
 import { listStatement } from './list-files-statement.js'
 import { saveStatement } from './save-files-statement.js'
 
@@ -7,21 +7,16 @@ export type SaveCounts = { imported: number; updated: number; unchanged: number 
 
 export type FileStore = ReturnType<typeof createFileStore>
 
-type FileRow = { file_id: string; name: string; mime_type: string; size: string; created_at: Date; modified_at: Date }
+type PageRow = { files_json: string; end_id: string; end_created_ms: string; has_more: boolean }
 
 export function createFileStore(database: Database) {
   return {
     /** Newest first, then by id: at most `limit` files behind a position. */
-    async list(query: FileQuery): Promise<StoredFile[]> {
-      const rows = await database.query<FileRow>(listStatement(query))
-      return rows.map((row) => ({
-        fileId: row.file_id,
-        name: row.name,
-        mimeType: row.mime_type,
-        size: BigInt(row.size),
-        createdAt: row.created_at,
-        modifiedAt: row.modified_at
-      }))
+    async list(query: FileQuery): Promise<FilePage> {
+      const [page] = await database.query<PageRow>(listStatement(query))
+      if (page === undefined) throw new Error('an aggregate has one row')
+      const next = { createdAt: new Date(Number(page.end_created_ms)), fileId: page.end_id }
+      return { filesJson: page.files_json, next: page.has_more ? next : undefined }
     },
 
     /** Adds files or brings them up to date, all or none. No two of `files` may be the same one. */

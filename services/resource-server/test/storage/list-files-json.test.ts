@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import fc from 'fast-check'
+import { listFilesSchema } from '../../src/files/list-files-schema.js'
+import type { ImportedFile } from '../../src/storage/file-record.js'
+import { filesOfPage, importedFile, openFileStore } from '../stored-files.js'
+
+let opened: Awaited<ReturnType<typeof openFileStore>>
+beforeAll(async () => {
+  opened = await openFileStore()
+})
+afterAll(() => opened.close())
+
+let owners = 0
+
+/** The JSON of one file that was saved with a change. */
+async function jsonOf(change: Partial<ImportedFile>): Promise<string> {
+  owners += 1
+  const ownerId = `owner ${owners}`
+  await opened.files.save(ownerId, [importedFile('/file', change)])
+  return (await opened.files.list({ ownerId, kinds: 'all', after: undefined, limit: 10 })).filesJson
+}
+
+test('a file has exactly the members of the contract, in their order', async () => {
+  const json = await jsonOf({
+    fileId: '0197f0a1-2b3c-7d4e-8f50-617283940a5b',
+    name: 'Invoice 2026-10.pdf',
+    mimeType: 'application/pdf',
+    size: 48_213n,
+    createdAt: new Date('2026-10-31T17:02:11.000Z'),
+    modifiedAt: new Date('2026-11-01T00:00:00.007Z')
+  })
+  expect(json).toBe(
+    '{"id":"0197f0a1-2b3c-7d4e-8f50-617283940a5b","name":"Invoice 2026-10.pdf","mime_type":"application/pdf",' +
+      '"size":48213,"created_at":"2026-10-31T17:02:11.000Z","modified_at":"2026-11-01T00:00:00.007Z"}'
+  )
+})
+
+// Every code point that Postgres can hold: all but NUL and the halves of surrogate pairs.
+const character = fc.oneof(
+  fc.constantFrom(...'"\\/\b\f\n\r\t\u007f\u0085\u2028\u2029\ufeff\ufffd\u202e\u0635😀\u0301{}[],:'),
+  fc.integer({ min: 1, max: 0x1f }).map((code) => String.fromCodePoint(code)),
+  fc.integer({ min: 1, max: 0x10ffff }).map((code) => String.fromCodePoint(code >= 0xd800 && code < 0xe000 ? 1 : code))
+)
+const text = (maxLength: number) => fc.array(character, { maxLength }).map((characters) => characters.join(''))
+const time = fc.date({
+  min: new Date('0001-01-01T00:00:00.000Z'),
+  max: new Date('9999-12-31T23:59:59.999Z'),
+  noInvalidDate: true
+})
+const anySize = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
+
+test('any file survives the way into the database and out as JSON', async () => {
+  const ajv = new Ajv2020({ strict: true })
+  addFormats.default(ajv)
+  const isFile = ajv.compile(closed(listFilesSchema.response[200].content['application/json'].schema.properties.files))
+  await fc.assert(
+    fc.asyncProperty(text(255), text(60), time, time, anySize, async (name, mimeType, createdAt, modifiedAt, size) => {
+      const json = await jsonOf({ name, mimeType, createdAt, modifiedAt, size })
+      const [file] = filesOfPage({ filesJson: json, next: undefined })
+      expect(file).toMatchObject({ name, mime_type: mimeType })
+      expect(file?.created_at).toBe(createdAt.toISOString())
+      expect(file?.modified_at).toBe(modifiedAt.toISOString())
+      expect(json).toContain(`,"size":${size},`)
+      expect(isFile([file]) ? [] : isFile.errors).toEqual([])
+    }),
+    { numRuns: 150 }
+  )
+})
+
+/** The schema with nothing allowed that it does not name: what an answer may hold is what it lists. */
+function closed(schema: object): object {
+  const entries = Object.entries(schema).map(([key, value]) => [
+    key,
+    typeof value === 'object' && !Array.isArray(value) ? closed(value) : value
+  ])
+  return { ...Object.fromEntries(entries), ...('properties' in schema && { additionalProperties: false }) }
+}
+
+test.each([
+  { name: 'the first year', at: '0001-01-01T00:00:00.000Z' },
+  { name: 'a year of three digits', at: '0987-06-05T04:03:02.001Z' },
+  { name: 'before 1970', at: '1969-12-31T23:59:59.999Z' },
+  { name: 'a leap day', at: '2024-02-29T12:00:00.010Z' },
+  { name: 'the last year', at: '9999-12-31T23:59:59.999Z' }
+])('a time of $name is RFC 3339 in UTC with milliseconds, and pages go on from it', async ({ at }) => {
+  const ownerId = `at ${at}`
+  const createdAt = new Date(at)
+  const both = [importedFile('/1', { createdAt, modifiedAt: createdAt }), importedFile('/2', { createdAt })]
+  await opened.files.save(ownerId, both)
+  const first = await opened.files.list({ ownerId, kinds: 'all', after: undefined, limit: 1 })
+  expect(filesOfPage(first)[0]).toMatchObject({ created_at: at, modified_at: expect.any(String) })
+  expect(first.next?.createdAt).toEqual(createdAt)
+  const second = await opened.files.list({ ownerId, kinds: 'all', after: first.next, limit: 1 })
+  const ids = [...filesOfPage(first), ...filesOfPage(second)].map((file) => file.id)
+  expect(ids).toEqual(both.map((file) => file.fileId).sort())
+})
+
+test("the database's own time zone and date style change nothing", async () => {
+  const { database } = opened
+  const name = new URL(opened.url).pathname.slice(1)
+  for (const setting of ["timezone = 'Australia/Lord_Howe'", "datestyle = 'SQL, DMY'"]) {
+    await database.query({ name: setting, text: `alter database ${name} set ${setting}`, values: [] })
+  }
+  const elsewhere = opened.connect()
+  try {
+    const at = '0001-01-01T00:00:00.000Z'
+    await opened.files.save('zoned', [importedFile('/1', { createdAt: new Date(at) }), importedFile('/2')])
+    const page = await elsewhere.files.list({ ownerId: 'zoned', kinds: 'all', after: undefined, limit: 1 })
+    const rest = await elsewhere.files.list({ ownerId: 'zoned', kinds: 'all', after: page.next, limit: 1 })
+    expect(page.next?.createdAt.toISOString()).toBe('2026-01-01T00:00:00.000Z')
+    expect(filesOfPage(rest)[0]?.created_at).toBe(at)
+  } finally {
+    await elsewhere.database.close()
+  }
+})

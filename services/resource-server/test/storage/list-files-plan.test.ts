@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { connectPostgres, type Database } from '@valetkey/service-kit'
+import type { FileKind, FilePosition } from '../../src/storage/file-record.js'
+import { listStatement } from '../../src/storage/list-files-statement.js'
+import { openFileStore } from '../stored-files.js'
+
+const PAGE_SIZE = 10
+const PAGES = 10_000
+
+let opened: Awaited<ReturnType<typeof openFileStore>>
+/** One connection, for what is set and prepared in a session. */
+let session: Database
+
+beforeAll(async () => {
+  opened = await openFileStore()
+  session = connectPostgres(opened.url, { connections: 1 })
+  // Rows whose commit is not on the disk yet are not marked as visible to all, and the servers of a test run wait for none.
+  await run('set synchronous_commit = on')
+  // One user with 10,000 pages, of times that have nothing to do with the order of the import; and a thousand with little.
+  const times = "timestamptz '2020-01-01Z' + (i * 7919 % 100003) * interval '7 s'"
+  await run(fill("'many'", times, PAGES * PAGE_SIZE))
+  await run(fill("'one instant'", "timestamptz '2026-01-01Z'", 3_000))
+  await run(fill("'other ' || i % 1000", times, 5_000))
+  await run('vacuum analyze files')
+}, 120_000)
+afterAll(async () => {
+  await session.close()
+  await opened.close()
+})
+
+const fill = (owner: string, time: string, count: number) => `
+  insert into files (file_id, owner_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)
+  select gen_random_uuid(), ${owner}, '/' || i, sha256(i::text::bytea), 'file ' || i, 'image/png',
+         (array['documents', 'images', 'media', 'other'])[1 + i % 4], i, ${time}, '2026-01-01Z'
+  from generate_series(1, ${count}) i`
+
+let statements = 0
+async function run<Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) {
+  statements += 1
+  return session.query<Row>({ name: `statement_${statements}`, text, values })
+}
+
+type Kinds = 'all' | readonly FileKind[]
+
+/** Where the page that is last but one ends: of all files, page 9,999. */
+async function lastPosition(ownerId: string, kinds: Kinds): Promise<FilePosition> {
+  const [row] = await run<{ created_at: Date; file_id: string }>(
+    `select created_at, file_id from files where owner_id = $1 and ($2::text[] is null or kind = any($2))
+     order by created_at, file_id desc offset $3 limit 1`,
+    [ownerId, kinds === 'all' ? null : kinds, PAGE_SIZE]
+  )
+  if (row === undefined) throw new Error(`${ownerId} has no files`)
+  return { createdAt: row.created_at, fileId: row.file_id }
+}
+
+type Node = Readonly<Record<string, unknown>> & { Plans?: Node[] }
+type Explained = { 'QUERY PLAN': [{ Plan: Node }] }
+
+/** What Postgres does for a page, by a plan for these very values or by the one that it keeps for all. */
+async function explain(mode: string, ownerId: string, kinds: Kinds, after: FilePosition | undefined) {
+  const { text, values } = listStatement({ ownerId, kinds, after, limit: PAGE_SIZE })
+  const types = ['text', 'bigint', ...(after === undefined ? [] : ['timestamptz', 'uuid'])]
+  const kindTypes = kinds === 'all' ? [] : kinds.map(() => 'text')
+  await run(`set plan_cache_mode = ${mode}`)
+  await run('deallocate prepare all')
+  await run(`prepare page (${[...types, ...kindTypes].join(', ')}) as ${text}`)
+  const literals = values.map((value) => `'${value}'`).join(', ')
+  const [row] = await run<Explained>(
+    `explain (analyze, buffers, costs off, timing off, format json) execute page (${literals})`
+  )
+  if (row === undefined) throw new Error('no plan')
+  const plan = row['QUERY PLAN'][0].Plan
+  return {
+    scans: nodesOf(plan).filter((node) => node['Relation Name'] === 'files'),
+    pages: Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks'])
+  }
+}
+
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+const every = [
+  { ownerId: 'many', kinds: 'all' as const },
+  { ownerId: 'many', kinds: ['images'] as const },
+  { ownerId: 'many', kinds: ['documents', 'images', 'media'] as const },
+  { ownerId: 'one instant', kinds: 'all' as const },
+  { ownerId: 'one instant', kinds: ['documents', 'media'] as const },
+  { ownerId: 'other 7', kinds: 'all' as const }
+]
+const modes = ['force_custom_plan', 'force_generic_plan']
+
+test.each(modes.flatMap((mode) => every.map((one) => ({ mode, ...one }))))(
+  'a page is read from an index alone, and the last one costs as little as the first ($ownerId, $kinds, $mode)',
+  async ({ mode, ownerId, kinds }) => {
+    const after = ownerId === 'other 7' ? undefined : await lastPosition(ownerId, kinds)
+    for (const position of [undefined, after]) {
+      const { scans, pages } = await explain(mode, ownerId, kinds, position)
+      expect(scans.map((scan) => scan['Node Type'])).toEqual(scans.map(() => 'Index Only Scan'))
+      expect(scans).toHaveLength((kinds === 'all' ? 1 : kinds.length) * (position === undefined ? 1 : 2))
+      for (const scan of scans) {
+        expect(scan['Heap Fetches']).toBe(0)
+        expect(scan['Rows Removed by Filter'] ?? 0).toBe(0)
+        expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
+      }
+      // The way down the tree of the index, and two leaves.
+      expect(pages).toBeLessThanOrEqual(scans.length * 6)
+    }
+  }
+)
+
+test('the size of the list does not move Postgres to sort it: not even where it still thinks that there are few', async () => {
+  await run(fill("'new'", "timestamptz '2026-01-01Z' + (i * 7919 % 20011) * interval '7 s'", 20_000))
+  for (const mode of modes) {
+    const { scans } = await explain(mode, 'new', 'all', await lastPosition('new', 'all'))
+    for (const scan of scans) expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
+  }
+})
