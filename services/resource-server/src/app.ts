@@ -1,10 +1,13 @@
+import openApi from '@fastify/swagger'
 import { bearerPlugin, type Introspector } from '@valetkey/fastify-bearer'
 import { buildServer, type HealthChecks, healthRoutes, type Logger } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
-import { FILE_SCOPES } from './files/file-scopes.js'
+import { FILE_SCOPE_MEANINGS, FILE_SCOPES } from './files/file-scopes.js'
 import { PARAMETER_RULES } from './files/list-files-schema.js'
 import { type FileRouteOptions, fileRoutes } from './files/routes.js'
 import { notFoundHandler } from './http/answer-not-found.js'
+import { openApiRoute } from './http/open-api-route.js'
+import { openApiSettings } from './http/open-api-settings.js'
 import { problemErrorHandler } from './http/send-problem-for-error.js'
 
 export type AppOptions = { issuer: string; resourceUrl: string; trustedProxies: readonly string[]; logger: Logger }
@@ -23,6 +26,7 @@ export function buildApp({ issuer, resourceUrl, trustedProxies, logger }: AppOpt
   ignoreBodies(publicServer)
   publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))
+  publicServer.register(openApi, openApiSettings({ issuer, resourceUrl, scopes: FILE_SCOPE_MEANINGS }))
   publicServer.register(bearerPlugin, {
     issuer,
     resource: resourceUrl,
@@ -31,6 +35,7 @@ export function buildApp({ issuer, resourceUrl, trustedProxies, logger }: AppOpt
     introspection: deps.introspector
   })
   publicServer.register(fileRoutes, { prefix, ...deps.files })
+  publicServer.register(openApiRoute, { prefix })
 
   // Operators only.
   const operatorServer = buildServer({ logger })
