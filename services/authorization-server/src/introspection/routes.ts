@@ -8,10 +8,10 @@ import {
 } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
 import { authorizationHeaders, formOf } from '../http/form.js'
+import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
 import type { AccessTokenStore } from '../storage/access-tokens.js'
 import type { ResourceServerStore } from '../storage/resource-servers.js'
 import type { GrantUsage } from '../usage/grant-usage.js'
-import { authenticateResourceServer } from './authenticate-resource-server.js'
 
 export type IntrospectionRouteOptions = {
   issuer: string
