@@ -3,6 +3,7 @@ export { ConfigurationError, type Environment, environmentReader, type ListenAdd
 export { type HealthChecks, healthRoutes } from './health-routes.js'
 export { buildLogger, type Logger } from './logger.js'
 export { MigrationError, migrate, pendingMigrations } from './migrate.js'
+export { type NotificationChannel, openNotificationChannel } from './notification-channel.js'
 export { connectPostgres, type Database, isUniqueViolation, type Statement } from './postgres.js'
 export { runUntilSignal } from './run-until-signal.js'
 export { settleWithin } from './settle-within.js'

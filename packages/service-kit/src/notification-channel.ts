@@ -1,0 +1,103 @@
+import { Socket } from 'node:net'
+import { Client } from 'pg'
+import { settleWithin } from './settle-within.js'
+
+export type NotificationChannel = {
+  /** Sends on the very connection that listens; resolves when Postgres has committed it. */
+  notify(payload: string): Promise<void>
+  /** Ends the connection, also one that does not answer. Nothing is heard from it any more. */
+  close(): Promise<void>
+}
+
+const CONNECT_LIMIT_MS = 3_000
+const STATEMENT_LIMIT_MS = 3_000
+const GOODBYE_LIMIT_MS = 500
+
+/**
+ * One dedicated connection that listens on a channel of Postgres. A connection that falls silent is not noticed here:
+ * that takes a payload of one's own that is expected back.
+ * @param onNotification every payload, in the order in which Postgres delivers them; it must not throw
+ * @param onLost at most once, when the connection ends without `close`
+ * @throws when it cannot connect or listen, or when a pooler answers in Postgres's place
+ */
+export async function openNotificationChannel(
+  url: string,
+  channel: string,
+  onNotification: (payload: string) => void,
+  onLost: (error: Error) => void
+): Promise<NotificationChannel> {
+  const socket = new Socket()
+  const client = new Client({
+    connectionString: url,
+    stream: () => socket,
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    query_timeout: STATEMENT_LIMIT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000
+  })
+  let state: 'opening' | 'open' | 'closed' = 'opening'
+
+  function lose(error: Error): void {
+    const wasOpen = state === 'open'
+    state = 'closed'
+    socket.destroy()
+    if (wasOpen) onLost(error)
+  }
+
+  async function close(): Promise<void> {
+    state = 'closed'
+    await settleWithin(GOODBYE_LIMIT_MS, [client.end()])
+    socket.destroy()
+  }
+
+  client.on('error', lose)
+  client.on('end', () => lose(new Error('the connection ended')))
+  client.on('notification', ({ payload }) => {
+    if (state !== 'closed') onNotification(payload ?? '')
+  })
+  try {
+    await client.connect()
+    await refusePooler(client)
+    await client.query(`listen ${client.escapeIdentifier(channel)}`)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  // The server may have gone between its answer and this line.
+  if (socket.destroyed) throw new Error('the connection ended')
+  state = 'open'
+  return { notify: inBatches(client, channel), close }
+}
+
+/**
+ * A pooler that hands the connection on to others between two statements drops notifications, yet gives us back our own:
+ * it would look alive. It is known by the process id it made up.
+ */
+async function refusePooler(client: Client): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const { processID } = client as unknown as { processID: number | null }
+  if (rows[0]?.pid !== processID) throw new Error('a pooler stands before Postgres, and cannot pass on notifications')
+}
+
+/** One statement at a time, with all that has gathered meanwhile: one commit for many callers. */
+function inBatches(client: Client, channel: string): (payload: string) => Promise<void> {
+  let gathering: { payloads: string[]; sent: Promise<void> } | undefined
+  let last: Promise<unknown> = Promise.resolve()
+  return (payload) => {
+    if (gathering === undefined) {
+      const batch: string[] = []
+      const sent = last.then(async () => {
+        gathering = undefined
+        await client.query({
+          name: 'notify',
+          text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload',
+          values: [channel, batch]
+        })
+      })
+      last = sent.catch(() => {})
+      gathering = { payloads: batch, sent }
+    }
+    gathering.payloads.push(payload)
+    return gathering.sent
+  }
+}
