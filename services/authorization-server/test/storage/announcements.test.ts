@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
+import { Client } from 'pg'
+import { createAccessTokenStore } from '../../src/storage/access-tokens.js'
+import { createConnectedAppStore } from '../../src/storage/connected-apps.js'
+import { createExpiredRows } from '../../src/storage/expired-rows.js'
+import { createRefreshTokenStore } from '../../src/storage/refresh-tokens.js'
+import { createUserStore } from '../../src/storage/users.js'
+import { MIGRATIONS } from '../support/migrated-database.js'
+import { newDigest, type StoredGrant, storeGrant } from '../support/stored-grant.js'
+
+let testDatabase: TestDatabase
+let database: Database
+let operator: Client
+let heard: unknown[]
+let grant: StoredGrant
+const now = new Date()
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase()
+  await migrate(testDatabase.url, MIGRATIONS)
+  database = connectPostgres(testDatabase.url, { connections: 5 })
+  operator = new Client({ connectionString: testDatabase.url })
+  await operator.connect()
+  await operator.query('listen valetkey_revocations')
+  operator.on('notification', ({ payload }) => heard.push(JSON.parse(payload ?? '')))
+})
+beforeEach(async () => {
+  grant = await storeGrant(database, now)
+  heard = []
+})
+afterAll(async () => {
+  await operator.end()
+  await database.close()
+  await testDatabase.drop()
+})
+
+/** All that was announced before this call: Postgres delivers in the order of the commits. */
+async function announced(): Promise<unknown[]> {
+  await operator.query(`notify valetkey_revocations, '"mark"'`)
+  // One's own notification arrives before the answer to the next statement.
+  await operator.query('select 1')
+  expect(heard.at(-1)).toBe('mark')
+  return heard.slice(0, -1)
+}
+
+describe('announced by the transaction that commits it', () => {
+  test.each<{ name: string; sql: string; by(): string; data(): object }>([
+    {
+      name: 'an access token is revoked',
+      sql: 'update access_tokens set revoked_at = now() where token_id = $1',
+      by: () => grant.access.tokenId,
+      data: () => ({ jti: grant.access.tokenId })
+    },
+    {
+      name: 'an access token that lives is deleted',
+      sql: 'delete from access_tokens where token_id = $1',
+      by: () => grant.access.tokenId,
+      data: () => ({ jti: grant.access.tokenId })
+    },
+    {
+      name: 'a grant is ended',
+      sql: 'update grants set ended_at = now() where grant_id = $1',
+      by: () => grant.grantId,
+      data: () => ({ grant_id: grant.grantId })
+    },
+    {
+      name: 'a grant that lives is deleted',
+      sql: 'delete from grants where grant_id = $1',
+      by: () => grant.grantId,
+      data: () => ({ grant_id: grant.grantId })
+    },
+    {
+      name: 'the generation of a user moves on',
+      sql: 'update users set generation = generation + 1 where user_id = $1',
+      by: () => grant.userId,
+      data: () => ({ sub: grant.userId })
+    },
+    {
+      name: 'a user is deleted',
+      sql: 'delete from users where user_id = $1',
+      by: () => grant.userId,
+      data: () => ({ sub: grant.userId })
+    },
+    {
+      name: 'the generation of a client moves on',
+      sql: 'update clients set generation = generation + 1 where client_id = $1',
+      by: () => grant.clientId,
+      data: () => ({ client_id: grant.clientId })
+    },
+    {
+      name: 'a client is deleted',
+      sql: 'delete from clients where client_id = $1',
+      by: () => grant.clientId,
+      data: () => ({ client_id: grant.clientId })
+    }
+  ])('$name', async ({ sql, by, data }) => {
+    await operator.query(sql, [by()])
+    expect(await announced()).toEqual([data()])
+  })
+
+  test('each grant that one statement ends', async () => {
+    const owner = { clientId: grant.clientId, userId: grant.userId }
+    const all = [grant, await storeGrant(database, now, owner), await storeGrant(database, now, owner)]
+    heard = []
+    await createConnectedAppStore(database).end(grant.userId, grant.clientId, now)
+    const ids = ((await announced()) as { grant_id: string }[]).map(({ grant_id }) => grant_id)
+    expect(ids.toSorted()).toEqual(all.map(({ grantId }) => grantId).toSorted())
+  })
+
+  test('not before the commit', async () => {
+    const other = new Client({ connectionString: testDatabase.url })
+    await other.connect()
+    await other.query('begin')
+    await other.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
+    expect(await announced()).toEqual([])
+    heard = []
+    await other.query('commit')
+    await other.end()
+    expect(await announced()).toEqual([{ grant_id: grant.grantId }])
+  })
+
+  test('never, when the transaction is rolled back', async () => {
+    await operator.query('begin')
+    await operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
+    await operator.query('delete from users where user_id = $1', [grant.userId])
+    await operator.query('rollback')
+    expect(await announced()).toEqual([])
+  })
+})
+
+describe('not announced, for nothing dies', () => {
+  test('a new grant, its exchange and a refresh', async () => {
+    await storeGrant(database, now)
+    const rotated = await createRefreshTokenStore(database).rotate(
+      {
+        digest: grant.refresh.digest,
+        successor: { digest: newDigest(), expiresAt: now },
+        accessToken: { digest: newDigest(), tokenId: randomUUID(), scope: ['files.read'], expiresAt: now },
+        retry: undefined,
+        retryScope: ''
+      },
+      now
+    )
+    expect(rotated).toBe(true)
+    expect(await announced()).toEqual([])
+  })
+
+  test('a note of when a grant was used, and a new hash of a password', async () => {
+    await createConnectedAppStore(database).noteUse(new Map([[grant.grantId, new Date(now.getTime() + 1)]]))
+    await createUserStore(database).replacePasswordHash(grant.userId, { from: 'none', to: 'another' })
+    expect(await announced()).toEqual([])
+  })
+
+  test('a second end of what is dead', async () => {
+    const tokens = createAccessTokenStore(database)
+    await tokens.revoke(grant.access.digest, grant.clientId, now)
+    expect(await announced()).toHaveLength(1)
+    heard = []
+    await operator.query('update access_tokens set revoked_at = now() where token_id = $1', [grant.access.tokenId])
+    await operator.query('delete from access_tokens where token_id = $1', [grant.access.tokenId])
+    expect(await announced()).toEqual([])
+  })
+
+  test('the deletion of rows that have expired', async () => {
+    const old = await storeGrant(database, new Date(now.getTime() - 10_000_000))
+    heard = []
+    await createExpiredRows(database).deleteSome(now)
+    const left = await operator.query('select 1 from grants where grant_id = $1', [old.grantId])
+    expect(left.rowCount).toBe(0)
+    expect(await announced()).toEqual([])
+  })
+})
