@@ -8,6 +8,8 @@ import type { AuditTrail } from './audit/audit-trail.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './consent/routes.js'
 import { errorRoutes } from './errors/routes.js'
+import type { RevocationChannel } from './feed/revocation-channel.js'
+import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
 import { allowAnyOrigin } from './http/allow-any-origin.js'
 import { notFoundHandler } from './http/answer-not-found.js'
 import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
@@ -26,6 +28,7 @@ import type { GrantUsage } from './usage/grant-usage.js'
 export type AppDeps = {
   audit: AuditTrail
   usage: GrantUsage
+  channel: RevocationChannel
   pages: PagesOptions
   scopes: ScopeStore
   session: SessionOptions
@@ -36,6 +39,7 @@ export type AppDeps = {
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
   introspection: IntrospectionRouteOptions
+  feed: FeedRouteOptions
   health: HealthChecks
 }
 
@@ -98,6 +102,7 @@ export function buildApp(
   oauthSurface(internalServer, issuer, deps.audit)
   internalServer.setNotFoundHandler(notFoundHandler(internalServer, { issuer, jsonPaths: 'all' }))
   internalServer.register(introspectionRoutes, deps.introspection)
+  internalServer.register(feedRoutes, deps.feed)
 
   // Operators only.
   const operatorServer = buildServer({ logger })

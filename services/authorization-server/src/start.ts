@@ -33,6 +33,7 @@ export async function startAuthorizationServer(
   await publicServer.listen(config.publicListen)
   await internalServer.listen(config.internalListen)
   await operatorServer.listen(config.operatorListen)
+  deps.channel.start(logger)
   const housekeeping = startHousekeeping(createExpiredRows(database), () => new Date(), logger)
   logger.info({ event: 'started', issuer }, 'authorization server started')
 
@@ -42,7 +43,12 @@ export async function startAuthorizationServer(
       // Requests first, then what they write in the background, then the connections under both. A store that does not
       // answer may hold up none of it.
       await Promise.all([publicServer.close(), internalServer.close(), operatorServer.close()])
-      await settleWithin(FLUSH_LIMIT_MS, [housekeeping.stop(), deps.audit.close(), deps.usage.close()])
+      await settleWithin(FLUSH_LIMIT_MS, [
+        housekeeping.stop(),
+        deps.channel.close(),
+        deps.audit.close(),
+        deps.usage.close()
+      ])
       await settleWithin(DISCONNECT_LIMIT_MS, [database.close(), redis.quit()])
       redis.disconnect()
     }

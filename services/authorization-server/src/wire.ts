@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import type { Database } from '@valetkey/service-kit'
+import { type Database, openNotificationChannel } from '@valetkey/service-kit'
 import type { AppDeps } from './app.js'
 import { createAuditTrail } from './audit/audit-trail.js'
 import type { Config } from './config.js'
+import { createRevocationChannel } from './feed/revocation-channel.js'
 import { loadBranding } from './http/branding.js'
 import { loadLanguages } from './language/language.js'
 import { createLimiter } from './limits/limiter.js'
@@ -31,6 +32,12 @@ import { createGrantUsage } from './usage/grant-usage.js'
 // One processor stays free for everything else, and one of libuv's four threads for files and names. A hundred waiting
 // are a few seconds; whoever comes after them is better told so.
 const PASSWORD_QUEUE = { atOnce: Math.max(1, Math.min(3, availableParallelism() - 1)), waiting: 100 }
+
+// As `announce_revocation` in the migrations names it.
+const REVOCATIONS = 'valetkey_revocations'
+
+// Well below the minute after which a silent connection is cut, here or by a proxy.
+const KEEP_ALIVE_MS = 15_000
 
 /** Which store each step gets: the one page where storage and steps meet. */
 export async function wire(config: Config, database: Database, redis: Redis): Promise<AppDeps> {
@@ -63,10 +70,17 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const decoyHash = await hashPassword(newRandomId())
   const passwordQueue = createPasswordQueue(PASSWORD_QUEUE)
   const usage = createGrantUsage(connectedApps, now)
+  const channel = createRevocationChannel({
+    connect: (onNotification, onLost) =>
+      openNotificationChannel(config.databaseUrl, REVOCATIONS, onNotification, onLost),
+    newId: () => randomBytes(16).toString('base64url'),
+    monotonicNow: () => performance.now()
+  })
 
   return {
     audit,
     usage,
+    channel,
     pages: { issuer, languages: loadLanguages(), branding: loadBranding(config) },
     scopes,
     session,
@@ -91,6 +105,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
     },
     revocation: { authentication, revocation: { accessTokens, refreshTokens, audit, now } },
     introspection: { issuer, resourceServers, accessTokens, usage, now },
+    feed: { channel, resourceServers, keepAliveMs: KEEP_ALIVE_MS },
     health: {
       postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),
       redis: () => reached(redis.ping())

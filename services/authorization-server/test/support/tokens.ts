@@ -1,4 +1,4 @@
-import type { TokenResponse } from '@valetkey/oauth-protocol'
+import type { IntrospectionResponse, TokenResponse } from '@valetkey/oauth-protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import type { Credentials, TestServer } from './authorization-server.js'
 import { exchange, introspect, obtainCode } from './flow.js'
@@ -30,10 +30,18 @@ export function pairOf(answer: LightMyRequestResponse): Tokens {
   return answer.json()
 }
 
-export async function isActive(server: TestServer, caller: Credentials, accessToken: string): Promise<boolean> {
+export async function introspectionOf(
+  server: TestServer,
+  caller: Credentials,
+  accessToken: string
+): Promise<IntrospectionResponse> {
   const answer = await introspect(server, caller, accessToken)
   if (answer.statusCode !== 200) throw new Error(`no introspection but ${answer.statusCode} ${answer.body}`)
-  return answer.json().active
+  return answer.json()
+}
+
+export async function isActive(server: TestServer, caller: Credentials, accessToken: string): Promise<boolean> {
+  return (await introspectionOf(server, caller, accessToken)).active
 }
 
 /** What disabling and enabling do to the row: the generation moves on, so tokens of before are dead for good. */

@@ -1,0 +1,153 @@
+import { type Logger, type NotificationChannel, StoreUnavailable } from '@valetkey/service-kit'
+import type { EventStream } from './event-stream.js'
+import {
+  closeStream,
+  isProved,
+  isSilent,
+  type ListenSession,
+  noncePayload,
+  openSession,
+  openStream,
+  pulsePayload,
+  receive
+} from './listen-session.js'
+
+export type ChannelDeps = {
+  connect(onNotification: (payload: string) => void, onLost: (error: Error) => void): Promise<NotificationChannel>
+  newId(): string
+  /** Milliseconds of a clock that nobody sets. */
+  monotonicNow(): number
+}
+
+const PULSE_EVERY_MS = 250
+const FIRST_RETRY_MS = 100
+const LAST_RETRY_MS = 2_000
+
+type Listening = {
+  session: ListenSession
+  streams: Map<string, EventStream>
+  openedAt: number
+  connection?: NotificationChannel
+  pulse?: NodeJS.Timeout
+}
+
+/** This process's ear on the deaths that Postgres announces: holds the LISTEN connection and the streams fed by it. */
+export function createRevocationChannel({ connect, newId, monotonicNow }: ChannelDeps) {
+  let logger: Logger | undefined
+  let current: Listening | undefined
+  let retry: NodeJS.Timeout | undefined
+  let retryMs = FIRST_RETRY_MS
+  let reported: 'ready' | 'lost' | undefined
+
+  async function listen(): Promise<void> {
+    const mine: Listening = { session: openSession(newId()), streams: new Map(), openedAt: monotonicNow() }
+    current = mine
+    try {
+      const connection = await connect(
+        (payload) => deliver(mine, payload),
+        (error) => lose(mine, reasonOf(error))
+      )
+      if (current !== mine) return await connection.close()
+      mine.connection = connection
+      mine.openedAt = monotonicNow()
+      mine.pulse = setInterval(() => beat(mine, connection), PULSE_EVERY_MS)
+      beat(mine, connection)
+    } catch (error) {
+      lose(mine, reasonOf(error))
+    }
+  }
+
+  function beat(mine: Listening, connection: NotificationChannel): void {
+    const now = monotonicNow()
+    if (isSilent(mine.session, mine.openedAt, now)) lose(mine, 'no pulse came back')
+    else connection.notify(pulsePayload(mine.session, now)).catch((error: unknown) => lose(mine, reasonOf(error)))
+  }
+
+  function deliver(mine: Listening, payload: string): void {
+    if (current !== mine) return
+    const now = monotonicNow()
+    for (const frame of receive(mine.session, payload, now)) {
+      const streams = frame.stream === 'all' ? mine.streams.values() : [mine.streams.get(frame.stream)]
+      for (const stream of streams) stream?.send(frame)
+    }
+    if (reported !== 'ready' && isProved(mine.session, now)) {
+      reported = 'ready'
+      retryMs = FIRST_RETRY_MS
+      logger?.info({ event: 'revocation_channel_ready', epoch: mine.session.epoch }, 'the revocation feed works')
+    }
+  }
+
+  function lose(mine: Listening, reason: string): void {
+    if (current !== mine) return
+    stopListening()
+    if (reported !== 'lost') {
+      reported = 'lost'
+      logger?.warn({ event: 'revocation_channel_lost', reason }, 'no revocation feed; listening again')
+    }
+    // Half of it at random, so that many processes do not come back at once.
+    retry = setTimeout(listen, retryMs * (0.5 + Math.random() / 2))
+    retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)
+  }
+
+  function stopListening(): void {
+    const { streams, connection, pulse } = current ?? {}
+    current = undefined
+    clearInterval(pulse)
+    connection?.close().catch(() => {})
+    // Nobody may go on trusting a stream that hears nothing.
+    for (const stream of streams?.values() ?? []) stream.end()
+  }
+
+  /** @throws {StoreUnavailable} unless this process has a proved session */
+  function proved(): Listening {
+    if (current?.connection !== undefined && isProved(current.session, monotonicNow())) return current
+    throw new StoreUnavailable('postgres', new Error('no proved LISTEN session'))
+  }
+
+  return {
+    /** Listens from now on, and again whenever it is lost; never fails. */
+    start(log: Logger): void {
+      logger = log
+      void listen()
+    },
+
+    /** @throws {StoreUnavailable} unless this process has a proved session; nothing has been written then */
+    subscribe(open: (onClose: () => void) => EventStream): void {
+      const { session, streams } = proved()
+      const id = newId()
+      const stream = open(() => {
+        streams.delete(id)
+        closeStream(session, id)
+      })
+      streams.set(id, stream)
+      stream.send(openStream(session, id))
+    },
+
+    /** Passes a guard's nonce on to all instances, in order with the deaths around it. @throws {StoreUnavailable} */
+    async relay(stream: string, nonce: string): Promise<void> {
+      const { connection } = proved()
+      await connection?.notify(noncePayload(stream, nonce)).catch((error: unknown) => {
+        throw new StoreUnavailable('postgres', error)
+      })
+    },
+
+    endStreams(): void {
+      for (const stream of current?.streams.values() ?? []) stream.end()
+    },
+
+    async close(): Promise<void> {
+      clearTimeout(retry)
+      const connection = current?.connection
+      stopListening()
+      await connection?.close()
+    }
+  }
+}
+
+/** Node gives some failures of connecting a code and no message. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return error.message || ('code' in error ? String(error.code) : error.name)
+}
+
+export type RevocationChannel = ReturnType<typeof createRevocationChannel>

@@ -1,0 +1,53 @@
+import { OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
+import { StoreUnavailable } from '@valetkey/service-kit'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { authorizationHeaders, formOf } from '../http/form.js'
+import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
+import type { ResourceServerStore } from '../storage/resource-servers.js'
+import { openEventStream } from './event-stream.js'
+import type { RevocationChannel } from './revocation-channel.js'
+
+export type FeedRouteOptions = {
+  channel: Pick<RevocationChannel, 'subscribe' | 'relay' | 'endStreams'>
+  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
+  keepAliveMs: number
+}
+
+const RELAYED = /^[A-Za-z0-9_-]{16,64}$/
+
+/** `GET /revocations`: what has just died. `POST /revocations`: a guard asks for proof that it has heard of all of it. */
+export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal, options) => {
+  const { channel, resourceServers, keepAliveMs } = options
+  let closing = false
+  // Before the listener waits for its connections to end.
+  internal.addHook('preClose', async () => {
+    closing = true
+    channel.endStreams()
+  })
+
+  // HEAD would open a stream that has no body.
+  internal.get('/revocations', { exposeHeadRoute: false }, async (request, reply) => {
+    await authenticate(request)
+    // Gone while it was proving itself: nothing would ever close its stream.
+    if (reply.raw.destroyed) return reply.hijack()
+    if (closing) throw new StoreUnavailable('postgres', new Error('this server is closing'))
+    channel.subscribe((onClose) => openEventStream(reply, { keepAliveMs, onClose }))
+    return reply
+  })
+
+  internal.post('/revocations', async (request, reply) => {
+    await authenticate(request)
+    const form = formOf(request)
+    const [stream, nonce] = [form.get('stream'), form.get('nonce')]
+    if (stream === undefined || nonce === undefined || !RELAYED.test(stream) || !RELAYED.test(nonce)) {
+      throw new OAuthError('invalid_request', 'The parameters stream and nonce must be 16 to 64 base64url characters.')
+    }
+    await channel.relay(stream, nonce)
+    return reply.code(204).header('cache-control', 'no-store').send()
+  })
+
+  async function authenticate(request: FastifyRequest): Promise<void> {
+    const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
+    await authenticateResourceServer(credentials, resourceServers)
+  }
+}

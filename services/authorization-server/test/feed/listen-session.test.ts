@@ -1,0 +1,161 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  closeStream,
+  isProved,
+  isSilent,
+  type ListenSession,
+  noncePayload,
+  openSession,
+  openStream,
+  pulsePayload,
+  receive
+} from '../../src/feed/listen-session.js'
+
+const EPOCH = 'epoch-of-this-one'
+const STREAM = 'a-stream-of-ours-1'
+const NONCE = 'a-nonce-of-a-guard'
+
+let session: ListenSession
+
+beforeEach(() => {
+  session = openSession(EPOCH)
+})
+
+/** A pulse that was sent and came back at these times. */
+const pulse = (sent: number, back: number) => receive(session, pulsePayload(session, sent), back)
+const announce = (data: object, now = 0) => receive(session, JSON.stringify(data), now)
+
+describe('what proves a session', () => {
+  test('nothing, before a pulse has come back', () => {
+    pulsePayload(session, 5)
+    expect(isProved(session, 5)).toBe(false)
+  })
+
+  test.each([
+    { name: 'at once', now: 5_010, proved: true },
+    { name: 'until a second after it was sent', now: 5_999, proved: true },
+    { name: 'not at that second', now: 6_000, proved: false },
+    { name: 'not later', now: 9_000, proved: false }
+  ])('its own pulse, counted from the sending: $name', ({ now, proved }) => {
+    expect(pulse(5_000, 5_005)).toEqual([])
+    expect(isProved(session, now)).toBe(proved)
+  })
+
+  test('a pulse that comes back too late proves nothing', () => {
+    pulse(5_000, 6_500)
+    expect(isProved(session, 6_500)).toBe(false)
+  })
+
+  test('the newest counts, in whatever order they come', () => {
+    pulse(5_250, 5_300)
+    pulse(5_000, 5_301)
+    expect(isProved(session, 6_200)).toBe(true)
+  })
+
+  test.each([
+    { name: 'the pulse of another process', payload: pulsePayload(openSession('another'), 5_000) },
+    { name: 'one from the future', payload: JSON.stringify({ pulse: EPOCH, sent: 9_999 }) },
+    { name: 'one without a time', payload: JSON.stringify({ pulse: EPOCH }) },
+    { name: 'a guard’s nonce', payload: noncePayload(STREAM, NONCE) },
+    { name: 'a revocation', payload: '{"jti":"a"}' }
+  ])('$name proves nothing', ({ payload }) => {
+    receive(session, payload, 5_000)
+    expect(isProved(session, 5_000)).toBe(false)
+  })
+})
+
+describe('when a session counts as lost', () => {
+  test.each([
+    { name: 'never proved, in its first two seconds', last: undefined, now: 2_000, silent: false },
+    { name: 'never proved, afterwards', last: undefined, now: 2_001, silent: true },
+    { name: 'a second without proof', last: 5_000, now: 7_000, silent: false },
+    { name: 'longer than a second without proof', last: 5_000, now: 7_001, silent: true }
+  ])('$name', ({ last, now, silent }) => {
+    if (last !== undefined) pulse(last, last)
+    expect(isSilent(session, 0, now)).toBe(silent)
+  })
+})
+
+describe('revocations', () => {
+  test.each([{ jti: 'a' }, { grant_id: 'b' }, { sub: 'c' }, { client_id: 'd' }])('%j goes to every stream', (data) => {
+    expect(announce(data)).toEqual([{ stream: 'all', event: 'revoked', id: `${EPOCH}-1`, data }])
+  })
+
+  test('are counted in the order in which they come, over all kinds', () => {
+    const frames = [{ jti: 'a' }, { grant_id: 'b' }, { sub: 'c' }, { client_id: 'd' }].flatMap((data) => announce(data))
+    expect(frames.map(({ id }) => id)).toEqual([1, 2, 3, 4].map((count) => `${EPOCH}-${count}`))
+  })
+
+  test('are passed on without proof as well', () => {
+    expect(isProved(session, 9_000)).toBe(false)
+    expect(announce({ sub: 'c' }, 9_000)).toHaveLength(1)
+  })
+
+  test.each([
+    '',
+    'no JSON',
+    '{',
+    'null',
+    '[]',
+    '"jti"',
+    '1',
+    '{}',
+    '{"jti":1}',
+    '{"jti":null}',
+    '{"jti":""}',
+    '{"jti":{"a":"b"}}',
+    '{"jti":"a","sub":"b"}',
+    '{"jti":"a","more":1}',
+    '{"token":"a"}',
+    '{"__proto__":"a"}',
+    '{"stream":"a"}',
+    '{"nonce":"a"}',
+    '{"pulse":""}'
+  ])('%s is passed over and not counted', (payload) => {
+    expect(receive(session, payload, 0)).toEqual([])
+    expect(announce({ jti: 'next' })[0]?.id).toBe(`${EPOCH}-1`)
+  })
+})
+
+describe('a stream', () => {
+  test('begins with the counter as it is', () => {
+    announce({ jti: 'a' })
+    announce({ jti: 'b' })
+    expect(openStream(session, STREAM)).toEqual({
+      stream: STREAM,
+      event: 'opened',
+      id: `${EPOCH}-2`,
+      data: { stream: STREAM }
+    })
+  })
+})
+
+describe('a guard’s nonce', () => {
+  beforeEach(() => {
+    openStream(session, STREAM)
+    pulse(5_000, 5_000)
+  })
+
+  const relay = (now: number, stream = STREAM) => receive(session, noncePayload(stream, NONCE), now)
+
+  test('becomes a proof on its stream, with the id of the newest revocation and without raising it', () => {
+    announce({ jti: 'a' })
+    const proof = { stream: STREAM, event: 'proof', id: `${EPOCH}-1`, data: { nonce: NONCE } }
+    expect(relay(5_001)).toEqual([proof])
+    expect(relay(5_002)).toEqual([proof])
+    expect(announce({ jti: 'b' })[0]?.id).toBe(`${EPOCH}-2`)
+  })
+
+  test('for a stream of another instance is passed over', () => {
+    expect(relay(5_001, 'a-stream-of-others')).toEqual([])
+  })
+
+  test('for a stream that has ended is passed over', () => {
+    closeStream(session, STREAM)
+    expect(relay(5_001)).toEqual([])
+  })
+
+  test('is not proved by a session that is not proved itself', () => {
+    expect(relay(6_000)).toEqual([])
+  })
+})
