@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
+import { installPacked, startStranger } from './packed/install.js'
+
+const live = { active: true, aud: 'https://reports.example', scope: 'reports.read', sub: 'alice-id' }
+
+let installed: Awaited<ReturnType<typeof installPacked>>
+
+beforeAll(async () => {
+  installed = await installPacked()
+}, 120_000)
+afterAll(() => installed?.dispose())
+
+test('the tarball holds the code, its types, its map and its papers, and nothing else', () => {
+  const files = execFileSync('tar', ['-tzf', installed.tarball], { encoding: 'utf8' }).trim().split('\n').sort()
+  const isDeclaration = (file: string) => /^package\/dist\/[a-z-]+\.d\.ts$/.test(file)
+  expect(files).toContain('package/dist/index.d.ts')
+  expect(files.filter((file) => !isDeclaration(file))).toEqual([
+    'package/CHANGELOG.md',
+    'package/LICENSE',
+    'package/NOTICE',
+    'package/README.md',
+    'package/dist/index.js',
+    'package/dist/index.js.map',
+    'package/package.json'
+  ])
+})
+
+test('the manifest asks for two packages and a Fastify 5, and knows nothing of this workspace', () => {
+  const text = readFileSync(packedFile('package.json'), 'utf8')
+  expect(text).not.toMatch(/workspace:|oauth-protocol|"private"|"scripts"|"devDependencies"/)
+  expect(JSON.parse(text)).toMatchObject({
+    type: 'module',
+    license: 'Apache-2.0',
+    engines: { node: '>=20.19' },
+    sideEffects: false,
+    dependencies: { 'fastify-plugin': expect.stringMatching(/^\^/), undici: expect.stringMatching(/^\^/) },
+    peerDependencies: { fastify: '5.x' }
+  })
+  expect(Object.keys(JSON.parse(text).dependencies)).toEqual(['fastify-plugin', 'undici'])
+})
+
+test('the source map names files by where they stand in this repository, with their text', () => {
+  const { sources, sourcesContent } = JSON.parse(readFileSync(packedFile('dist/index.js.map'), 'utf8'))
+  expect(sources).toContain('fastify-bearer/src/bearer-plugin.ts')
+  expect(
+    sources.every((source: string) => /^(fastify-bearer|oauth-protocol)\/src\/[a-z0-9/-]+\.ts$/.test(source))
+  ).toBe(true)
+  expect(sourcesContent).toHaveLength(sources.length)
+})
+
+test("its types hold in a stranger's strict TypeScript, and refuse what is wrong", async () => {
+  expect(await installed.compile()).toBe('')
+})
+
+test("a stranger's app accepts and refuses: 200, 401, 403, 503", async () => {
+  const endpoint = await startFakeEndpoint()
+  const app = await startStranger(installed.project, endpoint.url)
+  const get = (token?: string) =>
+    fetch(`${app.address}/reports`, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } })
+  try {
+    endpoint.answers(json(live))
+    const accepted = await get('good')
+    expect([accepted.status, await accepted.json()]).toEqual([200, { subject: 'alice-id' }])
+    expect((await get()).status).toBe(401)
+    endpoint.answers(json({ active: false }))
+    expect((await get('unknown')).status).toBe(401)
+    endpoint.answers(json({ ...live, scope: 'profile' }))
+    expect((await get('narrow')).status).toBe(403)
+    endpoint.answers(raw(500, ''))
+    expect((await get('unlucky')).status).toBe(503)
+  } finally {
+    await app.stop()
+    await endpoint.close()
+  }
+})
+
+function packedFile(name: string): string {
+  return path.join(installed.project, 'node_modules/@valetkey/fastify-bearer', name)
+}

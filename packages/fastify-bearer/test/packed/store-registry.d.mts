@@ -1,0 +1,1 @@
+export function startStoreRegistry(): Promise<{ url: string; close(): Promise<void> }>
