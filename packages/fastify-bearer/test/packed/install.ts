@@ -47,7 +47,10 @@ export async function installPacked() {
 
 /** Runs the stranger's app until `stop`. */
 export async function startStranger(project: string, introspectionUrl: string) {
-  const child = spawn(process.execPath, ['app.mjs', introspectionUrl], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['app.mjs', introspectionUrl], {
+    cwd: project,
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   const ended = new Promise((resolve) => child.once('close', resolve))
   const said = createInterface(child.stdout)[Symbol.asyncIterator]()
   return {
