@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { bearerPlugin } from '@valetkey/fastify-bearer'
+import { type FastifyInstance, fastify } from 'fastify'
+import * as openid from 'openid-client'
+import { startForeignServer } from './support/foreign-server.mjs'
+import { HttpBrowser } from './support/http-browser.js'
+
+const RESOURCE = 'https://reports.example'
+const OTHER_RESOURCE = 'https://photos.example'
+const client = { id: 'printer', secret: 'printer-secret', redirectUri: 'https://printer.example/callback' }
+const api = { id: 'reports api', secret: 'a secret: with % signs' }
+
+let server: Awaited<ReturnType<typeof startForeignServer>>
+let configuration: openid.Configuration
+let app: FastifyInstance
+let now: Date
+
+beforeAll(async () => {
+  jest.spyOn(console, 'warn').mockImplementation(() => {})
+  const scopesOf = { [RESOURCE]: 'reports.read reports.write', [OTHER_RESOURCE]: 'reports.read' }
+  server = await startForeignServer({ client, api, scopesOf })
+  configuration = await openid.discovery(new URL(server.issuer), client.id, client.secret, undefined, {
+    execute: [openid.allowInsecureRequests]
+  })
+  app = fastify()
+  await app.register(bearerPlugin, {
+    issuer: server.issuer,
+    resource: RESOURCE,
+    scopesSupported: ['reports.read'],
+    tokenFormat: 'any',
+    introspection: { url: `${server.issuer}/token/introspection`, clientId: api.id, clientSecret: api.secret },
+    now: () => now
+  })
+  app.get('/reports', { onRequest: app.requireAccessToken('reports.read') }, async ({ accessToken }) => ({
+    ...accessToken,
+    scope: [...(accessToken?.scope ?? [])]
+  }))
+  now = new Date()
+})
+afterAll(async () => {
+  await app?.close()
+  await server?.close()
+})
+
+/** The code flow, with PKCE and a resource indicator. */
+async function newToken({ scope = 'reports.read', resource = RESOURCE } = {}): Promise<string> {
+  const pkceCodeVerifier = openid.randomPKCECodeVerifier()
+  const address = openid.buildAuthorizationUrl(configuration, {
+    ...{ redirect_uri: client.redirectUri, scope, resource, code_challenge_method: 'S256' },
+    code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier)
+  })
+  const { url } = await new HttpBrowser(server.issuer).open(address)
+  const checks = { pkceCodeVerifier }
+  return (await openid.authorizationCodeGrant(configuration, url, checks, { resource })).access_token
+}
+
+async function get(accessToken: string) {
+  const response = await app.inject({ url: '/reports', headers: { authorization: `Bearer ${accessToken}` } })
+  return { status: response.statusCode, challenge: response.headers['www-authenticate'], body: response.json() }
+}
+
+test('a token of oidc-provider is accepted, and what it says of itself arrives (RFC 7662 §2.2)', async () => {
+  const { status, body } = await get(await newToken())
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ scope: ['reports.read'], audience: [RESOURCE], subject: 'alice', clientId: client.id })
+})
+
+test('after its revocation it is refused (RFC 7009)', async () => {
+  const token = await newToken()
+  expect((await get(token)).status).toBe(200)
+  await openid.tokenRevocation(configuration, token)
+  expect(await get(token)).toMatchObject({ status: 401, challenge: expect.stringContaining('error="invalid_token"') })
+})
+
+test('a token for another resource is refused, though it is alive (RFC 8707)', async () => {
+  const token = await newToken({ resource: OTHER_RESOURCE })
+  expect(await get(token)).toMatchObject({ status: 401, challenge: expect.stringContaining('error="invalid_token"') })
+})
+
+test('a token of another scope is refused: 403 (RFC 6750 §3.1)', async () => {
+  const token = await newToken({ scope: 'reports.write' })
+  expect(await get(token)).toMatchObject({ status: 403, challenge: expect.stringContaining('scope="reports.read"') })
+})
+
+test('a token is refused once its own time is over, by our clock', async () => {
+  const token = await newToken()
+  now = new Date(Date.now() + 600_000)
+  expect((await get(token)).status).toBe(401)
+  now = new Date()
+  expect((await get(token)).status).toBe(200)
+})
+
+test('a token that the server never issued is refused', async () => {
+  expect((await get('made-up')).status).toBe(401)
+})

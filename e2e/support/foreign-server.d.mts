@@ -1,0 +1,6 @@
+/** `scopesOf` names the resources it knows, and the scopes of each. */
+export function startForeignServer(settings: {
+  client: { id: string; secret: string; redirectUri: string }
+  api: { id: string; secret: string }
+  scopesOf: Record<string, string>
+}): Promise<{ issuer: string; close(): Promise<void> }>

@@ -1,0 +1,61 @@
+// An authorization server that is not ours: npm oidc-provider, set up as its documentation says.
+import { createServer } from 'node:http'
+
+/** One account, signed in and consenting without a page: what matters here are the tokens. */
+export async function startForeignServer({ client, api, scopesOf }) {
+  // Loaded here and not above, so that the caller can silence what it says about not being in production.
+  const { Provider } = await import('oidc-provider')
+  const server = createServer()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const issuer = `http://127.0.0.1:${server.address().port}`
+  const provider = new Provider(issuer, {
+    clients: [
+      { client_id: client.id, client_secret: client.secret, redirect_uris: [client.redirectUri] },
+      // The API itself: it only ever asks about tokens.
+      { client_id: api.id, client_secret: api.secret, redirect_uris: [], response_types: [], grant_types: [] }
+    ],
+    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    features: {
+      devInteractions: { enabled: false },
+      introspection: { enabled: true, allowedPolicy: (_context, caller) => caller.clientId === api.id },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_context, resource) => ({
+          scope: scopesOf[resource],
+          audience: resource,
+          accessTokenFormat: 'opaque'
+        }),
+        useGrantedResource: () => true
+      },
+      revocation: { enabled: true, allowedPolicy: () => true }
+    },
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    cookies: { keys: ['a-key-for-cookies'] },
+    ttl: { AccessToken: 600, Grant: 600, Interaction: 60, Session: 600, AuthorizationCode: 60, IdToken: 600 }
+  })
+  const callback = provider.callback()
+  server.on('request', (request, response) => {
+    if (!request.url.startsWith('/interaction/')) return callback(request, response)
+    return interact(provider, request, response)
+  })
+  return {
+    issuer,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  }
+}
+
+async function interact(provider, request, response) {
+  const { prompt, params, session } = await provider.interactionDetails(request, response)
+  const answer = prompt.name === 'login' ? { login: { accountId: 'alice' } } : { consent: await consent() }
+  await provider.interactionFinished(request, response, answer)
+
+  async function consent() {
+    const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id })
+    grant.addOIDCScope(params.scope)
+    grant.addResourceScope(params.resource, params.scope)
+    return { grantId: await grant.save() }
+  }
+}
