@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { atPort, type FailingNetwork, freePort, startFailingNetwork } from './support/failing-network.js'
+import { basic } from './support/flow.js'
 import { type ServiceProcess, startServiceProcess } from './support/service-process.js'
 
 let server: TestServer
@@ -95,6 +96,22 @@ describe('SIGTERM', () => {
     const { code, milliseconds } = await stop(service)
     expect(code).toBe(0)
     expect(milliseconds).toBeLessThan(3_000)
+  })
+
+  test('ends the streams of the revocation feed at once', async () => {
+    const service = await start()
+    const resourceServer = await server.createResourceServer()
+    const open = () => fetch(`http://127.0.0.1:${service.internalPort}/revocations`, { headers: basic(resourceServer) })
+    let stream = await open()
+    // Until the process has heard its first pulse.
+    while (stream.status === 503) stream = await open()
+    expect(stream.status).toBe(200)
+    const read = stream.text().catch(() => '')
+    const { code, milliseconds } = await stop(service)
+    expect([code, milliseconds < 3_000]).toEqual([0, true])
+    expect(await read).toMatch(/^event: opened\n/)
+    expect(service.log()).toContain('"event":"revocation_channel_ready"')
+    expect(service.log()).not.toContain('revocation_channel_lost')
   })
 
   test('a sender that is slow on purpose is cut off, and the audit trail is written all the same', async () => {

@@ -146,8 +146,8 @@ export function createRevocationChannel({ connect, newId, monotonicNow }: Channe
 
 /** Node gives some failures of connecting a code and no message. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return error.message || ('code' in error ? String(error.code) : error.name)
+  const { message, code } = Object(error) as { message?: string; code?: string }
+  return message || code || 'unknown'
 }
 
 export type RevocationChannel = ReturnType<typeof createRevocationChannel>

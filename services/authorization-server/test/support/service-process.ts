@@ -8,6 +8,7 @@ const MAIN = path.resolve(import.meta.dirname, '../../dist/main.js')
 export type ServiceProcess = {
   child: ChildProcess
   publicPort: number
+  internalPort: number
   operatorPort: number
   /** All of stdout so far. */
   log(): string
@@ -40,5 +41,5 @@ export async function startServiceProcess(settings: Environment): Promise<Servic
     })
     exited.then(() => resolve())
   })
-  return { child, publicPort, operatorPort, log: () => log, errors: () => errors, exited }
+  return { child, publicPort, internalPort, operatorPort, log: () => log, errors: () => errors, exited }
 }
