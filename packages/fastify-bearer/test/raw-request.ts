@@ -1,0 +1,55 @@
+import { connect } from 'node:net'
+import * as oauth from 'oauth4webapi'
+
+export type RawAnswer = { status: number; headers: Headers; body: string }
+
+/**
+ * Sends bytes as they are and gives the first answer, read to the end of the connection. What the server says before
+ * the request is complete counts, too: nothing is sent after `request`.
+ */
+export async function sendRaw(port: number, request: string): Promise<RawAnswer> {
+  const socket = connect(port, '127.0.0.1')
+  // Latin-1: one character, one byte.
+  socket.write(Buffer.from(request, 'latin1'))
+  let answer = ''
+  socket.setEncoding('latin1')
+  try {
+    for await (const part of socket) {
+      answer += part
+      if (isComplete(answer)) break
+    }
+  } finally {
+    socket.destroy()
+  }
+  const [head = '', body = ''] = answer.split('\r\n\r\n', 2)
+  const [statusLine = '', ...lines] = head.split('\r\n')
+  const headers = new Headers(
+    lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()])
+  )
+  return { status: Number(statusLine.split(' ')[1]), headers, body }
+}
+
+function isComplete(answer: string): boolean {
+  const end = answer.indexOf('\r\n\r\n')
+  if (end < 0) return false
+  const length = Number(/^content-length: (\d+)/im.exec(answer.slice(0, end))?.[1] ?? 0)
+  return answer.length - end - 4 >= length
+}
+
+export type Challenge = { scheme: string; parameters: Record<string, string | undefined> }
+
+/** The challenges of an answer as a client reads them, by a parser that is not ours. */
+export async function challengesOf({ status, headers }: RawAnswer): Promise<Challenge[]> {
+  const answer = new Response(null, { status, headers: { 'www-authenticate': headers.get('www-authenticate') ?? '' } })
+  const url = new URL('https://api.example/')
+  const asked = oauth.protectedResourceRequest('a-token', 'GET', url, undefined, undefined, {
+    [oauth.customFetch]: async () => answer
+  })
+  return asked.then(
+    () => [],
+    (error) => {
+      if (!(error instanceof oauth.WWWAuthenticateChallengeError)) throw error
+      return error.cause.map(({ scheme, parameters }) => ({ scheme, parameters: { ...parameters } }))
+    }
+  )
+}
