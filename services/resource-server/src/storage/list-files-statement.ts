@@ -22,7 +22,7 @@ export function listStatement({ ownerId, kinds, after, limit }: FileQuery): Stat
   return {
     name: `list_files_${kinds === 'all' ? 'all' : kinds.length}_${after === undefined ? 'first' : 'next'}`,
     text: `
-      select coalesce(string_agg(${FILE_JSON}, ',' ${ORDER}) filter (where place <= $2), '') as files_json,
+      select coalesce(string_agg(${FILE_JSON}, ',') filter (where place <= $2), '') as files_json,
              max(file_id::text) filter (where place = $2) as end_id,
              max((extract(epoch from created_at) * 1000)::bigint) filter (where place = $2) as end_created_ms,
              count(*) > $2 as has_more
@@ -45,10 +45,14 @@ const FILE_JSON = [
   `'","name":' || to_json(name)`,
   `',"mime_type":' || to_json(mime_type)`,
   `',"size":' || size`,
-  `',"created_at":"' || ${rfc3339('created_at')}`,
-  `'","modified_at":"' || ${rfc3339('modified_at')} || '"}'`
+  `',"created_at":' || ${rfc3339('created_at')}`,
+  `',"modified_at":' || ${rfc3339('modified_at')} || '}'`
 ].join(' || ')
 
+/**
+ * In UTC, always with three digits of milliseconds, in quotes. to_json leaves out zeros at the end of a second's fraction,
+ * so there is a microsecond more, which is cut off again: half of what to_char costs.
+ */
 function rfc3339(column: string): string {
-  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+  return `left(to_json((${column} at time zone interval '0') + interval '1 microsecond')::text, 24) || 'Z"'`
 }
