@@ -1,76 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { afterEach, expect, test } from '@jest/globals'
 import { type IntrospectionAnswer, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
-import { mintAccessToken } from '@valetkey/oauth-protocol'
-import { buildLogger, StoreUnavailable } from '@valetkey/service-kit'
-import { type App, buildApp } from '../src/app.js'
-import type { FilePage, FileQuery } from '../src/storage/file-record.js'
+import { StoreUnavailable } from '@valetkey/service-kit'
+import type { FileQuery } from '../src/storage/file-record.js'
+import { authorization, build, closeApp, get, live, nothing, RESOURCE, send, stored } from './files-app.js'
 
-const RESOURCE = 'https://files.example'
-const authorization = `Bearer ${mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
-const live: IntrospectionAnswer = {
-  active: true,
-  scope: new Set(['files.read']),
-  audience: [RESOURCE],
-  subject: 'alice',
-  clientId: 'printer',
-  issuer: 'https://auth.example',
-  tokenType: 'Bearer',
-  expiresAt: new Date(Date.now() + 3_600_000),
-  tokenId: 'token-1',
-  grantId: 'grant-1',
-  isSenderConstrained: false
-}
-
-/** Files as the store hands them out: in JSON, with where each of them stands. */
-const stored = Array.from({ length: 5 }, (_, index) => {
-  const fileId = `0197f0a1-2b3c-7d4e-8f50-00000000000${index}`
-  const createdAt = new Date(Date.UTC(2026, 9, 31 - index))
-  const json =
-    `{"id":"${fileId}","name":"file ${index}.txt","mime_type":"text/plain","size":${2n ** 53n + BigInt(index)},` +
-    `"created_at":"${createdAt.toISOString()}","modified_at":"2026-11-01T00:00:00.00${index}Z"}`
-  return { fileId, createdAt, json }
-})
-
-let app: App | undefined
-afterEach(async () => {
-  await app?.publicServer.close()
-  await app?.operatorServer.close()
-  app = undefined
-})
-
-type Change = {
-  introspect?: () => Promise<IntrospectionAnswer>
-  list?: (query: FileQuery) => Promise<FilePage>
-  resourceUrl?: string
-}
-
-/** The real app, on an authorization server and a store of our making. */
-function build({ introspect = async () => live, list = listFrom(stored), resourceUrl = RESOURCE }: Change = {}): App {
-  app = buildApp(
-    { issuer: 'https://auth.example', resourceUrl, trustedProxies: [], logger: buildLogger('test', 'silent') },
-    {
-      introspector: { introspect, close: async () => {} },
-      files: { files: { list }, pageTokenKeys: ['k'.repeat(32)] },
-      health: { postgres: async () => {}, introspection: introspect }
-    }
-  )
-  return app
-}
-
-function listFrom(files: typeof stored) {
-  return async ({ after, limit }: FileQuery): Promise<FilePage> => {
-    const start = files.findIndex((file) => file.fileId === after?.fileId) + 1
-    const page = files.slice(start, start + limit)
-    const isLast = start + limit >= files.length
-    return { filesJson: page.map((file) => file.json).join(','), next: isLast ? undefined : page.at(-1) }
-  }
-}
-
-const nothing: FilePage = { filesJson: '', next: undefined }
-
-const get = (path: string, headers: Record<string, string> = { authorization }) =>
-  (app ?? build()).publicServer.inject({ url: path, headers })
+afterEach(closeApp)
 
 test('the list has exactly the members of the contract, in their order', async () => {
   build()
@@ -170,25 +104,23 @@ test('the answer is private, and has a tag that spares the next one its body (RF
 })
 
 test('HEAD answers as GET does, without the body', async () => {
-  const { publicServer } = build()
+  build()
   const [got, head] = await Promise.all(
-    (['GET', 'HEAD'] as const).map((method) =>
-      publicServer.inject({ method, url: '/v1/files', headers: { authorization } })
-    )
+    (['GET', 'HEAD'] as const).map((method) => send({ method, url: '/v1/files', headers: { authorization } }))
   )
   expect(head?.statusCode).toBe(200)
   expect(head?.payload).toBe('')
   expect(head?.headers.etag).toBe(got?.headers.etag)
   expect(head?.headers['content-length']).toBe(got?.headers['content-length'])
   const headers = { authorization, 'if-none-match': String(got?.headers.etag) }
-  expect((await publicServer.inject({ method: 'HEAD', url: '/v1/files', headers })).statusCode).toBe(304)
-  expect((await publicServer.inject({ method: 'HEAD', url: '/v1/files' })).statusCode).toBe(401)
+  expect((await send({ method: 'HEAD', url: '/v1/files', headers })).statusCode).toBe(304)
+  expect((await send({ method: 'HEAD', url: '/v1/files' })).statusCode).toBe(401)
 })
 
 test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)('405 with Allow for %s', async (method) => {
-  const { publicServer } = build()
+  build()
   const headers = { 'content-type': 'application/x-something', authorization }
-  const response = await publicServer.inject({ method, url: '/v1/files', headers, payload: 'body' })
+  const response = await send({ method, url: '/v1/files', headers, payload: 'body' })
   expect(response.statusCode).toBe(405)
   expect(response.headers.allow).toBe('GET, HEAD')
   expect(response.json()).toMatchObject({ title: 'Method Not Allowed', status: 405 })

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import type { IntrospectionAnswer } from '@valetkey/fastify-bearer'
+import { mintAccessToken } from '@valetkey/oauth-protocol'
+import { buildLogger } from '@valetkey/service-kit'
+import type { InjectOptions } from 'fastify'
+import { type App, buildApp } from '../src/app.js'
+import type { FilePage, FileQuery } from '../src/storage/file-record.js'
+import { expectDocumented } from './documented-answers.js'
+
+export const RESOURCE = 'https://files.example'
+export const authorization = `Bearer ${mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
+export const live = {
+  active: true as const,
+  scope: new Set(['files.read']),
+  audience: [RESOURCE],
+  subject: 'alice',
+  clientId: 'printer',
+  issuer: 'https://auth.example',
+  tokenType: 'Bearer',
+  expiresAt: new Date(Date.now() + 3_600_000),
+  tokenId: 'token-1',
+  grantId: 'grant-1',
+  isSenderConstrained: false
+} satisfies IntrospectionAnswer
+
+/** Files as the store hands them out: in JSON, with where each of them stands. */
+export const stored = Array.from({ length: 5 }, (_, index) => {
+  const fileId = `0197f0a1-2b3c-7d4e-8f50-00000000000${index}`
+  const createdAt = new Date(Date.UTC(2026, 9, 31 - index))
+  const json =
+    `{"id":"${fileId}","name":"file ${index}.txt","mime_type":"text/plain","size":${2n ** 53n + BigInt(index)},` +
+    `"created_at":"${createdAt.toISOString()}","modified_at":"2026-11-01T00:00:00.00${index}Z"}`
+  return { fileId, createdAt, json }
+})
+
+let app: App | undefined
+
+/** For `afterEach`. */
+export async function closeApp(): Promise<void> {
+  await app?.publicServer.close()
+  await app?.operatorServer.close()
+  app = undefined
+}
+
+type Change = {
+  introspect?: () => Promise<IntrospectionAnswer>
+  list?: (query: FileQuery) => Promise<FilePage>
+  resourceUrl?: string
+}
+
+/** The real app, on an authorization server and a store of our making. */
+export function build({
+  introspect = async () => live,
+  list = listFrom(stored),
+  resourceUrl = RESOURCE
+}: Change = {}): App {
+  app = buildApp(
+    { issuer: 'https://auth.example', resourceUrl, trustedProxies: [], logger: buildLogger('test', 'silent') },
+    {
+      introspector: { introspect, close: async () => {} },
+      files: { files: { list }, pageTokenKeys: ['k'.repeat(32)] },
+      health: { postgres: async () => {}, introspection: introspect }
+    }
+  )
+  return app
+}
+
+export function listFrom(files: typeof stored) {
+  return async ({ after, limit }: FileQuery): Promise<FilePage> => {
+    const start = files.findIndex((file) => file.fileId === after?.fileId) + 1
+    const page = files.slice(start, start + limit)
+    const isLast = start + limit >= files.length
+    return { filesJson: page.map((file) => file.json).join(','), next: isLast ? undefined : page.at(-1) }
+  }
+}
+
+export const nothing: FilePage = { filesJson: '', next: undefined }
+
+/** Every answer of the tests has to fit what the OpenAPI document says. */
+export async function send(options: InjectOptions & { url: string }) {
+  const { publicServer } = app ?? build()
+  const response = await publicServer.inject(options)
+  expectDocumented(publicServer, options, response)
+  return response
+}
+
+export const get = (url: string, headers: Record<string, string> = { authorization }) => send({ url, headers })

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Database } from '@valetkey/service-kit'
+import fc from 'fast-check'
+import type { FileKind, FilePosition, ImportedFile } from '../../src/storage/file-record.js'
+import type { FileStore } from '../../src/storage/files.js'
+import { filesOfPage, importedFile, type ListedFile, openFileStore } from '../stored-files.js'
+
+let opened: Awaited<ReturnType<typeof openFileStore>>
+let files: FileStore
+/** Other connections than those that page. */
+let elsewhere: { database: Database; files: FileStore }
+
+beforeAll(async () => {
+  opened = await openFileStore()
+  files = opened.files
+  elsewhere = opened.connect()
+})
+afterAll(async () => {
+  await elsewhere.database.close()
+  await opened.close()
+})
+
+const KINDS: readonly FileKind[] = ['documents', 'images', 'media', 'other']
+let made = 0
+
+/** At one of a few instants, so that most of them share theirs with others. */
+function make(instant: number, kind: number): ImportedFile {
+  made += 1
+  // An id anywhere, not only behind those that were made before.
+  const fileId = crypto.randomUUID()
+  const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, 0, instant))
+  return importedFile(`/${made}`, { fileId, name: `${made}`, kind: KINDS[kind] ?? 'other', createdAt })
+}
+
+const remove = (fileIds: readonly string[]) =>
+  elsewhere.database.query({
+    name: 'remove',
+    text: 'delete from files where file_id = any($1)',
+    values: [fileIds]
+  })
+
+type Stay = { before: readonly ImportedFile[]; gone: ReadonlySet<string>; later: readonly ImportedFile[] }
+
+/** What paging must have shown: all that stayed, once, in order, and nothing that never was. */
+function expectFaithful(
+  listed: readonly ListedFile[],
+  kinds: 'all' | readonly FileKind[],
+  { before, gone, later }: Stay
+) {
+  const isCovered = ({ kind }: ImportedFile) => kinds === 'all' || kinds.includes(kind)
+  const ids = listed.map(({ id }) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+  const stayed = before.filter((file) => isCovered(file) && !gone.has(file.fileId)).map(({ fileId }) => fileId)
+  expect(stayed.filter((id) => !ids.includes(id))).toEqual([])
+  const known = new Set([...before, ...later].filter(isCovered).map(({ fileId }) => fileId))
+  expect(ids.filter((id) => !known.has(id))).toEqual([])
+  const sorted = [...listed].sort((a, b) =>
+    a.created_at === b.created_at ? (a.id < b.id ? -1 : 1) : a.created_at < b.created_at ? 1 : -1
+  )
+  expect(ids).toEqual(sorted.map(({ id }) => id))
+}
+
+const newFile = fc.record({ instant: fc.nat(4), kind: fc.nat(3) })
+const someKinds = fc.oneof(
+  fc.constant('all' as const),
+  fc.constantFrom<readonly FileKind[]>(['images'], ['documents', 'media'], ['documents', 'images', 'media'])
+)
+/** What happens between two pages: files come, and of those that are there some go, those of the last page among them. */
+const step = fc.record({
+  size: fc.integer({ min: 1, max: 7 }),
+  come: fc.array(newFile, { maxLength: 4 }),
+  go: fc.array(fc.nat(), { maxLength: 4 }),
+  goesLast: fc.boolean()
+})
+
+test('whatever comes and goes between pages: nothing twice, nothing missing of what stayed, the order right', async () => {
+  let owners = 0
+  await fc.assert(
+    fc.asyncProperty(
+      someKinds,
+      fc.array(newFile, { maxLength: 30 }),
+      fc.array(step, { minLength: 1, maxLength: 40 }),
+      async (kinds, initial, steps) => {
+        owners += 1
+        const ownerId = `owner ${owners}`
+        const before = initial.map(({ instant, kind }) => make(instant, kind))
+        await files.save(ownerId, before)
+        const [gone, later, listed] = [new Set<string>(), [] as ImportedFile[], [] as ListedFile[]]
+        let after: FilePosition | undefined
+        for (let turn = 0; turn === 0 || after !== undefined; turn += 1) {
+          const { size, come, go, goesLast } = steps[turn % steps.length] ?? {
+            size: 7,
+            come: [],
+            go: [],
+            goesLast: false
+          }
+          const page = await files.list({ ownerId, kinds, after, limit: size })
+          expect(filesOfPage(page).length).toBeLessThanOrEqual(size)
+          listed.push(...filesOfPage(page))
+          after = page.next
+          const leaving = go.flatMap((index) => before[index % Math.max(1, before.length)]?.fileId ?? [])
+          const last = listed.at(-1)?.id
+          for (const id of [...leaving, ...(goesLast && last !== undefined ? [last] : [])]) gone.add(id)
+          await remove([...gone])
+          // Not for ever: what comes behind the position has to be listed as well.
+          const coming = turn < 20 ? come.map(({ instant, kind }) => make(instant, kind)) : []
+          later.push(...coming)
+          await elsewhere.files.save(ownerId, coming)
+        }
+        expectFaithful(listed, kinds, { before, gone, later })
+      }
+    ),
+    { numRuns: 150 }
+  )
+})
+
+test.each([{ kinds: 'all' as const }, { kinds: ['documents', 'images'] as const }])(
+  'paging while others insert and delete without pause ($kinds)',
+  async ({ kinds }) => {
+    const ownerId = `busy ${kinds}`
+    const before = Array.from({ length: 3_000 }, (_, index) => make(index % 5, index % 4))
+    await files.save(ownerId, before)
+    const [gone, later] = [new Set<string>(), [] as ImportedFile[]]
+    let isPaging = true
+    let rounds = 0
+    const writer = async (offset: number) => {
+      for (let turn = offset; isPaging; turn += 2) {
+        const leaving = before.slice(turn * 5, turn * 5 + 2).map(({ fileId }) => fileId)
+        const coming = [0, 1, 2, 3].map((kind) => make(turn % 7, kind))
+        for (const id of leaving) gone.add(id)
+        later.push(...coming)
+        await remove(leaving)
+        await elsewhere.files.save(ownerId, coming)
+        rounds += 1
+      }
+    }
+    const writers = [writer(0), writer(1)]
+    const listed: ListedFile[] = []
+    let after: FilePosition | undefined
+    try {
+      do {
+        // Each page waits for a change, so that the two cannot miss each other.
+        const seen = rounds
+        const page = await files.list({ ownerId, kinds, after, limit: 50 })
+        listed.push(...filesOfPage(page))
+        after = page.next
+        while (rounds === seen) await new Promise(setImmediate)
+      } while (after !== undefined)
+    } finally {
+      isPaging = false
+      await Promise.all(writers)
+    }
+    expect(rounds).toBeGreaterThan(20)
+    expectFaithful(listed, kinds, { before, gone, later })
+  }
+)
