@@ -14,6 +14,8 @@ export type RegisteredApp = {
   redeem(answer: URLSearchParams | undefined): Promise<{ status: number; accessToken: string; files: string[] }>
   /** The names of the files that this token opens now. */
   list(accessToken: string): Promise<string[]>
+  /** Gives a token back (RFC 7009). */
+  revoke(accessToken: string): Promise<void>
 }
 
 /** Registers an app by the command line. `options` are further ones of `clients create`. */
@@ -54,6 +56,11 @@ export async function registerApp(
       const accessToken = body.access_token ?? ''
       return { status: response.status, accessToken, files: response.ok ? await list(accessToken) : [] }
     },
-    list
+    list,
+    async revoke(accessToken) {
+      const form = { token: accessToken, client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) }
+      const { status } = await fetch(`${at.issuer}/oauth/revoke`, { method: 'POST', body: new URLSearchParams(form) })
+      if (status !== 200) throw new Error(`The revocation was answered with ${status}`)
+    }
   }
 }

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { makeKnownFiles } from './support/known-files.js'
+import { createPerson } from './support/person.js'
+import { type RegisteredApp, registerApp } from './support/registered-app.js'
+import { type ReportsApi, startReportsApi } from './support/reports-api.js'
+import { listFiles } from './support/resource.js'
+import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+
+const RESOURCE = 'https://reports.example'
+const files = makeKnownFiles()
+let stack: Stack
+let at: Addresses
+let app: RegisteredApp
+let reports: ReportsApi
+
+beforeAll(async () => {
+  stack = await createStack({ files: files.directory })
+  at = await stack.start()
+  await stack.valetkey(['scopes', 'create', 'reports.read', '--title', 'See your reports'])
+  const credential = await stack.valetkey(['resource-servers', 'create', '--name', 'reports', '--audience', RESOURCE])
+  const scope = 'reports.read files.read'
+  app = await registerApp(stack, at, { name: 'Report Reader', redirectUri: 'https://reader.example/callback', scope })
+  const { client_id: clientId = '', client_secret: clientSecret = '' } = credential
+  reports = await startReportsApi(at, RESOURCE, { clientId, clientSecret })
+}, 90_000)
+afterAll(async () => {
+  await reports?.stop()
+  await stack?.dispose()
+  files.remove()
+})
+
+async function newToken(parameters: Record<string, string>): Promise<string> {
+  const answer = await createPerson(at.issuer, at).decide(new URL(app.request(parameters)), 'allow')
+  return (await app.redeem(answer.searchParams)).accessToken
+}
+
+test("a token for this API opens the person's reports, and is refused at the files API (RFC 8707)", async () => {
+  const token = await newToken({ scope: 'reports.read files.read', resource: RESOURCE })
+  expect(await reports.get(token)).toMatchObject({
+    status: 200,
+    body: { owner: expect.stringMatching(/./), reports: [{ title: 'October' }, { title: 'November' }] }
+  })
+  expect(await listFiles(at.resourceUrl, token)).toMatchObject({
+    status: 401,
+    challenge: expect.stringContaining('error="invalid_token"')
+  })
+})
+
+test('a token for the files API is refused here, whatever its scope, and opens the files (RFC 8707)', async () => {
+  const token = await newToken({ scope: 'reports.read files.read' })
+  expect(await reports.get(token)).toMatchObject({
+    status: 401,
+    challenge: expect.stringContaining('error="invalid_token"')
+  })
+  expect((await listFiles(at.resourceUrl, token)).status).toBe(200)
+})
+
+test('a token of another scope is refused: 403, and the scope to ask for is named (RFC 6750 §3.1)', async () => {
+  const token = await newToken({ scope: 'files.read', resource: RESOURCE })
+  expect(await reports.get(token)).toMatchObject({
+    status: 403,
+    challenge: expect.stringMatching(/scope="reports\.read".*error="insufficient_scope"/)
+  })
+})
+
+test('no token: 401, and the way to the authorization server (RFC 9728)', async () => {
+  expect(await reports.get()).toMatchObject({
+    status: 401,
+    challenge: expect.stringContaining(`resource_metadata="${RESOURCE}/.well-known/oauth-protected-resource"`)
+  })
+})
+
+test('a revoked token is refused at the next request (RFC 7009)', async () => {
+  const token = await newToken({ scope: 'reports.read', resource: RESOURCE })
+  expect((await reports.get(token)).status).toBe(200)
+  await app.revoke(token)
+  expect((await reports.get(token)).status).toBe(401)
+})

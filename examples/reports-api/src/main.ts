@@ -1,0 +1,12 @@
+import { buildApp } from './app.js'
+import { readConfig } from './config.js'
+
+try {
+  const config = readConfig()
+  const app = await buildApp(config)
+  process.stdout.write(`Reports at ${await app.listen(config.listen)}/reports\n`)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => app.close())
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(1)
+}
