@@ -1,4 +1,5 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { type DestinationStream, destination as fileDestination, type Logger, pino, stdTimeFunctions } from 'pino'
+import { gatherLines } from './gather-lines.js'
 
 export type { Logger } from 'pino'
 
@@ -7,7 +8,7 @@ export type { Logger } from 'pino'
  * defence for the members that would hurt most.
  * @param destination where the lines go instead, for a test that reads them
  */
-export function buildLogger(service: string, level: string, destination?: DestinationStream): Logger {
+export function buildLogger(service: string, level: string, destination = standardOutput()): Logger {
   const options = {
     level,
     base: { service },
@@ -15,7 +16,11 @@ export function buildLogger(service: string, level: string, destination?: Destin
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: REDACTED, censor: '[redacted]' }
   }
-  return destination === undefined ? pino(options) : pino(options, destination)
+  return pino(options, destination)
+}
+
+function standardOutput(): DestinationStream {
+  return gatherLines(fileDestination({ dest: 1, sync: true }))
 }
 
 const REDACTED = [
