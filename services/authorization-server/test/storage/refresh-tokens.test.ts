@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { createAccessTokenStore } from '../../src/storage/access-tokens.js'
 import { createExpiredRows } from '../../src/storage/expired-rows.js'
 import { createGrantStore } from '../../src/storage/grants.js'
 import { createRefreshTokenStore, type RefreshTokenStore, type Rotation } from '../../src/storage/refresh-tokens.js'
+import { findLiveAccessToken } from '../support/live-access-token.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
@@ -119,7 +119,7 @@ describe('refresh token store: rotate', () => {
       user_generation: 0,
       client_generation: 0
     })
-    const access = await createAccessTokenStore(database).findActive(rotation.accessToken.digest, after(10))
+    const access = await findLiveAccessToken(database, rotation.accessToken.digest, after(10))
     expect(access).toEqual({
       tokenId: rotation.accessToken.tokenId,
       grantId: grant.grantId,
@@ -186,7 +186,7 @@ describe('refresh token store: rotate', () => {
     await raise('users', 'user_id', grant.userId)
     const rotation = rotationOf(grant.refresh.digest)
     await store.rotate(rotation, NOW)
-    expect(await createAccessTokenStore(database).findActive(rotation.accessToken.digest, NOW)).toBeUndefined()
+    expect(await findLiveAccessToken(database, rotation.accessToken.digest, NOW)).toBeUndefined()
     expect(await store.find(rotation.successor.digest)).toMatchObject({ ended: true })
   })
 
