@@ -37,13 +37,13 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-/** All that was announced before this call: Postgres delivers in the order of the commits. */
+/** All that was announced between the call before and this one: Postgres delivers in the order of the commits. */
 async function announced(): Promise<unknown[]> {
   await operator.query(`notify valetkey_revocations, '"mark"'`)
   // One's own notification arrives before the answer to the next statement.
   await operator.query('select 1')
   expect(heard.at(-1)).toBe('mark')
-  return heard.slice(0, -1)
+  return heard.splice(0).slice(0, -1)
 }
 
 describe('announced by the transaction that commits it', () => {
@@ -116,7 +116,6 @@ describe('announced by the transaction that commits it', () => {
     await other.query('begin')
     await other.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
     expect(await announced()).toEqual([])
-    heard = []
     await other.query('commit')
     await other.end()
     expect(await announced()).toEqual([{ grant_id: grant.grantId }])
@@ -154,13 +153,18 @@ describe('not announced, for nothing dies', () => {
     expect(await announced()).toEqual([])
   })
 
-  test('a second end of what is dead', async () => {
+  test('an end of what is dead, and a mere touch', async () => {
     const tokens = createAccessTokenStore(database)
     await tokens.revoke(grant.access.digest, grant.clientId, now)
     expect(await announced()).toHaveLength(1)
-    heard = []
     await operator.query('update access_tokens set revoked_at = now() where token_id = $1', [grant.access.tokenId])
     await operator.query('delete from access_tokens where token_id = $1', [grant.access.tokenId])
+    await operator.query('update grants set ended_at = ended_at where grant_id = $1', [grant.grantId])
+    expect(await announced()).toEqual([])
+    await operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
+    expect(await announced()).toHaveLength(1)
+    await operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
+    await operator.query('delete from grants where grant_id = $1', [grant.grantId])
     expect(await announced()).toEqual([])
   })
 
