@@ -23,6 +23,8 @@ export const live = {
   isSenderConstrained: false
 } satisfies IntrospectionAnswer
 
+const KEY = 'k'.repeat(32)
+
 /** Files as the store hands them out: in JSON, with where each of them stands. */
 export const stored = Array.from({ length: 5 }, (_, index) => {
   const fileId = `0197f0a1-2b3c-7d4e-8f50-00000000000${index}`
@@ -46,19 +48,21 @@ type Change = {
   introspect?: () => Promise<IntrospectionAnswer>
   list?: (query: FileQuery) => Promise<FilePage>
   resourceUrl?: string
+  pageTokenKeys?: readonly string[]
 }
 
 /** The real app, on an authorization server and a store of our making. */
 export function build({
   introspect = async () => live,
   list = listFrom(stored),
-  resourceUrl = RESOURCE
+  resourceUrl = RESOURCE,
+  pageTokenKeys = [KEY]
 }: Change = {}): App {
   app = buildApp(
     { issuer: 'https://auth.example', resourceUrl, trustedProxies: [], logger: buildLogger('test', 'silent') },
     {
       introspector: { introspect, close: async () => {} },
-      files: { files: { list }, pageTokenKeys: ['k'.repeat(32)] },
+      files: { files: { list }, pageTokenKeys },
       health: { postgres: async () => {}, introspection: introspect }
     }
   )
