@@ -10,7 +10,10 @@ create index files_listed_by_kind on files (owner_id, kind, created_at desc, fil
 drop index files_by_owner, files_by_owner_and_kind;
 
 -- An index entry holds 2,704 bytes at most. No file system has longer names than 255 characters, and RFC 6838 §4.2 no
--- longer types. Not valid: that spares reading the table, and the indexes above could not be built with what is too long.
+-- longer types. Times outside these years cannot be written by RFC 3339, as the list writes them. Not valid: that spares
+-- reading the table; an import never stored such times, and the indexes above could not be built with longer names.
 alter table files
   add constraint files_name_length check (octet_length(name) <= 1020) not valid,
-  add constraint files_mime_type_length check (octet_length(mime_type) <= 255) not valid;
+  add constraint files_mime_type_length check (octet_length(mime_type) <= 255) not valid,
+  add constraint files_created_at_range check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z') not valid,
+  add constraint files_modified_at_range check (modified_at >= '0001-01-01Z' and modified_at < '10000-01-01Z') not valid;

@@ -103,3 +103,17 @@ test("the database's own time zone and date style change nothing", async () => {
     await elsewhere.database.close()
   }
 })
+
+test.each([
+  { column: 'created_at', value: 'infinity' },
+  { column: 'created_at', value: '0001-12-31T00:00:00Z BC' },
+  { column: 'modified_at', value: '10000-01-01T00:00:00Z' },
+  { column: 'name', value: 'n'.repeat(1_021) },
+  { column: 'mime_type', value: 't'.repeat(256) }
+])('what the list cannot write is not stored: $column', async ({ column, value }) => {
+  await opened.files.save('strange', [importedFile('/1')])
+  const text = `update files set ${column} = $1 where owner_id = 'strange'`
+  await expect(opened.database.query({ name: `set_${column}`, text, values: [value] })).rejects.toThrow(
+    `files_${column}_`
+  )
+})
