@@ -15,8 +15,11 @@ export function createApp({ issuer, resourceUrl, clientId, clientSecret }) {
   }
 
   return {
-    /** Sends a person through sign-in and consent. @returns the query that comes back, and the verifier for its code */
-    async authorize({ username, password }, decision) {
+    /**
+     * Sends a person through sign-in and consent. `asked` adds to the request, or replaces.
+     * @returns the query that comes back, and the verifier for its code
+     */
+    async authorize({ username, password }, decision, asked = {}) {
       const codeVerifier = randomBytes(32).toString('base64url')
       const state = randomBytes(16).toString('base64url')
       const query = new URLSearchParams({
@@ -26,7 +29,8 @@ export function createApp({ issuer, resourceUrl, clientId, clientSecret }) {
         scope: 'files.read',
         state,
         code_challenge: createHash('sha256').update(codeVerifier).digest('base64url'),
-        code_challenge_method: 'S256'
+        code_challenge_method: 'S256',
+        ...asked
       })
       const browser = createBrowser(issuer)
       const login = await browser.open(`${issuer}/oauth/authorize?${query}`)

@@ -1,0 +1,18 @@
+// What an operator writes; docs/operations.md shows the same.
+export function verifyAt(introspectionUrl, { clientId, clientSecret }, options = '') {
+  const credential = `client_id=${clientId}&client_secret=${clientSecret}`
+  return [
+    'AuthType oauth2',
+    `OAuth2TokenVerify introspect ${introspectionUrl} introspect.auth=client_secret_basic&${credential}${options}`
+  ].join('\n')
+}
+
+/** mod_oauth2 compares the whole text of `scope`, so one scope among several takes a rewrite rule. */
+export function requireScope(audience, scope) {
+  return [
+    `Require oauth2_claim aud:${audience}`,
+    'RewriteEngine On',
+    `RewriteCond %{ENV:OAUTH2_CLAIM_scope} "!(^| )${scope.replaceAll('.', '\\.')}( |$)"`,
+    'RewriteRule ^ - [F]'
+  ].join('\n')
+}
