@@ -3,14 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { buildLogger } from '@valetkey/service-kit'
 import { type App, buildApp } from '../../src/app.js'
-import { openEventStream } from '../../src/feed/event-stream.js'
+import { type EventStream, openEventStream } from '../../src/feed/event-stream.js'
 import type { FeedRouteOptions } from '../../src/feed/routes.js'
 import { type Credentials, startTestServer, type TestServer } from '../support/authorization-server.js'
 import { type Subscription, startChannel, subscribe } from '../support/event-stream.js'
 import { listenOnFreePort } from '../support/raw-connection.js'
-
-const FLOOD = `select pg_notify('valetkey_revocations', json_build_object('sub', i || repeat('x', 7000))::text)
-  from generate_series(1, 50) i`
 
 let server: TestServer
 let resourceServer: Credentials
@@ -90,21 +87,33 @@ describe('a stream on which nothing happens', () => {
 
 describe('a subscriber that does not read', () => {
   test('is cut off when more than a mebibyte waits for it; the others go on', async () => {
-    const [reader, sleeper] = [await subscribe(server, resourceServer), await subscribe(server, resourceServer)]
-    await Promise.all([reader.next(), sleeper.next()])
-    sleeper.response.pause()
-    const connections = () =>
-      new Promise<number>((resolve) => server.internalServer.server.getConnections((_error, count) => resolve(count)))
-    expect(await connections()).toBe(2)
-    // In portions, for the reader shares this process. The kernel takes several megabytes before anything waits here.
-    while ((await connections()) > 1) {
-      await server.database.query({ name: 'test_flood', text: FLOOD, values: [] })
-      for (let count = 1; count <= 50; count++) await reader.next()
+    const streams: EventStream[] = []
+    let closed = 0
+    const channel = {
+      ...server.deps.channel,
+      subscribe(open: (onClose: () => void) => EventStream) {
+        streams.push(open(() => (closed += 1)))
+        send(0)
+      }
     }
-    expect(reader.response.destroyed).toBe(false)
-    reader.request.destroy()
-    await reader.ended
+    const send = (count: number) => {
+      const data = { sub: `${count}${'x'.repeat(50_000)}` }
+      for (const stream of streams) stream.send({ stream: 'all', event: 'revoked', id: `any-${count}`, data })
+    }
+    const app = withFeed({ channel })
+    const [reader, sleeper] = [await subscribe(app, resourceServer), await subscribe(app, resourceServer)]
+    sleeper.response.pause()
+    // The kernel takes several megabytes before anything waits here.
+    for (let count = 1; closed === 0; count++) {
+      send(count)
+      while ((await reader.next()).id !== `any-${count}`);
+    }
+    expect(streams).toHaveLength(2)
+    send(-1)
+    while ((await reader.next()).id !== 'any--1');
+    expect([closed, reader.response.destroyed]).toEqual([1, false])
     sleeper.request.destroy()
+    reader.request.destroy()
   })
 
   test('does not hold up the end of its stream', async () => {
