@@ -2,8 +2,8 @@
 // node e2e/exchange-storm.mjs [--codes 1000] [--parallel 100]
 import { Agent, request } from 'node:http'
 import { parseArgs } from 'node:util'
-import { createCodeSource } from './storm/code-source.mjs'
-import { startInstances } from './storm/instances.mjs'
+import { createCodeSource } from './cluster/code-source.mjs'
+import { startCluster } from './cluster/start-cluster.mjs'
 
 const TIME_LIMIT_MINUTES = 20
 const REDIRECT_URI = 'https://app.example/callback'
@@ -19,7 +19,7 @@ if (!(codes >= 1 && codes <= 10_000 && parallel >= 2 && parallel <= 1_000)) {
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 100 })
-const stack = await startInstances()
+const stack = await startCluster()
 let stopped
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => finish(130, [`stopped by ${signal}`]))
 const limit = setTimeout(() => finish(1, [`stopped after ${TIME_LIMIT_MINUTES} minutes`]), TIME_LIMIT_MINUTES * 60_000)
@@ -32,7 +32,7 @@ try {
 }
 
 async function storm() {
-  const { issuer, instances, valetkey } = stack
+  const { issuer, authorizationServers: instances, valetkey } = stack
   await valetkey(['users', 'create', 'alice', '--password-stdin'], { input: PASSWORD })
   const registration = ['--name', 'Storm', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
   const client = await valetkey(['clients', 'create', ...registration, '--consent', 'remember', '--json'])

@@ -1,0 +1,136 @@
+// Several processes of each service on one Postgres and one Redis, as a deployment has them. All of them are gone when
+// `stop` has ended.
+import path from 'node:path'
+import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
+import { commandLine } from '../../packages/dev-stack/lib/command-lines.mjs'
+import { databases, ensureDatabase } from '../../packages/dev-stack/lib/databases.mjs'
+import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
+import { createProcesses } from '../../packages/dev-stack/lib/processes.mjs'
+import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
+import { waitUntilReady } from '../../packages/dev-stack/lib/readiness.mjs'
+import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
+import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
+import { startTestServers } from '../../packages/dev-stack/lib/test-servers.mjs'
+import { startTcpProxy } from './tcp-proxy.mjs'
+
+const RESOURCE = 'https://files.example'
+
+/**
+ * Resource server `n` asks authorization server `n` (counted round), through a proxy of its own; each authorization
+ * server reaches Postgres through one, too. start-cluster.d.mts says what comes back.
+ */
+export async function startCluster({ authorizationServers = 2, resourceServers = 0, cacheSeconds = 0 } = {}) {
+  const processes = createProcesses()
+  const { directory } = makeTestDirectory()
+  const proxies = []
+  const stop = async () => {
+    await processes.stopAll()
+    for (const proxy of proxies) await proxy.close()
+    removeTestDirectory(directory)
+  }
+  try {
+    const { postgresUrl, redisUrl } = await startTestServers(directory, processes)
+    if (redisUrl === undefined) throw new Error('This needs redis-server or valkey-server on PATH.')
+    const ports = await Promise.all(Array.from({ length: authorizationServers }, freePort))
+    const issuer = `http://127.0.0.1:${ports[0]}`
+    const { PATH } = process.env
+    const environment = { PATH, ISSUER: issuer, RESOURCE_URL: RESOURCE, LOG_LEVEL: 'warn' }
+    const databaseUrls = await makeDatabases(postgresUrl)
+    const commands = await prepare(environment, databaseUrls, processes)
+    const shared = { ...environment, REDIS_URL: redisUrl, COOKIE_KEYS: randomSecret() }
+    const servers = []
+    for (const port of ports)
+      servers.push(await startAuthorizationServer(servers.length, port, shared, databaseUrls[0]))
+    const apis = []
+    if (resourceServers > 0) {
+      const settings = await resourceSettings(environment, databaseUrls[1], commands.valetkey)
+      for (let index = 0; index < resourceServers; index++) {
+        apis.push(await startResourceServer(index, servers[index % servers.length], settings))
+      }
+    }
+    return { issuer, resource: RESOURCE, authorizationServers: servers, resourceServers: apis, ...commands, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+
+  async function proxyTo(port, counted) {
+    const proxy = await startTcpProxy(port, counted)
+    proxies.push(proxy)
+    return proxy
+  }
+
+  async function startAuthorizationServer(index, publicPort, settings, databaseUrl) {
+    const [internalPort, operatorPort] = [await freePort(), await freePort()]
+    const postgres = await proxyTo(Number(new URL(databaseUrl).port))
+    const handle = processes.start({
+      name: `authorization server ${index + 1}`,
+      program: nodeProgram(programs.authorizationServer),
+      environment: {
+        ...settings,
+        DATABASE_URL: withPort(databaseUrl, postgres.port),
+        ...listeners({ PUBLIC: publicPort, INTERNAL: internalPort, OPERATOR: operatorPort })
+      },
+      logFile: path.join(directory, `authorization-server-${index + 1}.log`)
+    })
+    await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
+    return { publicPort, internalPort, postgres, pid: handle.child.pid }
+  }
+
+  async function resourceSettings(environment, databaseUrl, valetkey) {
+    const registration = ['--name', 'files', '--audience', RESOURCE, '--json']
+    const credential = await valetkey(['resource-servers', 'create', ...registration])
+    return {
+      ...environment,
+      RESOURCE_DATABASE_URL: databaseUrl,
+      PAGE_TOKEN_KEYS: randomSecret(),
+      INTROSPECTION_CLIENT_ID: credential.client_id,
+      INTROSPECTION_CLIENT_SECRET: credential.client_secret,
+      INTROSPECTION_CACHE_TTL: String(cacheSeconds)
+    }
+  }
+
+  async function startResourceServer(index, authorizationServer, settings) {
+    const [port, operatorPort] = [await freePort(), await freePort()]
+    const internal = await proxyTo(authorizationServer.internalPort, /POST \/introspect /g)
+    const handle = processes.start({
+      name: `resource server ${index + 1}`,
+      program: nodeProgram(programs.resourceServer),
+      environment: {
+        ...settings,
+        INTROSPECTION_URL: `http://127.0.0.1:${internal.port}/introspect`,
+        REVOCATIONS_URL: `http://127.0.0.1:${internal.port}/revocations`,
+        ...listeners({ PUBLIC: port, OPERATOR: operatorPort })
+      },
+      logFile: path.join(directory, `resource-server-${index + 1}.log`)
+    })
+    await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
+    return { url: `http://127.0.0.1:${port}`, internal, pid: handle.child.pid }
+  }
+}
+
+/** One for each service, with a role of its own. */
+async function makeDatabases(postgresUrl) {
+  const password = randomSecret()
+  return Promise.all(
+    Object.values(databases).map(async ({ database, role }) => {
+      await ensureDatabase(postgresUrl, { database, role }, password)
+      const url = new URL(postgresUrl)
+      return Object.assign(url, { username: role, password, pathname: `/${database}` }).href
+    })
+  )
+}
+
+async function prepare(environment, [databaseUrl, filesDatabaseUrl], processes) {
+  const books = { ...environment, DATABASE_URL: databaseUrl }
+  const files = { ...environment, RESOURCE_DATABASE_URL: filesDatabaseUrl }
+  const valetkey = commandLine({ service: 'authorization-server', environment: books, processes })
+  const valetkeyFiles = commandLine({ service: 'resource-server', environment: files, processes })
+  await Promise.all([valetkey(['migrate']), valetkeyFiles(['migrate'])])
+  return { valetkey, valetkeyFiles }
+}
+
+const withPort = (url, port) => Object.assign(new URL(url), { port: String(port) }).href
+
+const listeners = (ports) =>
+  Object.fromEntries(Object.entries(ports).map(([name, port]) => [`${name}_LISTEN`, `127.0.0.1:${port}`]))

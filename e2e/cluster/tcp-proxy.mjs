@@ -1,0 +1,63 @@
+// A link between two processes that a test can cut, or make go silent without a word to either side.
+import { connect, createServer } from 'node:net'
+
+/**
+ * @param counted what to count in what comes from the near side
+ * @returns the proxy in front of a port of this machine
+ */
+export async function startTcpProxy(targetPort, counted = /(?!)/g) {
+  const links = new Set()
+  let count = 0
+  const server = createServer((near) => {
+    const far = connect(targetPort, '127.0.0.1')
+    const link = { near, far, silent: false, said: '' }
+    links.add(link)
+    relay(link, near, far, (bytes) => {
+      const text = bytes.toString('latin1')
+      // How it began, and what came last.
+      if (link.said.length < 4_000) link.said += text
+      else link.said = link.said.slice(0, 4_000) + (link.said.slice(4_000) + text).slice(-2_000)
+      count += text.match(counted)?.length ?? 0
+    })
+    relay(link, far, near, () => {})
+    const end = () => {
+      links.delete(link)
+      near.destroy()
+      far.destroy()
+    }
+    for (const socket of [near, far]) socket.on('error', () => {}).on('close', end)
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  return {
+    port: server.address().port,
+    count: () => count,
+    /** Ends every connection, as a network that resets them would. New ones are let through. */
+    cut() {
+      for (const { near, far } of links) {
+        near.resetAndDestroy()
+        far.destroy()
+      }
+    },
+    /** Swallows what either side says on connections over which these words have gone. They stay open. */
+    silence(words) {
+      const silenced = [...links].filter(({ said }) => words.test(said))
+      for (const link of silenced) link.silent = true
+      return silenced.length
+    },
+    async close() {
+      for (const { near, far } of links) {
+        near.destroy()
+        far.destroy()
+      }
+      await new Promise((resolve) => server.close(resolve))
+    }
+  }
+}
+
+function relay(link, from, to, listen) {
+  from.on('data', (bytes) => {
+    listen(bytes)
+    if (!link.silent) to.write(bytes)
+  })
+}
