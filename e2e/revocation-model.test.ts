@@ -1,0 +1,88 @@
+import { expect, test } from '@jest/globals'
+import { isOver, keyOf } from './revocation-model/sameness.js'
+import {
+  type BrokenRule,
+  copyOf,
+  type Left,
+  newWorld,
+  nextSteps,
+  passes,
+  type World
+} from './revocation-model/world.js'
+
+/** What the documents promise; a step of the model's clock is part of it. */
+const BOUND_MS = 3_000
+
+type Found = { worlds: number; used: number; refused: number; stalest: number; path: string[] | undefined }
+
+/** Every world that can be reached, each once. Stops at the first one that breaks the promise. */
+function explore(left: Left, broken?: BrokenRule): Found {
+  const start = newWorld(1, left)
+  const seen = new Set([keyOf(start)])
+  const open: { world: World; path: Path }[] = [{ world: start, path: undefined }]
+  const found: Found = { worlds: 0, used: 0, refused: 0, stalest: 0, path: undefined }
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { world, path } = next
+    found.worlds += 1
+    const staleness = judge(world, broken)
+    if (passes(world, broken)) found.used += 1
+    else if (world.kept !== undefined && world.revokedAt !== undefined) found.refused += 1
+    found.stalest = Math.max(found.stalest, staleness)
+    if (staleness >= BOUND_MS) return { ...found, path: stepsOf(path) }
+    if (isOver(world)) continue
+    for (const [name, step] of nextSteps(world, broken)) {
+      const after = copyOf(world)
+      step(after)
+      const key = keyOf(after)
+      if (seen.has(key)) continue
+      seen.add(key)
+      open.push({ world: after, path: { name, before: path } })
+    }
+  }
+  return found
+}
+
+type Path = { name: string; before: Path } | undefined
+
+function stepsOf(path: Path): string[] {
+  return path === undefined ? [] : [...stepsOf(path.before), path.name]
+}
+
+/** For how long, at this moment, a revoked token has been let pass: 0 when it is not. */
+function judge(world: World, broken?: BrokenRule): number {
+  const fromCache = world.revokedAt !== undefined && passes(world, broken) ? world.now - world.revokedAt : 0
+  return Math.max(fromCache, world.stalest)
+}
+
+/** Long enough to pass the promise, and each kind of trouble once, at any moment, in any order with all else. */
+const LEFT: Left = { ticks: 4, nonces: 2, calls: 1, listens: 1, connects: 1, faults: 1 }
+
+test('in every order of events and faults, no revoked token is let pass three seconds after its revocation', () => {
+  const found = explore(LEFT)
+  expect(found.path).toBeUndefined()
+  expect(found.stalest).toBeLessThan(BOUND_MS)
+  // It says something: kept answers were used before the revocation and for a while after it.
+  expect(found.stalest).toBeGreaterThan(0)
+  expect(found.used).toBeGreaterThan(1_000)
+})
+
+const FEW: Left = { ticks: 4, nonces: 2, calls: 1, listens: 0, connects: 0, faults: 1 }
+
+test.each([
+  { name: 'the lease counts from the return of the nonce', broken: 'lease_from_receipt', left: FEW },
+  { name: 'kept answers are used without a lease', broken: 'no_lease', left: { ...FEW, nonces: 1 } },
+  { name: 'nonces are echoed without having been through Postgres', broken: 'echo_past_postgres', left: FEW },
+  {
+    name: 'what was kept is used on the next connection',
+    broken: 'kept_over_reconnect',
+    left: { ...FEW, connects: 1 }
+  },
+  {
+    name: 'an answer is kept though its token died meanwhile',
+    broken: 'kept_despite_events',
+    left: { ...FEW, faults: 0 }
+  },
+  { name: 'a lost event goes unnoticed', broken: 'gaps_ignored', left: { ...FEW, nonces: 3 } }
+] as const)('the model finds what goes wrong when $name', ({ broken, left }) => {
+  expect(explore(left, broken).path).toContain('revoke')
+})
