@@ -1,0 +1,153 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { createTokenSource, type TokenSource } from './cluster/issue-tokens.mjs'
+import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
+
+/** The promise of the documents: nobody accepts a revoked token later than this, whatever fails. */
+const BOUND_MS = 3_000
+
+jest.setTimeout(60_000)
+
+let cluster: Cluster
+let source: TokenSource
+beforeAll(async () => {
+  cluster = await startCluster({ authorizationServers: 2, resourceServers: 2, cacheSeconds: 60 })
+  source = await createTokenSource(cluster)
+})
+afterAll(() => cluster.stop())
+
+async function status(api: number, token: string): Promise<number> {
+  const response = await fetch(`${at(cluster.resourceServers, api).url}/v1/files`, {
+    headers: { authorization: `Bearer ${token}` }
+  })
+  await response.arrayBuffer()
+  return response.status
+}
+
+/** A token that every resource server keeps and lets pass without asking. */
+async function keptToken(): Promise<string> {
+  const token = await source.nextToken()
+  for (const [api, { internal }] of cluster.resourceServers.entries()) {
+    for (let asked = -1; asked !== internal.count(); ) {
+      asked = internal.count()
+      await untilStatus(api, token, 200)
+    }
+  }
+  return token
+}
+
+async function untilStatus(api: number, token: string, expected: number): Promise<void> {
+  const limit = Date.now() + 15_000
+  while ((await status(api, token).catch(() => 0)) !== expected) {
+    if (Date.now() > limit) throw new Error(`resource server ${api} did not come to answer ${expected}`)
+    await wait(20)
+  }
+}
+
+/** Asks every resource server again and again, and notes when each last let the token pass, and what it ever said. */
+function watch(token: string) {
+  const lastPass = cluster.resourceServers.map(() => 0)
+  const said = cluster.resourceServers.map(() => new Set<number>())
+  let watching = true
+  const loops = cluster.resourceServers.map(async (_api, index) => {
+    while (watching) {
+      const answer = await status(index, token)
+      if (answer === 200) lastPass[index] = performance.now()
+      said[index]?.add(answer)
+      await wait(5)
+    }
+  })
+  return {
+    async stop() {
+      watching = false
+      await Promise.all(loops)
+      return { lastPass: Math.max(...lastPass), said: said.map((answers) => [...answers]) }
+    }
+  }
+}
+
+const publicUrl = (index: number) => `http://127.0.0.1:${at(cluster.authorizationServers, index).publicPort}`
+
+test('revoked at one authorization server, a kept token is refused at the resource servers of both', async () => {
+  const token = await keptToken()
+  await source.revoke(token, publicUrl(1))
+  for (const api of cluster.resourceServers.keys()) await untilStatus(api, token, 401)
+})
+
+test.each([
+  {
+    name: 'the connections to the authorization server are cut',
+    harm: () => at(cluster.resourceServers, 0).internal.cut(),
+    mend: () => {},
+    lingers: false,
+    others: [200, 401]
+  },
+  {
+    name: 'the feed falls silent on the way',
+    harm: () => expect(at(cluster.resourceServers, 0).internal.silence(/GET \/revocations/)).toBeGreaterThan(0),
+    mend: () => {},
+    lingers: true,
+    others: [200, 401]
+  },
+  {
+    name: 'the LISTEN connection dies silently',
+    harm: () => expect(at(cluster.authorizationServers, 0).postgres.silence(/listen /i)).toBe(1),
+    mend: () => {},
+    lingers: true,
+    others: [200, 401]
+  },
+  {
+    name: 'the authorization server stands still',
+    harm: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGSTOP'),
+    mend: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGCONT'),
+    lingers: true,
+    others: [200, 401, 503]
+  },
+  {
+    name: 'a resource server stood still while the token was revoked',
+    harm: () => {
+      process.kill(at(cluster.resourceServers, 0).pid, 'SIGSTOP')
+      setTimeout(() => process.kill(at(cluster.resourceServers, 0).pid, 'SIGCONT'), 3_500)
+    },
+    mend: () => {},
+    lingers: false,
+    others: [200, 401, 503]
+  }
+])('$name: no revoked token passes later than three seconds after', async ({ harm, mend, lingers, others }) => {
+  const token = await keptToken()
+  const watched = watch(token)
+  await wait(200)
+  harm()
+  await source.revoke(token, publicUrl(1))
+  const revokedAt = performance.now()
+  await wait(BOUND_MS + 2_000)
+  mend()
+  const { lastPass, said } = await watched.stop()
+  // Where nothing could tell, the lease ran to its end: so it was the lease that ended it.
+  if (lingers) expect(lastPass - revokedAt).toBeGreaterThan(500)
+  expect(lastPass - revokedAt).toBeLessThan(BOUND_MS)
+  for (const answers of said) expect(others).toEqual(expect.arrayContaining(answers))
+  for (const api of cluster.resourceServers.keys()) await untilStatus(api, token, 401)
+})
+
+test('the authorization server is gone: 503 and never 401, also for kept tokens after the bound; soon back after its return', async () => {
+  const token = await keptToken()
+  for (const { pid } of cluster.authorizationServers) process.kill(pid, 'SIGSTOP')
+  const watched = watch(token)
+  await wait(BOUND_MS + 1_000)
+  const resumedAt = performance.now()
+  for (const { pid } of cluster.authorizationServers) process.kill(pid, 'SIGCONT')
+  for (const api of cluster.resourceServers.keys()) await untilStatus(api, token, 200)
+  expect(performance.now() - resumedAt).toBeLessThan(5_000)
+  const { said } = await watched.stop()
+  for (const answers of said) {
+    expect(answers).toContain(503)
+    expect(answers).not.toContain(401)
+  }
+})
+
+function at<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index]
+  if (item === undefined) throw new Error(`there is none with number ${index}`)
+  return item
+}

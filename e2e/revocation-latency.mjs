@@ -1,0 +1,135 @@
+// How long a revoked token lives on: three resource servers with a cache, on two authorization servers, under load.
+// Nothing of it is part of npm test.   node e2e/revocation-latency.mjs [--revocations 1000] [--load 200]
+import { Agent, request } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { createTokenSource } from './cluster/issue-tokens.mjs'
+import { startCluster } from './cluster/start-cluster.mjs'
+
+const TIME_LIMIT_MINUTES = 15
+const AT_ONCE = 5
+const GATE_MS = 100
+
+const { values } = parseArgs({
+  options: { revocations: { type: 'string', default: '1000' }, load: { type: 'string', default: '200' } }
+})
+const [revocations, load] = [values.revocations, values.load].map(Number)
+if (!(revocations >= 10 && revocations <= 100_000 && load >= 0 && load <= 10_000)) {
+  console.error('--revocations is a number from 10 to 100000; --load, in requests a second, one from 0 to 10000.')
+  process.exit(2)
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 200 })
+const cluster = await startCluster({ authorizationServers: 2, resourceServers: 3, cacheSeconds: 60 })
+let stopped
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => finish(130, [`stopped by ${signal}`]))
+setTimeout(() => finish(1, [`stopped after ${TIME_LIMIT_MINUTES} minutes`]), TIME_LIMIT_MINUTES * 60_000).unref()
+
+try {
+  await finish(...(await measure()))
+} catch (error) {
+  await finish(1, [error.stack])
+}
+
+async function measure() {
+  const source = await createTokenSource(cluster)
+  const tokens = []
+  for (let count = 0; count < revocations; count++) tokens.push(await source.nextToken())
+  const background = startLoad(await source.nextToken())
+  const lags = []
+  const sinceSent = []
+  const startedAt = performance.now()
+  while (tokens.length > 0) await Promise.all(tokens.splice(0, AT_ONCE).map(revokeOne))
+  const seconds = (performance.now() - startedAt) / 1_000
+  const { served, failed } = background.stop()
+  const p99 = percentile(sinceSent, 0.99)
+  return [
+    p99 <= GATE_MS ? 0 : 1,
+    [
+      `${revocations} revocations on two authorization servers, ${AT_ONCE} at a time, each watched at three resource servers`,
+      `load beside them: ${Math.round(served / seconds)} requests a second, ${failed} not answered by 200`,
+      `from the answer of the revocation to the first 401: ${summary(lags)}`,
+      `from the sending of the revocation:                 ${summary(sinceSent)}`,
+      `p99 from the sending is ${p99 <= GATE_MS ? 'within' : 'over'} ${GATE_MS} ms`
+    ]
+  ]
+
+  async function revokeOne(token, index) {
+    const { authorizationServers, resourceServers } = cluster
+    // In the cache of each, and used from there.
+    for (const { url } of resourceServers) for (let time = 0; time < 2; time++) await expectStatus(url, token, 200)
+    const sentAt = performance.now()
+    const { publicPort } = authorizationServers[index % authorizationServers.length]
+    await source.revoke(token, `http://127.0.0.1:${publicPort}`)
+    const answeredAt = performance.now()
+    await Promise.all(
+      resourceServers.map(async ({ url }) => {
+        while ((await status(url, token)) !== 401) await wait(2)
+        lags.push(performance.now() - answeredAt)
+        sinceSent.push(performance.now() - sentAt)
+      })
+    )
+  }
+}
+
+/** Requests with another token at a steady rate, spread over all resource servers. */
+function startLoad(token) {
+  let served = 0
+  let failed = 0
+  let turn = 0
+  const timer = setInterval(() => {
+    for (let count = 0; count < load / 50; count++) {
+      const { url } = cluster.resourceServers[turn++ % cluster.resourceServers.length]
+      status(url, token).then(
+        (answered) => {
+          if (answered === 200) served += 1
+          else failed += 1
+        },
+        () => {
+          failed += 1
+        }
+      )
+    }
+  }, 20)
+  return {
+    stop() {
+      clearInterval(timer)
+      return { served, failed }
+    }
+  }
+}
+
+async function expectStatus(url, token, expected) {
+  const answered = await status(url, token)
+  if (answered !== expected) throw new Error(`${url} answered ${answered}, not ${expected}`)
+}
+
+function status(url, token) {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` }
+    request(`${url}/v1/files`, { headers, agent }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode))
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+function summary(milliseconds) {
+  const [p50, p99, most] = [0.5, 0.99, 1].map((part) => percentile(milliseconds, part).toFixed(1))
+  return `median ${p50} ms, p99 ${p99} ms, longest ${most} ms (${milliseconds.length} times)`
+}
+
+function percentile(numbers, part) {
+  const sorted = [...numbers].sort((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)]
+}
+
+async function finish(code, lines) {
+  if (stopped) return
+  stopped = true
+  agent.destroy()
+  await cluster.stop()
+  console.log(lines.join('\n'))
+  process.exit(code)
+}
