@@ -16,7 +16,7 @@ afterAll(() => installed?.dispose())
 
 test('the tarball holds the code, its types, its map and its papers, and nothing else', () => {
   const files = execFileSync('tar', ['-tzf', installed.tarball], { encoding: 'utf8' }).trim().split('\n').sort()
-  const isDeclaration = (file: string) => /^package\/dist\/[a-z-]+\.d\.ts$/.test(file)
+  const isDeclaration = (file: string) => /^package\/dist\/(?:[a-z-]+\/)*[a-z-]+\.d\.ts$/.test(file)
   expect(files).toContain('package/dist/index.d.ts')
   expect(files.filter((file) => !isDeclaration(file))).toEqual([
     'package/CHANGELOG.md',
