@@ -9,7 +9,7 @@ const root = path.join(home, '../..')
 const PROTOCOL = '@valetkey/oauth-protocol'
 
 /**
- * Fills an empty folder with what is published. The protocol package goes in with it: the guard needs a fifth of it,
+ * Fills an empty folder with what is published. The protocol package goes in with it: the guard needs little of it,
  * and a package of its own would be one more promise to keep.
  */
 export async function assemblePackage(stage) {
