@@ -14,7 +14,7 @@ import { startValetkey } from './lib/valetkey.mjs'
 import { inWorkplace } from './lib/workplace.mjs'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 8)
-const REQUESTS = 6_000
+const REQUESTS = 4_000
 const SENDERS = 32
 // A token is used many times, as in life: a cache may help.
 const TOKENS = 500
