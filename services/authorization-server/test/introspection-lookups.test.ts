@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Statement } from '@valetkey/service-kit'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { introspect, PASSWORD } from './support/flow.js'
 import { startInstance } from './support/instance.js'
@@ -65,6 +66,23 @@ describe('what introspection looks up (contract 2, "Tokens")', () => {
     })
     await introspect(instance, by(), value())
     expect(asked).toEqual(looks)
+    await instance.close()
+  })
+
+  test('somebody who may not ask: no look at the token', async () => {
+    const found: unknown[] = []
+    const instance = await startInstance(server, {
+      wrap: (database) => ({
+        ...database,
+        async query<Row extends object>(statement: Statement) {
+          const rows = await database.query<Row>(statement)
+          if (statement.name === 'find_for_introspection') found.push(...rows)
+          return rows
+        }
+      })
+    })
+    await introspect(instance, { ...resourceServer, clientSecret: 'wrong' }, tokens.access_token)
+    expect(found).toEqual([expect.objectContaining({ caller_id: resourceServer.clientId, token_id: null })])
     await instance.close()
   })
 })
