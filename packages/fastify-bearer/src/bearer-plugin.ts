@@ -6,7 +6,7 @@ import type { AccessToken } from './judge-token.js'
 import { metadataRoute } from './metadata-route.js'
 import { refuse } from './refusals.js'
 import type { AnyOfScopes } from './scope-requirement.js'
-import { tokenGuard } from './token-guard.js'
+import { admittedBy, carriesAccessTokenMember, tokenGuard } from './token-guard.js'
 
 export type BearerOptions = {
   /** The authorization server whose tokens are accepted; `iss` of an answer, where it is given, must equal it. */
@@ -21,6 +21,11 @@ export type BearerOptions = {
   introspection: IntrospectionSettings | Introspector
   /** `any` for an authorization server other than Valetkey. Default `valetkey`. */
   tokenFormat?: 'valetkey' | 'any'
+  /**
+   * What an answer without `aud` means. `required` (the default) refuses it. `if-present` accepts it, for servers that
+   * never send one: then a token that was issued for any other API of that server opens this one (RFC 9700 §2.3).
+   */
+  audience?: 'required' | 'if-present'
   /** The clock against which expiry is checked. */
   now?: () => Date
 }
@@ -44,12 +49,16 @@ declare module 'fastify' {
 
 async function bearer(server: FastifyInstance, options: BearerOptions): Promise<void> {
   const { issuer, resource, scopesSupported, introspection, tokenFormat = 'valetkey', now = () => new Date() } = options
+  const isAudienceRequired = options.audience !== 'if-present'
+  if (!isAudienceRequired) {
+    server.log.warn({ event: 'audience_not_required' }, 'tokens without an audience are accepted')
+  }
   const realm = options.realm ?? new URL(resource).host
   const resourceMetadata = protectedResourceMetadataUrl(resource)
   const introspector = 'introspect' in introspection ? introspection : buildIntrospector(introspection, server.log)
   if (introspector !== introspection) server.addHook('onClose', () => introspector.close())
 
-  const needs = { introspector, issuer, resource, realm, resourceMetadata, tokenFormat, now }
+  const needs = { introspector, issuer, resource, isAudienceRequired, realm, resourceMetadata, tokenFormat, now }
   server.decorateRequest('accessToken', null)
   server.decorate('requireAccessToken', (...scopes: string[] | [AnyOfScopes]) => {
     const [first] = scopes
@@ -57,18 +66,20 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
   })
   // The body is read only after the guard; a second token in it makes the request ambiguous all the same.
   server.addHook('preHandler', async (request, reply) => {
-    if (request.accessToken === null || !carriesTokenInForm(request)) return undefined
+    const context = admittedBy(request)
+    if (context === undefined || !carriesTokenInForm(request)) return undefined
     request.log.info({ event: 'access_token_refused', reason: 'token_in_body' }, 'access token refused')
-    return refuse(reply, { realm, scope: undefined, resourceMetadata }, 'invalid_request')
+    return refuse(reply, context, 'invalid_request')
   })
   await server.register(metadataRoute, { resource, issuer, scopesSupported })
 }
 
 /** RFC 6750 §2.2: only a form can carry one; `access_token` in a JSON body is the API's own business. */
 function carriesTokenInForm({ headers, body }: FastifyRequest): boolean {
-  if (!headers['content-type']?.toLowerCase().startsWith('application/x-www-form-urlencoded')) return false
-  if (typeof body === 'string') return carriesAccessToken(body)
-  return typeof body === 'object' && body !== null && 'access_token' in body
+  const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+  if (mediaType !== 'application/x-www-form-urlencoded') return false
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return carriesAccessToken(body.toString('latin1'))
+  return carriesAccessTokenMember(body)
 }
 
 /** Guards the routes of a Fastify server with OAuth 2.0 bearer tokens. */

@@ -25,12 +25,11 @@ export type TokenJudgement =
   | { kind: 'accepted'; accessToken: AccessToken }
   | { kind: 'refused'; reason: RefusalReason; jti: string | undefined }
 
+/** What a token must say of itself to be good here. */
+export type Expected = { issuer: string; resource: string; isAudienceRequired: boolean }
+
 /** Decides whether an answer makes the token good for this resource, now. Holds for a fresh answer and a kept one. */
-export function judgeToken(
-  answer: IntrospectionAnswer,
-  expected: { issuer: string; resource: string },
-  now: Date
-): TokenJudgement {
+export function judgeToken(answer: IntrospectionAnswer, expected: Expected, now: Date): TokenJudgement {
   if (!answer.active) return { kind: 'refused', reason: 'not_active', jti: undefined }
   const reason = findFault(answer, expected, now)
   if (reason !== undefined) return { kind: 'refused', reason, jti: answer.tokenId }
@@ -40,7 +39,7 @@ export function judgeToken(
 
 function findFault(
   answer: ActiveAnswer,
-  { issuer, resource }: { issuer: string; resource: string },
+  { issuer, resource, isAudienceRequired }: Expected,
   now: Date
 ): RefusalReason | undefined {
   // A token that must come with a proof is worth nothing without one: Bearer would make a stolen one useful.
@@ -49,7 +48,8 @@ function findFault(
   // `active` was true when the server looked; the clock is ours.
   if (answer.expiresAt !== undefined && answer.expiresAt <= now) return 'expired'
   // A server that names no audience cannot tell us that the token was meant for us (RFC 9700 §2.3).
-  if (!answer.audience.includes(resource)) return 'other_audience'
+  const isUnnamed = answer.audience.length === 0 && !isAudienceRequired
+  if (!isUnnamed && !answer.audience.includes(resource)) return 'other_audience'
   if (answer.issuer !== undefined && answer.issuer !== issuer) return 'other_issuer'
   return undefined
 }

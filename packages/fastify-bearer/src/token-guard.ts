@@ -10,12 +10,18 @@ export type TokenGuardNeeds = {
   introspector: Pick<Introspector, 'introspect'>
   issuer: string
   resource: string
+  isAudienceRequired: boolean
   realm: string
   resourceMetadata: string
   /** Tokens of Valetkey carry a checksum: one that was never issued is refused without a call. */
   tokenFormat: 'valetkey' | 'any'
   now: () => Date
 }
+
+const admitted = new WeakMap<FastifyRequest, ChallengeContext>()
+
+/** What the challenges of the guard say that let this request pass; undefined when none did. */
+export const admittedBy = (request: FastifyRequest): ChallengeContext | undefined => admitted.get(request)
 
 /** An onRequest hook that lets a request pass with a good token of fitting scope, and answers it otherwise. */
 export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement): onRequestAsyncHookHandler {
@@ -27,7 +33,7 @@ export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement
 
   return async function requireAccessToken(request, reply) {
     // Before the header: a token in the URL has leaked already, whatever else came with it (RFC 6750 §2.3, §5.3).
-    if (carriesAccessToken(queryOf(request))) return logAndRefuse('token_in_query', 'invalid_request')
+    if (carriesTokenInQuery(request)) return logAndRefuse('token_in_query', 'invalid_request')
     const credentials = readBearerCredentials(authorizationHeaders(request))
     switch (credentials.kind) {
       case 'none':
@@ -58,6 +64,7 @@ export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement
             return logAndRefuse('insufficient_scope', 'insufficient_scope', judgement.accessToken.jti)
           }
           request.accessToken = judgement.accessToken
+          admitted.set(request, context)
           return undefined
         default:
           return judgement satisfies never
@@ -81,10 +88,18 @@ async function judge(needs: TokenGuardNeeds, token: string, request: FastifyRequ
   }
 }
 
-function queryOf(request: FastifyRequest): string {
-  const url = request.raw.url ?? ''
+function carriesTokenInQuery({ raw, query }: FastifyRequest): boolean {
+  const url = raw.url ?? ''
   const questionMark = url.indexOf('?')
-  return questionMark < 0 ? '' : url.slice(questionMark + 1)
+  if (questionMark >= 0 && carriesAccessToken(url.slice(questionMark + 1))) return true
+  // A server may be told that a query can begin elsewhere, or be parsed in its own way.
+  return carriesAccessTokenMember(query)
+}
+
+/** An empty parameter counts as none (RFC 6749 §3.1). */
+export function carriesAccessTokenMember(parsed: unknown): boolean {
+  if (typeof parsed !== 'object' || parsed === null || !('access_token' in parsed)) return false
+  return parsed.access_token !== undefined && parsed.access_token !== ''
 }
 
 /** Every one of them: `headers.authorization` would show the first and hide the rest. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { mintAccessToken } from '@valetkey/oauth-protocol'
 import { type FastifyInstance, fastify } from 'fastify'
-import { bearerPlugin } from '../src/index.js'
+import { type BearerOptions, bearerPlugin } from '../src/index.js'
 import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
 import { until } from './until.js'
 
@@ -29,14 +29,15 @@ const live = {
 let endpoint: Awaited<ReturnType<typeof startFakeEndpoint>>
 let app: FastifyInstance
 
-async function buildApi(url: string): Promise<FastifyInstance> {
+async function buildApi(url: string, options: Partial<BearerOptions> = {}): Promise<FastifyInstance> {
   const server = fastify()
   await server.register(bearerPlugin, {
     issuer: ISSUER,
     resource: RESOURCE,
     realm: 'files',
     scopesSupported: ['files.read'],
-    introspection: { url, clientId: 'rs', clientSecret: 'rs secret', timeoutMs: 250 }
+    introspection: { url, clientId: 'rs', clientSecret: 'rs secret', timeoutMs: 250 },
+    ...options
   })
   const anyOf = { anyOf: ['files.read', 'files.read:images'], challengeScope: 'files.read' }
   server.get('/files', { onRequest: server.requireAccessToken(anyOf) }, async ({ accessToken }) => ({
@@ -149,6 +150,17 @@ test.each([
 ])('accepted: $name', async ({ answer }) => {
   endpoint.answers(json(answer))
   expect((await get('/files', bearer)).statusCode).toBe(200)
+})
+
+test.each([
+  { name: 'no audience', answer: { ...live, aud: undefined }, status: 200 },
+  { name: 'this audience', answer: live, status: 200 },
+  { name: 'another audience', answer: { ...live, aud: 'https://other.example' }, status: 401 }
+])('where the audience need not be there: $name is $status (RFC 7662 §2.2)', async ({ answer, status }) => {
+  endpoint.answers(json(answer))
+  const api = await buildApi(endpoint.url, { audience: 'if-present' })
+  expect((await api.inject({ url: '/files', headers: { authorization: bearer } })).statusCode).toBe(status)
+  await api.close()
 })
 
 test.each([

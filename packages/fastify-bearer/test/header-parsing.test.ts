@@ -17,6 +17,9 @@ let port: number
 beforeAll(async () => {
   endpoint = await startFakeEndpoint()
   app = fastify()
+  app.addContentTypeParser(`${FORM}-not`, { parseAs: 'string' }, (_request, _body, done) => {
+    done(null, { access_token: 'abc' })
+  })
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(String(body))))
   })
@@ -169,11 +172,7 @@ describe('400 invalid_request: more than one way, or a way that leaks (RFC 6750 
       }
     }
   ])('in the header and in $name', async ({ request }) => {
-    const answer = await send(request)
-    expect(answer.status).toBe(400)
-    expect((await challengesOf(answer))[0]).toMatchObject({
-      parameters: { error: 'invalid_request', resource_metadata: METADATA }
-    })
+    await expectRefusal(await send(request), 400, 'invalid_request')
   })
 })
 
@@ -183,7 +182,9 @@ describe('not our business: the request is judged by its header alone', () => {
     { name: 'a parameter of a similar name', target: '/files?access_tokens=abc&Access_Token=abc&access_token[]=abc' },
     { name: 'a semicolon, which separates nothing in a query', target: '/files?a=b;access_token=abc' },
     { name: 'access_token in JSON', ...post('application/json', '{"access_token":"abc"}') },
-    { name: 'a form without a token', ...post(FORM, 'a=access_token') }
+    { name: 'a form without a token', ...post(FORM, 'a=access_token') },
+    { name: 'a form with an empty one', ...post(FORM, 'access_token=') },
+    { name: 'a type that only begins like a form', ...post(`${FORM}-not`, 'access_token=abc') }
   ])('$name', async (request) => {
     expect((await send({ ...request, lines: [good, ...(request.lines ?? [])] })).status).toBe(200)
     if (request.body === undefined) await expectRefusal(await send(request), 401, undefined)
@@ -198,6 +199,37 @@ describe('not our business: the request is judged by its header alone', () => {
 
   test('a path parameter is part of the path, and no such path is there', async () => {
     expect((await send({ target: '/files;access_token=abc', lines: [good] })).status).toBe(404)
+  })
+})
+
+describe('an API that reads requests in its own way', () => {
+  async function statusOf(server: FastifyInstance, request: { url?: string; payload?: string }): Promise<number> {
+    endpoint.answers(json({ active: true, aud: RESOURCE, scope: 'files.read' }))
+    const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret' }
+    const settings = { issuer: 'https://auth.example', resource: RESOURCE, scopesSupported: [], introspection }
+    await server.register(bearerPlugin, { ...settings, tokenFormat: 'any' })
+    server.post('/files', { onRequest: server.requireAccessToken() }, async () => 'in')
+    const headers = { authorization: 'Bearer abc', 'content-type': FORM }
+    const { statusCode } = await server.inject({ method: 'POST', url: '/files', payload: 'a=b', headers, ...request })
+    await server.close()
+    return statusCode
+  }
+
+  test.each([
+    { parseAs: 'buffer', payload: 'a=b', status: 200 },
+    { parseAs: 'buffer', payload: 'access_token=abc', status: 400 },
+    { parseAs: 'string', payload: 'a=b', status: 200 },
+    { parseAs: 'string', payload: 'access_token=abc', status: 400 }
+  ] as const)('a form as a $parseAs: $payload is $status', async ({ parseAs, payload, status }) => {
+    const server = fastify()
+    server.addContentTypeParser(FORM, { parseAs: parseAs as 'string' }, (_request, body, done) => done(null, body))
+    expect(await statusOf(server, { payload })).toBe(status)
+  })
+
+  test('a query that begins at a semicolon', async () => {
+    const server = fastify({ routerOptions: { useSemicolonDelimiter: true } })
+    server.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, _body, done) => done(null, {}))
+    expect(await statusOf(server, { url: '/files;access_token=abc' })).toBe(400)
   })
 })
 
