@@ -112,13 +112,13 @@ export async function startCluster({ authorizationServers = 2, resourceServers =
 /** One for each service, with a role of its own. */
 async function makeDatabases(postgresUrl) {
   const password = randomSecret()
-  return Promise.all(
-    Object.values(databases).map(async ({ database, role }) => {
-      await ensureDatabase(postgresUrl, { database, role }, password)
-      const url = new URL(postgresUrl)
-      return Object.assign(url, { username: role, password, pathname: `/${database}` }).href
-    })
-  )
+  const urls = []
+  // One after the other: both change the rights on the databases that every cluster has.
+  for (const { database, role } of Object.values(databases)) {
+    await ensureDatabase(postgresUrl, { database, role }, password)
+    urls.push(Object.assign(new URL(postgresUrl), { username: role, password, pathname: `/${database}` }).href)
+  }
+  return urls
 }
 
 async function prepare(environment, [databaseUrl, filesDatabaseUrl], processes) {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyServerOptions, fastify } from 'fastify'
 import { bearerPlugin } from '../src/index.js'
 import { json, startFakeEndpoint } from './fake-introspection-endpoint.js'
 import { challengesOf, type RawAnswer, sendRaw } from './raw-request.js'
@@ -227,7 +227,8 @@ describe('an API that reads requests in its own way', () => {
   })
 
   test('a query that begins at a semicolon', async () => {
-    const server = fastify({ routerOptions: { useSemicolonDelimiter: true } })
+    const options: FastifyServerOptions = { routerOptions: { useSemicolonDelimiter: true } }
+    const server = fastify(options)
     server.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, _body, done) => done(null, {}))
     expect(await statusOf(server, { url: '/files;access_token=abc' })).toBe(400)
   })
