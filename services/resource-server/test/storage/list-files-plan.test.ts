@@ -114,3 +114,27 @@ test('the size of the list does not move Postgres to sort it: not even where it 
     for (const scan of scans) expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
   }
 })
+
+test.each([
+  { kinds: 'all' as const, pageSize: 1 },
+  { kinds: 'all' as const, pageSize: 100 },
+  { kinds: 'all' as const, pageSize: 1_000 },
+  { kinds: ['images'] as const, pageSize: 100 },
+  { kinds: ['documents', 'images', 'media'] as const, pageSize: 100 }
+])(
+  'Postgres keeps the plan of a page instead of making one each time ($kinds, $pageSize)',
+  async ({ kinds, pageSize }) => {
+    await run('set plan_cache_mode = auto')
+    for (const after of [undefined, await lastPosition('many', kinds)]) {
+      const statement = listStatement({ ownerId: 'many', kinds, after, limit: pageSize })
+      const name = `${statement.name} ${pageSize}`
+      // Five plans for the values given come first, to compare with.
+      for (let turn = 0; turn < 10; turn += 1) await session.query({ ...statement, name })
+      const [plans] = await run<{ kept: string; new: string }>(
+        'select generic_plans as kept, custom_plans as new from pg_prepared_statements where name = $1',
+        [name]
+      )
+      expect(plans).toEqual({ kept: '5', new: '5' })
+    }
+  }
+)
