@@ -124,6 +124,9 @@ test.each([
 ])(
   'Postgres keeps the plan of a page instead of making one each time ($kinds, $pageSize)',
   async ({ kinds, pageSize }) => {
+    // With few users a kept plan is for any of them, and so for one with many files.
+    await run("delete from files where owner_id like 'other %'")
+    await run('vacuum analyze files')
     await run('set plan_cache_mode = auto')
     for (const after of [undefined, await lastPosition('many', kinds)]) {
       const statement = listStatement({ ownerId: 'many', kinds, after, limit: pageSize })
