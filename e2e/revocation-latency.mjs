@@ -67,7 +67,7 @@ async function measure() {
     const answeredAt = performance.now()
     await Promise.all(
       resourceServers.map(async ({ url }) => {
-        while ((await status(url, token)) !== 401) await wait(2)
+        while ((await status(url, token)) !== 401) await wait(5)
         lags.push(performance.now() - answeredAt)
         sinceSent.push(performance.now() - sentAt)
       })

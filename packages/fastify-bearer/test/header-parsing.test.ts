@@ -227,7 +227,7 @@ describe('an API that reads requests in its own way', () => {
   })
 
   test('a query that begins at a semicolon', async () => {
-    const options: FastifyServerOptions = { routerOptions: { useSemicolonDelimiter: true } }
+    const options: FastifyServerOptions = { routerOptions: { useSemicolonDelimiter: true } as object }
     const server = fastify(options)
     server.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, _body, done) => done(null, {}))
     expect(await statusOf(server, { url: '/files;access_token=abc' })).toBe(400)
