@@ -1,5 +1,6 @@
 export { type BuildServerOptions, buildServer } from './build-server.js'
 export { ConfigurationError, type Environment, environmentReader, type ListenAddress } from './environment-reader.js'
+export { gatherCalls } from './gather-calls.js'
 export { type HealthChecks, healthRoutes } from './health-routes.js'
 export { buildLogger, type Logger } from './logger.js'
 export { MigrationError, migrate, pendingMigrations } from './migrate.js'

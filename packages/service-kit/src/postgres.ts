@@ -17,7 +17,12 @@ export function connectPostgres(url: string, options: { connections: number }): 
     connectionTimeoutMillis: 3_000,
     query_timeout: 10_000,
     statement_timeout: 8_000,
-    keepAlive: true
+    keepAlive: true,
+    // Every statement is prepared, and written so that one plan fits all values: to plan each execution anew may take
+    // Postgres longer than to carry it out.
+    onConnect: async (client) => {
+      await client.query('set plan_cache_mode = force_generic_plan')
+    }
   })
   // An idle connection that the server closes must not end the process; the next query opens another.
   pool.on('error', () => {})

@@ -1,6 +1,5 @@
 import type { ActiveAccessToken, TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
-import { gatherCalls } from './gather-calls.js'
+import { type Database, gatherCalls } from '@valetkey/service-kit'
 import type { ResourceServer } from './resource-servers.js'
 
 /** What one introspection asks: who the caller says it is, and which token it means, where that can be one at all. */

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { onSendAsyncHookHandler } from 'fastify'
 
 /** A strong entity tag: the hash of the bytes that leave (RFC 9110 §8.8.3). */
-export function entityTagOf(body: string): string {
-  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
+export function entityTagOf(body: Buffer): string {
+  return `"${hash('sha256', body, 'base64url').slice(0, 27)}"`
 }
 
 /** If-None-Match, by weak comparison (RFC 9110 §13.1.2): a proxy that compresses may have weakened our tag. */
@@ -16,10 +16,12 @@ export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolea
 /** onSend: tags a good answer, and leaves its body out when the caller has it already (RFC 9110 §15.4.5). */
 export const answerWithEntityTag: onSendAsyncHookHandler = async (request, reply, payload) => {
   if (reply.statusCode !== 200 || typeof payload !== 'string') return payload
-  const entityTag = entityTagOf(payload)
+  // Encoded once, for the tag and for the way out.
+  const body = Buffer.from(payload)
+  const entityTag = entityTagOf(body)
   reply.header('etag', entityTag)
   const { 'if-none-match': ifNoneMatch } = request.headers
-  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return payload
+  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return body
   reply.code(304).removeHeader('content-type').removeHeader('content-length')
   return null
 }

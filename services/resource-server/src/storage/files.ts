@@ -1,23 +1,39 @@
-import type { Database } from '@valetkey/service-kit'
+import { type Database, gatherCalls } from '@valetkey/service-kit'
 import type { FilePage, FileQuery, ImportedFile } from './file-record.js'
-import { listStatement } from './list-files-statement.js'
+import { listStatement, shapeOf } from './list-files-statement.js'
 import { saveStatement } from './save-files-statement.js'
 
 export type SaveCounts = { imported: number; updated: number; unchanged: number }
 
 export type FileStore = ReturnType<typeof createFileStore>
 
-type PageRow = { files_json: string; end_id: string; end_created_ms: string; has_more: boolean }
+type PageRow = { number: string; files_json: string; end_id: string; end_created_ms: string; has_more: boolean }
+
+/** A page may have a thousand files; what one statement brings must stay small beside the rest of the process. */
+const PAGES_IN_ONE_STATEMENT = 16
 
 export function createFileStore(database: Database) {
+  const readers = new Map<string, (query: FileQuery) => Promise<FilePage>>()
+
+  function readerOf(shape: string): (query: FileQuery) => Promise<FilePage> {
+    const reader = readers.get(shape) ?? gatherCalls(readPages, PAGES_IN_ONE_STATEMENT)
+    readers.set(shape, reader)
+    return reader
+  }
+
+  async function readPages(queries: readonly FileQuery[]): Promise<FilePage[]> {
+    const rows = await database.query<PageRow>(listStatement(queries))
+    const pages: FilePage[] = []
+    for (const row of rows) pages[Number(row.number) - 1] = toPage(row)
+    return pages
+  }
+
   return {
-    /** Newest first, then by id: at most `limit` files behind a position. */
-    async list(query: FileQuery): Promise<FilePage> {
-      const [page] = await database.query<PageRow>(listStatement(query))
-      if (page === undefined) throw new Error('an aggregate has one row')
-      const next = { createdAt: new Date(Number(page.end_created_ms)), fileId: page.end_id }
-      return { filesJson: page.files_json, next: page.has_more ? next : undefined }
-    },
+    /**
+     * Newest first, then by id: at most `limit` files behind a position. Queries of the same shape that come at the same
+     * time share a statement.
+     */
+    list: (query: FileQuery): Promise<FilePage> => readerOf(shapeOf(query).name)(query),
 
     /** Adds files or brings them up to date, all or none. No two of `files` may be the same one. */
     async save(ownerId: string, files: readonly ImportedFile[]): Promise<SaveCounts> {
@@ -31,4 +47,9 @@ export function createFileStore(database: Database) {
       await database.query({ name: 'check_files', text: 'select file_id from files limit 1', values: [] })
     }
   }
+}
+
+function toPage({ files_json, end_id, end_created_ms, has_more }: PageRow): FilePage {
+  const next = { createdAt: new Date(Number(end_created_ms)), fileId: end_id }
+  return { filesJson: files_json, next: has_more ? next : undefined }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import { gatherCalls } from '../../src/storage/gather-calls.js'
+import { gatherCalls } from '../src/gather-calls.js'
 
 /** An answer and what it sets off take a turn each. */
 async function nextTurn(): Promise<void> {

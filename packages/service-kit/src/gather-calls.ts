@@ -1,6 +1,5 @@
 /** In flight at once: while one is answered, the next gathers. */
 const STATEMENTS = 2
-const LARGEST_BATCH = 128
 
 type Waiting<Asked, Answer> = {
   asked: Asked
@@ -12,9 +11,11 @@ type Waiting<Asked, Answer> = {
  * Lets requests that are served at the same time share one statement: most of what a small one costs is its way to Postgres
  * and back. A call that comes alone leaves in the same turn of the event loop, and shares with nobody.
  * @param ask hands back one answer for each that was asked, in the same order
+ * @param largestBatch calls in one statement at most
  */
 export function gatherCalls<Asked, Answer>(
-  ask: (batch: readonly Asked[]) => Promise<readonly Answer[]>
+  ask: (batch: readonly Asked[]) => Promise<readonly Answer[]>,
+  largestBatch = 128
 ): (asked: Asked) => Promise<Answer> {
   let waiting: Waiting<Asked, Answer>[] = []
   let inFlight = 0
@@ -28,8 +29,8 @@ export function gatherCalls<Asked, Answer>(
 
   function send(): void {
     planned = false
-    const batch = waiting.slice(0, LARGEST_BATCH)
-    waiting = waiting.slice(LARGEST_BATCH)
+    const batch = waiting.slice(0, largestBatch)
+    waiting = waiting.slice(largestBatch)
     inFlight += 1
     settle(batch).finally(() => {
       inFlight -= 1
