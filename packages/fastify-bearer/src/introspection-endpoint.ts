@@ -1,6 +1,7 @@
 import { errors, Pool } from 'undici'
 import { createCircuit } from './circuit.js'
 import { type IntrospectionAnswer, parseIntrospectionAnswer } from './introspection-answer.js'
+import { postForm, TimeLimitError } from './post-form.js'
 
 export type EndpointSettings = {
   /** The introspection endpoint of the authorization server (RFC 7662 §2). */
@@ -53,34 +54,24 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
     'content-type': 'application/x-www-form-urlencoded'
   }
 
-  async function call(accessToken: string, requestId: string, signal: AbortSignal): Promise<EndpointAnswer> {
-    const { statusCode, body } = await pool.request({
-      method: 'POST',
+  async function call(accessToken: string, requestId: string): Promise<EndpointAnswer> {
+    const request = {
       path: pathname + search,
       headers: { ...headers, 'x-request-id': requestId },
-      body: `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`,
-      signal
-    })
-    return readAnswer(statusCode, await body.text())
-  }
-
-  async function callWithinLimit(accessToken: string, requestId: string): Promise<EndpointAnswer> {
-    // One limit for all of it: waiting for a connection, the head, and a body that may come in drops.
-    const timeLimit = new AbortController()
-    const timer = setTimeout(() => timeLimit.abort(), timeoutMs)
+      body: `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`
+    }
+    const begun = performance.now()
     try {
-      return await call(accessToken, requestId, timeLimit.signal).catch((error: unknown) => {
+      const { statusCode, body } = await postForm(pool, request, timeoutMs).catch((error: unknown) => {
         // An idle connection may be closed just as it is used again: that call was never read, and asking is harmless.
-        if (isClosedConnection(error)) return call(accessToken, requestId, timeLimit.signal)
+        if (isClosedConnection(error)) return postForm(pool, request, timeoutMs - (performance.now() - begun))
         throw error
       })
+      return readAnswer(statusCode, body)
     } catch (error) {
       if (error instanceof IntrospectionUnavailableError) throw error
-      throw timeLimit.signal.aborted
-        ? new IntrospectionUnavailableError('timeout', `no answer within ${timeoutMs} ms`, error)
-        : new IntrospectionUnavailableError('unreachable', describe(error), error)
-    } finally {
-      clearTimeout(timer)
+      const reason = error instanceof TimeLimitError ? 'timeout' : 'unreachable'
+      throw new IntrospectionUnavailableError(reason, describe(error), error)
     }
   }
 
@@ -91,7 +82,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
         throw new IntrospectionUnavailableError('resting', 'it failed just now, and is left alone for a moment')
       }
       try {
-        const answer = await callWithinLimit(accessToken, requestId)
+        const answer = await call(accessToken, requestId)
         attempt.succeeded()
         return answer
       } catch (error) {

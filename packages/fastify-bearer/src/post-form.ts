@@ -1,0 +1,57 @@
+import type { Pool } from 'undici'
+
+export type FormRequest = { path: string; headers: Record<string, string>; body: string }
+
+/** The time that a call may take is over. */
+export class TimeLimitError extends Error {
+  override name = 'TimeLimitError'
+}
+
+/**
+ * Sends a form and reads the whole answer, within a limit for all of it: waiting for a connection, the head, and a body that
+ * may come in drops. On undici's lowest level, for this stands before every request of an API, and a stream and an abort
+ * signal for each would cost as much as the call.
+ * @throws {TimeLimitError} and what undici reports of the connection
+ */
+export function postForm(
+  pool: Pool,
+  { path, headers, body }: FormRequest,
+  limitMs: number
+): Promise<{ statusCode: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    let statusCode = 0
+    let cancel: (() => void) | undefined
+    let overdue: TimeLimitError | undefined
+    const chunks: Buffer[] = []
+    const timer = setTimeout(() => {
+      overdue = new TimeLimitError(`no answer within ${limitMs} ms`)
+      reject(overdue)
+      cancel?.()
+    }, limitMs)
+
+    pool.dispatch(
+      { method: 'POST', path, headers, body },
+      {
+        onRequestStart(controller) {
+          // It may have waited for a connection until nobody waited for it any more.
+          if (overdue !== undefined) controller.abort(overdue)
+          else cancel = () => controller.abort(new TimeLimitError())
+        },
+        onResponseStart(_controller, status) {
+          statusCode = status
+        },
+        onResponseData(_controller, chunk) {
+          chunks.push(chunk)
+        },
+        onResponseEnd() {
+          clearTimeout(timer)
+          resolve({ statusCode, body: Buffer.concat(chunks).toString('utf8') })
+        },
+        onResponseError(_controller, error) {
+          clearTimeout(timer)
+          reject(error)
+        }
+      }
+    )
+  })
+}
