@@ -119,7 +119,10 @@ const context = {
   stdin: process.stdin,
   out() {},
   say() {},
-  isWatched: false
+  isWatched: false,
+  columns: () => 80,
+  confirm: undefined,
+  untilInterrupted: () => new AbortController().signal
 }
 const programs = { valetkey: buildValetkey(context), 'valetkey-files': buildValetkeyFiles(context) }
 type Command = (typeof programs)['valetkey']

@@ -10,6 +10,12 @@ export type CommandContext = {
   say: (text: string) => void
   /** Whether a person sees stderr, and so wants to see how far it has come. */
   isWatched: boolean
+  /** How wide the terminal is at this moment. */
+  columns: () => number
+  /** Asks whoever sits at the terminal; undefined where nobody does. */
+  confirm: ((question: string) => Promise<boolean>) | undefined
+  /** From now on the first Ctrl-C aborts this, and only the second one ends the process. */
+  untilInterrupted: () => AbortSignal
 }
 
 /** Prints a result: one JSON document with `--json`, lines for people without. */

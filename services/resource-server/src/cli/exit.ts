@@ -1,10 +1,10 @@
 /** What the exit codes of `valetkey-files` mean; `valetkey-files --help` lists them. */
-export const EXIT = { ok: 0, failed: 1, usage: 2 } as const
+export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
 /** A command that could not do what it was asked, said in one line. */
 export class CommandFailure extends Error {
   readonly exitCode: number
-  constructor(kind: 'failed' | 'usage', message: string) {
+  constructor(kind: Exclude<keyof typeof EXIT, 'ok'>, message: string) {
     super(message)
     this.name = 'CommandFailure'
     this.exitCode = EXIT[kind]

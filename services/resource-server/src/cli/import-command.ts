@@ -1,50 +1,114 @@
 import { randomBytes } from 'node:crypto'
 import { opendir, realpath } from 'node:fs/promises'
 import type { Command } from 'commander'
+import type { ImportedFile } from '../storage/file-record.js'
 import { createFileStore } from '../storage/files.js'
+import { createImportRuns } from '../storage/import-runs.js'
 import { type CommandContext, print } from './context.js'
 import { CommandFailure } from './exit.js'
 import { makeFileId } from './file-id.js'
 import { type ImportCounts, importDirectory } from './import-directory.js'
+import { readOwner } from './owner.js'
+import { printable } from './printable.js'
+import { showProgress } from './progress-bar.js'
+import { pruneDirectory } from './prune-directory.js'
 import { reasonOf } from './reason-of.js'
 
-type ImportOptions = { owner: string; exclude: readonly string[]; json?: boolean }
+type ImportOptions = {
+  owner: string
+  exclude: readonly string[]
+  prune?: boolean
+  dryRun?: boolean
+  yes?: boolean
+  json?: boolean
+}
+
+const AFTER_HELP = `
+Examples:
+  valetkey-files import --owner 0197f0a1-… /srv/files/alice
+  valetkey-files import --owner 0197f0a1-… --prune --dry-run /srv/files/alice   what would change
+  valetkey-files import --owner 0197f0a1-… --prune --yes --json /srv/files/alice   from a timer
+`
 
 export function addImportCommand(program: Command, context: CommandContext): void {
   program
     .command('import')
     .description(
-      'enter the files below a directory (names, sizes, types, times) for a user; again brings them up to date. ' +
-        'Symbolic links are not followed, and contents are not read.'
+      'enter the files below a directory (names, sizes, types, times) for a user; again brings them up to date, and goes ' +
+        'on after an interruption. Symbolic links are not followed, and contents are not read.'
     )
     .argument('<directory>', 'where the files lie')
     .requiredOption('--owner <user_id>', 'whose they are: the user_id that "valetkey users create" printed')
     .option('--exclude <name>', 'pass over entries of this name, wherever they stand; may be repeated', collect, [])
-    .option('--json', 'print {"imported","updated","unchanged","skipped","unreadable"}')
-    .action(async (directory: string, { owner, exclude, json }: ImportOptions) => {
-      if (!OWNER.test(owner)) throw new CommandFailure('usage', '--owner must be a user id, without blanks')
-      if (directory === '') throw new CommandFailure('usage', 'the directory has no name')
-      const root = await resolveDirectory(directory)
-      const counts = await importDirectory(
-        { ownerId: owner, directory: root, excluded: exclude },
-        {
-          files: createFileStore(context.database()),
-          makeFileId: () => makeFileId(new Date(), randomBytes),
-          onLeftOut: ({ kind, path, reason }) => {
-            clearProgress(context)
-            context.say(`${kind}: ${printable(path)} (${reason})\n`)
-          },
-          onProgress: (progress) => showProgress(context, progress)
-        }
-      )
-      clearProgress(context)
-      print(context, json, counts, [summary(counts)])
-    })
+    .option('--prune', 'then remove what was entered from below this directory and is there no longer, or is excluded')
+    .option('--dry-run', 'say what would change, and change nothing')
+    .option('--yes', 'remove without asking')
+    .option('--json', 'print {"imported","updated","unchanged","skipped","unreadable"}, and "pruned" with --prune')
+    .addHelpText('after', AFTER_HELP)
+    .action((directory: string, options: ImportOptions) => runImport(directory, options, context))
 }
 
-const OWNER = /^[!-~]{1,255}$/
-
 const collect = (name: string, names: readonly string[]): readonly string[] => [...names, name]
+
+async function runImport(directory: string, options: ImportOptions, context: CommandContext): Promise<void> {
+  const { exclude, prune = false, dryRun = false, yes = false, json } = options
+  const ownerId = readOwner(options.owner)
+  if (directory === '') throw new CommandFailure('usage', 'the directory has no name')
+  const confirm = yes || dryRun ? async () => true : context.confirm
+  if (prune && confirm === undefined) {
+    throw new CommandFailure('usage', '--prune asks before it removes; where nobody can answer, say --yes')
+  }
+  const root = await resolveDirectory(directory)
+  const database = context.database()
+  const [files, runs] = [createFileStore(database), createImportRuns(database)]
+  if (!(prune ? await runs.own(ownerId) : await runs.share(ownerId))) {
+    throw new CommandFailure(
+      'failed',
+      'another command is at work on the files of this user; try again when it has ended'
+    )
+  }
+  if (prune) await runs.forgetSightings(ownerId)
+
+  const stop = context.untilInterrupted()
+  const bar = showProgress(context, root, exclude)
+  const unread: Buffer[] = []
+  async function save(batch: readonly ImportedFile[]) {
+    const saved = dryRun ? await files.compare(ownerId, batch) : await files.save(ownerId, batch)
+    if (prune)
+      await runs.noteSightings(
+        ownerId,
+        batch.map(({ sourceDigest }) => sourceDigest)
+      )
+    return saved
+  }
+  const counts = await importDirectory(
+    { directory: root, excluded: exclude },
+    {
+      save,
+      makeFileId: () => makeFileId(new Date(), randomBytes),
+      onLeftOut({ kind, path, reason }) {
+        if (kind === 'unreadable') unread.push(path)
+        bar.clear()
+        context.say(`${kind}: ${printable(path)} (${reason})\n`)
+      },
+      onProgress: bar.advance,
+      stop
+    }
+  )
+  bar.stop()
+  if (stop.aborted) {
+    throw new CommandFailure('interrupted', `interrupted after ${summary(counts)}; the same command goes on from there`)
+  }
+  const pruned =
+    prune && confirm !== undefined
+      ? await pruneDirectory({ ownerId, root, unread, found: foundIn(counts), dryRun, confirm, stop }, runs)
+      : undefined
+  const document = { ...counts, ...(pruned !== undefined && { pruned }), ...(dryRun && { dry_run: true }) }
+  const removed = pruned === undefined ? '' : `, ${pruned} pruned`
+  print(context, json, document, [`${summary(counts)}${removed}${dryRun ? ' (dry run: nothing was changed)' : ''}`])
+}
+
+const foundIn = ({ imported, updated, unchanged }: ImportCounts): number => imported + updated + unchanged
 
 /** The real path, which tells files apart at the next import: a link to the directory leads to the same files. */
 async function resolveDirectory(directory: string): Promise<Buffer> {
@@ -55,19 +119,6 @@ async function resolveDirectory(directory: string): Promise<Buffer> {
   } catch (error) {
     throw new CommandFailure('failed', `${directory} cannot be read as a directory (${reasonOf(error)})`)
   }
-}
-
-/** A name may hold anything, control sequences for the terminal included. */
-function printable(path: Buffer): string {
-  return path.toString('utf8').replace(/\p{Cc}/gu, '\ufffd')
-}
-
-function showProgress(context: CommandContext, counts: ImportCounts): void {
-  if (context.isWatched) context.say(`\r${summary(counts)}`)
-}
-
-function clearProgress(context: CommandContext): void {
-  if (context.isWatched) context.say('\r\u001b[K')
 }
 
 function summary({ imported, updated, unchanged, skipped, unreadable }: ImportCounts): string {

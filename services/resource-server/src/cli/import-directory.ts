@@ -1,5 +1,5 @@
 import type { ImportedFile } from '../storage/file-record.js'
-import type { FileStore, SaveCounts } from '../storage/files.js'
+import type { SaveCounts } from '../storage/files.js'
 import { describeFile } from './describe-file.js'
 import { type WalkEvent, walkDirectory } from './walk-directory.js'
 
@@ -10,45 +10,49 @@ export type ImportCounts = SaveCounts & {
 }
 
 export type ImportNeeds = {
-  files: Pick<FileStore, 'save'>
+  /** Enters a batch into the books, whole or not at all. */
+  save(files: readonly ImportedFile[]): Promise<SaveCounts>
   makeFileId: () => string
   /** Hears of every entry that is left out. */
   onLeftOut: (event: Exclude<WalkEvent, { kind: 'file' }>) => void
-  /** Hears how far it has come, after every batch. */
-  onProgress: (counts: ImportCounts) => void
+  /** Hears of every entry, after it was looked at. */
+  onProgress: (path: Buffer) => void
+  /** Aborted, it stops after the batch that is under way. */
+  stop: AbortSignal
 }
 
 const BATCH_SIZE = 500
 
-/** Enters every regular file below a directory into the books of a user, in batches that are written whole or not at all. */
+/** Enters every regular file below a directory into the books of a user, in batches. */
 export async function importDirectory(
-  request: { ownerId: string; directory: Buffer; excluded: readonly string[] },
-  { files, makeFileId, onLeftOut, onProgress }: ImportNeeds
+  { directory, excluded }: { directory: Buffer; excluded: readonly string[] },
+  { save, makeFileId, onLeftOut, onProgress, stop }: ImportNeeds
 ): Promise<ImportCounts> {
   const counts: ImportCounts = { imported: 0, updated: 0, unchanged: 0, skipped: 0, unreadable: 0 }
   // By path: a directory that changes while it is read may show an entry twice.
   const batch = new Map<string, ImportedFile>()
 
-  async function save(): Promise<void> {
+  async function saveBatch(): Promise<void> {
     if (batch.size === 0) return
-    const saved = await files.save(request.ownerId, [...batch.values()])
+    const saved = await save([...batch.values()])
     batch.clear()
     counts.imported += saved.imported
     counts.updated += saved.updated
     counts.unchanged += saved.unchanged
-    onProgress(counts)
   }
 
-  for await (const event of walkDirectory(request.directory, request.excluded)) {
+  for await (const event of walkDirectory(directory, excluded)) {
     if (event.kind === 'file') {
       const file = describeFile(event, makeFileId())
       batch.set(file.sourceDigest.toString('base64'), file)
-      if (batch.size >= BATCH_SIZE) await save()
+      if (batch.size >= BATCH_SIZE) await saveBatch()
     } else {
       counts[event.kind] += 1
       onLeftOut(event)
     }
+    onProgress(event.path)
+    if (stop.aborted) break
   }
-  await save()
+  await saveBatch()
   return counts
 }

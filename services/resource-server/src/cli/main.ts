@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { createInterface } from 'node:readline/promises'
 import { ConfigurationError, connectPostgres, type Database } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { processEnvironment, readCommandLineConfig } from '../config.js'
@@ -15,7 +16,14 @@ const program = buildProgram({
   },
   out: (text) => process.stdout.write(text),
   say: (text) => process.stderr.write(text),
-  isWatched: process.stderr.isTTY === true
+  isWatched: process.stderr.isTTY === true,
+  columns: () => process.stderr.columns ?? 80,
+  confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? askAtTerminal : undefined,
+  untilInterrupted: () => {
+    const interruption = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort())
+    return interruption.signal
+  }
 })
 
 process.exitCode = await run()
@@ -31,6 +39,18 @@ async function run(): Promise<number> {
     for (const line of lines) process.stderr.write(`valetkey-files: ${line}\n`)
     if (error instanceof ConfigurationError) return EXIT.usage
     return error instanceof CommandFailure ? error.exitCode : EXIT.failed
+  }
+}
+
+async function askAtTerminal(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+  } catch {
+    // Ctrl-C or Ctrl-D at the question.
+    return false
+  } finally {
+    terminal.close()
   }
 }
 

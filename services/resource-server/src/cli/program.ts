@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { CommandContext } from './context.js'
+import { addDeleteCommand } from './delete-command.js'
 import { addImportCommand } from './import-command.js'
 import { addMigrateCommand } from './migrate-command.js'
 
@@ -13,7 +14,8 @@ Output:
 Exit codes:
   0  done; for an import also if single entries could not be read (they are named and counted)
   1  failed, for example because the database or the directory cannot be reached
-  2  wrong usage or settings
+  2  wrong usage or settings, or a question that nobody can answer (see --yes)
+  130  interrupted; what was entered stays, and the same command goes on from there
 `
 
 /** The command line of the resource server. It needs the database only. */
@@ -26,5 +28,6 @@ export function buildProgram(context: CommandContext): Command {
     .showHelpAfterError('(see --help)')
   addMigrateCommand(program, context)
   addImportCommand(program, context)
+  addDeleteCommand(program, context)
   return program
 }

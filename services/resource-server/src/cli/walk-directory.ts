@@ -19,7 +19,7 @@ export async function* walkDirectory(directory: Buffer, excluded: readonly strin
   try {
     for await (const entry of await openDirectory(directory)) {
       if (excluded.includes(entry.name.toString())) continue
-      const path = Buffer.concat(directory.equals(SLASH) ? [SLASH, entry.name] : [directory, SLASH, entry.name])
+      const path = join(directory, entry.name)
       if (entry.isDirectory()) yield* walkDirectory(path, excluded)
       else yield await look(path, entry)
     }
@@ -27,6 +27,22 @@ export async function* walkDirectory(directory: Buffer, excluded: readonly strin
     yield { kind: 'unreadable', path: directory, reason: reasonOf(error) }
   }
 }
+
+/** One turn for every entry that `walkDirectory` would report, without looking at it. */
+export async function* walkNames(directory: Buffer, excluded: readonly string[]): AsyncGenerator<void> {
+  try {
+    for await (const entry of await openDirectory(directory)) {
+      if (excluded.includes(entry.name.toString())) continue
+      if (entry.isDirectory()) yield* walkNames(join(directory, entry.name), excluded)
+      else yield
+    }
+  } catch {
+    yield
+  }
+}
+
+const join = (directory: Buffer, name: Buffer): Buffer =>
+  Buffer.concat(directory.equals(SLASH) ? [SLASH, name] : [directory, SLASH, name])
 
 /** Node hands out names as bytes here too, which its types know of `readdir` only. */
 async function openDirectory(directory: Buffer): Promise<AsyncIterable<Dirent<Buffer>>> {

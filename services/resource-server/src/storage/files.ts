@@ -1,7 +1,7 @@
-import { type Database, gatherCalls } from '@valetkey/service-kit'
+import { type Database, gatherCalls, type Statement } from '@valetkey/service-kit'
 import type { FilePage, FileQuery, ImportedFile } from './file-record.js'
 import { listStatement, shapeOf } from './list-files-statement.js'
-import { saveStatement } from './save-files-statement.js'
+import { compareStatement, saveStatement } from './save-files-statement.js'
 
 export type SaveCounts = { imported: number; updated: number; unchanged: number }
 
@@ -28,6 +28,12 @@ export function createFileStore(database: Database) {
     return pages
   }
 
+  async function countChanges(statement: Statement, given: number): Promise<SaveCounts> {
+    const changed = await database.query<{ inserted: boolean }>(statement)
+    const imported = changed.filter((row) => row.inserted).length
+    return { imported, updated: changed.length - imported, unchanged: given - changed.length }
+  }
+
   return {
     /**
      * Newest first, then by id: at most `limit` files behind a position. Queries of the same shape that come at the same
@@ -36,11 +42,12 @@ export function createFileStore(database: Database) {
     list: (query: FileQuery): Promise<FilePage> => readerOf(shapeOf(query).name)(query),
 
     /** Adds files or brings them up to date, all or none. No two of `files` may be the same one. */
-    async save(ownerId: string, files: readonly ImportedFile[]): Promise<SaveCounts> {
-      const changed = await database.query<{ inserted: boolean }>(saveStatement(ownerId, files))
-      const imported = changed.filter((row) => row.inserted).length
-      return { imported, updated: changed.length - imported, unchanged: files.length - changed.length }
-    },
+    save: (ownerId: string, files: readonly ImportedFile[]) =>
+      countChanges(saveStatement(ownerId, files), files.length),
+
+    /** What `save` would do. */
+    compare: (ownerId: string, files: readonly ImportedFile[]) =>
+      countChanges(compareStatement(ownerId, files), files.length),
 
     /** Resolves when the table can be read: the database is there, and migrated. */
     async check(): Promise<void> {

@@ -1,64 +1,32 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { connectPostgres, type Database } from '@valetkey/service-kit'
 import type { CommanderError } from 'commander'
-import type { CommandContext } from '../../src/cli/context.js'
-import { buildProgram } from '../../src/cli/program.js'
 import { readStoredFiles } from '../stored-files.js'
+import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
 
 const SOURCES = path.resolve(import.meta.dirname, '../../src')
 
-let testDatabase: TestDatabase
-let database: Database
+let world: FilesWorld
 let directory: string
+let makeTree: FilesWorld['makeTree']
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase()
-  database = connectPostgres(testDatabase.url, { connections: 2 })
-  directory = mkdtempSync(path.join(tmpdir(), 'valetkey files '))
-  expect(JSON.parse((await run('migrate', '--json')).out)).toMatchObject({
-    applied: expect.arrayContaining(['0001_create_files.sql'])
-  })
+  world = await createFilesWorld()
+  directory = world.directory
+  makeTree = world.makeTree
 })
-afterAll(async () => {
-  rmSync(directory, { recursive: true, force: true })
-  await database.close()
-  await testDatabase.drop()
-})
+afterAll(() => world.close())
 
-async function run(...args: string[]): Promise<{ out: string; said: string }> {
-  const [out, said]: [string[], string[]] = [[], []]
-  const context: CommandContext = {
-    databaseUrl: () => testDatabase.url,
-    database: () => database,
-    out: (text) => out.push(text),
-    say: (text) => said.push(text),
-    isWatched: false
-  }
-  await buildProgram(context).parseAsync(['node', 'valetkey-files', ...args])
-  return { out: out.join(''), said: said.join('') }
-}
+const run = (...args: string[]) => world.run(args)
 
-async function importAs(owner: string, ...args: string[]) {
-  const { out, said } = await run('import', '--owner', owner, '--json', ...args)
+async function importAs(name: string, ...args: string[]) {
+  const { out, said } = await run('import', '--owner', ownerId(name), '--json', ...args)
   return { counts: JSON.parse(out), said }
 }
 
-const filesOf = (ownerId: string) => readStoredFiles(database, ownerId)
-
-/** A fresh directory with these files. */
-function makeTree(name: string, files: Readonly<Record<string, string>>): string {
-  const root = path.join(directory, name)
-  for (const [file, content] of Object.entries(files)) {
-    mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
-    writeFileSync(path.join(root, file), content)
-  }
-  return root
-}
+const filesOf = (name: string) => readStoredFiles(world.database, ownerId(name))
 
 test('a real directory: names, sizes and times are those of its files', async () => {
   const { counts } = await importAs('source-reader', SOURCES)
@@ -152,10 +120,14 @@ test.each([
   expect(error).toMatchObject({ code })
 })
 
+const someone = ownerId('someone')
+
 test.each([
-  { name: 'a directory that is not there', args: ['--owner', 'x', '/does/not/exist'], exitCode: 1 },
-  { name: 'a file', args: ['--owner', 'x', import.meta.filename], exitCode: 1 },
-  { name: 'an owner with a blank', args: ['--owner', 'x y', '/tmp'], exitCode: 2 }
+  { name: 'a directory that is not there', args: ['--owner', someone, '/does/not/exist'], exitCode: 1 },
+  { name: 'a file', args: ['--owner', someone, import.meta.filename], exitCode: 1 },
+  { name: 'a user name for an owner', args: ['--owner', 'alice', '/tmp'], exitCode: 2 },
+  { name: 'a directory without a name', args: ['--owner', someone, ''], exitCode: 2 },
+  { name: '--prune where nobody can answer', args: ['--owner', someone, '--prune', '/tmp'], exitCode: 2 }
 ])('$name fails, in one line', async ({ args, exitCode }) => {
   await expect(run('import', ...args)).rejects.toMatchObject({ name: 'CommandFailure', exitCode })
 })

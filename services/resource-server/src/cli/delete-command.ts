@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import { createImportRuns } from '../storage/import-runs.js'
+import { type CommandContext, print } from './context.js'
+import { CommandFailure } from './exit.js'
+import { readOwner } from './owner.js'
+
+type DeleteOptions = { owner: string; yes?: boolean; dryRun?: boolean; json?: boolean }
+
+export function addDeleteCommand(program: Command, context: CommandContext): void {
+  program
+    .command('delete')
+    .description('remove all files of a user from the books; the files themselves are not touched')
+    .requiredOption('--owner <user_id>', 'whose files, as "valetkey users list" shows it')
+    .option('--dry-run', 'say how many, and remove none')
+    .option('--yes', 'remove without asking')
+    .option('--json', 'print {"deleted"}')
+    .action((options: DeleteOptions) => runDelete(options, context))
+}
+
+async function runDelete(options: DeleteOptions, context: CommandContext): Promise<void> {
+  const { yes = false, dryRun = false, json } = options
+  const ownerId = readOwner(options.owner)
+  const confirm = yes || dryRun ? async () => true : context.confirm
+  if (confirm === undefined) {
+    throw new CommandFailure('usage', 'it asks before it removes; where nobody can answer, say --yes')
+  }
+  const runs = createImportRuns(context.database())
+  const count = await runs.countAll(ownerId)
+  if (dryRun) {
+    print(context, json, { deleted: count, dry_run: true }, [`${count} files would be removed`])
+    return
+  }
+  if (count > 0 && !(await confirm(`Remove all ${count} files of the user ${ownerId}?`))) {
+    throw new CommandFailure('failed', 'nothing was removed')
+  }
+  if (!(await runs.own(ownerId))) {
+    throw new CommandFailure(
+      'failed',
+      'another command is at work on the files of this user; try again when it has ended'
+    )
+  }
+  const stop = context.untilInterrupted()
+  let deleted = 0
+  // In batches, so that no lock is held for long, and none is lost when it is interrupted.
+  for (let isMore = true; isMore && !stop.aborted; ) {
+    const batch = await runs.deleteSome(ownerId)
+    deleted += batch.deleted
+    isMore = batch.isMore
+  }
+  if (stop.aborted) {
+    throw new CommandFailure(
+      'interrupted',
+      `interrupted after ${deleted} were removed; the same command goes on from there`
+    )
+  }
+  print(context, json, { deleted }, [`${deleted} files removed`])
+}

@@ -1,0 +1,58 @@
+import type { CommandContext } from './context.js'
+import { printable } from './printable.js'
+import { progressLine } from './progress-line.js'
+import { walkNames } from './walk-directory.js'
+
+export type ProgressBar = {
+  /** One more entry has been looked at. */
+  advance(path: Buffer): void
+  /** Takes the line away, so that something else can be written. */
+  clear(): void
+  stop(): void
+}
+
+const REDRAW_EVERY_MS = 100
+
+/** Shows on a terminal how far an import has come; where nobody watches, it does nothing. */
+export function showProgress(context: CommandContext, directory: Buffer, excluded: readonly string[]): ProgressBar {
+  if (!context.isWatched) return { advance: () => {}, clear: () => {}, stop: () => {} }
+  const begunAt = Date.now()
+  let drawnAt = 0
+  let isDrawn = false
+  let done = 0
+  let total: number | undefined
+  let stopped = false
+  // Beside the import: reading names alone is many times as fast as looking at each file.
+  void countEntries()
+
+  async function countEntries(): Promise<void> {
+    let count = 0
+    for await (const _name of walkNames(directory, excluded)) {
+      count += 1
+      if (stopped) return
+    }
+    total = count
+  }
+
+  function clear(): void {
+    if (isDrawn) context.say('\r\u001b[K')
+    isDrawn = false
+  }
+
+  return {
+    advance(path) {
+      done += 1
+      const now = Date.now()
+      if (now - drawnAt < REDRAW_EVERY_MS) return
+      drawnAt = now
+      const progress = { done, total, elapsedMs: now - begunAt, path: printable(path) }
+      context.say(`\r\u001b[K${progressLine(progress, context.columns())}`)
+      isDrawn = true
+    },
+    clear,
+    stop() {
+      stopped = true
+      clear()
+    }
+  }
+}

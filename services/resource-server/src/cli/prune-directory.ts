@@ -1,0 +1,63 @@
+import type { ImportRuns } from '../storage/import-runs.js'
+import { CommandFailure } from './exit.js'
+import { printable } from './printable.js'
+
+export type PruneRequest = {
+  ownerId: string
+  root: Buffer
+  /** What could not be read this time: nothing below it is removed. */
+  unread: readonly Buffer[]
+  /** How many files the walk found. */
+  found: number
+  dryRun: boolean
+  confirm: (question: string) => Promise<boolean>
+  stop: AbortSignal
+}
+
+const MOST_UNREAD = 10_000
+
+/**
+ * Removes what was entered from below a directory and was not seen there in this run.
+ * @returns how many were removed, or would be
+ */
+export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): Promise<number> {
+  const { ownerId, root, unread, found, dryRun, confirm, stop } = request
+  try {
+    if (unread.length > MOST_UNREAD)
+      throw new CommandFailure('failed', 'too much could not be read; nothing was removed')
+    if (!(await runs.isStillLocked())) {
+      throw new CommandFailure('failed', 'the connection to the database was lost meanwhile; nothing was removed')
+    }
+    const below = { ownerId, prefix: prefixOf(root), unread: unread.map((path) => path.toString('utf8')) }
+    const gone = await runs.countUnseen(below)
+    if (gone === 0 || dryRun) return gone
+    if (found === 0) {
+      throw new CommandFailure(
+        'failed',
+        `there is no file below ${printable(root)}, which may be a disk that is not mounted; nothing was removed. ` +
+          'To remove all files of a user there is "valetkey-files delete".'
+      )
+    }
+    if (!(await confirm(`Remove ${gone} files that are no longer below ${printable(root)}?`))) return 0
+    let removed = 0
+    for (let isMore = true; isMore && !stop.aborted; ) {
+      const batch = await runs.deleteUnseen(below)
+      removed += batch.deleted
+      isMore = batch.isMore
+    }
+    if (stop.aborted) throw new CommandFailure('interrupted', `interrupted after ${removed} of ${gone} were removed`)
+    return removed
+  } finally {
+    // Scratch paper: if it cannot be thrown away now, the next run does.
+    await runs.forgetSightings(ownerId).catch(() => {})
+  }
+}
+
+/** Paths in the books are text, in which a byte that is no UTF-8 is a replacement character: then one may be another's. */
+function prefixOf(root: Buffer): string {
+  const text = root.toString('utf8')
+  if (text.includes('\ufffd')) {
+    throw new CommandFailure('failed', `${printable(root)} is not UTF-8, so what lies below it cannot be told for sure`)
+  }
+  return text === '/' ? text : `${text}/`
+}

@@ -1,0 +1,109 @@
+import type { Database } from '@valetkey/service-kit'
+
+export type ImportRuns = ReturnType<typeof createImportRuns>
+
+/** What lies below a directory: every path that begins with this text. */
+export type Below = {
+  ownerId: string
+  /** The directory's path, with a slash at the end. */
+  prefix: string
+  /** Paths that could not be read: they, and all below them, count as seen. */
+  unread: readonly string[]
+}
+
+const LOCK = `hashtextextended('valetkey-files ' || $1, 0)`
+const DELETED_AT_ONCE = 1_000
+
+/** `database` must have one connection only: the locks belong to it. */
+export function createImportRuns(database: Database) {
+  let lockedBy: number | undefined
+
+  async function tryLock(name: string, verb: string, ownerId: string): Promise<boolean> {
+    const [row] = await database.query<{ locked: boolean; pid: number }>({
+      name,
+      text: `select ${verb}(${LOCK}) as locked, pg_backend_pid() as pid`,
+      values: [ownerId]
+    })
+    lockedBy = row?.pid
+    return row?.locked ?? false
+  }
+
+  return {
+    /** Imports that only add may run side by side. @returns false while something removes files of this user */
+    share: (ownerId: string) => tryLock('share_import', 'pg_try_advisory_lock_shared', ownerId),
+    /** Whoever removes is alone. @returns false while anything else is at work for this user */
+    own: (ownerId: string) => tryLock('own_import', 'pg_try_advisory_lock', ownerId),
+
+    /** Whether the lock is still held: it goes with its connection, and a new one is opened without a word. */
+    async isStillLocked(): Promise<boolean> {
+      const [row] = await database.query<{ pid: number }>({
+        name: 'find_import_session',
+        text: 'select pg_backend_pid() as pid',
+        values: []
+      })
+      return lockedBy !== undefined && row?.pid === lockedBy
+    },
+
+    async forgetSightings(ownerId: string): Promise<void> {
+      await database.query({
+        name: 'forget_sightings',
+        text: 'delete from import_sightings where owner_id = $1',
+        values: [ownerId]
+      })
+    },
+
+    async noteSightings(ownerId: string, digests: readonly Buffer[]): Promise<void> {
+      await database.query({
+        name: 'note_sightings',
+        text: `insert into import_sightings (owner_id, source_digest) select $1, digest from unnest($2::bytea[]) as digest
+          on conflict do nothing`,
+        values: [ownerId, digests]
+      })
+    },
+
+    /** How many files below a directory were not seen. */
+    async countUnseen(below: Below): Promise<number> {
+      const [row] = await database.query<{ count: string }>({
+        name: 'count_unseen_files',
+        text: `select count(*) from files f where ${UNSEEN}`,
+        values: [below.ownerId, below.prefix, below.unread]
+      })
+      return Number(row?.count ?? 0)
+    },
+
+    /** @returns how many were deleted; fewer than a batch holds when there are no more */
+    async deleteUnseen(below: Below): Promise<{ deleted: number; isMore: boolean }> {
+      const rows = await database.query({
+        name: 'delete_unseen_files',
+        text: `delete from files where file_id = any (array(
+            select file_id from files f where ${UNSEEN} limit ${DELETED_AT_ONCE})) returning file_id`,
+        values: [below.ownerId, below.prefix, below.unread]
+      })
+      return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
+    },
+
+    async countAll(ownerId: string): Promise<number> {
+      const [row] = await database.query<{ count: string }>({
+        name: 'count_files',
+        text: 'select count(*) from files where owner_id = $1',
+        values: [ownerId]
+      })
+      return Number(row?.count ?? 0)
+    },
+
+    async deleteSome(ownerId: string): Promise<{ deleted: number; isMore: boolean }> {
+      const rows = await database.query({
+        name: 'delete_files',
+        text: `delete from files where file_id = any (array(
+            select file_id from files where owner_id = $1 limit ${DELETED_AT_ONCE})) returning file_id`,
+        values: [ownerId]
+      })
+      return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
+    }
+  }
+}
+
+const UNSEEN = `f.owner_id = $1 and starts_with(f.source_path, $2)
+  and not exists (select 1 from import_sightings s where s.owner_id = $1 and s.source_digest = f.source_digest)
+  and not exists (select 1 from unnest($3::text[]) as unread (path)
+    where f.source_path = unread.path or starts_with(f.source_path, unread.path || '/'))`

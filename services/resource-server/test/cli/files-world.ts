@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { createTestDatabase } from '@valetkey/dev-stack'
+import { connectPostgres } from '@valetkey/service-kit'
+import type { CommandContext } from '../../src/cli/context.js'
+import { buildProgram } from '../../src/cli/program.js'
+
+export type FilesWorld = Awaited<ReturnType<typeof createFilesWorld>>
+
+/** The user id of somebody whom a test calls by name. */
+export const ownerId = (name: string): string =>
+  createHash('sha256')
+    .update(name)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
+
+/** A migrated database, a directory of its own, and the command line on both. */
+export async function createFilesWorld() {
+  const testDatabase = await createTestDatabase()
+  const database = connectPostgres(testDatabase.url, { connections: 1 })
+  const directory = mkdtempSync(path.join(tmpdir(), 'valetkey files '))
+
+  async function run(args: readonly string[], change: Partial<CommandContext> = {}) {
+    const [out, said]: [string[], string[]] = [[], []]
+    const context: CommandContext = {
+      databaseUrl: () => testDatabase.url,
+      database: () => database,
+      out: (text) => out.push(text),
+      say: (text) => said.push(text),
+      isWatched: false,
+      columns: () => 80,
+      confirm: undefined,
+      untilInterrupted: () => new AbortController().signal,
+      ...change
+    }
+    await buildProgram(context).parseAsync(['node', 'valetkey-files', ...args])
+    return { out: out.join(''), said: said.join('') }
+  }
+
+  await run(['migrate'])
+  return {
+    databaseUrl: testDatabase.url,
+    database,
+    directory,
+    run,
+    /** A fresh directory with these files. */
+    makeTree(name: string, files: Readonly<Record<string, string>>): string {
+      const root = path.join(directory, name)
+      mkdirSync(root, { recursive: true })
+      for (const [file, content] of Object.entries(files)) {
+        mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
+        writeFileSync(path.join(root, file), content)
+      }
+      return root
+    },
+    async close() {
+      rmSync(directory, { recursive: true, force: true })
+      await database.close()
+      await testDatabase.drop()
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { readStoredFiles } from '../stored-files.js'
+import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
+
+const COMMAND_LINE = path.resolve(import.meta.dirname, '../../dist/cli/main.js')
+const FILES = 20_000
+
+jest.setTimeout(60_000)
+
+let world: FilesWorld
+let tree: string
+beforeAll(async () => {
+  world = await createFilesWorld()
+  tree = path.join(world.directory, 'tree')
+  for (let index = 0; index < FILES; index++) {
+    const directory = path.join(tree, `${index % 50}`)
+    if (index < 50) mkdirSync(directory, { recursive: true })
+    writeFileSync(path.join(directory, `${index}.txt`), '')
+  }
+})
+afterAll(() => world.close())
+
+function start(name: string) {
+  const environment = { PATH: process.env.PATH ?? '', RESOURCE_DATABASE_URL: world.databaseUrl }
+  const child = spawn(process.execPath, [COMMAND_LINE, 'import', '--owner', ownerId(name), '--json', tree], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const said = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    said.out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    said.err += text
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { child, said, ended }
+}
+
+const countOf = async (name: string) => (await readStoredFiles(world.database, ownerId(name))).length
+
+async function whileItRuns(name: string): Promise<void> {
+  while ((await countOf(name)) === 0);
+}
+
+test.each([
+  { name: 'SIGINT', signal: 'SIGINT', code: 130 },
+  { name: 'SIGKILL', signal: 'SIGKILL', code: null }
+] as const)(
+  'ended half-way by $name: whole batches, and the next run does the rest',
+  async ({ name, signal, code }) => {
+    const { child, said, ended } = start(name)
+    await whileItRuns(name)
+    child.kill(signal)
+    expect(await ended).toBe(code)
+    const entered = await countOf(name)
+    expect(entered).toBeGreaterThan(0)
+    expect(entered).toBeLessThan(FILES)
+    expect(said.out).toBe('')
+    if (signal === 'SIGINT')
+      expect(said.err).toMatch(/^valetkey-files: interrupted after \d+ imported.* goes on from there\n$/)
+    const again = start(name)
+    expect(await again.ended).toBe(0)
+    const [counts, found] = [JSON.parse(again.said.out), await countOf(name)]
+    expect(found).toBe(FILES)
+    // What was under way when it was killed may have been committed after the count.
+    expect(counts.imported + counts.unchanged).toBe(FILES)
+    expect(counts.unchanged).toBeGreaterThanOrEqual(entered)
+    expect(again.said.err).toBe('')
+  }
+)
+
+test('a path that is longer than the system takes is named, the rest goes on, and nothing below it is pruned', async () => {
+  const root = world.makeTree('deep', { 'a.txt': '' })
+  // Longer than 4,096 bytes: it can be made of two halves only.
+  const step = 'd'.repeat(200)
+  const half = Array(14).fill(step).join('/')
+  const [upper, lower] = [path.join(root, half), path.join(world.directory, 'lower')]
+  for (const directory of [upper, path.join(lower, half)]) mkdirSync(directory, { recursive: true })
+  writeFileSync(path.join(lower, half, 'too deep.txt'), '')
+  renameSync(lower, path.join(upper, 'lower'))
+  const args = ['import', '--owner', ownerId('deep'), '--json', root]
+  const { out, said } = await world.run(args)
+  expect(JSON.parse(out)).toMatchObject({ imported: 1, unreadable: 1 })
+  const unread = /^unreadable: (.+) \(ENAMETOOLONG\)$/m.exec(said)?.[1] ?? ''
+  expect(unread.startsWith(`${root}/${step}`)).toBe(true)
+  await world.database.query({
+    name: 'enter_deep_file',
+    text: `insert into files (file_id, owner_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)
+      values (gen_random_uuid(), $1, $2, sha256('deep'), 'deep.txt', 'text/plain', 'documents', 0, now(), now())`,
+    values: [ownerId('deep'), `${unread}/deep.txt`]
+  })
+  expect(JSON.parse((await world.run([...args, '--prune', '--yes'])).out)).toMatchObject({ pruned: 0, unreadable: 1 })
+  execFileSync('rm', ['-r', step], { cwd: root })
+  expect(JSON.parse((await world.run([...args, '--prune', '--yes'])).out)).toMatchObject({ pruned: 1, unreadable: 0 })
+})
+
+test('on a terminal it shows how far it has come, and leaves a clean line', async () => {
+  const shown: string[] = []
+  const columns = () => 100
+  const { out } = await world.run(['import', '--owner', ownerId('watched'), tree], {
+    isWatched: true,
+    columns,
+    say: (text) => shown.push(text)
+  })
+  expect(out).toBe(`${FILES} imported, 0 updated, 0 unchanged, 0 skipped\n`)
+  const bars = shown.filter((text) => text.includes(' of 20,000'))
+  expect(bars.length).toBeGreaterThan(0)
+  const clearLine = '\r\u001b[K'
+  for (const text of shown) {
+    expect(text.startsWith(clearLine)).toBe(true)
+    expect(text.slice(clearLine.length)).toMatch(/^[^\r\n]{0,99}$/)
+  }
+  expect(shown.at(-1)).toBe(clearLine)
+})

@@ -1,0 +1,196 @@
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { connectPostgres } from '@valetkey/service-kit'
+import { pruneDirectory } from '../../src/cli/prune-directory.js'
+import { createImportRuns } from '../../src/storage/import-runs.js'
+import { readStoredFiles } from '../stored-files.js'
+import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
+
+let world: FilesWorld
+beforeAll(async () => {
+  world = await createFilesWorld()
+})
+afterAll(() => world.close())
+
+async function importFor(name: string, root: string, ...options: string[]) {
+  const { out } = await world.run(['import', '--owner', ownerId(name), '--json', ...options, root])
+  return JSON.parse(out)
+}
+
+async function namesOf(name: string): Promise<string[]> {
+  return (await readStoredFiles(world.database, ownerId(name))).map((file) => file.name).sort()
+}
+
+const remove = (...parts: string[]) => rmSync(path.join(...parts), { recursive: true })
+
+test('what is gone is removed, and nothing else: neither of another directory nor of another user', async () => {
+  const root = world.makeTree('gone/a', { 'stays.txt': '', 'goes.txt': '', 'deep/goes too.txt': '' })
+  const beside = world.makeTree('gone/ab', { 'beside.txt': '' })
+  for (const tree of [root, beside]) await importFor('ann', tree)
+  await importFor('bob', root)
+  remove(root, 'goes.txt')
+  remove(root, 'deep')
+  expect(await importFor('ann', root, '--prune', '--yes')).toMatchObject({ unchanged: 1, pruned: 2 })
+  expect(await namesOf('ann')).toEqual(['beside.txt', 'stays.txt'])
+  expect(await namesOf('bob')).toHaveLength(3)
+  expect(await importFor('ann', root, '--prune', '--yes')).toMatchObject({ pruned: 0 })
+})
+
+test('a directory within one that was imported: only what lies below it', async () => {
+  const root = world.makeTree('within', { 'a.txt': '', 'inner/b.txt': '', 'inner/c.txt': '' })
+  await importFor('cai', root)
+  remove(root, 'a.txt')
+  remove(root, 'inner/b.txt')
+  expect(await importFor('cai', path.join(root, 'inner'), '--prune', '--yes')).toMatchObject({ pruned: 1 })
+  expect(await namesOf('cai')).toEqual(['a.txt', 'c.txt'])
+  expect(await importFor('cai', root, '--prune', '--yes')).toMatchObject({ pruned: 1 })
+  expect(await namesOf('cai')).toEqual(['c.txt'])
+})
+
+test('what is excluded now, or has become a link, is removed', async () => {
+  const root = world.makeTree('excluded', { 'a.txt': '', 'b.txt': '', 'cache/c.txt': '' })
+  await importFor('dan', root)
+  remove(root, 'b.txt')
+  symlinkSync('/etc/hosts', path.join(root, 'b.txt'))
+  expect(await importFor('dan', root, '--prune', '--yes', '--exclude', 'cache')).toMatchObject({
+    pruned: 2,
+    skipped: 1
+  })
+  expect(await namesOf('dan')).toEqual(['a.txt'])
+})
+
+test('what could not be read stays in the books', async () => {
+  const root = world.makeTree('unreadable', {
+    'a.txt': '',
+    'gone.txt': '',
+    'closed/b.txt': '',
+    'closed/deep/c.txt': ''
+  })
+  await importFor('eva', root)
+  remove(root, 'gone.txt')
+  const runs = createImportRuns(world.database)
+  const owner = ownerId('eva')
+  await runs.own(owner)
+  // As a walk would leave it that saw a.txt and could not open "closed".
+  const [seen] = await world.database.query<{ source_digest: Buffer }>({
+    name: 'digest_of_a',
+    text: "select source_digest from files where owner_id = $1 and name = 'a.txt'",
+    values: [owner]
+  })
+  await runs.noteSightings(owner, [seen?.source_digest ?? Buffer.alloc(0)])
+  const unread = [Buffer.from(path.join(root, 'closed'))]
+  const request = { ownerId: owner, root: Buffer.from(root), unread, found: 1, dryRun: false }
+  const stop = new AbortController().signal
+  expect(await pruneDirectory({ ...request, confirm: async () => true, stop }, runs)).toBe(1)
+  expect(await namesOf('eva')).toEqual(['a.txt', 'b.txt', 'c.txt'])
+})
+
+test('a directory without any file removes nothing: it may be a disk that is not mounted', async () => {
+  const root = world.makeTree('empty', { 'a.txt': '' })
+  await importFor('fay', root)
+  remove(root, 'a.txt')
+  await expect(importFor('fay', root, '--prune', '--yes')).rejects.toMatchObject({ exitCode: 1 })
+  expect(await namesOf('fay')).toEqual(['a.txt'])
+})
+
+test('--dry-run says what would happen, and nothing does; the run after it does the same', async () => {
+  const root = world.makeTree('dry', { 'same.txt': '', 'changed.txt': '', 'gone.txt': '' })
+  await importFor('gus', root)
+  writeFileSync(path.join(root, 'changed.txt'), 'longer')
+  writeFileSync(path.join(root, 'new.txt'), '')
+  remove(root, 'gone.txt')
+  const before = await readStoredFiles(world.database, ownerId('gus'))
+  const said = await importFor('gus', root, '--prune', '--dry-run')
+  const counts = { imported: 1, updated: 1, unchanged: 1, skipped: 0, unreadable: 0, pruned: 1 }
+  expect(said).toEqual({ ...counts, dry_run: true })
+  expect(await readStoredFiles(world.database, ownerId('gus'))).toEqual(before)
+  expect(await importFor('gus', root, '--prune', '--yes')).toEqual(counts)
+})
+
+describe('it asks before it removes', () => {
+  test.each([
+    { answer: true, pruned: 1, names: ['a.txt'] },
+    { answer: false, pruned: 0, names: ['a.txt', 'b.txt'] }
+  ])('answered with $answer: $pruned removed', async ({ answer, pruned, names }) => {
+    const name = `asked ${answer}`
+    const root = world.makeTree(name, { 'a.txt': '', 'b.txt': '' })
+    await importFor(name, root)
+    remove(root, 'b.txt')
+    const confirm = jest.fn(async (_question: string) => answer)
+    const args = ['import', '--owner', ownerId(name), '--prune', '--json', root]
+    const { out } = await world.run(args, { confirm })
+    expect(confirm.mock.calls[0]?.[0]).toContain('Remove 1 files')
+    expect(JSON.parse(out)).toMatchObject({ pruned })
+    expect(await namesOf(name)).toEqual(names)
+  })
+
+  test('nothing to remove: nothing to ask', async () => {
+    const root = world.makeTree('nothing', { 'a.txt': '' })
+    const confirm = jest.fn(async (_question: string) => true)
+    await world.run(['import', '--owner', ownerId('hal'), '--prune', '--json', root], { confirm })
+    expect(confirm).not.toHaveBeenCalled()
+  })
+})
+
+describe('two at once for one user', () => {
+  test('imports that only add run side by side and double nothing', async () => {
+    const files = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`${index}.txt`, '']))
+    const root = world.makeTree('both', files)
+    const other = connectPostgres(world.databaseUrl, { connections: 1 })
+    const args = ['import', '--owner', ownerId('ida'), '--json', root]
+    const both = await Promise.all([world.run(args), world.run(args, { database: () => other })])
+    await other.close()
+    const imported = both.map(({ out }) => JSON.parse(out).imported as number)
+    expect((imported[0] ?? 0) + (imported[1] ?? 0)).toBe(1_500)
+    expect(await namesOf('ida')).toHaveLength(1_500)
+  })
+
+  test.each(['import', 'delete'])('while something is removed, %s has to wait', async (command) => {
+    const other = connectPostgres(world.databaseUrl, { connections: 1 })
+    await createImportRuns(other).own(ownerId('jan'))
+    const args = command === 'import' ? [world.makeTree('locked', { 'a.txt': '' })] : ['--yes']
+    await expect(world.run([command, '--owner', ownerId('jan'), ...args])).rejects.toMatchObject({ exitCode: 1 })
+    await other.close()
+  })
+})
+
+describe('delete', () => {
+  test('removes all files of the user and no other, in as many batches as it takes', async () => {
+    const files = Object.fromEntries(Array.from({ length: 1_203 }, (_, index) => [`${index}.txt`, '']))
+    const root = world.makeTree('delete', files)
+    for (const name of ['kim', 'lea']) await importFor(name, root)
+    const owner = ownerId('kim')
+    const deleteFor = async (...options: string[]) =>
+      JSON.parse((await world.run(['delete', '--owner', owner, '--json', ...options])).out)
+    expect(await deleteFor('--dry-run')).toEqual({ deleted: 1_203, dry_run: true })
+    expect(await deleteFor('--yes')).toEqual({ deleted: 1_203 })
+    expect(await deleteFor('--yes')).toEqual({ deleted: 0 })
+    expect(await namesOf('lea')).toHaveLength(1_203)
+  })
+
+  test('declined, or where nobody can answer, it removes nothing', async () => {
+    await importFor('max', world.makeTree('declined', { 'a.txt': '' }))
+    const args = ['delete', '--owner', ownerId('max')]
+    await expect(world.run(args, { confirm: async () => false })).rejects.toMatchObject({ exitCode: 1 })
+    await expect(world.run(args)).rejects.toMatchObject({ exitCode: 2 })
+    expect(await namesOf('max')).toEqual(['a.txt'])
+  })
+})
+
+test('interrupted, it stops after the batch, says where it stands, prunes nothing, and goes on the next time', async () => {
+  const files = Object.fromEntries(Array.from({ length: 1_203 }, (_, index) => [`${index}.txt`, '']))
+  const root = world.makeTree('interrupted', files)
+  const interruption = new AbortController()
+  const args = ['import', '--owner', ownerId('ned'), '--prune', '--yes', root]
+  const change = {
+    isWatched: true,
+    say: () => interruption.abort(),
+    untilInterrupted: () => interruption.signal
+  }
+  await expect(world.run(args, change)).rejects.toMatchObject({ exitCode: 130, message: /goes on from there/ })
+  const entered = (await namesOf('ned')).length
+  expect(entered).toBeGreaterThan(0)
+  expect(entered).toBeLessThan(1_203)
+  expect(await importFor('ned', root)).toMatchObject({ imported: 1_203 - entered, unchanged: entered })
+})
