@@ -34,14 +34,16 @@ test('saving again updates what changed, leaves the rest, and keeps the ids', as
   expect(listed.find((found) => found.name === 'grown.txt')).toMatchObject({ fileId: grown.fileId, size: 2n })
 })
 
-test('created_at never moves to a later time', async () => {
-  const early = new Date('2026-01-01T00:00:00.000Z')
-  await files.save('cai', [file('/c/a.txt', { createdAt: early })])
-  const later = new Date('2026-05-05T00:00:00.000Z')
-  expect(await files.save('cai', [file('/c/a.txt', { createdAt: later })])).toMatchObject({ unchanged: 1 })
-  expect(await files.save('cai', [file('/c/a.txt', { createdAt: later, size: 2n })])).toMatchObject({ updated: 1 })
-  const [found] = await readStoredFiles(database, 'cai')
-  expect(found?.createdAt).toEqual(early)
+test.each([
+  { name: 'later', changed: new Date('2026-05-05T00:00:00.000Z') },
+  { name: 'earlier', changed: new Date('2025-05-05T00:00:00.000Z') }
+])('created_at never moves, for it is the place in the list: $name', async ({ name, changed }) => {
+  const createdAt = new Date('2026-01-01T00:00:00.000Z')
+  await files.save(name, [file('/c/a.txt', { createdAt })])
+  expect(await files.save(name, [file('/c/a.txt', { createdAt: changed })])).toMatchObject({ unchanged: 1 })
+  expect(await files.save(name, [file('/c/a.txt', { createdAt: changed, size: 2n })])).toMatchObject({ updated: 1 })
+  const [found] = await readStoredFiles(database, name)
+  expect(found?.createdAt).toEqual(createdAt)
 })
 
 test('one path may be a file of two users, and neither sees the other one', async () => {
