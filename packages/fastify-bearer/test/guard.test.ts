@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { mintAccessToken } from '@valetkey/oauth-protocol'
 import { type FastifyInstance, fastify } from 'fastify'
-import { type BearerOptions, bearerPlugin } from '../src/index.js'
+import { type BearerOptions, bearerPlugin, buildIntrospector } from '../src/index.js'
 import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
 import { until } from './until.js'
 
@@ -185,6 +185,38 @@ test.each([
   expect(response.statusCode).toBe(400)
   expect(response.headers['www-authenticate']).toContain('error="invalid_request"')
   expect(endpoint.calls).toHaveLength(0)
+})
+
+describe('a kept answer is judged anew at each request', () => {
+  test.each([
+    { name: 'scope', request: { url: '/both' }, status: 403, now: 0 },
+    { name: 'expiry', request: { url: '/files' }, status: 401, now: 3_601_000 }
+  ])('$name', async ({ request, status, now }) => {
+    endpoint.answers(json(live))
+    let later = 0
+    const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret', cache: { seconds: 60 } }
+    const api = await buildApi(endpoint.url, { introspection, now: () => new Date(Date.now() + later) })
+    const headers = { authorization: bearer }
+    expect((await api.inject({ url: '/files', headers })).statusCode).toBe(200)
+    later = now
+    expect((await api.inject({ ...request, headers })).statusCode).toBe(status)
+    expect(endpoint.calls).toHaveLength(1)
+    await api.close()
+  })
+
+  test('audience', async () => {
+    endpoint.answers(json(live))
+    const settings = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret', cache: { seconds: 60 } }
+    const introspection = buildIntrospector(settings)
+    const [here, elsewhere] = await Promise.all(
+      [RESOURCE, 'https://other.example'].map((resource) => buildApi(endpoint.url, { introspection, resource }))
+    )
+    const headers = { authorization: bearer }
+    expect((await here?.inject({ url: '/files', headers }))?.statusCode).toBe(200)
+    expect((await elsewhere?.inject({ url: '/files', headers }))?.statusCode).toBe(401)
+    expect(endpoint.calls).toHaveLength(1)
+    await Promise.all([here?.close(), elsewhere?.close(), introspection.close()])
+  })
 })
 
 describe('503 with Retry-After, never 401, when nothing is known', () => {
