@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { opendir, realpath } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { ImportedFile } from '../storage/file-record.js'
-import { createFileStore } from '../storage/files.js'
-import { createImportRuns } from '../storage/import-runs.js'
+import { createFileStore, type FileStore } from '../storage/files.js'
+import { createImportRuns, type ImportRuns } from '../storage/import-runs.js'
 import { type CommandContext, print } from './context.js'
 import { CommandFailure } from './exit.js'
 import { makeFileId } from './file-id.js'
@@ -51,7 +51,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
 const collect = (name: string, names: readonly string[]): readonly string[] => [...names, name]
 
 async function runImport(directory: string, options: ImportOptions, context: CommandContext): Promise<void> {
-  const { exclude, prune = false, dryRun = false, yes = false, json } = options
+  const { prune = false, dryRun = false, yes = false } = options
   const ownerId = readOwner(options.owner)
   if (directory === '') throw new CommandFailure('usage', 'the directory has no name')
   const confirm = yes || dryRun ? async () => true : context.confirm
@@ -67,8 +67,23 @@ async function runImport(directory: string, options: ImportOptions, context: Com
       'another command is at work on the files of this user; try again when it has ended'
     )
   }
-  if (prune) await runs.forgetSightings(ownerId)
+  const letGo = runs.keepLock()
+  try {
+    await importLocked({ ...options, ownerId, root, confirm }, context, files, runs)
+  } finally {
+    letGo()
+  }
+}
 
+type LockedImport = ImportOptions & { ownerId: string; root: Buffer; confirm: CommandContext['confirm'] }
+
+async function importLocked(
+  { ownerId, root, confirm, exclude, prune = false, dryRun = false, json }: LockedImport,
+  context: CommandContext,
+  files: FileStore,
+  runs: ImportRuns
+): Promise<void> {
+  if (prune) await runs.forgetSightings(ownerId)
   const stop = context.untilInterrupted()
   const bar = showProgress(context, root, exclude)
   const unread: Buffer[] = []
@@ -94,8 +109,8 @@ async function runImport(directory: string, options: ImportOptions, context: Com
       onProgress: bar.advance,
       stop
     }
-  )
-  bar.stop()
+    // Also after a failure: otherwise the line stays, and the count goes on before the process can end.
+  ).finally(bar.stop)
   if (stop.aborted) {
     throw new CommandFailure('interrupted', `interrupted after ${summary(counts)}; the same command goes on from there`)
   }

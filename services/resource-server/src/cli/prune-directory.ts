@@ -25,9 +25,7 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
   try {
     if (unread.length > MOST_UNREAD)
       throw new CommandFailure('failed', 'too much could not be read; nothing was removed')
-    if (!(await runs.isStillLocked())) {
-      throw new CommandFailure('failed', 'the connection to the database was lost meanwhile; nothing was removed')
-    }
+    await requireLock(runs, 0)
     const below = { ownerId, prefix: prefixOf(root), unread: unread.map((path) => path.toString('utf8')) }
     const gone = await runs.countUnseen(below)
     if (gone === 0 || dryRun) return gone
@@ -41,6 +39,9 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
     if (!(await confirm(`Remove ${gone} files that are no longer below ${printable(root)}?`))) return 0
     let removed = 0
     for (let isMore = true; isMore && !stop.aborted; ) {
+      // Before each batch, for the question may have stood for long: without the lock, what another import has entered
+      // meanwhile would be unseen.
+      await requireLock(runs, removed)
       const batch = await runs.deleteUnseen(below)
       removed += batch.deleted
       isMore = batch.isMore
@@ -51,6 +52,12 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
     // Scratch paper: if it cannot be thrown away now, the next run does.
     await runs.forgetSightings(ownerId).catch(() => {})
   }
+}
+
+async function requireLock(runs: ImportRuns, removed: number): Promise<void> {
+  if (await runs.isStillLocked()) return
+  const so = removed === 0 ? 'nothing was removed' : `${removed} files were removed, the rest was not`
+  throw new CommandFailure('failed', `the connection to the database was lost meanwhile; ${so}`)
 }
 
 /** Paths in the books are text, in which a byte that is no UTF-8 is a replacement character: then one may be another's. */

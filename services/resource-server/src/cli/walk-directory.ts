@@ -1,5 +1,6 @@
 import type { BigIntStats, Dirent } from 'node:fs'
-import { lstat, opendir } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
+import { readTree } from './read-tree.js'
 import { reasonOf } from './reason-of.js'
 
 /** Paths are bytes: a file name need not be UTF-8, and every file has to be found again by its name. */
@@ -8,46 +9,20 @@ export type WalkEvent =
   | { kind: 'skipped'; path: Buffer; reason: 'a symbolic link' | 'neither a file nor a directory' }
   | { kind: 'unreadable'; path: Buffer; reason: string }
 
-const SLASH = Buffer.from('/')
-
 /**
  * Everything below a directory, entry by entry, so that memory does not grow with the tree. Symbolic links are not
  * followed: they may lead out of the tree or round in circles. What cannot be read is reported, and the walk goes on.
  * @param excluded names that are passed over wherever they stand, with all below them
  */
 export async function* walkDirectory(directory: Buffer, excluded: readonly string[]): AsyncGenerator<WalkEvent> {
-  try {
-    for await (const entry of await openDirectory(directory)) {
-      if (excluded.includes(entry.name.toString())) continue
-      const path = join(directory, entry.name)
-      if (entry.isDirectory()) yield* walkDirectory(path, excluded)
-      else yield await look(path, entry)
-    }
-  } catch (error) {
-    yield { kind: 'unreadable', path: directory, reason: reasonOf(error) }
+  for await (const found of readTree(directory, excluded)) {
+    yield found.kind === 'entry' ? await look(found.path, found.entry) : found
   }
 }
 
 /** One turn for every entry that `walkDirectory` would report, without looking at it. */
 export async function* walkNames(directory: Buffer, excluded: readonly string[]): AsyncGenerator<void> {
-  try {
-    for await (const entry of await openDirectory(directory)) {
-      if (excluded.includes(entry.name.toString())) continue
-      if (entry.isDirectory()) yield* walkNames(join(directory, entry.name), excluded)
-      else yield
-    }
-  } catch {
-    yield
-  }
-}
-
-const join = (directory: Buffer, name: Buffer): Buffer =>
-  Buffer.concat(directory.equals(SLASH) ? [SLASH, name] : [directory, SLASH, name])
-
-/** Node hands out names as bytes here too, which its types know of `readdir` only. */
-async function openDirectory(directory: Buffer): Promise<AsyncIterable<Dirent<Buffer>>> {
-  const entries: unknown = await opendir(directory, { encoding: 'buffer' as BufferEncoding })
-  return entries as AsyncIterable<Dirent<Buffer>>
+  for await (const _found of readTree(directory, excluded)) yield
 }
 
 async function look(path: Buffer, entry: Dirent<Buffer>): Promise<WalkEvent> {

@@ -13,6 +13,8 @@ export type Below = {
 
 const LOCK = `hashtextextended('valetkey-files ' || $1, 0)`
 const DELETED_AT_ONCE = 1_000
+/** An idle connection is closed after 10 seconds, and its locks go with it. */
+const KEEP_ALIVE_MS = 4_000
 
 /** `database` must have one connection only: the locks belong to it. */
 export function createImportRuns(database: Database) {
@@ -28,6 +30,15 @@ export function createImportRuns(database: Database) {
     return row?.locked ?? false
   }
 
+  async function findSession(): Promise<number | undefined> {
+    const [row] = await database.query<{ pid: number }>({
+      name: 'find_import_session',
+      text: 'select pg_backend_pid() as pid',
+      values: []
+    })
+    return row?.pid
+  }
+
   return {
     /** Imports that only add may run side by side. @returns false while something removes files of this user */
     share: (ownerId: string) => tryLock('share_import', 'pg_try_advisory_lock_shared', ownerId),
@@ -35,13 +46,13 @@ export function createImportRuns(database: Database) {
     own: (ownerId: string) => tryLock('own_import', 'pg_try_advisory_lock', ownerId),
 
     /** Whether the lock is still held: it goes with its connection, and a new one is opened without a word. */
-    async isStillLocked(): Promise<boolean> {
-      const [row] = await database.query<{ pid: number }>({
-        name: 'find_import_session',
-        text: 'select pg_backend_pid() as pid',
-        values: []
-      })
-      return lockedBy !== undefined && row?.pid === lockedBy
+    isStillLocked: async (): Promise<boolean> => lockedBy !== undefined && (await findSession()) === lockedBy,
+
+    /** Through a slow directory, and while a question stands. @returns how to end that */
+    keepLock(): () => void {
+      // A failure is for the next statement to report.
+      const timer = setInterval(() => void findSession().catch(() => {}), KEEP_ALIVE_MS)
+      return () => clearInterval(timer)
     },
 
     async forgetSightings(ownerId: string): Promise<void> {
