@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Logger } from './logger.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Called all the time and by design: its good answers are logged at level debug. */
+    isRoutine?: boolean
+  }
+}
 
 export type BuildServerOptions = {
   logger: Logger
@@ -12,9 +19,16 @@ export type BuildServerOptions = {
   bodyLimit?: number
   /** Take over the caller's X-Request-Id: only for listeners that no stranger reaches. */
   keepsRequestId?: boolean
+  /** The body of an answer to what reaches no route, by its status; an OAuth error by default. */
+  unreadable?: (status: number) => UnreadableBody
 }
 
-const UNREADABLE = '{"error":"invalid_request","error_description":"The request could not be read."}'
+export type UnreadableBody = { contentType: string; body: string }
+
+const oauthError = (): UnreadableBody => ({
+  contentType: 'application/json; charset=utf-8',
+  body: '{"error":"invalid_request","error_description":"The request could not be read."}'
+})
 
 /** How long requests in flight may take once the server closes. */
 const DRAIN_LIMIT_MS = 6_000
@@ -25,6 +39,7 @@ const REQUEST_ID = /^[A-Za-z0-9_.-]{8,64}$/
 
 /** A Fastify server with the limits, time-outs and request ids that every listener of every service has. */
 export function buildServer(options: BuildServerOptions): FastifyInstance {
+  const unreadable = options.unreadable ?? oauthError
   const server = fastify({
     loggerInstance: options.logger,
     // Fastify's own request lines quote the URL with its query, where codes and states travel.
@@ -51,23 +66,31 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     },
     // An address that is not even one (`/%zz`) reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
-      refuseUnreadable(request as unknown as FastifyRequest, reply as unknown as FastifyReply, error.code)
+      refuseUnreadable(
+        request as unknown as FastifyRequest,
+        reply as unknown as FastifyReply,
+        error.code,
+        unreadable(400)
+      )
     },
-    clientErrorHandler: answerUnreadable
+    clientErrorHandler: answerUnreadable(unreadable)
   }) as unknown as FastifyInstance
 
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     const lacksHost = request.raw.httpVersion === '1.1' && request.headers.host === undefined
     // RFC 9112 §3.2.
-    return lacksHost ? refuseUnreadable(request, reply.header('connection', 'close'), 'NO_HOST') : undefined
+    return lacksHost
+      ? refuseUnreadable(request, reply.header('connection', 'close'), 'NO_HOST', unreadable(400))
+      : undefined
   })
-  server.server.on('checkExpectation', (_request, response) => refuseExpectation(server, response))
+  server.server.on('checkExpectation', (_request, response) => refuseExpectation(server, response, unreadable(417)))
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'unknown'
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10
     // Probes come every few seconds; what they see is in their answer.
-    const level = PROBES.includes(route) ? 'debug' : 'info'
+    const isRoutine = request.routeOptions.config.isRoutine === true && reply.statusCode < 400
+    const level = isRoutine || PROBES.includes(route) ? 'debug' : 'info'
     request.log[level](
       { event: 'request', method: request.method, route, status: reply.statusCode, milliseconds },
       'request'
@@ -94,16 +117,21 @@ function drainQuickly(server: FastifyInstance): void {
   })
 }
 
-function refuseUnreadable(request: FastifyRequest, reply: FastifyReply, code: string): FastifyReply {
+function refuseUnreadable(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  code: string,
+  said: UnreadableBody
+): FastifyReply {
   request.log.info({ event: 'unreadable_request', code }, 'unreadable request')
-  return reply.code(400).headers(plainHeaders(request.id)).send(UNREADABLE)
+  return reply.code(400).headers(plainHeaders(request.id, said)).send(said.body)
 }
 
 /** What an answer from outside the routes says of itself. */
-function plainHeaders(requestId: string) {
+function plainHeaders(requestId: string, { contentType, body }: UnreadableBody) {
   return {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': String(UNREADABLE.length),
+    'Content-Type': contentType,
+    'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': requestId
@@ -111,27 +139,27 @@ function plainHeaders(requestId: string) {
 }
 
 /** `Expect` with anything but `100-continue` (RFC 9110 §10.1.1). Node asks before any route or hook is reached. */
-function refuseExpectation(server: FastifyInstance, response: ServerResponse): void {
+function refuseExpectation(server: FastifyInstance, response: ServerResponse, said: UnreadableBody): void {
   const requestId = randomUUID()
   server.log.info({ event: 'unreadable_request', reqId: requestId, code: 'EXPECTATION' }, 'unreadable request')
   // The body that it announced may follow or not, so nothing more is read from this connection.
-  response.writeHead(417, { ...plainHeaders(requestId), Connection: 'close' }).end(UNREADABLE)
+  response.writeHead(417, { ...plainHeaders(requestId, said), Connection: 'close' }).end(said.body)
 }
 
 /** What is not HTTP never reaches a route; the answer says no more than that, and the connection ends. */
-function answerUnreadable(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
-  // What follows a request that was the last one by its own word is not read, and the answer to that request stands.
-  if (error.code === 'ECONNRESET' || error.code === 'HPE_CLOSED_CONNECTION' || socket.destroyed) return
-  const status =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? '408 Request Timeout'
-      : error.code === 'HPE_HEADER_OVERFLOW'
-        ? '431 Request Header Fields Too Large'
-        : '400 Bad Request'
-  const requestId = randomUUID()
-  this.log.info({ event: 'unreadable_request', reqId: requestId, code: error.code }, 'unreadable request')
-  const headers = Object.entries({ ...plainHeaders(requestId), Connection: 'close' })
-  const head = [`HTTP/1.1 ${status}`, ...headers.map(([name, value]) => `${name}: ${value}`)]
-  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${UNREADABLE}`)
-  else socket.destroy()
+function answerUnreadable(unreadable: (status: number) => UnreadableBody) {
+  return function answer(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
+    // What follows a request that was the last one by its own word is not read, and the answer to that request stands.
+    if (error.code === 'ECONNRESET' || error.code === 'HPE_CLOSED_CONNECTION' || socket.destroyed) return
+    const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
+    const said = unreadable(status)
+    const requestId = randomUUID()
+    this.log.info({ event: 'unreadable_request', reqId: requestId, code: error.code }, 'unreadable request')
+    const headers = Object.entries({ ...plainHeaders(requestId, said), Connection: 'close' })
+    const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headers.map(([name, value]) => `${name}: ${value}`)]
+    if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${said.body}`)
+    else socket.destroy()
+  }
 }
+
+const UNREADABLE_STATUS: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }

@@ -18,7 +18,7 @@ export function gatherLines(destination: DestinationStream): DestinationStream {
     if (lines !== '') destination.write(lines)
   }
 
-  process.on('exit', flush)
+  flushAtExit(flush)
   return {
     write(line) {
       gathered += line
@@ -29,4 +29,16 @@ export function gatherLines(destination: DestinationStream): DestinationStream {
       return undefined
     }
   }
+}
+
+const flushes = new Set<() => void>()
+
+/** One listener for all: a process may have many loggers, and warns of many listeners. */
+function flushAtExit(flush: () => void): void {
+  if (flushes.size === 0) {
+    process.on('exit', () => {
+      for (const each of flushes) each()
+    })
+  }
+  flushes.add(flush)
 }

@@ -83,6 +83,20 @@ test.each([
   expect(answer.statusCode).toBe(status)
 })
 
+test('what comes all the time by design is logged below info, unless it fails', async () => {
+  build()
+  server.get('/pulse', { config: { isRoutine: true } }, async (request, reply) => {
+    if (request.headers['x-bad'] !== undefined) reply.code(401)
+    return {}
+  })
+  await server.inject('/pulse')
+  await server.inject({ url: '/pulse', headers: { 'x-bad': '1' } })
+  expect(lines.map(({ level, status }) => ({ level, status }))).toEqual([
+    { level: 'debug', status: 200 },
+    { level: 'info', status: 401 }
+  ])
+})
+
 test('the request line of the log has no query, and probes are below info', async () => {
   build()
   await server.inject('/?code=hush')

@@ -8,6 +8,7 @@ import { type FileRouteOptions, fileRoutes } from './files/routes.js'
 import { notFoundHandler } from './http/answer-not-found.js'
 import { openApiRoute } from './http/open-api-route.js'
 import { openApiSettings } from './http/open-api-settings.js'
+import { unreadableProblem } from './http/problem.js'
 import { problemErrorHandler } from './http/send-problem-for-error.js'
 
 export type AppOptions = { issuer: string; resourceUrl: string; trustedProxies: readonly string[]; logger: Logger }
@@ -22,7 +23,7 @@ export function buildApp({ issuer, resourceUrl, trustedProxies, logger }: AppOpt
   const prefix = new URL(resourceUrl).pathname.replace(/\/$/, '')
 
   // Third-party clients.
-  const publicServer = buildServer({ logger, trustedProxies })
+  const publicServer = buildServer({ logger, trustedProxies, unreadable: unreadableProblem })
   ignoreBodies(publicServer)
   publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))

@@ -71,6 +71,16 @@ test.each([
   }
 )
 
+test.each(['/v1/%ff', '/v1/%zz', '/v1/files%'])('%s is not even an address: a problem as well', async (url) => {
+  build()
+  const response = await get(url)
+  expect(response.statusCode).toBe(400)
+  expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
+  expect(response.headers['cache-control']).toBe('no-store')
+  const detail = 'The request could not be read.'
+  expect(response.json()).toEqual({ title: 'Bad Request', status: 400, detail })
+})
+
 test('a page token outlives the change to a new key, and dies when the old one is dropped', async () => {
   const [oldKey, newKey] = ['o'.repeat(32), 'n'.repeat(32)]
   build({ pageTokenKeys: [oldKey] })

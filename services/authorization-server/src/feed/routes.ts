@@ -35,7 +35,8 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
     return reply
   })
 
-  internal.post('/revocations', async (request, reply) => {
+  // Every guard does so each second.
+  internal.post('/revocations', { config: { isRoutine: true } }, async (request, reply) => {
     await authenticate(request)
     const form = formOf(request)
     const [stream, nonce] = [form.get('stream'), form.get('nonce')]

@@ -11,11 +11,18 @@ export class Problem extends Error {
   }
 }
 
+const MEDIA_TYPE = 'application/problem+json'
+
 /** Problem details (RFC 9457) without `type`, which then means: what the status says. */
 export function sendProblem(reply: FastifyReply, { status, message }: Problem): FastifyReply {
-  return reply
-    .code(status)
-    .header('cache-control', 'no-store')
-    .type('application/problem+json')
-    .send(JSON.stringify({ title: STATUS_CODES[status], status, ...(message && { detail: message }) }))
+  return reply.code(status).header('cache-control', 'no-store').type(MEDIA_TYPE).send(problemJson(status, message))
+}
+
+/** For what reaches no route. */
+export function unreadableProblem(status: number): { contentType: string; body: string } {
+  return { contentType: `${MEDIA_TYPE}; charset=utf-8`, body: problemJson(status, 'The request could not be read.') }
+}
+
+function problemJson(status: number, detail: string): string {
+  return JSON.stringify({ title: STATUS_CODES[status], status, ...(detail && { detail }) })
 }

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { entityTagOf, matchesEntityTag } from '../../src/http/entity-tag.js'
 
-const tag = entityTagOf(Buffer.from('body'))
+const tag = entityTagOf('body')
 
 test('an entity tag is a quoted hash of the body (RFC 9110 §8.8.3)', () => {
   expect(tag).toMatch(/^"[A-Za-z0-9_-]{27}"$/)
-  expect(entityTagOf(Buffer.from('body'))).toBe(tag)
-  expect(entityTagOf(Buffer.from('other'))).not.toBe(tag)
+  expect(entityTagOf('body')).toBe(tag)
+  expect(entityTagOf('other')).not.toBe(tag)
 })
 
 test.each([
