@@ -15,15 +15,25 @@ export type EndpointSettings = {
   connections?: number
 }
 
+/** Statuses that say "not now"; any other refusal is about one request, and comes from a server that is there. */
+const BUSY = [408, 429]
+
 export type UnavailableReason = 'unreachable' | 'timeout' | 'bad_status' | 'unreadable_answer' | 'resting'
 
 /** The authorization server could not be asked, or gave no answer that can be used. Says nothing about the token. */
 export class IntrospectionUnavailableError extends Error {
   override name = 'IntrospectionUnavailableError'
   readonly reason: UnavailableReason
-  constructor(reason: UnavailableReason, message: string, cause?: unknown) {
+  /** The status of the answer, where there was one. */
+  readonly status: number | undefined
+  constructor(
+    reason: UnavailableReason,
+    message: string,
+    { cause, status }: { cause?: unknown; status?: number } = {}
+  ) {
     super(message, { cause })
     this.reason = reason
+    this.status = status
   }
 }
 
@@ -71,7 +81,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
     } catch (error) {
       if (error instanceof IntrospectionUnavailableError) throw error
       const reason = error instanceof TimeLimitError ? 'timeout' : 'unreachable'
-      throw new IntrospectionUnavailableError(reason, describe(error), error)
+      throw new IntrospectionUnavailableError(reason, describe(error), { cause: error })
     }
   }
 
@@ -86,7 +96,8 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
         attempt.succeeded()
         return answer
       } catch (error) {
-        attempt.failed(performance.now())
+        if (isOutage(error)) attempt.failed(performance.now())
+        else attempt.succeeded()
         throw error
       }
     },
@@ -98,7 +109,9 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
 
 function readAnswer(statusCode: number, body: string): EndpointAnswer {
   // A 401 here is about our own credentials (RFC 7662 §2.3) and must never reach the caller as one about the token.
-  if (statusCode !== 200) throw new IntrospectionUnavailableError('bad_status', `answered with status ${statusCode}`)
+  if (statusCode !== 200) {
+    throw new IntrospectionUnavailableError('bad_status', `answered with status ${statusCode}`, { status: statusCode })
+  }
   const answer = parseIntrospectionAnswer(body)
   if (answer === undefined) throw new IntrospectionUnavailableError('unreadable_answer', 'is no introspection answer')
   return { answer, size: body.length }
@@ -108,6 +121,13 @@ function readAnswer(statusCode: number, body: string): EndpointAnswer {
 export function basicCredentials({ clientId, clientSecret }: { clientId: string; clientSecret: string }): string {
   const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1)
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`
+}
+
+/** Whether the server is to be left alone. Nobody's odd request may bring that about for all. */
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof IntrospectionUnavailableError)) return true
+  if (error.status !== undefined) return error.status >= 500 || BUSY.includes(error.status)
+  return error.reason !== 'unreadable_answer'
 }
 
 function isClosedConnection(error: unknown): boolean {

@@ -86,8 +86,10 @@ function keepingAnswers(settings: IntrospectionSettings, cache: CacheSettings, l
     const mark = beginCall(view, begun)
     const { answer, size } = await endpoint.ask(accessToken, requestId)
     const names = answer.active ? namesOf(answer) : []
-    if (!answer.active) refusals.set(key, begun + REFUSAL_MS, 0)
-    else if (mark.proved && stands(view, mark, names) && (feed === undefined || canBeNamed(answer))) {
+    if (!answer.active) {
+      answers.delete(key)
+      refusals.set(key, begun + REFUSAL_MS, 0)
+    } else if (mark.proved && stands(view, mark, names) && (feed === undefined || canBeNamed(answer))) {
       const until = Math.min(begun + cache.seconds * 1_000, expiryOf(answer))
       answers.set(key, { answer, names, mark, until }, size * BYTES_PER_CHARACTER)
     }

@@ -12,6 +12,7 @@ export async function startFakeAuthorizationServer(port = 0) {
   let epoch = 1
   let counter = 0
   let provesLife = true
+  let stuckStreams = 0
   let beforeAnswer: ((token: string) => Promise<unknown>) | undefined
 
   async function introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -25,6 +26,10 @@ export async function startFakeAuthorizationServer(port = 0) {
 
   function openStream(response: ServerResponse): void {
     seen.subscriptions += 1
+    if (seen.subscriptions <= stuckStreams) {
+      response.writeHead(503, { 'content-length': 100 }).write('{')
+      return
+    }
     const id = `stream-${seen.subscriptions}`
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     streams.set(id, response)
@@ -59,6 +64,10 @@ export async function startFakeAuthorizationServer(port = 0) {
     answers,
     provesLife(next: boolean) {
       provesLife = next
+    },
+    /** The first ones are refused, by an answer that has no end. */
+    refuseStreams(count: number) {
+      stuckStreams = count
     },
     /** What each answer waits for, after it has been decided. */
     beforeAnswer(next: ((token: string) => Promise<unknown>) | undefined) {

@@ -265,6 +265,16 @@ describe('503 with Retry-After, never 401, when nothing is known', () => {
   })
 })
 
+test('what a server says of one odd request does not make it rest for all', async () => {
+  endpoint.answers(raw(413, ''))
+  const api = await buildApi(endpoint.url)
+  const statusOf = async () => (await api.inject({ url: '/files', headers: { authorization: bearer } })).statusCode
+  for (let count = 0; count < 10; count++) expect(await statusOf()).toBe(503)
+  endpoint.answers(json(live))
+  expect(await statusOf()).toBe(200)
+  await api.close()
+})
+
 test('a route without a guard sees no token', async () => {
   expect((await get('/open', bearer)).json()).toEqual({ accessToken: null })
 })

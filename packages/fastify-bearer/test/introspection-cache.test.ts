@@ -34,11 +34,11 @@ function build(cache: Partial<CacheSettings> = {}, { withFeed = true, timeoutMs 
   }
 }
 
-/** Lets the monotonic clock of this process jump; timers and the network go on. */
+const monotonicNow = performance.now.bind(performance)
+
+/** The monotonic clock of this process is ahead by so much; timers and the network go on. */
 function advanceClock(milliseconds: number): void {
-  const { now } = performance
-  const real = now.bind(performance)
-  jest.spyOn(performance, 'now').mockImplementation(() => real() + milliseconds)
+  jest.spyOn(performance, 'now').mockImplementation(() => monotonicNow() + milliseconds)
 }
 
 /** The server decides its answers to this token, and sends them when the gate is opened. */
@@ -200,6 +200,27 @@ describe('with a feed', () => {
     expect([await ask(), await ask()]).toEqual([true, true])
     expect(server.seen.introspections).toBe(2)
     expect(cacheState()).toBe('waiting')
+  })
+
+  test('a refusal that has no end does not hold it up', async () => {
+    server.refuseStreams(1)
+    const { untilLive } = build()
+    await untilLive()
+    expect(server.seen.subscriptions).toBe(2)
+  })
+
+  test('a token that was found inactive is not let pass from what was kept before', async () => {
+    const { ask, untilLive } = build()
+    await untilLive()
+    await ask()
+    server.provesLife(false)
+    advanceClock(2_001)
+    server.answers.delete('good')
+    expect(await ask()).toBe(false)
+    server.provesLife(true)
+    advanceClock(7_001)
+    await untilLive()
+    expect(await ask()).toBe(false)
   })
 
   test('closing ends the subscription', async () => {

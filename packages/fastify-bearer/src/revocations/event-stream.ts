@@ -26,7 +26,7 @@ export function eventStreamReader(): (text: string) => FeedEvent[] | undefined {
     rest = (lines.pop() ?? '') + held
     const events: FeedEvent[] = []
     for (const line of lines) takeLine(line, events)
-    const unfinished = next.data.reduce((length, line) => length + line.length, rest.length)
+    const unfinished = next.data.reduce((length, line) => length + line.length + 1, rest.length)
     return unfinished > LONGEST_EVENT ? undefined : events
   }
 

@@ -71,15 +71,20 @@ export function followRevocations(
   /** Opens one stream and reads it to its end. @returns why it ended @throws when the connection broke */
   async function readStream(): Promise<string> {
     const giveUp = new AbortController()
+    // Also for the time that it waits for a connection.
+    const headLimit = setTimeout(() => giveUp.abort(), GIVE_UP_AFTER_MS)
     const signal = AbortSignal.any([stop.signal, giveUp.signal])
-    const { statusCode, body } = await pool.request({
-      method: 'GET',
-      path,
-      headers: { accept: 'text/event-stream', authorization },
-      signal
-    })
+    const { statusCode, body } = await pool
+      .request({
+        method: 'GET',
+        path,
+        headers: { accept: 'text/event-stream', authorization },
+        signal
+      })
+      .finally(() => clearTimeout(headLimit))
     if (statusCode !== 200) {
-      await body.dump()
+      // It may have no end.
+      body.on('error', () => {}).destroy()
       return `answered with status ${statusCode}`
     }
     const openedAt = performance.now()
@@ -122,7 +127,8 @@ export function followRevocations(
         path,
         headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
         body: `stream=${encodeURIComponent(stream.id)}&nonce=${nonce}`,
-        signal: stop.signal
+        bodyTimeout: HEAD_TIME_LIMIT_MS,
+        signal: AbortSignal.any([stop.signal, AbortSignal.timeout(HEAD_TIME_LIMIT_MS)])
       })
       .then(({ body }) => body.dump())
       // Whatever it was: no proof comes back, and that is what counts.

@@ -17,7 +17,7 @@ export type OpenedFrame = { stream: string; event: 'opened'; id: string; data: {
 /** How long a pulse vouches for the session, from the moment it was sent. */
 export const PROOF_MS = 1_000
 
-const REVOCATION_MEMBERS = ['jti', 'grant_id', 'sub', 'client_id']
+const OWN_MEMBERS = ['pulse', 'sent', 'stream', 'nonce']
 
 export function openSession(epoch: string): ListenSession {
   return { epoch, counter: 0, provedUntil: Number.NEGATIVE_INFINITY, streams: new Set() }
@@ -47,7 +47,8 @@ export function receive(session: ListenSession, payload: string, now: number): F
   }
   const [member, ...others] = Object.keys(message)
   const value = member === undefined ? undefined : message[member]
-  if (member === undefined || others.length > 0 || !REVOCATION_MEMBERS.includes(member) || !isText(value)) return []
+  // A member that this release does not know as well: guards that do not know it either drop all they keep.
+  if (member === undefined || others.length > 0 || !isText(value) || OWN_MEMBERS.includes(member)) return []
   session.counter += 1
   // Proved or not: a revocation that is known is passed on.
   return [{ stream: 'all', event: 'revoked', id: lastId(session), data: { [member]: value } }]

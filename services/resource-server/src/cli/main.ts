@@ -48,7 +48,7 @@ async function askAtTerminal(question: string): Promise<boolean> {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
   } catch {
     // Ctrl-C or Ctrl-D at the question.
-    return false
+    throw new CommandFailure('interrupted', 'interrupted; nothing was removed')
   } finally {
     terminal.close()
   }

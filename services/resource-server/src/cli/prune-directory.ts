@@ -28,7 +28,7 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
     await requireLock(runs, 0)
     const below = { ownerId, prefix: prefixOf(root), unread: unread.map((path) => path.toString('utf8')) }
     const gone = await runs.countUnseen(below)
-    if (gone === 0 || dryRun) return gone
+    if (gone === 0) return gone
     if (found === 0) {
       throw new CommandFailure(
         'failed',
@@ -36,6 +36,7 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
           'To remove all files of a user there is "valetkey-files delete".'
       )
     }
+    if (dryRun) return gone
     if (!(await confirm(`Remove ${gone} files that are no longer below ${printable(root)}?`))) return 0
     let removed = 0
     for (let isMore = true; isMore && !stop.aborted; ) {

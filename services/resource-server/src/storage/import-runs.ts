@@ -11,6 +11,8 @@ export type Below = {
   unread: readonly string[]
 }
 
+/** Tells one connection from every other, also after a restart of Postgres. */
+const SESSION = `(select pid || ' ' || backend_start from pg_stat_activity where pid = pg_backend_pid())`
 const LOCK = `hashtextextended('valetkey-files ' || $1, 0)`
 const DELETED_AT_ONCE = 1_000
 /** An idle connection is closed after 10 seconds, and its locks go with it. */
@@ -18,25 +20,25 @@ const KEEP_ALIVE_MS = 4_000
 
 /** `database` must have one connection only: the locks belong to it. */
 export function createImportRuns(database: Database) {
-  let lockedBy: number | undefined
+  let lockedBy: string | undefined
 
   async function tryLock(name: string, verb: string, ownerId: string): Promise<boolean> {
-    const [row] = await database.query<{ locked: boolean; pid: number }>({
+    const [row] = await database.query<{ locked: boolean; session: string }>({
       name,
-      text: `select ${verb}(${LOCK}) as locked, pg_backend_pid() as pid`,
+      text: `select ${verb}(${LOCK}) as locked, ${SESSION} as session`,
       values: [ownerId]
     })
-    lockedBy = row?.pid
+    lockedBy = row?.session
     return row?.locked ?? false
   }
 
-  async function findSession(): Promise<number | undefined> {
-    const [row] = await database.query<{ pid: number }>({
+  async function findSession(): Promise<string | undefined> {
+    const [row] = await database.query<{ session: string }>({
       name: 'find_import_session',
-      text: 'select pg_backend_pid() as pid',
+      text: `select ${SESSION} as session`,
       values: []
     })
-    return row?.pid
+    return row?.session
   }
 
   return {
@@ -82,13 +84,13 @@ export function createImportRuns(database: Database) {
       return Number(row?.count ?? 0)
     },
 
-    /** @returns how many were deleted; fewer than a batch holds when there are no more */
+    /** In the session that holds the lock, else nothing. @returns how many; fewer than a batch when there are no more */
     async deleteUnseen(below: Below): Promise<{ deleted: number; isMore: boolean }> {
       const rows = await database.query({
         name: 'delete_unseen_files',
         text: `delete from files where file_id = any (array(
-            select file_id from files f where ${UNSEEN} limit ${DELETED_AT_ONCE})) returning file_id`,
-        values: [below.ownerId, below.prefix, below.unread]
+            select file_id from files f where ${UNSEEN} and ${SESSION} = $4 limit ${DELETED_AT_ONCE})) returning file_id`,
+        values: [below.ownerId, below.prefix, below.unread, lockedBy]
       })
       return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
     },
@@ -117,4 +119,4 @@ export function createImportRuns(database: Database) {
 const UNSEEN = `f.owner_id = $1 and starts_with(f.source_path, $2)
   and not exists (select 1 from import_sightings s where s.owner_id = $1 and s.source_digest = f.source_digest)
   and not exists (select 1 from unnest($3::text[]) as unread (path)
-    where f.source_path = unread.path or starts_with(f.source_path, unread.path || '/'))`
+    where f.source_path = unread.path or starts_with(f.source_path, rtrim(unread.path, '/') || '/'))`
