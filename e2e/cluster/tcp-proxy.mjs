@@ -25,7 +25,12 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
       near.destroy()
       far.destroy()
     }
-    for (const socket of [near, far]) socket.on('error', () => {}).on('close', end)
+    // Neither side must feel that it is there.
+    for (const socket of [near, far])
+      socket
+        .setNoDelay(true)
+        .on('error', () => {})
+        .on('close', end)
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
 

@@ -218,7 +218,8 @@ describe('with a feed', () => {
     server.answers.delete('good')
     expect(await ask()).toBe(false)
     server.provesLife(true)
-    advanceClock(7_001)
+    // Past the memory of the refusal, and not so long that the stream is given up.
+    advanceClock(4_200)
     await untilLive()
     expect(await ask()).toBe(false)
   })
