@@ -14,6 +14,8 @@ export function connectPostgres(url: string, options: { connections: number }): 
   const pool = new Pool({
     connectionString: url,
     max: options.connections,
+    // A new one costs some tens of milliseconds: those that are needed now and then stay.
+    idleTimeoutMillis: 60_000,
     connectionTimeoutMillis: 3_000,
     query_timeout: 10_000,
     statement_timeout: 8_000,

@@ -15,7 +15,7 @@ export type Below = {
 const SESSION = `(select pid || ' ' || backend_start from pg_stat_activity where pid = pg_backend_pid())`
 const LOCK = `hashtextextended('valetkey-files ' || $1, 0)`
 const DELETED_AT_ONCE = 1_000
-/** An idle connection is closed after 10 seconds, and its locks go with it. */
+/** A connection that stays idle is closed, and its locks go with it. */
 const KEEP_ALIVE_MS = 4_000
 
 /** `database` must have one connection only: the locks belong to it. */
