@@ -1,4 +1,4 @@
-import { DatabaseError, Pool, type QueryConfig, type QueryResultRow } from 'pg'
+import { type ClientBase, DatabaseError, Pool, type QueryConfig, type QueryResultRow } from 'pg'
 import { StoreUnavailable } from './store-unavailable.js'
 
 /** One named statement with its values: what every store sends. */
@@ -10,7 +10,11 @@ export type Database = {
   close(): Promise<void>
 }
 
-export function connectPostgres(url: string, options: { connections: number }): Database {
+/**
+ * @param options.keepsPlans every execution of a statement takes the plan that is made once for all values. Only for
+ *   statements that are written for it: elsewhere a plan that was made while a table was small may be far from right
+ */
+export function connectPostgres(url: string, options: { connections: number; keepsPlans?: boolean }): Database {
   const pool = new Pool({
     connectionString: url,
     max: options.connections,
@@ -20,11 +24,11 @@ export function connectPostgres(url: string, options: { connections: number }): 
     query_timeout: 10_000,
     statement_timeout: 8_000,
     keepAlive: true,
-    // Every statement is prepared, and written so that one plan fits all values: to plan each execution anew may take
-    // Postgres longer than to carry it out.
-    onConnect: async (client) => {
-      await client.query('set plan_cache_mode = force_generic_plan')
-    }
+    ...(options.keepsPlans && {
+      onConnect: async (client: ClientBase) => {
+        await client.query('set plan_cache_mode = force_generic_plan')
+      }
+    })
   })
   // An idle connection that the server closes must not end the process; the next query opens another.
   pool.on('error', () => {})
