@@ -11,10 +11,11 @@ export type Database = {
 }
 
 /**
- * @param options.keepsPlans every execution of a statement takes the plan that is made once for all values. Only for
- *   statements that are written for it: elsewhere a plan that was made while a table was small may be far from right
+ * @param options.plans `kept`: every execution of a statement takes the plan that was made once for all values, for
+ *   statements that are written for it. `fresh`: each execution is planned anew; a plan that was made while a table was
+ *   small would stay until the table is analyzed, and may be a hundred times as slow. Without: as Postgres sees fit
  */
-export function connectPostgres(url: string, options: { connections: number; keepsPlans?: boolean }): Database {
+export function connectPostgres(url: string, options: { connections: number; plans?: 'kept' | 'fresh' }): Database {
   const pool = new Pool({
     connectionString: url,
     max: options.connections,
@@ -24,9 +25,10 @@ export function connectPostgres(url: string, options: { connections: number; kee
     query_timeout: 10_000,
     statement_timeout: 8_000,
     keepAlive: true,
-    ...(options.keepsPlans && {
+    ...(options.plans && {
       onConnect: async (client: ClientBase) => {
-        await client.query('set plan_cache_mode = force_generic_plan')
+        const mode = options.plans === 'kept' ? 'force_generic_plan' : 'force_custom_plan'
+        await client.query(`set plan_cache_mode = ${mode}`)
       }
     })
   })

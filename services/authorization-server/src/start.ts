@@ -24,7 +24,7 @@ export async function startAuthorizationServer(
   const given = overrides.redis === undefined ? environment : { ...environment, REDIS_URL: 'redis://given-as-a-client' }
   const config = readConfig(given)
   const logger = buildLogger('authorization-server', config.logLevel)
-  const database = connectPostgres(config.databaseUrl, { connections: 10 })
+  const database = connectPostgres(config.databaseUrl, { connections: 10, plans: 'fresh' })
   const redis = overrides.redis ?? connectRedis(config.redisUrl)
   const deps = await wire(config, database, redis)
   const { issuer, trustedProxies } = config

@@ -16,7 +16,7 @@ export type RunningServer = { logger: Logger; close(): Promise<void> }
 export async function startResourceServer(environment: Environment): Promise<RunningServer> {
   const config = readConfig(environment)
   const logger = buildLogger('resource-server', config.logLevel)
-  const database = connectPostgres(config.databaseUrl, { connections: 10, keepsPlans: true })
+  const database = connectPostgres(config.databaseUrl, { connections: 10, plans: 'kept' })
   const introspector = buildIntrospector(config.introspection, logger)
   const files = createFileStore(database)
   const { publicServer, operatorServer } = buildApp(

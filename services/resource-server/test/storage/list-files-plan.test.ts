@@ -125,7 +125,7 @@ test.each([
   'Postgres keeps the plan of a page instead of making one each time ($kinds, $pageSize)',
   async ({ kinds, pageSize }) => {
     // As the service connects.
-    const fresh = connectPostgres(opened.url, { connections: 1, keepsPlans: true })
+    const fresh = connectPostgres(opened.url, { connections: 1, plans: 'kept' })
     for (const after of [undefined, await lastPosition('many', kinds)]) {
       const statement = listStatement([{ ownerId: 'many', kinds, after, limit: pageSize }])
       const name = `${statement.name} ${pageSize}`
