@@ -6,9 +6,9 @@ import {
   type Page,
   type Request
 } from 'playwright-core'
+import { browserPath } from './browser-path.js'
 
-/** `npm test` sets it where it finds a browser, and says so where it finds none. */
-export const { TEST_CHROMIUM: chromiumPath } = process.env
+const executablePath = browserPath('Chromium', 'TEST_CHROMIUM')
 
 const quiet = [
   ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
@@ -16,7 +16,7 @@ const quiet = [
 ]
 
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath ?? '', args: quiet })
+  return chromium.launch({ executablePath, args: quiet })
 }
 
 /** A page in a browser profile of its own. `complaints` fills with whatever a developer would not want to see there. */

@@ -1,4 +1,5 @@
 // npm test: brings Postgres and Redis, runs Jest, and closes with "N passed, N failed".
+import { testsWithoutBrowser } from '../lib/browser-tests.mjs'
 import { runJest } from '../lib/jest-run.mjs'
 import { createProcesses } from '../lib/processes.mjs'
 import { onStopRequest } from '../lib/stop-requests.mjs'
@@ -30,12 +31,13 @@ try {
   const servers = await startTestServers(directory, processes)
   const browsers = { chromium: findChromium(process.env), firefox: findFirefox(process.env) }
   const environment = testEnvironment(process.env, { ...servers, ...browsers, temporary })
-  const runs = [await runJest({ args, environment, directory, processes })]
+  const leaveOut = testsWithoutBrowser(browsers).map(({ files }) => files)
+  const runs = [await runJest({ args, leaveOut, environment, directory, processes })]
   if (process.env.TEST_EMULATION_TOO === '1' && servers.redisUrl !== undefined) {
     console.log('\nOnce more on the emulation of Redis:')
     const { TEST_REDIS_URL: _, ...emulated } = environment
     const again = ['--passWithNoTests', '--testPathPatterns', REDIS_SUITES]
-    runs.push(await runJest({ args: again, environment: emulated, directory, processes }))
+    runs.push(await runJest({ args: again, leaveOut, environment: emulated, directory, processes }))
   }
   const { lines, code } = closingLines(runs, { ...servers, ...browsers, mayPick: picksByName(args) })
   await finish(code, lines)

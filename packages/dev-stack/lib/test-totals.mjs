@@ -1,4 +1,5 @@
 // From Jest's report to the two closing lines of npm test.
+import { testsWithoutBrowser } from './browser-tests.mjs'
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Totals */
 
@@ -20,15 +21,13 @@ export function totalsOf(report, endedWell) {
 export function closingLines(runs, { chromium, firefox, redisUrl, mayPick }) {
   const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
   const missing = [
-    ...(chromium === undefined ? ['the browser tests, for want of Chromium (install it, or name it in CHROMIUM)'] : []),
-    ...(firefox === undefined ? ['the tests in Firefox, for want of it (install it, or name it in FIREFOX)'] : []),
+    ...testsWithoutBrowser({ chromium, firefox }).map(({ missing }) => missing),
     ...(redisUrl === undefined
       ? ['the stores on a real Redis, for want of redis-server on PATH (they ran on its emulation only)']
       : [])
   ]
-  // Only a missing browser explains a skipped test, or a caller who picked tests by name.
-  const lacksBrowser = chromium === undefined || firefox === undefined
-  const unexplained = lacksBrowser || mayPick ? 0 : sum('skipped')
+  // What cannot run is left out by its file. So only a caller who picked tests by name explains a skipped one.
+  const unexplained = mayPick ? 0 : sum('skipped')
   const failed = sum('failed') + unexplained
   return {
     lines: [

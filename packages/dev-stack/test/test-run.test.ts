@@ -21,6 +21,13 @@ const run = (changes: NodeJS.ProcessEnv = {}) =>
     ...changes
   })
 
+/** Which of these test files Jest was told to pass over. */
+const passedOver = (args: string[], files: string[]) => {
+  const option = '--testPathIgnorePatterns='
+  const patterns = args.filter((arg) => arg.startsWith(option)).map((arg) => new RegExp(arg.slice(option.length)))
+  return files.filter((file) => patterns.some((pattern) => pattern.test(file)))
+}
+
 const given = (output: string) =>
   output
     .split('\n')
@@ -36,6 +43,19 @@ test('brings Postgres, names the browsers, keeps the caller’s settings out, an
   expect(environment.TEST_POSTGRES_URL).toMatch(/^postgres:\/\/postgres:.+@127\.0\.0\.1:\d+\/postgres$/)
   expect(environment).not.toHaveProperty('DATABASE_URL')
   expect(readdirSync(temporary)).toEqual([])
+})
+
+test.each([
+  { browser: 'Chromium', changes: { CHROMIUM: '/nowhere' }, left: ['/e2e/pages.chromium.test.ts'] },
+  { browser: 'Firefox', changes: { FIREFOX: '/nowhere' }, left: ['/e2e/page-policy.firefox.test.ts'] },
+  { browser: 'no browser', changes: {}, left: [] }
+])('where $browser is missing, the files that need it are left out and no others, in both runs', async (row) => {
+  const { stdout } = await run({ TEST_EMULATION_TOO: '1', ...row.changes }).ended
+  const files = ['/e2e/pages.chromium.test.ts', '/e2e/page-policy.firefox.test.ts', '/e2e/clients.test.ts']
+  for (const { args } of given(stdout)) expect(passedOver(args, files)).toEqual(row.left)
+  const [before, last] = stdout.trimEnd().split('\n').slice(-2)
+  for (const name of ['Chromium', 'Firefox']) expect(before?.includes(name)).toBe(name === row.browser)
+  expect(last).toMatch(/^\d+ passed, 0 failed$/)
 })
 
 test('with TEST_EMULATION_TOO it runs once more without Redis and adds the counts', async () => {

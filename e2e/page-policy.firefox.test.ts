@@ -1,14 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Browser, BrowserContext, Page } from 'puppeteer-core'
 import { type AppSite, openAppSite } from './support/app-site.js'
-import { firefoxPath, launchFirefox } from './support/firefox.js'
+import { launchFirefox } from './support/firefox.js'
 import { knownFiles, makeKnownFiles } from './support/known-files.js'
 import { registerApp } from './support/registered-app.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 
-const withBrowser = firefoxPath ? describe : describe.skip
-
-withBrowser('a person in Firefox, under the policy that the pages are sent with', () => {
+describe('a person in Firefox, under the policy that the pages are sent with', () => {
   let files: ReturnType<typeof makeKnownFiles>
   let stack: Stack
   let at: Addresses

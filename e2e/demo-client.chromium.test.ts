@@ -1,13 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { chromiumPath, launchChromium, openVisit, scrollsSideways, type Visit } from './support/chromium.js'
+import { launchChromium, openVisit, scrollsSideways, type Visit } from './support/chromium.js'
 import { knownFiles, makeKnownFiles } from './support/known-files.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
 
-const withBrowser = chromiumPath ? describe : describe.skip
-
-withBrowser('a person at the demo client, in Chromium', () => {
+describe('a person at the demo client, in Chromium', () => {
   let files: ReturnType<typeof makeKnownFiles>
   let stack: Stack
   let at: Addresses

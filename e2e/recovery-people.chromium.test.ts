@@ -1,15 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Browser } from 'playwright-core'
-import { chromiumPath, launchChromium } from './support/chromium.js'
+import { launchChromium } from './support/chromium.js'
 import { formOf } from './support/form-post.js'
 import { recoverySteps } from './support/recovery-steps.js'
 import { createRecoveryWorld, type RecoveryWorld } from './support/recovery-world.js'
 import { createVisits } from './support/visits.js'
 import { headingOf, press, signIn } from './support/walk.js'
 
-const withBrowser = chromiumPath ? describe : describe.skip
-
-withBrowser('two tabs, two people, two browsers: no code for the wrong person', () => {
+describe('two tabs, two people, two browsers: no code for the wrong person', () => {
   let world: RecoveryWorld
   let browser: Browser
   const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.site.origin, 'com.example.album:'] }))

@@ -1,16 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Browser } from 'playwright-core'
 import { openAppSite } from './support/app-site.js'
-import { chromiumPath, launchChromium } from './support/chromium.js'
+import { launchChromium } from './support/chromium.js'
 import { formOf } from './support/form-post.js'
 import { recoverySteps } from './support/recovery-steps.js'
 import { createRecoveryWorld, type RecoveryWorld } from './support/recovery-world.js'
 import { createVisits } from './support/visits.js'
 import { press, signIn } from './support/walk.js'
 
-const withBrowser = chromiumPath ? describe : describe.skip
-
-withBrowser('a step that is repeated, left or interrupted ends with the right code or starts again', () => {
+describe('a step that is repeated, left or interrupted ends with the right code or starts again', () => {
   let world: RecoveryWorld
   let browser: Browser
   const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.site.origin] }))

@@ -1,14 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { chromiumPath, launchChromium } from './support/chromium.js'
+import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
 
-const withBrowser = chromiumPath ? describe : describe.skip
-
-withBrowser('connected apps, in Chromium', () => {
+describe('connected apps, in Chromium', () => {
   let files: ReturnType<typeof makeKnownFiles>
   let stack: Stack
   let at: Addresses

@@ -1,15 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { injectAxe, violationsOn } from './support/axe.js'
-import { chromiumPath, launchChromium } from './support/chromium.js'
+import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { layoutProblems, setTextSize } from './support/layout.js'
 import { createPagesWorld, type PagesWorld } from './support/pages-world.js'
 import { demoScenes, type Scene, scenes, signIn, wordsIn, wordsOf } from './support/scenes.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
-
-const withBrowser = chromiumPath ? describe : describe.skip
 
 const phone = { width: 360, height: 640 }
 const desk = { width: 1280, height: 800 }
@@ -25,7 +23,7 @@ const looks: readonly Look[] = [
   { viewport: desk, colorScheme: 'dark' }
 ]
 
-withBrowser('every page in every state', () => {
+describe('every page in every state', () => {
   let files: ReturnType<typeof makeKnownFiles>
   let stack: Stack
   let at: Addresses
