@@ -1,14 +1,8 @@
 import { expect, test } from '@jest/globals'
+import { passes } from './revocation-model/guard-steps.js'
 import { isOver, keyOf } from './revocation-model/sameness.js'
-import {
-  type BrokenRule,
-  copyOf,
-  type Left,
-  newWorld,
-  nextSteps,
-  passes,
-  type World
-} from './revocation-model/world.js'
+import { newWorld, nextSteps } from './revocation-model/steps.js'
+import { type BrokenRule, copyOf, type Left, type World } from './revocation-model/world.js'
 
 /** What the documents promise; a step of the model's clock is part of it. */
 const BOUND_MS = 3_000

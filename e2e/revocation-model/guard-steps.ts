@@ -1,0 +1,103 @@
+import {
+  beginCall,
+  interrupt,
+  isProved,
+  LEASE_MS,
+  loseStream,
+  receive,
+  sendNonce,
+  stands
+} from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
+import { noncePayload } from '../../services/authorization-server/src/feed/listen-session.js'
+import { at, type BrokenRule, dropStream, type May, NAMES, notify, send, type World } from './world.js'
+
+const CALL_LIMIT_MS = 2_000
+
+/** Whether the guard would let the token pass without asking. */
+export function passes(world: World, broken?: BrokenRule): boolean {
+  if (world.kept === undefined) return false
+  if (broken !== 'no_lease' && !isProved(world.view, world.now)) return false
+  return stands(world.view, world.kept.mark, NAMES)
+}
+
+/** What may happen next at the guard, and to the stream that it reads. */
+export function guardSteps(world: World, may: May, broken: BrokenRule | undefined): void {
+  const { left, stream, call } = world
+  may(stream !== undefined && stream.pipe.length > 0, 'guard reads', (w) => guardReads(w, broken))
+  may(stream !== undefined && left.faults > 0 && !stream.silent, 'stream dies silently', (w) => {
+    w.left.faults -= 1
+    if (w.stream !== undefined) Object.assign(w.stream, { silent: true, pipe: [] })
+  })
+  may(stream !== undefined && left.faults > 0, 'stream breaks', (w) => {
+    w.left.faults -= 1
+    dropStream(w)
+    interrupt(w.view)
+  })
+  may(stream !== undefined && stream.pipe.length > 1 && left.faults > 0, 'an event is lost', (w) => {
+    w.left.faults -= 1
+    w.stream?.pipe.shift()
+  })
+  may(world.view.stream !== undefined && left.nonces > 0, 'guard sends a nonce', (w) => {
+    w.left.nonces -= 1
+    const nonce = `nonce-of-the-guard-${w.left.nonces}`
+    sendNonce(w.view, nonce, w.now)
+    // Some server relays it at once. Later, or not at all, would prove less.
+    relayNonce(w, { stream: w.view.stream?.id ?? '', nonce }, broken)
+  })
+  may(call === undefined && left.calls > 0, 'guard asks', (w) => {
+    w.left.calls -= 1
+    w.call = { mark: beginCall(w.view, w.now), begunAt: w.now, saw: undefined }
+  })
+  may(call !== undefined && call.saw === undefined, 'server looks', (w) => {
+    if (w.call !== undefined) w.call.saw = w.revokedAt === undefined ? 'active' : 'inactive'
+  })
+  may(call?.saw !== undefined, 'answer arrives', (w) => takeAnswer(w, broken))
+}
+
+/** All that has arrived, again. */
+export function guardReads(w: World, broken: BrokenRule | undefined): void {
+  while (w.stream !== undefined && w.stream.pipe.length > 0) guardTakes(w, broken)
+}
+
+function guardTakes(w: World, broken: BrokenRule | undefined): void {
+  const frame = w.stream?.pipe.shift()
+  if (frame === undefined) return
+  if (frame === 'end') {
+    dropStream(w)
+    loseStream(w.view)
+    return
+  }
+  const { floor, deaths } = w.view
+  const known = new Map(deaths)
+  const fits = receive(w.view, { event: frame.event, id: frame.id, data: JSON.stringify(frame.data) })
+  if (!fits && broken === 'gaps_ignored') {
+    if (w.view.stream !== undefined) w.view.stream.counter = Number(frame.id.split('-').at(-1))
+  } else if (!fits) {
+    dropStream(w)
+    loseStream(w.view)
+  }
+  if (broken === 'kept_over_reconnect') Object.assign(w.view, { floor: Math.min(floor, w.view.floor) })
+  if (broken === 'kept_over_reconnect' && frame.event === 'opened') w.view.deaths = known
+  if (broken === 'lease_from_receipt' && frame.event === 'proof') w.view.provedUntil = w.now + LEASE_MS
+}
+
+function relayNonce(w: World, sent: { stream: string; nonce: string }, broken: BrokenRule | undefined): void {
+  if (broken !== 'echo_past_postgres') {
+    notify(w, noncePayload(sent.stream, sent.nonce))
+    return
+  }
+  const server = w.stream?.server
+  const session = server === undefined ? undefined : at(w, server).session
+  if (server === undefined || session === undefined) return
+  const id = `${session.epoch}-${session.counter}`
+  send(w, server, { stream: sent.stream, event: 'proof', id, data: { nonce: sent.nonce } })
+}
+
+function takeAnswer(w: World, broken: BrokenRule | undefined): void {
+  const { call } = w
+  w.call = undefined
+  if (call?.saw !== 'active' || w.now - call.begunAt > CALL_LIMIT_MS) return
+  if (w.revokedAt !== undefined) w.stalest = Math.max(w.stalest, w.now - w.revokedAt)
+  if (broken === 'kept_despite_events') w.kept = { mark: beginCall(w.view, w.now) }
+  else if (call.mark.proved && stands(w.view, call.mark, NAMES)) w.kept = { mark: call.mark }
+}

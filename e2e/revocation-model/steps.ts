@@ -1,0 +1,50 @@
+import { emptyView } from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
+import { pulsePayload } from '../../services/authorization-server/src/feed/listen-session.js'
+import { guardReads, guardSteps } from './guard-steps.js'
+import { connect, hear, listening, serverSteps } from './server-steps.js'
+import { type BrokenRule, DEATH, type Left, type May, notify, type Step, type World } from './world.js'
+
+const TICK_MS = 1_000
+
+/** Everything works: each server listens, and the guard follows the first one. Nothing is proved yet. */
+export function newWorld(servers: number, left: Left): World {
+  const world: World = {
+    now: 10_000,
+    revokedAt: undefined,
+    servers: Array.from({ length: servers }, (_, index) => listening(index, 1)),
+    stream: undefined,
+    view: emptyView(),
+    kept: undefined,
+    call: undefined,
+    left: { ...left, connects: left.connects + 1 },
+    stalest: 0
+  }
+  for (const { session } of world.servers) if (session !== undefined) notify(world, pulsePayload(session, world.now))
+  for (const index of world.servers.keys()) hear(world, index)
+  connect(world, 0)
+  guardReads(world, undefined)
+  return world
+}
+
+/** Everything that may happen next. Each step changes the world that it is given. */
+export function nextSteps(world: World, broken?: BrokenRule): [name: string, step: Step][] {
+  const steps: [string, Step][] = []
+  const may: May = (holds, name, step) => {
+    if (holds) steps.push([name, step])
+  }
+  may(world.left.ticks > 0, 'a moment passes', (w) => {
+    w.left.ticks -= 1
+    w.now += TICK_MS
+    // As many pulses as there can be: with fewer of them less is proved, and so less let pass.
+    for (const { session, silent } of w.servers) {
+      if (session !== undefined && !silent) notify(w, pulsePayload(session, w.now))
+    }
+  })
+  may(world.revokedAt === undefined, 'revoke', (w) => {
+    w.revokedAt = w.now
+    notify(w, DEATH)
+  })
+  for (const [index, server] of world.servers.entries()) serverSteps(index, server, world, may, broken)
+  guardSteps(world, may, broken)
+  return steps
+}
