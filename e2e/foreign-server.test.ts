@@ -3,7 +3,7 @@ import { bearerPlugin } from '@valetkey/fastify-bearer'
 import { type FastifyInstance, fastify } from 'fastify'
 import * as openid from 'openid-client'
 import { startForeignServer } from './support/foreign-server.mjs'
-import { HttpBrowser } from './support/http-browser.js'
+import { createHttpBrowser } from './support/http-browser.mjs'
 
 const RESOURCE = 'https://reports.example'
 const OTHER_RESOURCE = 'https://photos.example'
@@ -49,7 +49,7 @@ async function newToken({ scope = 'reports.read', resource = RESOURCE } = {}): P
     ...{ redirect_uri: client.redirectUri, scope, resource, code_challenge_method: 'S256' },
     code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier)
   })
-  const { url } = await new HttpBrowser(server.issuer).open(address)
+  const { url } = await createHttpBrowser(server.issuer).open(address)
   const checks = { pkceCodeVerifier }
   return (await openid.authorizationCodeGrant(configuration, url, checks, { resource })).access_token
 }

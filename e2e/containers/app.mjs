@@ -1,6 +1,6 @@
 // A third-party app that knows the two public addresses, its credential, and the RFCs.
 import { createHash, randomBytes } from 'node:crypto'
-import { createBrowser } from './form-browser.mjs'
+import { createHttpBrowser } from '../support/http-browser.mjs'
 
 export const REDIRECT_URI = 'http://localhost:9/callback'
 
@@ -32,10 +32,10 @@ export function createApp({ issuer, resourceUrl, clientId, clientSecret }) {
         code_challenge_method: 'S256',
         ...asked
       })
-      const browser = createBrowser(issuer)
+      const browser = createHttpBrowser(issuer)
       const login = await browser.open(`${issuer}/oauth/authorize?${query}`)
       const consent = await browser.submit(login, { username, password })
-      const back = new URL((await browser.submit(consent, { decision })).url)
+      const { url: back } = await browser.submit(consent, { decision })
       if (`${back.origin}${back.pathname}` !== REDIRECT_URI) throw new Error(`ended at ${back.href}`)
       return { answer: Object.fromEntries(back.searchParams), state, codeVerifier }
     },

@@ -1,4 +1,4 @@
-import { HttpBrowser } from './http-browser.js'
+import { createHttpBrowser } from './http-browser.mjs'
 import { createPerson } from './person.js'
 import { type RegisteredApp, registerApp } from './registered-app.js'
 import type { Addresses, Stack } from './stack.mjs'
@@ -71,7 +71,7 @@ export async function createPagesWorld(stack: Stack, at: Addresses): Promise<Pag
 }
 
 async function failToSignIn(issuer: string, username: string): Promise<void> {
-  const browser = new HttpBrowser(issuer)
+  const browser = createHttpBrowser(issuer)
   let page = await browser.open(new URL(`${issuer}/login`))
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     page = await browser.submit(page, { username, password: 'not it' })

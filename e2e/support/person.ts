@@ -1,4 +1,4 @@
-import { HttpBrowser, type Page } from './http-browser.js'
+import { createHttpBrowser, type Page } from './http-browser.mjs'
 
 export type Person = {
   /** Goes where an app sends them, signs in where they are asked to, and decides. Gives the address they end up at. */
@@ -7,7 +7,7 @@ export type Person = {
 
 /** Somebody with an account and a browser without JavaScript. */
 export function createPerson(issuer: string, account: { username: string; password: string }): Person {
-  const browser = new HttpBrowser(issuer)
+  const browser = createHttpBrowser(issuer)
 
   async function signInIfAsked(page: Page): Promise<Page> {
     return page.html.includes('name="password"') ? browser.submit(page, account) : page

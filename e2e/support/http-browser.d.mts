@@ -1,0 +1,13 @@
+/** Where a walk has arrived: a page of ours, or an address of somebody else that was not opened, with status 0. */
+export type Page = { url: URL; status: number; html: string }
+
+export type HttpBrowser = {
+  open(url: URL | string): Promise<Page>
+  /** Fills in the first form of a page and sends it. */
+  submit(page: Page, fields: Record<string, string>): Promise<Page>
+  /** What it has kept so far, as the Cookie header. */
+  cookie(): string
+}
+
+/** A browser without JavaScript, for the site of this address and no other. */
+export function createHttpBrowser(issuer: string): HttpBrowser
