@@ -1,6 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from '@jest/globals'
 import { readConfig as readDemoConfig } from '../examples/demo-client/src/config.js'
 import { mintAccessToken, mintOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
@@ -9,63 +8,10 @@ import { readConfig as readAuthorizationConfig } from '../services/authorization
 import { clientAuthenticationLimits, signInLimits } from '../services/authorization-server/src/limits/rules.js'
 import { buildProgram as buildValetkeyFiles } from '../services/resource-server/src/cli/program.js'
 import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
+import { anchorsOf, code, codeOf, files, linksOf, matches, read, root, rowsBelow, sorted } from './support/documents.js'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
-const files = listFiles('')
 const pages = files.filter((file) => file.endsWith('.md') && !file.startsWith('.github/'))
 const operations = read('docs/operations.md')
-
-function listFiles(folder: string): string[] {
-  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    if (['node_modules', '.git', '.data', 'dist', 'artifacts', 'secrets'].includes(entry.name)) return []
-    const name = path.posix.join(folder, entry.name)
-    return entry.isDirectory() ? listFiles(name) : [name]
-  })
-}
-
-/** The words of all code in a page, spans and blocks; a line that goes on behind a backslash is one line. */
-function codeOf(page: string): string[][] {
-  const text = read(page).replaceAll('\\\n', ' ')
-  const blocks = [...text.matchAll(/^ *```.*\n([\s\S]*?)^ *```/gm)].flatMap(([, block = '']) => block.split('\n'))
-  const spans = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
-  return [...blocks, ...spans].map((line) => line.split(/[\s'"()[\],]+/).filter((word) => word !== ''))
-}
-
-const withoutBlocks = (text: string): string => text.replace(/^ *```[\s\S]*?^ *```/gm, '')
-
-function linksOf(page: string): string[] {
-  const prose = withoutBlocks(read(page)).replace(/`[^`\n]*`/g, '')
-  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target).filter((link) => !/^\w+:/.test(link))
-}
-
-/** The names that GitHub gives to the headings of a page. */
-function anchorsOf(page: string): string[] {
-  const headings = [...withoutBlocks(read(page)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading)
-  return headings.map((heading) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-')
-  )
-}
-
-/** The cells of every table row below a heading, up to the next one. */
-function rowsBelow(text: string, heading: string): string[][] {
-  const [, section = ''] = text.split(`\n${heading}\n`)
-  const [own = ''] = section.split(/\n#+ /)
-  const rows = own.split('\n').filter((line) => line.startsWith('|') && !/^\|[\s|:-]+\|$/.test(line))
-  return rows.slice(1).map((row) =>
-    row
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim())
-  )
-}
-
-const code = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word)
-const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found)
-const sorted = (names: Iterable<string>): string[] => [...new Set(names)].sort()
 
 describe.each(pages)('%s', (page) => {
   const here = path.posix.dirname(page)

@@ -1,53 +1,13 @@
-import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { mintAccessToken } from '@valetkey/oauth-protocol'
 import { type FastifyInstance, fastify } from 'fastify'
-import { type BearerOptions, bearerPlugin, buildIntrospector } from '../src/index.js'
-import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
-import { until } from './until.js'
+import { bearerPlugin, buildIntrospector } from '../src/index.js'
+import { json, startFakeEndpoint } from './fake-introspection-endpoint.js'
+import { bearer, buildApi, ISSUER, inOneHour, live, RESOURCE, token } from './guarded-api.js'
 
-const ISSUER = 'https://auth.example'
-const RESOURCE = 'https://files.example'
 const METADATA = `${RESOURCE}/.well-known/oauth-protected-resource`
-const token = mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
-const bearer = `Bearer ${token}`
-const inOneHour = Math.floor(Date.now() / 1000) + 3600
-const live = {
-  active: true,
-  scope: 'files.read profile',
-  client_id: 'printer',
-  sub: 'alice-id',
-  iss: ISSUER,
-  aud: RESOURCE,
-  exp: inOneHour,
-  iat: inOneHour - 3600,
-  jti: 'token-1',
-  token_type: 'Bearer',
-  grant_id: 'grant-1'
-}
 
 let endpoint: Awaited<ReturnType<typeof startFakeEndpoint>>
 let app: FastifyInstance
-
-async function buildApi(url: string, options: Partial<BearerOptions> = {}): Promise<FastifyInstance> {
-  const server = fastify()
-  await server.register(bearerPlugin, {
-    issuer: ISSUER,
-    resource: RESOURCE,
-    realm: 'files',
-    scopesSupported: ['files.read'],
-    introspection: { url, clientId: 'rs', clientSecret: 'rs secret', timeoutMs: 250 },
-    ...options
-  })
-  const anyOf = { anyOf: ['files.read', 'files.read:images'], challengeScope: 'files.read' }
-  server.get('/files', { onRequest: server.requireAccessToken(anyOf) }, async ({ accessToken }) => ({
-    ...accessToken,
-    scope: [...(accessToken?.scope ?? [])]
-  }))
-  server.get('/both', { onRequest: server.requireAccessToken('files.read', 'files.share') }, async () => ({}))
-  server.get('/open', async ({ accessToken }) => ({ accessToken }))
-  return server
-}
 
 beforeAll(async () => {
   endpoint = await startFakeEndpoint()
@@ -217,62 +177,6 @@ describe('a kept answer is judged anew at each request', () => {
     expect(endpoint.calls).toHaveLength(1)
     await Promise.all([here?.close(), elsewhere?.close(), introspection.close()])
   })
-})
-
-describe('503 with Retry-After, never 401, when nothing is known', () => {
-  test.each([
-    { name: 'a server error', answer: raw(500, '{"active":true}') },
-    { name: 'a refusal of our own credentials', answer: raw(401, '{"error":"invalid_client"}') },
-    { name: 'no JSON', answer: raw(200, '<html>') },
-    { name: 'JSON that is no object', answer: raw(200, 'null') },
-    { name: 'active as text', answer: json({ ...live, active: 'true' }) },
-    { name: 'no active', answer: json({ ...live, active: undefined }) },
-    { name: 'exp as text', answer: json({ ...live, exp: String(inOneHour) }) },
-    { name: 'scope as a list', answer: json({ ...live, scope: ['files.read'] }) },
-    { name: 'an audience that is no text', answer: json({ ...live, aud: [RESOURCE, 7] }) },
-    { name: 'an answer without end', answer: json({ ...live, padding: 'x'.repeat(70_000) }) },
-    { name: 'silence', answer: () => {} },
-    { name: 'an answer in drops', answer: (response: { write(text: string): unknown }) => void response.write('{') }
-  ])('$name', async ({ answer }) => {
-    endpoint.answers(answer)
-    // An API of its own for each case: after five failures in a row nobody would be asked any more.
-    const api = await buildApi(endpoint.url)
-    const response = await api.inject({ url: '/files', headers: { authorization: bearer } })
-    await api.close()
-    expect(response.statusCode).toBe(503)
-    expect(response.headers['retry-after']).toBe('2')
-    expect(response.headers).not.toHaveProperty('www-authenticate')
-    expect(response.json()).toMatchObject({ error: 'temporarily_unavailable' })
-    expect(endpoint.calls).toHaveLength(1)
-  })
-
-  test('nobody listens', async () => {
-    const gone = await startFakeEndpoint()
-    await gone.close()
-    const api = await buildApi(gone.url)
-    expect((await api.inject({ url: '/files', headers: { authorization: bearer } })).statusCode).toBe(503)
-    await api.close()
-  })
-
-  test('and it passes again soon after the server is back, having left it alone meanwhile', async () => {
-    endpoint.answers(raw(500, ''))
-    const statuses = await Promise.all(Array.from({ length: 20 }, () => get('/files', bearer)))
-    for (let count = 0; count < 20; count++) statuses.push(await get('/files', bearer))
-    expect(new Set(statuses.map(({ statusCode }) => statusCode))).toEqual(new Set([503]))
-    expect(endpoint.calls.length).toBeLessThan(10)
-    endpoint.answers(json(live))
-    await until(async () => (await get('/files', bearer)).statusCode === 200)
-  })
-})
-
-test('what a server says of one odd request does not make it rest for all', async () => {
-  endpoint.answers(raw(413, ''))
-  const api = await buildApi(endpoint.url)
-  const statusOf = async () => (await api.inject({ url: '/files', headers: { authorization: bearer } })).statusCode
-  for (let count = 0; count < 10; count++) expect(await statusOf()).toBe(503)
-  endpoint.answers(json(live))
-  expect(await statusOf()).toBe(200)
-  await api.close()
 })
 
 test('a route without a guard sees no token', async () => {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type FastifyInstance, type FastifyServerOptions, fastify } from 'fastify'
+import { type FastifyInstance, fastify } from 'fastify'
 import { bearerPlugin } from '../src/index.js'
 import { json, startFakeEndpoint } from './fake-introspection-endpoint.js'
 import { challengesOf, type RawAnswer, sendRaw } from './raw-request.js'
@@ -199,38 +199,6 @@ describe('not our business: the request is judged by its header alone', () => {
 
   test('a path parameter is part of the path, and no such path is there', async () => {
     expect((await send({ target: '/files;access_token=abc', lines: [good] })).status).toBe(404)
-  })
-})
-
-describe('an API that reads requests in its own way', () => {
-  async function statusOf(server: FastifyInstance, request: { url?: string; payload?: string }): Promise<number> {
-    endpoint.answers(json({ active: true, aud: RESOURCE, scope: 'files.read' }))
-    const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret' }
-    const settings = { issuer: 'https://auth.example', resource: RESOURCE, scopesSupported: [], introspection }
-    await server.register(bearerPlugin, { ...settings, tokenFormat: 'any' })
-    server.post('/files', { onRequest: server.requireAccessToken() }, async () => 'in')
-    const headers = { authorization: 'Bearer abc', 'content-type': FORM }
-    const { statusCode } = await server.inject({ method: 'POST', url: '/files', payload: 'a=b', headers, ...request })
-    await server.close()
-    return statusCode
-  }
-
-  test.each([
-    { parseAs: 'buffer', payload: 'a=b', status: 200 },
-    { parseAs: 'buffer', payload: 'access_token=abc', status: 400 },
-    { parseAs: 'string', payload: 'a=b', status: 200 },
-    { parseAs: 'string', payload: 'access_token=abc', status: 400 }
-  ] as const)('a form as a $parseAs: $payload is $status', async ({ parseAs, payload, status }) => {
-    const server = fastify()
-    server.addContentTypeParser(FORM, { parseAs: parseAs as 'string' }, (_request, body, done) => done(null, body))
-    expect(await statusOf(server, { payload })).toBe(status)
-  })
-
-  test('a query that begins at a semicolon', async () => {
-    const options: FastifyServerOptions = { routerOptions: { useSemicolonDelimiter: true } as object }
-    const server = fastify(options)
-    server.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, _body, done) => done(null, {}))
-    expect(await statusOf(server, { url: '/files;access_token=abc' })).toBe(400)
   })
 })
 

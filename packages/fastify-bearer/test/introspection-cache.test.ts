@@ -1,10 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { buildIntrospector, type CacheSettings } from '../src/index.js'
+import { advanceClock, builderFor, holdAnswers, live } from './cached-introspector.js'
 import { type FakeAuthorizationServer, startFakeAuthorizationServer } from './fake-authorization-server.js'
 import { until } from './until.js'
-
-const inOneHour = Math.floor(Date.now() / 1000) + 3600
-const live = { active: true, scope: 'a', client_id: 'printer', sub: 'alice', jti: 'j', grant_id: 'g', exp: inOneHour }
 
 let server: FakeAuthorizationServer
 const close: (() => Promise<void>)[] = []
@@ -18,38 +15,7 @@ afterEach(async () => {
   await server.close()
 })
 
-function build(cache: Partial<CacheSettings> = {}, { withFeed = true, timeoutMs = 2_000 } = {}) {
-  const introspector = buildIntrospector({
-    url: server.introspectionUrl,
-    clientId: 'rs',
-    clientSecret: 'secret',
-    timeoutMs,
-    cache: { seconds: 60, ...(withFeed && { revocationsUrl: server.revocationsUrl }), ...cache }
-  })
-  close.push(() => introspector.close())
-  return {
-    ...introspector,
-    ask: async (token = 'good') => (await introspector.introspect(token, 'request')).active,
-    untilLive: () => until(() => introspector.cacheState() === 'live')
-  }
-}
-
-const monotonicNow = performance.now.bind(performance)
-
-/** The monotonic clock of this process is ahead by so much; timers and the network go on. */
-function advanceClock(milliseconds: number): void {
-  jest.spyOn(performance, 'now').mockImplementation(() => monotonicNow() + milliseconds)
-}
-
-/** The server decides its answers to this token, and sends them when the gate is opened. */
-function holdAnswers(held: string) {
-  let open = () => {}
-  const gate = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  server.beforeAnswer((token) => (token === held ? gate : Promise.resolve()))
-  return { open }
-}
+const build = builderFor(() => server, close)
 
 describe('without a feed an answer is kept for the time that the operator set', () => {
   test('asked for again within it: no call; after it: a call', async () => {
@@ -139,7 +105,7 @@ describe('with a feed', () => {
     await untilLive()
     server.answers.set('other', { ...live, jti: 'other', grant_id: 'other' })
     await ask('other')
-    const gate = holdAnswers('good')
+    const gate = holdAnswers(server, 'good')
     const asked = ask()
     await until(() => server.seen.introspections === 2)
     server.answers.delete('good')
@@ -230,98 +196,5 @@ describe('with a feed', () => {
     await end()
     await until(() => server.streams() === 0)
     expect(server.seen.subscriptions).toBe(1)
-  })
-})
-
-describe('calls are shared', () => {
-  test('10,000 parallel requests with one new token are one call', async () => {
-    const { ask, untilLive } = build()
-    await untilLive()
-    const answers = await Promise.all(Array.from({ length: 10_000 }, () => ask()))
-    expect(answers.every(Boolean)).toBe(true)
-    expect(server.seen.introspections).toBe(1)
-  })
-
-  test('while the feed is not proved, or without a cache, whoever comes during a call takes the next one', async () => {
-    const { ask } = build({ seconds: 0 })
-    const gate = holdAnswers('good')
-    const first = ask()
-    await until(() => server.seen.introspections === 1)
-    server.answers.delete('good')
-    const late = Array.from({ length: 1_000 }, () => ask())
-    gate.open()
-    expect(await first).toBe(true)
-    expect(new Set(await Promise.all(late))).toEqual(new Set([false]))
-    expect(server.seen.introspections).toBe(2)
-  })
-})
-
-describe('floods', () => {
-  test('unknown tokens neither push out the good ones nor pile up', async () => {
-    const { ask } = build({}, { withFeed: false })
-    await ask()
-    for (let round = 0; round < 50; round++) {
-      await Promise.all(Array.from({ length: 100 }, (_, index) => ask(`unknown-${round}-${index}`)))
-    }
-    const before = server.seen.introspections
-    expect(await ask()).toBe(true)
-    expect(server.seen.introspections).toBe(before)
-  })
-
-  test('the same unknown token again costs no call, for a moment', async () => {
-    const { ask } = build({}, { withFeed: false })
-    expect([await ask('unknown'), await ask('unknown')]).toEqual([false, false])
-    expect(server.seen.introspections).toBe(1)
-    advanceClock(2_001)
-    await ask('unknown')
-    expect(server.seen.introspections).toBe(2)
-  })
-
-  test('more good tokens than it may keep: the ones used last stay', async () => {
-    const { ask } = build({ maxEntries: 10 }, { withFeed: false })
-    for (let index = 0; index < 20; index++) {
-      server.answers.set(`t${index}`, { ...live, jti: `j${index}` })
-      await ask(`t${index}`)
-    }
-    await ask('t19')
-    expect(server.seen.introspections).toBe(20)
-    await ask('t0')
-    expect(server.seen.introspections).toBe(21)
-  })
-})
-
-describe('the authorization server is away', () => {
-  test('kept answers go on while the lease runs and no longer, all else fails at once', async () => {
-    const { ask, untilLive } = build()
-    await untilLive()
-    await ask()
-    await server.close()
-    await expect(ask('new')).rejects.toMatchObject({ reason: 'unreachable' })
-    expect(await ask()).toBe(true)
-    advanceClock(2_001)
-    await expect(ask()).rejects.toMatchObject({ reason: 'unreachable' })
-  })
-
-  test('after a few failures it is left alone, and it is back soon after its return', async () => {
-    const { ask, untilLive } = build()
-    await untilLive()
-    const { port } = server
-    await server.close()
-    for (let count = 0; count < 5; count++) await expect(ask('new')).rejects.toMatchObject({ reason: 'unreachable' })
-    await expect(ask('new')).rejects.toMatchObject({ reason: 'resting' })
-    server = await startFakeAuthorizationServer(port)
-    server.answers.set('new', live)
-    await until(() => ask('new').catch(() => false))
-    await untilLive()
-  })
-
-  test('a connection that was closed just as it was used again costs nobody an answer', async () => {
-    const { ask } = build({ seconds: 0 })
-    await ask()
-    const { port } = server
-    await server.close()
-    server = await startFakeAuthorizationServer(port)
-    server.answers.set('good', live)
-    expect(await ask()).toBe(true)
   })
 })

@@ -158,20 +158,8 @@ async function failInPostgres(): Promise<void> {
 async function failInRedis(): Promise<void> {
   const { TEST_REDIS_URL } = process.env
   if (TEST_REDIS_URL === undefined) return
-  await server.redis.call(
-    'ACL',
-    'SETUSER',
-    'canary',
-    'on',
-    '>canary',
-    '~*',
-    '+ping',
-    '+hello',
-    '+info',
-    '+select',
-    '+client',
-    '+quit'
-  )
+  const rights = '~* +ping +hello +info +select +client +quit'.split(' ')
+  await server.redis.call('ACL', 'SETUSER', 'canary', 'on', '>canary', ...rights)
   const url = new URL(TEST_REDIS_URL)
   Object.assign(url, { username: 'canary', password: 'canary' })
   const redis = connectRedis(url.href)

@@ -4,7 +4,7 @@ import { ISSUER, REDIRECT_URI, startTestServer, type TestServer } from './suppor
 import { firstForm, type Page } from './support/browser.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from './support/flow.js'
 import { hiddenField, visibleText } from './support/page-content.js'
-import { openConsent, postTo, signedInBrowser } from './support/pages.js'
+import { openConsent, postTo } from './support/pages.js'
 
 const OWN = { origin: ISSUER, 'sec-fetch-site': 'same-origin' }
 
@@ -230,29 +230,5 @@ describe('the two buttons', () => {
     const answer = await postTo(server, browser, `${page.url}&decision=allow`, body, OWN)
     expect(String(answer.headers.location)).not.toContain('code=vk_ac_')
     expect((await browser.get(`${page.url}&decision=allow`)).headers.location).toContain('/oauth/authorize?')
-  })
-})
-
-describe('the page without a request', () => {
-  test.each([
-    {
-      who: 'somebody signed in',
-      browser: () => signedInBrowser(server),
-      url: '/account/apps',
-      text: 'You are signed in'
-    },
-    {
-      who: 'nobody signed in',
-      browser: async () => server.newBrowser(),
-      url: '/login',
-      text: 'Sign in User name Password'
-    }
-  ])('GET and POST /consent by $who end on $url', async ({ browser: start, url, text }) => {
-    const browser = await start()
-    const page = await browser.open(`${ISSUER}/consent`)
-    expect([page.url, page.statusCode]).toEqual([`${ISSUER}${url}`, 200])
-    expect(wordsOf(page)).toContain(text)
-    const answer = await postTo(server, browser, '/consent', 'decision=allow', OWN)
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, `${ISSUER}/login`])
   })
 })

@@ -1,16 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createExpiredRows } from '../../src/storage/expired-rows.js'
 import { createGrantStore } from '../../src/storage/grants.js'
-import { createRefreshTokenStore, type RefreshTokenStore, type Rotation } from '../../src/storage/refresh-tokens.js'
+import { createRefreshTokenStore, type RefreshTokenStore } from '../../src/storage/refresh-tokens.js'
 import { findLiveAccessToken } from '../support/live-access-token.js'
+import { ANSWER, after, NOW, rotationOf } from '../support/rotation.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
-
-const NOW = new Date('2026-11-21T12:00:00.000Z')
-const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
-const ANSWER = Buffer.from([0, 1, 255])
 
 let opened: Awaited<ReturnType<typeof openTestDatabase>>
 let database: Database
@@ -26,17 +22,6 @@ beforeEach(async () => {
   grant = await storeGrant(database, NOW)
 })
 afterAll(() => opened.close())
-
-function rotationOf(digest: TokenDigest, change: Partial<Rotation> = {}): Rotation {
-  return {
-    digest,
-    successor: { digest: newDigest(), expiresAt: after(1010) },
-    accessToken: { digest: newDigest(), tokenId: randomUUID(), scope: ['files.read'], expiresAt: after(110) },
-    retry: { until: after(40), answer: ANSWER },
-    retryScope: 'files.read',
-    ...change
-  }
-}
 
 async function rowOf(digest: TokenDigest): Promise<Record<string, unknown> | undefined> {
   const text = 'select * from refresh_tokens where token_hash = $1'

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+import { mintAccessToken } from '@valetkey/oauth-protocol'
+import { type FastifyInstance, fastify } from 'fastify'
+import { type BearerOptions, bearerPlugin } from '../src/index.js'
+
+export const ISSUER = 'https://auth.example'
+export const RESOURCE = 'https://files.example'
+export const token = mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
+export const bearer = `Bearer ${token}`
+export const inOneHour = Math.floor(Date.now() / 1000) + 3600
+/** What an authorization server says of it. */
+export const live = {
+  active: true,
+  scope: 'files.read profile',
+  client_id: 'printer',
+  sub: 'alice-id',
+  iss: ISSUER,
+  aud: RESOURCE,
+  exp: inOneHour,
+  iat: inOneHour - 3600,
+  jti: 'token-1',
+  token_type: 'Bearer',
+  grant_id: 'grant-1'
+}
+
+/** An API behind the guard, with a route for one of two scopes, one for both, and one without. */
+export async function buildApi(url: string, options: Partial<BearerOptions> = {}): Promise<FastifyInstance> {
+  const server = fastify()
+  await server.register(bearerPlugin, {
+    issuer: ISSUER,
+    resource: RESOURCE,
+    realm: 'files',
+    scopesSupported: ['files.read'],
+    introspection: { url, clientId: 'rs', clientSecret: 'rs secret', timeoutMs: 250 },
+    ...options
+  })
+  const anyOf = { anyOf: ['files.read', 'files.read:images'], challengeScope: 'files.read' }
+  server.get('/files', { onRequest: server.requireAccessToken(anyOf) }, async ({ accessToken }) => ({
+    ...accessToken,
+    scope: [...(accessToken?.scope ?? [])]
+  }))
+  server.get('/both', { onRequest: server.requireAccessToken('files.read', 'files.share') }, async () => ({}))
+  server.get('/open', async ({ accessToken }) => ({ accessToken }))
+  return server
+}
