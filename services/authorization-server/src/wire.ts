@@ -105,7 +105,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
       refresh: { refreshTokens, grants, audit, lifetimes, retryWindow: config.refreshRetryWindow, now, randomBytes }
     },
     revocation: { authentication, revocation: { accessTokens, refreshTokens, audit, now } },
-    introspection: { issuer, introspections: createIntrospectionStore(database), usage, now },
+    introspection: { issuer, resourceServers, introspections: createIntrospectionStore(database), usage, now },
     feed: { channel, resourceServers, keepAliveMs: KEEP_ALIVE_MS },
     health: {
       postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),

@@ -1,4 +1,5 @@
 import {
+  type ActiveAccessToken,
   digestToken,
   type IntrospectionResponse,
   introspectionResponse,
@@ -10,10 +11,12 @@ import type { FastifyPluginAsync } from 'fastify'
 import { authorizationHeaders, formOf } from '../http/form.js'
 import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
 import type { IntrospectionStore } from '../storage/introspections.js'
+import type { ResourceServerStore } from '../storage/resource-servers.js'
 import type { GrantUsage } from '../usage/grant-usage.js'
 
 export type IntrospectionRouteOptions = {
   issuer: string
+  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
   introspections: IntrospectionStore
   usage: GrantUsage
   now: () => Date
@@ -39,25 +42,28 @@ const INTROSPECTION_RESPONSE = {
 
 /** `POST /introspect` (RFC 7662), on the internal listener only. `token_type_hint` is not needed: the prefix tells. */
 export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
-  const { issuer, introspections, usage, now } = options
+  const { issuer, resourceServers, introspections, usage, now } = options
   const schema = { response: { 200: INTROSPECTION_RESPONSE } }
   oauth.post('/introspect', { schema }, async (request, reply): Promise<IntrospectionResponse> => {
     const form = formOf(request)
     const credentials = readClientCredentials(authorizationHeaders(request), form)
+    // Before anything else is judged or looked up: strangers learn nothing but that they are.
+    const { audience } = await authenticateResourceServer(credentials, resourceServers)
     const token = form.get('token')
-    const tokenDigest = token !== undefined && isWellFormed('accessToken', token) ? digestToken(token) : undefined
-    const { resourceServer, accessToken } = await authenticateResourceServer(credentials, {
-      findWithSecret: (clientId, secretDigest) =>
-        introspections.find({ clientId, secretDigest, tokenDigest, now: now() })
-    })
-    // Not before it is known who asks: strangers learn nothing but that they are.
     if (form.isRepeated('token')) throw new OAuthError('invalid_request', 'The parameter token must be sent once.')
     if (token === undefined && !form.isMalformed('token')) {
       throw new OAuthError('invalid_request', 'The parameter token is missing.')
     }
+    const accessToken = await findAccessToken(token)
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
-    const answer = introspectionResponse(accessToken, { audience: resourceServer.audience, issuer })
+    const answer = introspectionResponse(accessToken, { audience, issuer })
     if (answer.active) usage.note(answer.grant_id)
     return answer
   })
+
+  async function findAccessToken(token: string | undefined): Promise<ActiveAccessToken | undefined> {
+    // A value with a wrong prefix, length or checksum was never issued: no look-up.
+    if (token === undefined || !isWellFormed('accessToken', token)) return undefined
+    return introspections.find({ tokenDigest: digestToken(token), now: now() })
+  }
 }

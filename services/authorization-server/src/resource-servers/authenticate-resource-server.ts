@@ -1,33 +1,22 @@
 import { timingSafeEqual } from 'node:crypto'
-import {
-  type ClientCredentials,
-  digestToken,
-  isClientIdentifier,
-  OAuthError,
-  type TokenDigest
-} from '@valetkey/oauth-protocol'
-import type { ResourceServer } from '../storage/resource-servers.js'
+import { type ClientCredentials, digestToken, isClientIdentifier, OAuthError } from '@valetkey/oauth-protocol'
+import type { ResourceServer, ResourceServerStore } from '../storage/resource-servers.js'
 
 const NO_SECRET = digestToken('compared with when there is nothing to compare with')
 
-/** How a resource server is found; a look that finds more beside it may go by the secret's digest. */
-export type ResourceServerLook<Found> = {
-  findWithSecret(clientId: string, secretDigest: TokenDigest): Promise<Found | undefined>
-}
-
 /** Proves which resource server is asking (RFC 7662 §2.1). A client's credentials are worth nothing here. */
-export async function authenticateResourceServer<Found extends { resourceServer: ResourceServer; secretHash: Buffer }>(
+export async function authenticateResourceServer(
   credentials: ClientCredentials,
-  resourceServers: ResourceServerLook<Found>
-): Promise<Found> {
+  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
+): Promise<ResourceServer> {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
   if (credentials.kind !== 'secret') throw refuse('no_credentials')
   const { clientId, clientSecret } = credentials
   const secretDigest = digestToken(clientSecret)
-  const found = isClientIdentifier(clientId) ? await resourceServers.findWithSecret(clientId, secretDigest) : undefined
+  const found = isClientIdentifier(clientId) ? await resourceServers.findWithSecret(clientId) : undefined
   const proven = timingSafeEqual(found?.secretHash ?? NO_SECRET, secretDigest)
   if (found === undefined || !proven) throw refuse('wrong_resource_server_credentials')
-  return found
+  return found.resourceServer
 }
 
 function refuse(reason: string): OAuthError {

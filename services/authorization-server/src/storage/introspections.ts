@@ -1,21 +1,8 @@
 import type { ActiveAccessToken, TokenDigest } from '@valetkey/oauth-protocol'
 import { type Database, gatherCalls } from '@valetkey/service-kit'
-import type { ResourceServer } from './resource-servers.js'
 
-/** What one introspection asks: who the caller says it is, and which token it means, where that can be one at all. */
-export type IntrospectionLookup = {
-  clientId: string
-  secretDigest: TokenDigest
-  tokenDigest: TokenDigest | undefined
-  now: Date
-}
-
-export type IntrospectionFinding = {
-  resourceServer: ResourceServer
-  secretHash: Buffer
-  /** Looked for only with the caller's right secret. */
-  accessToken: ActiveAccessToken | undefined
-}
+/** What one introspection looks for; whoever asks has proved itself before. */
+export type IntrospectionLookup = { tokenDigest: TokenDigest; now: Date }
 
 type TokenRow = {
   token_id: string
@@ -28,11 +15,6 @@ type TokenRow = {
   expires_at: Date
 }
 
-type Row = { number: string; caller_id: string; name: string; caller_audience: string; secret_hash: Buffer } & (
-  | TokenRow
-  | { token_id: null }
-)
-
 /**
  * A token that is alive: neither expired nor revoked, its grant not ended, and the generations of its user and client still
  * those of the day it was allowed. A deleted user or client is missing from the join.
@@ -44,41 +26,24 @@ const LIVE_TOKEN = `select t.token_id, t.grant_id, g.client_id, g.user_id, t.sco
   join clients c on c.client_id = g.client_id and c.generation = t.client_generation
   where t.token_hash = asked.token_hash and t.expires_at > asked.now and t.revoked_at is null`
 
-/** The caller and the token by one look, which introspections that come together share. */
+/** One look for all introspections that come together. */
 export function createIntrospectionStore(database: Database) {
   const find = gatherCalls(async (asked: readonly IntrospectionLookup[]) => {
-    const rows = await database.query<Row>({
+    const rows = await database.query<TokenRow & { number: string }>({
       name: 'find_for_introspection',
-      // The digest of a wrong secret finds no token, so that what a stranger is answered takes no longer for a live one.
-      // Whether the secret is right is decided by who asked, in constant time.
-      text: `select asked.number, s.client_id as caller_id, s.name, s.audience as caller_audience, s.secret_hash, t.*
-        from unnest($1::text[], $2::bytea[], $3::bytea[], $4::timestamptz[])
-          with ordinality as asked (client_id, secret_hash, token_hash, now, number)
-        join resource_servers s on s.client_id = asked.client_id
-        left join lateral (${LIVE_TOKEN}) t on s.secret_hash = asked.secret_hash`,
-      values: [
-        asked.map(({ clientId }) => clientId),
-        asked.map(({ secretDigest }) => secretDigest),
-        asked.map(({ tokenDigest }) => tokenDigest ?? null),
-        asked.map(({ now }) => now.toISOString())
-      ]
+      text: `select asked.number, t.*
+        from unnest($1::bytea[], $2::timestamptz[]) with ordinality as asked (token_hash, now, number)
+        join lateral (${LIVE_TOKEN}) t on true`,
+      values: [asked.map(({ tokenDigest }) => tokenDigest), asked.map(({ now }) => now.toISOString())]
     })
-    const findings: (IntrospectionFinding | undefined)[] = asked.map(() => undefined)
-    for (const row of rows) findings[Number(row.number) - 1] = toFinding(row)
-    return findings
+    const found: (ActiveAccessToken | undefined)[] = asked.map(() => undefined)
+    for (const row of rows) found[Number(row.number) - 1] = toAccessToken(row)
+    return found
   })
   return { find }
 }
 
 export type IntrospectionStore = ReturnType<typeof createIntrospectionStore>
-
-function toFinding(row: Row): IntrospectionFinding {
-  return {
-    resourceServer: { clientId: row.caller_id, name: row.name, audience: row.caller_audience },
-    secretHash: row.secret_hash,
-    accessToken: row.token_id === null ? undefined : toAccessToken(row)
-  }
-}
 
 function toAccessToken(row: TokenRow): ActiveAccessToken {
   return {
