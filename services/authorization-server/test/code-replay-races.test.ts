@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Statement } from '@valetkey/service-kit'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { Browser } from './support/browser.js'
 import { forgetInRedis, grantOf, PKCE, rememberRedis, VERIFIER } from './support/codes.js'
 import { authorizeUrl, exchange, obtainCode, PASSWORD, refresh, responseParameters } from './support/flow.js'
-import { startInstance } from './support/instance.js'
+import { startPausingInstance } from './support/pausing-instance.js'
 import { expectRefusal } from './support/refusals.js'
 import { lockGrantOfCode } from './support/row-lock.js'
 import { deleteRow, disable, isActive, pairOf, type Tokens } from './support/tokens.js'
@@ -12,9 +11,8 @@ import { deleteRow, disable, isActive, pairOf, type Tokens } from './support/tok
 const ALREADY_USED = 'authorization code was already used'
 
 let server: TestServer
-/** Stops before the statement named in `pause` until that has run. */
 let paused: TestServer
-let pause: { before: string; run(): Promise<unknown> } | undefined
+let pauses: Awaited<ReturnType<typeof startPausingInstance>>['pauses']
 let userId: string
 let username: string
 let client: Credentials
@@ -24,19 +22,7 @@ const right = { code_verifier: VERIFIER }
 
 beforeAll(async () => {
   server = await startTestServer()
-  paused = await startInstance(server, {
-    wrap: (database) => ({
-      ...database,
-      async query(statement: Statement) {
-        if (statement.name === pause?.before) {
-          const { run } = pause
-          pause = undefined
-          await run()
-        }
-        return database.query(statement)
-      }
-    })
-  })
+  ;({ paused, pauses } = await startPausingInstance(server))
   resourceServer = await server.createResourceServer()
 })
 let users = 0
@@ -47,7 +33,7 @@ beforeEach(async () => {
   code = await obtainCode(server, client, { username, change: PKCE })
 })
 afterEach(() => {
-  pause = undefined
+  pauses.next = undefined
 })
 afterAll(async () => {
   await paused.close()
@@ -62,7 +48,7 @@ async function expectDead({ access_token, refresh_token }: Tokens): Promise<void
 describe('a replay before the winner’s tokens are stored (contract "Authorization code")', () => {
   test('the winner gets its 200, with tokens that are dead', async () => {
     let replay: Awaited<ReturnType<typeof exchange>> | undefined
-    pause = {
+    pauses.next = {
       before: 'redeem_grant',
       run: async () => {
         replay = await exchange(server, client, code, right)
@@ -80,7 +66,7 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
     { name: 'a wrong redirect URI', wrong: { redirect_uri: 'https://app.example/other' } },
     { name: 'another resource', wrong: { resource: 'https://x.example' } }
   ])('one with $name ends nothing', async ({ wrong }) => {
-    pause = { before: 'redeem_grant', run: () => exchange(server, client, code, { ...right, ...wrong }) }
+    pauses.next = { before: 'redeem_grant', run: () => exchange(server, client, code, { ...right, ...wrong }) }
     const winner = pairOf(await exchange(paused, client, code, right))
     expect(await isActive(server, resourceServer, winner.access_token)).toBe(true)
     pairOf(await refresh(server, client, winner.refresh_token))
@@ -112,7 +98,7 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
   })
 
   test('the tombstone lost in between: the second is refused, and nothing ends, for nothing was redeemed yet', async () => {
-    pause = {
+    pauses.next = {
       before: 'redeem_grant',
       run: async () => {
         await forgetInRedis(server, code)
@@ -137,18 +123,18 @@ describe('what ends between Allow, or the taking of the code, and its redemption
     const login = await browser.open(authorizeUrl(client.clientId, PKCE))
     const consent = await browser.submit(login, { username, password: PASSWORD })
     const before = await server.redis.keys('*code*')
-    pause = { before: 'open_grant', run }
+    pauses.next = { before: 'open_grant', run }
     const redirect = await browser.submitOnly(consent, { decision: 'allow' })
-    expect(pause).toBeUndefined()
+    expect(pauses.next).toBeUndefined()
     expect(responseParameters(redirect)).toMatchObject({ error: 'access_denied' })
     expect(responseParameters(redirect)).not.toHaveProperty('code')
     expect((await server.redis.keys('*code*')).filter((key) => !before.includes(key))).toEqual([])
   })
 
   test.each(endings)('$name while the exchange runs: no token is born alive', async ({ run }) => {
-    pause = { before: 'redeem_grant', run }
+    pauses.next = { before: 'redeem_grant', run }
     await expectDead(pairOf(await exchange(paused, client, code, right)))
-    expect(pause).toBeUndefined()
+    expect(pauses.next).toBeUndefined()
   })
 
   test.each(endings.slice(0, 2))('$name before the exchange: no token is born alive', async ({ run }) => {

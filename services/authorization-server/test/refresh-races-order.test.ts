@@ -1,15 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Statement } from '@valetkey/service-kit'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { bodyCredentials, exchange, obtainCode, PASSWORD, post, refresh } from './support/flow.js'
-import { startInstance } from './support/instance.js'
+import { startPausingInstance } from './support/pausing-instance.js'
 import { lockGrantOf } from './support/row-lock.js'
 import { deleteRow, disable, isActive, pairOf, type Tokens } from './support/tokens.js'
 
 let server: TestServer
-/** Stops before the statement named in `pause` until that has run. */
 let paused: TestServer
-let pause: { before: string; run(): Promise<unknown> } | undefined
+let pauses: Awaited<ReturnType<typeof startPausingInstance>>['pauses']
 let userId: string
 let client: Credentials
 let resourceServer: Credentials
@@ -17,19 +15,7 @@ let first: Tokens
 
 beforeAll(async () => {
   server = await startTestServer()
-  paused = await startInstance(server, {
-    wrap: (database) => ({
-      ...database,
-      async query(statement: Statement) {
-        if (statement.name === pause?.before) {
-          const { run } = pause
-          pause = undefined
-          await run()
-        }
-        return database.query(statement)
-      }
-    })
-  })
+  ;({ paused, pauses } = await startPausingInstance(server))
   resourceServer = await server.createResourceServer()
 })
 let users = 0
@@ -40,7 +26,7 @@ beforeEach(async () => {
   first = pairOf(await exchange(server, client, await obtainCode(server, client, { username })))
 })
 afterEach(() => {
-  pause = undefined
+  pauses.next = undefined
 })
 afterAll(async () => {
   await paused.close()
@@ -90,23 +76,23 @@ describe('what happens between the look at a refresh token and its rotation', ()
     { name: 'its client is disabled', run: () => disable(server, 'client', client.clientId) },
     { name: 'its client is deleted', run: () => deleteRow(server, 'client', client.clientId) }
   ])('$name: no token is born alive', async ({ run }) => {
-    pause = { before: 'rotate_refresh_token', run }
+    pauses.next = { before: 'rotate_refresh_token', run }
     const answer = await refresh(paused, client, first.refresh_token)
-    expect(pause).toBeUndefined()
+    expect(pauses.next).toBeUndefined()
     if (answer.statusCode === 200) await expectDead(pairOf(answer))
     else expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant'])
     await expectDead(first)
   })
 
   test('a revocation makes it invalid_grant', async () => {
-    pause = { before: 'rotate_refresh_token', run: () => revoke(first.refresh_token) }
+    pauses.next = { before: 'rotate_refresh_token', run: () => revoke(first.refresh_token) }
     const answer = await refresh(paused, client, first.refresh_token)
     expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant'])
   })
 
   test('somebody else refreshes it: the same pair', async () => {
     let winner: Tokens | undefined
-    pause = {
+    pauses.next = {
       before: 'rotate_refresh_token',
       run: async () => {
         winner = pairOf(await refresh(server, client, first.refresh_token))
@@ -118,7 +104,7 @@ describe('what happens between the look at a refresh token and its rotation', ()
 
   test('somebody else refreshes it and its successor: reuse, and all is dead', async () => {
     let third: Tokens | undefined
-    pause = {
+    pauses.next = {
       before: 'rotate_refresh_token',
       run: async () => {
         const second = pairOf(await refresh(server, client, first.refresh_token))
