@@ -1,4 +1,5 @@
 export { type BuildServerOptions, buildServer } from './build-server.js'
+export { linesOfFailure, printResult } from './command-line.js'
 export { ConfigurationError, type Environment, environmentReader, type ListenAddress } from './environment-reader.js'
 export { gatherCalls } from './gather-calls.js'
 export { type HealthChecks, healthRoutes } from './health-routes.js'

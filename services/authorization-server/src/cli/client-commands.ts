@@ -1,7 +1,8 @@
+import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { type ClientRegistration, createClientStore } from '../storage/clients.js'
 import { createScopeStore } from '../storage/scopes.js'
-import { type CommandContext, print, table } from './context.js'
+import { type CommandContext, table } from './context.js'
 import { CommandFailure } from './exit.js'
 import { type RegistrationOptions, registerClient } from './register-client.js'
 
@@ -26,7 +27,7 @@ export function addClientCommands(program: Command, context: CommandContext): vo
       const { client, clientSecret } = await registerClient(options, stores)
       const secretLine =
         clientSecret === undefined ? [] : [`client secret: ${clientSecret}`, 'It is shown this once only.']
-      print(
+      printResult(
         context,
         options.json,
         { ...toJson(client), ...(clientSecret !== undefined && { client_secret: clientSecret }) },
@@ -47,7 +48,7 @@ export function addClientCommands(program: Command, context: CommandContext): vo
         client.disabled ? 'disabled' : 'enabled'
       ])
       const lines = rows.length === 0 ? ['There are no clients.'] : table(['CLIENT ID', 'NAME', 'TYPE', 'STATE'], rows)
-      print(context, json, { clients: found.map(toJson) }, lines)
+      printResult(context, json, { clients: found.map(toJson) }, lines)
     })
 
   clients
@@ -62,7 +63,7 @@ export function addClientCommands(program: Command, context: CommandContext): vo
       const lines = Object.entries(document).map(
         ([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : value}`
       )
-      print(context, json, document, lines)
+      printResult(context, json, document, lines)
     })
 }
 

@@ -11,16 +11,6 @@ export type CommandContext = {
   say: (text: string) => void
 }
 
-/** Prints a result: one JSON document with `--json`, lines for people without. */
-export function print(
-  context: CommandContext,
-  json: boolean | undefined,
-  document: unknown,
-  lines: readonly string[]
-): void {
-  context.out(json ? `${JSON.stringify(document, null, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
-}
-
 /** Columns padded to the widest cell. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = header.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)))

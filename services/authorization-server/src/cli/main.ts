@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { ConfigurationError, connectPostgres, type Database } from '@valetkey/service-kit'
+import { ConfigurationError, connectPostgres, type Database, linesOfFailure } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { processEnvironment, readCommandLineConfig } from '../config.js'
 import { CommandFailure, EXIT } from './exit.js'
@@ -27,15 +27,8 @@ async function run(): Promise<number> {
     return EXIT.ok
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    const lines = error instanceof ConfigurationError ? error.problems : [explain(error)]
-    for (const line of lines) process.stderr.write(`valetkey: ${line}\n`)
+    for (const line of linesOfFailure(error)) process.stderr.write(`valetkey: ${line}\n`)
     if (error instanceof ConfigurationError) return EXIT.usage
     return error instanceof CommandFailure ? error.exitCode : EXIT.failed
   }
-}
-
-function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const cause = error.cause instanceof Error && error.cause.message !== '' ? ` (${error.cause.message})` : ''
-  return `${error.message}${cause}`
 }

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { migrate } from '@valetkey/service-kit'
+import { migrate, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { type CommandContext, print } from './context.js'
+import type { CommandContext } from './context.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
 
@@ -16,6 +16,6 @@ export function addMigrateCommand(program: Command, context: CommandContext): vo
     .action(async ({ json }: { json?: boolean }) => {
       const applied = await migrate(context.databaseUrl(), MIGRATIONS)
       const lines = applied.length === 0 ? ['The database is up to date.'] : applied.map((name) => `applied ${name}`)
-      print(context, json, { applied }, lines)
+      printResult(context, json, { applied }, lines)
     })
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { digestToken, isClientIdentifier, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createResourceServerStore } from '../storage/resource-servers.js'
-import { type CommandContext, print } from './context.js'
+import type { CommandContext } from './context.js'
 import { CommandFailure } from './exit.js'
 import { readSecret } from './read-secret.js'
 
@@ -38,7 +39,7 @@ export function addResourceServerCommands(program: Command, context: CommandCont
       const document = { client_id: clientId, client_secret: clientSecret, name, audience }
       const secretLines = given ? [] : [`client secret: ${clientSecret}`, 'It is shown this once only.']
       const headline = outcome === 'created' ? `created a credential for ${name}` : 'nothing to do: it exists already'
-      print(context, options.json, document, [headline, `client id:     ${clientId}`, ...secretLines])
+      printResult(context, options.json, document, [headline, `client id:     ${clientId}`, ...secretLines])
     })
 }
 

@@ -1,7 +1,8 @@
 import { isScopeToken } from '@valetkey/oauth-protocol'
+import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createScopeStore, type Scope, type ScopeTranslation } from '../storage/scopes.js'
-import { type CommandContext, print, table } from './context.js'
+import { type CommandContext, table } from './context.js'
 import { CommandFailure } from './exit.js'
 
 export function addScopeCommands(program: Command, context: CommandContext): void {
@@ -32,7 +33,7 @@ export function addScopeCommands(program: Command, context: CommandContext): voi
       const scope = { name, title: options.title.trim(), description: options.description.trim(), translations }
       const created = await createScopeStore(context.database()).create(scope)
       if (!created) throw new CommandFailure('conflict', `there is a scope ${name} already`)
-      print(context, options.json, scope, [`created scope ${name}`])
+      printResult(context, options.json, scope, [`created scope ${name}`])
     })
 
   scopes
@@ -42,7 +43,7 @@ export function addScopeCommands(program: Command, context: CommandContext): voi
     .action(async ({ json }: { json?: boolean }) => {
       const found = await createScopeStore(context.database()).list()
       const rows = found.map((scope) => [scope.name, scope.title, scope.builtIn ? 'built in' : ''])
-      print(context, json, { scopes: found.map(toJson) }, table(['NAME', 'TITLE', ''], rows))
+      printResult(context, json, { scopes: found.map(toJson) }, table(['NAME', 'TITLE', ''], rows))
     })
 }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { hashPassword, isAcceptablePassword } from '../passwords/password.js'
 import { createUserStore, type User } from '../storage/users.js'
-import { type CommandContext, print, table } from './context.js'
+import { type CommandContext, table } from './context.js'
 import { CommandFailure } from './exit.js'
 import { readSecret } from './read-secret.js'
 
@@ -26,7 +27,10 @@ export function addUserCommands(program: Command, context: CommandContext): void
       const user = { userId: randomUUID(), username, passwordHash: await hashPassword(password), createdAt: new Date() }
       const created = await createUserStore(context.database()).create(user)
       if (!created) throw new CommandFailure('conflict', `there is a user ${username} already`)
-      print(context, json, { user_id: user.userId, username }, [`created user ${username}`, `user id: ${user.userId}`])
+      printResult(context, json, { user_id: user.userId, username }, [
+        `created user ${username}`,
+        `user id: ${user.userId}`
+      ])
     })
 
   users
@@ -37,7 +41,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
       const found = await createUserStore(context.database()).list()
       const rows = found.map((user) => [user.userId, user.username, user.disabled ? 'disabled' : 'enabled'])
       const lines = rows.length === 0 ? ['There are no users.'] : table(['USER ID', 'USER NAME', 'STATE'], rows)
-      print(context, json, { users: found.map(toJson) }, lines)
+      printResult(context, json, { users: found.map(toJson) }, lines)
     })
 }
 

@@ -17,13 +17,3 @@ export type CommandContext = {
   /** From now on the first Ctrl-C aborts this, and only the second one ends the process. */
   untilInterrupted: () => AbortSignal
 }
-
-/** Prints a result: one JSON document with `--json`, lines for people without. */
-export function print(
-  context: CommandContext,
-  json: boolean | undefined,
-  document: unknown,
-  lines: readonly string[]
-): void {
-  context.out(json ? `${JSON.stringify(document, null, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
-}

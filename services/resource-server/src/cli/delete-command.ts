@@ -1,6 +1,7 @@
+import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createImportRuns } from '../storage/import-runs.js'
-import { type CommandContext, print } from './context.js'
+import type { CommandContext } from './context.js'
 import { CommandFailure } from './exit.js'
 import { readOwner } from './owner.js'
 
@@ -27,7 +28,7 @@ async function runDelete(options: DeleteOptions, context: CommandContext): Promi
   const runs = createImportRuns(context.database())
   const count = await runs.countAll(ownerId)
   if (dryRun) {
-    print(context, json, { deleted: count, dry_run: true }, [`${count} files would be removed`])
+    printResult(context, json, { deleted: count, dry_run: true }, [`${count} files would be removed`])
     return
   }
   if (count > 0 && !(await confirm(`Remove all ${count} files of the user ${ownerId}?`))) {
@@ -53,5 +54,5 @@ async function runDelete(options: DeleteOptions, context: CommandContext): Promi
       `interrupted after ${deleted} were removed; the same command goes on from there`
     )
   }
-  print(context, json, { deleted }, [`${deleted} files removed`])
+  printResult(context, json, { deleted }, [`${deleted} files removed`])
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { opendir, realpath } from 'node:fs/promises'
+import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import type { ImportedFile } from '../storage/file-record.js'
 import { createFileStore, type FileStore } from '../storage/files.js'
 import { createImportRuns, type ImportRuns } from '../storage/import-runs.js'
-import { type CommandContext, print } from './context.js'
+import type { CommandContext } from './context.js'
 import { CommandFailure } from './exit.js'
 import { makeFileId } from './file-id.js'
 import { type ImportCounts, importDirectory } from './import-directory.js'
@@ -120,7 +121,9 @@ async function importLocked(
       : undefined
   const document = { ...counts, ...(pruned !== undefined && { pruned }), ...(dryRun && { dry_run: true }) }
   const removed = pruned === undefined ? '' : `, ${pruned} pruned`
-  print(context, json, document, [`${summary(counts)}${removed}${dryRun ? ' (dry run: nothing was changed)' : ''}`])
+  printResult(context, json, document, [
+    `${summary(counts)}${removed}${dryRun ? ' (dry run: nothing was changed)' : ''}`
+  ])
 }
 
 const foundIn = ({ imported, updated, unchanged }: ImportCounts): number => imported + updated + unchanged

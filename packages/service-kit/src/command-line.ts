@@ -1,0 +1,19 @@
+import { ConfigurationError } from './environment-reader.js'
+
+/** Prints a command's result: one JSON document with `--json`, lines for people without. */
+export function printResult(
+  { out }: { out: (text: string) => void },
+  json: boolean | undefined,
+  document: unknown,
+  lines: readonly string[]
+): void {
+  out(json ? `${JSON.stringify(document, null, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
+}
+
+/** What a person is told of a command that failed: a line for each problem, never a stack. */
+export function linesOfFailure(error: unknown): readonly string[] {
+  if (error instanceof ConfigurationError) return error.problems
+  if (!(error instanceof Error)) return [String(error)]
+  const cause = error.cause instanceof Error && error.cause.message !== '' ? ` (${error.cause.message})` : ''
+  return [`${error.message}${cause}`]
+}
