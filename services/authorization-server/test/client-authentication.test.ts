@@ -48,6 +48,9 @@ async function expectCodeUnused(): Promise<void> {
   expect(kindOf(await exchange(server, client, code))).toBe('200')
 }
 
+// Its digest stood among those of every client.
+const PADDING = 'compared with when there is nothing to compare with'
+
 type Row = { name: string; presented(): Presented }
 
 describe('what proves a confidential client (RFC 6749 2.3.1)', () => {
@@ -93,6 +96,11 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
     { name: 'an id alone', presented: () => body(id()), reason: 'wrong_authentication_method' },
     { name: 'an empty secret', presented: () => body(id(), ''), reason: 'wrong_authentication_method' },
     { name: 'a wrong secret', presented: () => body(id(), 'wrong'), reason: 'wrong_secret' },
+    {
+      name: 'what was once compared with instead of no secret',
+      presented: () => body(id(), PADDING),
+      reason: 'wrong_secret'
+    },
     { name: 'another client’s secret', presented: () => body(id(), other.clientSecret), reason: 'wrong_secret' },
     { name: 'a secret and a blank', presented: () => body(id(), `${secret()} `), reason: 'wrong_secret' },
     { name: 'a blank and a secret', presented: () => body(id(), ` ${secret()}`), reason: 'wrong_secret' },

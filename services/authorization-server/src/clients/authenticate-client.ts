@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   type Client,
   type ClientCredentials,
@@ -57,12 +57,17 @@ async function prove(credentials: ClientCredentials, deps: ClientAuthenticationD
   return found.client
 }
 
-const NO_SECRET = digestToken('compared with when there is nothing to compare with')
+/** Compared with where a hash is missing. Random, so that nobody can know a secret for it. */
+const NO_SECRET = randomBytes(32)
+
+/** As many as are compared at least: two are live while a secret is being replaced. */
+const COMPARISONS = 2
 
 function matchesOne(secret: string, hashes: readonly Buffer[]): boolean {
   const digest = digestToken(secret)
-  // Every hash is compared, and one always is, so that the time does not tell how many there are.
-  return [NO_SECRET, ...hashes].reduce((found, hash) => timingSafeEqual(hash, digest) || found, false)
+  // Every hash is compared, and never fewer than two, so that the time does not tell how many there are.
+  const padding = Array<Buffer>(Math.max(0, COMPARISONS - hashes.length)).fill(NO_SECRET)
+  return [...hashes, ...padding].reduce((found, hash) => timingSafeEqual(hash, digest) || found, false)
 }
 
 function refuse(usedHeader: boolean, reason: string, clientId?: string): OAuthError {

@@ -1,8 +1,9 @@
-import { timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type ClientCredentials, digestToken, isClientIdentifier, OAuthError } from '@valetkey/oauth-protocol'
 import type { ResourceServer, ResourceServerStore } from '../storage/resource-servers.js'
 
-const NO_SECRET = digestToken('compared with when there is nothing to compare with')
+/** Compared with where there is no hash. Random, so that nobody can know a secret for it. */
+const NO_SECRET = randomBytes(32)
 
 /** Proves which resource server is asking (RFC 7662 §2.1). A client's credentials are worth nothing here. */
 export async function authenticateResourceServer(
