@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import { createGrantStore, type FirstTokens, type GrantStore, type NewGrant } from '../../src/storage/grants.js'
+import { createGrantStore, type FirstTokens, type GrantStore } from '../../src/storage/grants.js'
+import type { NewGrant } from '../../src/storage/open-grant.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { newDigest, storeGrant } from '../support/stored-grant.js'
 
