@@ -71,7 +71,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     request: FastifyRequest,
     reply: FastifyReply
   ): Promise<FastifyReply> {
-    const issued = await issueCode(asked, { ...user, scope: asked.scope }, issue, request)
+    const issued = await issueCode(asked, { ...user, scope: asked.scope, consent: 'remembered' }, issue, request)
     if (issued !== undefined) return reply.redirect(successLocation({ ...asked, issuer }, issued.code), 303)
     return redirectError(reply, { ...asked, error: 'access_denied', description: 'The account or app was disabled.' })
   }

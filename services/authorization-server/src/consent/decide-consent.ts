@@ -67,8 +67,8 @@ async function allow(
   const seal = (code: string) => sealRedirect(locationWith(code), answerKey)
   // Before the code is issued: whatever fails after that would leave a code behind that nobody gets.
   if (remembersConsent(client)) await deps.consents.remember(user.userId, client.clientId, scope, deps.issue.now())
-  const issued = await issueCode(request, { ...user, scope }, deps.issue, audited, seal)
-  // The user or the client was disabled since the page was shown.
+  const issued = await issueCode(request, { ...user, scope, consent: 'given' }, deps.issue, audited, seal)
+  // The user or the client was disabled since the page was shown, or the user signed out everywhere.
   if (issued === undefined) return deny(subject, deps)
   const concerned = { clientId: client.clientId, userId: user.userId }
   deps.issue.audit.record(audited, { event: 'consent_given', ...concerned, scope })

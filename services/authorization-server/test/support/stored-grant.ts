@@ -77,6 +77,8 @@ export async function storeGrant(
     clientId,
     userId,
     userGeneration: 0,
+    sessionGeneration: 0,
+    consent: 'given',
     scope: ['files.read', 'files.read:images'],
     audience: 'https://files.example',
     redirectUri: 'https://app.example/callback',
