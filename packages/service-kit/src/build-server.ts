@@ -3,6 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Logger } from './logger.js'
+import { requestLog } from './request-log.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,6 +43,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
   const unreadable = options.unreadable ?? oauthError
   const server = fastify({
     loggerInstance: options.logger,
+    childLoggerFactory: requestLog,
     // Fastify's own request lines quote the URL with its query, where codes and states travel.
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
@@ -76,16 +78,16 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     clientErrorHandler: answerUnreadable(unreadable)
   }) as unknown as FastifyInstance
 
-  server.addHook('onRequest', async (request, reply) => {
+  // These two run at every request, with callbacks: a promise for each would cost more than they do.
+  server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     const lacksHost = request.raw.httpVersion === '1.1' && request.headers.host === undefined
     // RFC 9112 §3.2.
-    return lacksHost
-      ? refuseUnreadable(request, reply.header('connection', 'close'), 'NO_HOST', unreadable(400))
-      : undefined
+    if (lacksHost) refuseUnreadable(request, reply.header('connection', 'close'), 'NO_HOST', unreadable(400))
+    else done()
   })
   server.server.on('checkExpectation', (_request, response) => refuseExpectation(server, response, unreadable(417)))
-  server.addHook('onResponse', async (request, reply) => {
+  server.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown'
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10
     // Probes come every few seconds; what they see is in their answer.
@@ -95,6 +97,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
       { event: 'request', method: request.method, route, status: reply.statusCode, milliseconds },
       'request'
     )
+    done()
   })
   drainQuickly(server)
   return server

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { onSendAsyncHookHandler } from 'fastify'
+import type { onSendHookHandler } from 'fastify'
 
 /** A strong entity tag: the hash of the bytes that leave (RFC 9110 §8.8.3). */
 export function entityTagOf(body: string): string {
@@ -14,12 +14,12 @@ export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolea
 }
 
 /** onSend: tags a good answer, and leaves its body out when the caller has it already (RFC 9110 §15.4.5). */
-export const answerWithEntityTag: onSendAsyncHookHandler = async (request, reply, payload) => {
-  if (reply.statusCode !== 200 || typeof payload !== 'string') return payload
+export const answerWithEntityTag: onSendHookHandler = (request, reply, payload, done) => {
+  if (reply.statusCode !== 200 || typeof payload !== 'string') return done(null, payload)
   const entityTag = entityTagOf(payload)
   reply.header('etag', entityTag)
   const { 'if-none-match': ifNoneMatch } = request.headers
-  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return payload
+  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return done(null, payload)
   reply.code(304).removeHeader('content-type').removeHeader('content-length')
-  return null
+  return done(null, null)
 }
