@@ -1,12 +1,12 @@
 import { carriesAccessToken, protectedResourceMetadataUrl } from '@valetkey/oauth-protocol'
-import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { buildIntrospector, type IntrospectionSettings, type Introspector } from './introspector.js'
 import type { AccessToken } from './judge-token.js'
 import { metadataRoute } from './metadata-route.js'
 import { refuse } from './refusals.js'
 import type { AnyOfScopes } from './scope-requirement.js'
-import { admittedBy, carriesAccessTokenMember, tokenGuard } from './token-guard.js'
+import { ADMITTED_BY, carriesAccessTokenMember, tokenGuard } from './token-guard.js'
 
 export type BearerOptions = {
   /** The authorization server whose tokens are accepted; `iss` of an answer, where it is given, must equal it. */
@@ -35,7 +35,7 @@ export type BearerOptions = {
  * `requireAccessToken({ anyOf: ['files.read', 'files.read:images'] })` for one of them, and no argument for a good token
  * of any scope.
  */
-export type RequireAccessToken = (...scopes: string[] | [AnyOfScopes]) => onRequestAsyncHookHandler
+export type RequireAccessToken = (...scopes: string[] | [AnyOfScopes]) => onRequestHookHandler
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -60,16 +60,17 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
 
   const needs = { introspector, issuer, resource, isAudienceRequired, realm, resourceMetadata, tokenFormat, now }
   server.decorateRequest('accessToken', null)
+  server.decorateRequest(ADMITTED_BY, null)
   server.decorate('requireAccessToken', (...scopes: string[] | [AnyOfScopes]) => {
     const [first] = scopes
     return tokenGuard(needs, typeof first === 'object' ? first : (scopes as string[]))
   })
   // The body is read only after the guard; a second token in it makes the request ambiguous all the same.
-  server.addHook('preHandler', async (request, reply) => {
-    const context = admittedBy(request)
-    if (context === undefined || !carriesTokenInForm(request)) return undefined
+  server.addHook('preHandler', (request, reply, done) => {
+    const context = request[ADMITTED_BY]
+    if (context === null || !carriesTokenInForm(request)) return done()
     request.log.info({ event: 'access_token_refused', reason: 'token_in_body' }, 'access token refused')
-    return refuse(reply, context, 'invalid_request')
+    refuse(reply, context, 'invalid_request')
   })
   await server.register(metadataRoute, { resource, issuer, scopesSupported })
 }

@@ -27,8 +27,11 @@ export type CacheSettings = {
 
 /** Asks an authorization server about tokens. */
 export type Introspector = {
-  /** @throws {IntrospectionUnavailableError} when nothing is known about the token */
-  introspect(accessToken: string, requestId: string): Promise<IntrospectionAnswer>
+  /**
+   * Answers at once what it knows already.
+   * @throws {IntrospectionUnavailableError} (a rejection) when nothing is known about the token
+   */
+  introspect(accessToken: string, requestId: string): IntrospectionAnswer | Promise<IntrospectionAnswer>
   close(): Promise<void>
 }
 
@@ -105,20 +108,22 @@ function keepingAnswers(settings: IntrospectionSettings, cache: CacheSettings, l
     return (refusals.get(key) ?? 0) > now ? INACTIVE : undefined
   }
 
+  async function joinOrAsk(key: string, accessToken: string, requestId: string, now: number) {
+    const current = isProved(view, now) ? calls.current(key) : undefined
+    if (current !== undefined) {
+      const told = await current
+      // It may have died while the call was under way: then what the call saw is older than this request.
+      if (stands(view, told.mark, told.names)) return told.answer
+    }
+    return (await calls.fresh(key, () => ask(key, accessToken, requestId))).answer
+  }
+
   return {
-    async introspect(accessToken: string, requestId: string): Promise<IntrospectionAnswer> {
+    introspect(accessToken: string, requestId: string) {
       // What lies in memory must not be a list of tokens.
       const key = hash('sha256', accessToken, 'base64')
       const now = performance.now()
-      const known = recall(key, now)
-      if (known !== undefined) return known
-      const current = isProved(view, now) ? calls.current(key) : undefined
-      if (current !== undefined) {
-        const told = await current
-        // It may have died while the call was under way: then what the call saw is older than this request.
-        if (stands(view, told.mark, told.names)) return told.answer
-      }
-      return (await calls.fresh(key, () => ask(key, accessToken, requestId))).answer
+      return recall(key, now) ?? joinOrAsk(key, accessToken, requestId, now)
     },
     cacheState: () => (isProved(view, performance.now()) ? ('live' as const) : ('waiting' as const)),
     async close() {

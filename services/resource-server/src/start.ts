@@ -27,7 +27,7 @@ export async function startResourceServer(environment: Environment): Promise<Run
       health: {
         postgres: () => files.check(),
         // Not a token, and answered as such: the address is right, and so are our credentials.
-        introspection: () => introspector.introspect('readiness-check', 'readiness-check')
+        introspection: async () => introspector.introspect('readiness-check', 'readiness-check')
       }
     }
   )

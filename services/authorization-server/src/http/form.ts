@@ -9,9 +9,12 @@ export function formOf(request: FastifyRequest): Parameters {
 }
 
 /** Every Authorization header. Node keeps only the first in `headers`, and a second one must not go unseen. */
-export function authorizationHeaders(request: FastifyRequest): readonly string[] {
-  const { rawHeaders } = request.raw
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization')
+export function authorizationHeaders({ raw: { rawHeaders } }: FastifyRequest): readonly string[] {
+  const found: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === 'authorization') found.push(rawHeaders[index + 1] ?? '')
+  }
+  return found
 }
 
 /** The query exactly as it was sent, without the question mark. */
