@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
+import { IntrospectionUnavailableError } from '../src/index.js'
 import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
 import { bearer, buildApi, inOneHour, live, RESOURCE } from './guarded-api.js'
 import { until } from './until.js'
@@ -43,6 +44,19 @@ describe('503 with Retry-After, never 401, when nothing is known', () => {
     expect(response.headers).not.toHaveProperty('www-authenticate')
     expect(response.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect(endpoint.calls).toHaveLength(1)
+  })
+
+  test('an introspector of somebody else that throws instead of rejecting', async () => {
+    const introspection = {
+      introspect: () => {
+        throw new IntrospectionUnavailableError('unreachable', 'is away')
+      },
+      close: async () => {}
+    }
+    const api = await buildApi(endpoint.url, { introspection })
+    const response = await api.inject({ url: '/files', headers: { authorization: bearer } })
+    expect(response.statusCode).toBe(503)
+    await api.close()
   })
 
   test('nobody listens', async () => {
