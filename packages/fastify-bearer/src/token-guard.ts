@@ -3,7 +3,7 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { IntrospectionAnswer } from './introspection-answer.js'
 import { IntrospectionUnavailableError } from './introspection-endpoint.js'
 import type { Introspector } from './introspector.js'
-import { judgeToken } from './judge-token.js'
+import { type AccessToken, judgeToken } from './judge-token.js'
 import { answerUnavailable, askForCredentials, type ChallengeContext, refuse } from './refusals.js'
 import { challengeScope, isMetBy, type ScopeRequirement } from './scope-requirement.js'
 
@@ -63,21 +63,28 @@ export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement
 
     function settle(answer: IntrospectionAnswer): void {
       const judgement = judgeToken(answer, needs, needs.now())
-      if (judgement.kind === 'refused') return logAndRefuse(judgement.reason, 'invalid_token', judgement.jti)
-      const { accessToken } = judgement
-      if (!isMetBy(accessToken.scope, requirement)) {
-        return logAndRefuse('insufficient_scope', 'insufficient_scope', accessToken.jti)
+      if (judgement.kind === 'refused') logAndRefuse(judgement.reason, 'invalid_token', judgement.jti)
+      else admit(judgement.accessToken)
+    }
+
+    function admit(accessToken: AccessToken): void {
+      if (isMetBy(accessToken.scope, requirement)) {
+        request.accessToken = accessToken
+        request[ADMITTED_BY] = context
+        done()
+      } else {
+        logAndRefuse('insufficient_scope', 'insufficient_scope', accessToken.jti)
       }
-      request.accessToken = accessToken
-      request[ADMITTED_BY] = context
-      done()
     }
 
     function fail(error: unknown): void {
-      if (!(error instanceof IntrospectionUnavailableError)) return done(error as Error)
-      const { reason } = error
-      request.log.error({ event: 'introspection_unavailable', reason, err: error }, 'introspection failed')
-      answerUnavailable(reply)
+      if (error instanceof IntrospectionUnavailableError) {
+        const { reason } = error
+        request.log.error({ event: 'introspection_unavailable', reason, err: error }, 'introspection failed')
+        answerUnavailable(reply)
+      } else {
+        done(error as Error)
+      }
     }
 
     function logAndRefuse(reason: string, code: Parameters<typeof refuse>[2], jti?: string): void {
