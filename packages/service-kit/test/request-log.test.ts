@@ -1,9 +1,10 @@
+import { expect, test } from '@jest/globals'
 import { buildLogger } from '../src/logger.js'
 import { requestLog } from '../src/request-log.js'
 
 function logOf(level = 'trace') {
   const lines: Record<string, unknown>[] = []
-  const logger = buildLogger('test', level, { write: (line) => lines.push(JSON.parse(line)) })
+  const logger = buildLogger('test', level, { write: (line) => void lines.push(JSON.parse(line)) })
   return { lines, log: requestLog(logger, { reqId: 'r-1' }, {}) }
 }
 
