@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { settleWithin } from './settle-within.js'
 
 export type NotificationChannel = {
-  /** Sends on the very connection that listens; resolves when Postgres has committed it. */
+  /** Sends to the first channel, on the very connection that listens; resolves when Postgres has committed it. */
   notify(payload: string): Promise<void>
   /** Ends the connection, also one that does not answer. Nothing is heard from it any more. */
   close(): Promise<void>
@@ -14,16 +14,17 @@ const STATEMENT_LIMIT_MS = 3_000
 const GOODBYE_LIMIT_MS = 500
 
 /**
- * One dedicated connection that listens on a channel of Postgres. A connection that falls silent is not noticed here:
- * that takes a payload of one's own that is expected back.
- * @param onNotification every payload, in the order in which Postgres delivers them; it must not throw
+ * One dedicated connection that listens on one or more channels of Postgres. A connection that falls silent is not noticed
+ * here: that takes a payload of one's own that is expected back. One that has come back proves that all which was committed
+ * before it was sent has been heard, on whichever of the channels.
+ * @param onNotification every payload, in the order of the commits across all channels; it must not throw
  * @param onLost at most once, when the connection ends without `close`
  * @throws when it cannot connect or listen, or when a pooler answers in Postgres's place
  */
 export async function openNotificationChannel(
   url: string,
-  channel: string,
-  onNotification: (payload: string) => void,
+  channels: readonly [string, ...string[]],
+  onNotification: (payload: string, channel: string) => void,
   onLost: (error: Error) => void
 ): Promise<NotificationChannel> {
   const socket = new Socket()
@@ -52,13 +53,14 @@ export async function openNotificationChannel(
 
   client.on('error', lose)
   client.on('end', () => lose(new Error('the connection ended')))
-  client.on('notification', ({ payload }) => {
-    if (state !== 'closed') onNotification(payload ?? '')
+  client.on('notification', ({ payload, channel }) => {
+    if (state !== 'closed') onNotification(payload ?? '', channel)
   })
   try {
     await client.connect()
     await refusePooler(client)
-    await client.query(`listen ${client.escapeIdentifier(channel)}`)
+    // One transaction: there is no moment at which it listens to some of them.
+    await client.query(channels.map((channel) => `listen ${client.escapeIdentifier(channel)}`).join('; '))
   } catch (error) {
     await close()
     throw error
@@ -66,7 +68,7 @@ export async function openNotificationChannel(
   // The server may have gone between its answer and this line.
   if (socket.destroyed) throw new Error('the connection ended')
   state = 'open'
-  return { notify: inBatches(client, channel), close }
+  return { notify: inBatches(client, channels[0]), close }
 }
 
 /**

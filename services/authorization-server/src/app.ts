@@ -30,7 +30,7 @@ export type AppDeps = {
   usage: GrantUsage
   channel: RevocationChannel
   pages: PagesOptions
-  scopes: ScopeStore
+  scopes: Pick<ScopeStore, 'list'>
   session: SessionOptions
   authorize: AuthorizeRouteOptions
   login: LoginRouteOptions

@@ -10,6 +10,7 @@ import { loadLanguages } from './language/language.js'
 import { createLimiter } from './limits/limiter.js'
 import { hashPassword } from './passwords/password.js'
 import { createPasswordQueue } from './passwords/password-queue.js'
+import { createRegistry } from './registry/registry.js'
 import { cookiePolicy } from './session/cookies.js'
 import { newRandomId } from './session/random-id.js'
 import { createAccessTokenStore } from './storage/access-tokens.js'
@@ -34,8 +35,9 @@ import { createGrantUsage } from './usage/grant-usage.js'
 // are a few seconds; whoever comes after them is better told so.
 const PASSWORD_QUEUE = { atOnce: Math.max(1, Math.min(3, availableParallelism() - 1)), waiting: 100 }
 
-// As `announce_revocation` in the migrations names it.
+// As `announce_revocation` and `announce_registry_change` in the migrations name them.
 const REVOCATIONS = 'valetkey_revocations'
+const REGISTRY = 'valetkey_registry'
 
 // Well below the minute after which a silent connection is cut, here or by a proxy.
 const KEEP_ALIVE_MS = 15_000
@@ -46,17 +48,20 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const { issuer, cookieKeys } = config
   const audit = createAuditTrail(createAuditEventStore(database), now)
   const accessTokens = createAccessTokenStore(database)
-  const clients = createClientStore(database)
   const connectedApps = createConnectedAppStore(database)
   const codes = createCodeStore(redis)
   const consents = createConsentStore(database)
   const grants = createGrantStore(database)
   const pending = createPendingRequestStore(redis)
   const refreshTokens = createRefreshTokenStore(database)
-  const resourceServers = createResourceServerStore(database)
-  const scopes = createScopeStore(database)
   const sessions = createSessionStore(redis)
   const users = createUserStore(database)
+  const registry = createRegistry({
+    clients: createClientStore(database),
+    scopes: createScopeStore(database),
+    resourceServers: createResourceServerStore(database)
+  })
+  const { clients, scopes, resourceServers } = registry
 
   const lifetimes = {
     accessToken: config.accessTokenTtl,
@@ -72,8 +77,14 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const passwordQueue = createPasswordQueue(PASSWORD_QUEUE)
   const usage = createGrantUsage(connectedApps, now)
   const channel = createRevocationChannel({
-    connect: (onNotification, onLost) =>
-      openNotificationChannel(config.databaseUrl, REVOCATIONS, onNotification, onLost),
+    connect: (ear) =>
+      openNotificationChannel(
+        config.databaseUrl,
+        [REVOCATIONS, REGISTRY],
+        (payload, channel) => (channel === REGISTRY ? ear.registryChange(payload) : ear.revocation(payload)),
+        ear.lost
+      ),
+    registry: registry.follower,
     newId: () => randomBytes(16).toString('base64url'),
     monotonicNow: () => performance.now()
   })

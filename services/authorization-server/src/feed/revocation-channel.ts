@@ -12,8 +12,23 @@ import {
   receive
 } from './listen-session.js'
 
+/** What is heard on the LISTEN connection, in the order of the commits. */
+export type Ear = {
+  revocation(payload: string): void
+  registryChange(payload: string): void
+  lost(error: Error): void
+}
+
+/** Whoever keeps in memory what changes of the registry end: it hears them in order, and may ask for the same proof. */
+export type RegistryFollower = {
+  begin(isProved: () => boolean, logger: Logger | undefined): void
+  hear(payload: string): void
+  end(): void
+}
+
 export type ChannelDeps = {
-  connect(onNotification: (payload: string) => void, onLost: (error: Error) => void): Promise<NotificationChannel>
+  connect(ear: Ear): Promise<NotificationChannel>
+  registry: RegistryFollower
   newId(): string
   /** Milliseconds of a clock that nobody sets. */
   monotonicNow(): number
@@ -31,8 +46,11 @@ type Listening = {
   pulse?: NodeJS.Timeout
 }
 
-/** This process's ear on the deaths that Postgres announces: holds the LISTEN connection and the streams fed by it. */
-export function createRevocationChannel({ connect, newId, monotonicNow }: ChannelDeps) {
+/**
+ * This process's ear on what Postgres announces: holds the LISTEN connection and the streams of deaths that are fed by it.
+ * Changes of the registry stay within the process.
+ */
+export function createRevocationChannel({ connect, registry, newId, monotonicNow }: ChannelDeps) {
   let logger: Logger | undefined
   let current: Listening | undefined
   let retry: NodeJS.Timeout | undefined
@@ -43,13 +61,17 @@ export function createRevocationChannel({ connect, newId, monotonicNow }: Channe
     const mine: Listening = { session: openSession(newId()), streams: new Map(), openedAt: monotonicNow() }
     current = mine
     try {
-      const connection = await connect(
-        (payload) => deliver(mine, payload),
-        (error) => lose(mine, reasonOf(error))
-      )
+      const connection = await connect({
+        revocation: (payload) => deliver(mine, payload),
+        registryChange: (payload) => {
+          if (current === mine) registry.hear(payload)
+        },
+        lost: (error) => lose(mine, reasonOf(error))
+      })
       if (current !== mine) return await connection.close()
       mine.connection = connection
       mine.openedAt = monotonicNow()
+      registry.begin(() => current === mine && isProved(mine.session, monotonicNow()), logger)
       mine.pulse = setInterval(() => beat(mine, connection), PULSE_EVERY_MS)
       beat(mine, connection)
     } catch (error) {
@@ -93,6 +115,7 @@ export function createRevocationChannel({ connect, newId, monotonicNow }: Channe
     const { streams, connection, pulse } = current ?? {}
     current = undefined
     clearInterval(pulse)
+    registry.end()
     connection?.close().catch(() => {})
     // Nobody may go on trusting a stream that hears nothing.
     for (const stream of streams?.values() ?? []) stream.end()

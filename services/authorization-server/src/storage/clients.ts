@@ -9,6 +9,12 @@ export type ClientRegistration = Client & {
   verified: boolean
 }
 
+/** A client with all that is known of its secrets, whether they are live or not. */
+export type ClientRecord = {
+  client: ClientRegistration
+  secrets: readonly { hash: Buffer; expiresAt: Date | undefined }[]
+}
+
 type ClientRow = {
   client_id: string
   name: string
@@ -74,6 +80,26 @@ export function createClientStore(database: Database) {
         values: [clientId]
       })
       return rows.map(toRegistration)[0]
+    },
+
+    /** For the registry, which compares the expiry of a secret at each look-up. */
+    async listWithSecrets(clientIds: readonly string[] | 'all'): Promise<ClientRecord[]> {
+      const isAll = clientIds === 'all'
+      const rows = await database.query<ClientRow & { hashes: Buffer[]; expiries: (Date | null)[] }>({
+        name: isAll ? 'list_clients_with_secrets' : 'list_some_clients_with_secrets',
+        text: `select ${COLUMNS}, hashes, expiries
+          from clients cross join lateral (
+            select coalesce(array_agg(s.secret_hash order by s.secret_hash), '{}') as hashes,
+              coalesce(array_agg(s.expires_at order by s.secret_hash), '{}') as expiries
+            from client_secrets s where s.client_id = clients.client_id
+          ) as secrets
+          ${isAll ? '' : 'where client_id = any ($1)'}`,
+        values: isAll ? [] : [clientIds]
+      })
+      return rows.map((row) => ({
+        client: toRegistration(row),
+        secrets: row.hashes.map((hash, index) => ({ hash, expiresAt: row.expiries[index] ?? undefined }))
+      }))
     },
 
     /** An enabled client with the hashes of its live secrets, for client authentication. */

@@ -38,11 +38,16 @@ export function createResourceServerStore(database: Database) {
       clientId: string
     ): Promise<{ resourceServer: ResourceServer; secretHash: Buffer } | undefined> {
       const row = await findRow(clientId)
-      if (row === undefined) return undefined
-      return {
-        resourceServer: { clientId: row.client_id, name: row.name, audience: row.audience },
-        secretHash: row.secret_hash
-      }
+      return row && toFound(row)
+    },
+
+    async list(): Promise<{ resourceServer: ResourceServer; secretHash: Buffer }[]> {
+      const rows = await database.query<ResourceServerRow>({
+        name: 'list_resource_servers',
+        text: 'select client_id, name, audience, secret_hash from resource_servers',
+        values: []
+      })
+      return rows.map(toFound)
     },
 
     async knowsAudience(audience: string): Promise<boolean> {
@@ -57,3 +62,10 @@ export function createResourceServerStore(database: Database) {
 }
 
 export type ResourceServerStore = ReturnType<typeof createResourceServerStore>
+
+function toFound(row: ResourceServerRow): { resourceServer: ResourceServer; secretHash: Buffer } {
+  return {
+    resourceServer: { clientId: row.client_id, name: row.name, audience: row.audience },
+    secretHash: row.secret_hash
+  }
+}

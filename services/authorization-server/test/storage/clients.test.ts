@@ -136,3 +136,27 @@ describe('secrets', () => {
     expect(rows).toEqual([])
   })
 })
+
+describe('clients with their secrets, for the registry', () => {
+  test('every one, disabled or without a secret as well, each secret with its own end', async () => {
+    const ending = newDigest()
+    await addSecret(ending, after(1_000))
+    const open: ClientRegistration = { ...client, clientId: randomUUID(), type: 'public' }
+    await clients.create(open, undefined)
+    await opened.run('update clients set disabled_at = now() where client_id = $1', [open.clientId])
+    const secrets = expect.arrayContaining([
+      { hash: secret, expiresAt: undefined },
+      { hash: ending, expiresAt: after(1_000) }
+    ])
+    const all = await clients.listWithSecrets('all')
+    expect(all).toContainEqual({ client, secrets })
+    expect(all).toContainEqual({ client: { ...open, disabled: true }, secrets: [] })
+    expect(all).toHaveLength((await clients.list()).length)
+  })
+
+  test('some by their ids, and nothing for an id that nobody has', async () => {
+    const found = await clients.listWithSecrets([client.clientId, 'nobody'])
+    expect(found).toEqual([{ client, secrets: [{ hash: secret, expiresAt: undefined }] }])
+    expect(await clients.listWithSecrets([])).toEqual([])
+  })
+})

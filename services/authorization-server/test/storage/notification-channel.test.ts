@@ -31,11 +31,11 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-async function listen(url = testDatabase.url, name = 'a "channel"'): Promise<NotificationChannel> {
+async function listen(url = testDatabase.url): Promise<NotificationChannel> {
   const channel = await openNotificationChannel(
     url,
-    name,
-    (payload) => heard.push(payload),
+    ['a "channel"', 'a second'],
+    (payload, name) => heard.push(name === 'a second' ? `second: ${payload}` : payload),
     (error) => lost.push(error.message)
   )
   open.push(channel)
@@ -56,6 +56,16 @@ test('hears its own and others’ notifications in the order of their commits, a
   await channel.notify('three')
   await until(() => heard.length === 3)
   expect(heard).toEqual(['one', 'two', 'three'])
+})
+
+test('two channels: each payload comes with the name of its own, in the order of the commits across both', async () => {
+  const channel = await listen()
+  for (const number of [1, 3, 5]) {
+    await channel.notify(String(number))
+    await run('select pg_notify($1, $2)', ['a second', String(number + 1)])
+  }
+  await until(() => heard.length === 6)
+  expect(heard).toEqual(['1', 'second: 2', '3', 'second: 4', '5', 'second: 6'])
 })
 
 test('a hundred at once all arrive, in order, in far fewer commits', async () => {

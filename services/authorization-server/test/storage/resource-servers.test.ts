@@ -75,3 +75,7 @@ describe('resource server store: look-ups are byte for byte', () => {
     expect(await store.knowsAudience(audience())).toBe(known)
   })
 })
+
+test('resource server store: list gives each with its secret', async () => {
+  expect(await store.list()).toContainEqual({ resourceServer: files, secretHash: DIGEST })
+})

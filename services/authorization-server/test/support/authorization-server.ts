@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
 import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
@@ -27,6 +28,11 @@ export const REDIRECT_URI = 'https://app.example/callback'
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
 
 export type Credentials = { clientId: string; clientSecret: string }
+
+/** Where a server listens, it hears of what was registered a moment after it is committed. */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(2)
+}
 
 /** A whole authorization server on real stores, called without a network; `logger` is for a test that reads the log. */
 export async function startTestServer(settings: Environment = {}, logger?: Logger) {
@@ -81,6 +87,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       }
       const digest = client.type === 'public' ? undefined : digestToken(clientSecret)
       await createClientStore(database).create(client, digest)
+      await until(async () => (await deps.authorize.judge.clients.find(client.clientId)) !== undefined)
       return { clientId: client.clientId, clientSecret }
     },
 
@@ -88,6 +95,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
       const server = { clientId: credentials.clientId, name: 'files', audience }
       await createResourceServerStore(database).create(server, digestToken(credentials.clientSecret), new Date())
+      await until(async () => (await deps.feed.resourceServers.findWithSecret(server.clientId)) !== undefined)
       return credentials
     },
 

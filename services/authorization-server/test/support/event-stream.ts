@@ -98,7 +98,7 @@ export type StartedChannel = {
   until(event: string, times?: number): Promise<void>
 }
 
-/** Lets an instance listen; gives what it says of it. */
+/** Lets an instance listen, and fill its registry; gives what it says of it. */
 export async function startChannel(server: TestServer): Promise<StartedChannel> {
   const { logger, lines } = collectLog()
   const named = (event: string) => lines.filter((line) => line.event === event).length
@@ -107,6 +107,8 @@ export async function startChannel(server: TestServer): Promise<StartedChannel> 
   }
   server.deps.channel.start(logger)
   await until('revocation_channel_ready')
+  // Clients, scopes and resource servers: from here on they are answered for from memory.
+  await until('registry_loaded', 3)
   return { lines, until, events: () => lines.map(({ event }) => String(event)) }
 }
 
