@@ -5,7 +5,7 @@ import { requestLog } from '../src/request-log.js'
 function logOf(level = 'trace') {
   const lines: Record<string, unknown>[] = []
   const logger = buildLogger('test', level, { write: (line) => void lines.push(JSON.parse(line)) })
-  return { lines, log: requestLog(logger, { reqId: 'r-1' }, {}, {} as never) }
+  return { lines, log: requestLog.call({} as never, logger, { reqId: 'r-1' }, {}, {} as never) }
 }
 
 test.each(['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const)(
