@@ -1,12 +1,12 @@
 // npm run bench:files: the processor time of both servers for GET /v1/files, without and with the token cache, beside the
-// floor (lib/floor.mjs). Rounds are interleaved, all of it on 127.0.0.1, in two to three minutes. Ends with 1 when a
+// floor (floor/). Rounds are interleaved, all of it on 127.0.0.1, in two to three minutes. Ends with 1 when a
 // median is over its gate. Linux only.
 import { Pool } from 'undici'
 import { collectAccessTokens } from './lib/access-tokens.mjs'
 import { FILES } from './lib/books.mjs'
 import { moveToOtherCore } from './lib/cores.mjs'
-import { startFloor } from './lib/floor.mjs'
 import { processSeconds } from './lib/process-seconds.mjs'
+import { startRival } from './lib/rivals.mjs'
 import { inRounds, median } from './lib/rounds.mjs'
 import { sendAll } from './lib/send-all.mjs'
 import { createStores } from './lib/stores.mjs'
@@ -37,7 +37,9 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
   return report(figures)
 
   async function floor(databaseUrl) {
-    return contend('floor', await startFloor({ databaseUrl, tokens: TOKENS, directory, processes }))
+    const { redisUrl } = stores
+    const started = await startRival('floor', { databaseUrl, redisUrl, directory: `${directory}/floor`, processes })
+    return contend('floor', { ...started, tokens: await collectAccessTokens(started, TOKENS) })
   }
 
   async function valetkey(name, databaseUrls, cacheSeconds) {

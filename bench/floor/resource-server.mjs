@@ -1,11 +1,13 @@
-// The least that a list behind introspection can be: one call, one statement, the rows through Fastify's serializer.
+// The least that a list behind introspection can be: one call, one statement, the rows through Fastify's serializer. It
+// stands before the peers, too, which have no files of their own.
 import { fastify } from 'fastify'
 import pg from 'pg'
 import { Pool } from 'undici'
 
-const { PORT, DATABASE_URL, AUTHORIZATION_SERVER, CALLER_ID, CALLER_SECRET, SCOPE } = process.env
+const { PORT, DATABASE_URL, INTROSPECTION_URL, CALLER_ID, CALLER_SECRET, SCOPE } = process.env
+const introspection = new URL(INTROSPECTION_URL)
 const database = new pg.Pool({ connectionString: DATABASE_URL, max: 10 })
-const authorizationServer = new Pool(AUTHORIZATION_SERVER, { connections: 32 })
+const authorizationServer = new Pool(introspection.origin, { connections: 32 })
 const headers = {
   accept: 'application/json',
   authorization: `Basic ${Buffer.from(`${CALLER_ID}:${CALLER_SECRET}`).toString('base64')}`,
@@ -34,10 +36,11 @@ server.get('/v1/files', { schema: { response: { 200: page } } }, async (request,
   return { files: rows }
 })
 server.get('/readyz', async () => 'ok')
+await database.query('select 1')
 await server.listen({ host: '127.0.0.1', port: Number(PORT) })
 
 async function introspect(token) {
   const body = `token=${encodeURIComponent(token)}`
-  const answer = await authorizationServer.request({ method: 'POST', path: '/introspect', headers, body })
+  const answer = await authorizationServer.request({ method: 'POST', path: introspection.pathname, headers, body })
   return answer.body.json()
 }

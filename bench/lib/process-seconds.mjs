@@ -5,11 +5,40 @@ const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: '
 
 /** Processor time of these processes so far, all threads, user and system; Linux only. */
 export function processSeconds(pids) {
-  return pids.reduce((total, pid) => total + secondsOf(readFileSync(`/proc/${pid}/stat`, 'utf8')), 0)
+  return pids.reduce((total, pid) => total + ownSeconds(fieldsOf(pid)), 0)
 }
 
-function secondsOf(stat) {
+/** The same of a process, of its children, and of all that it has had; none where there is no such process. */
+export function familySeconds(pid) {
+  if (pid === undefined) return 0
+  const fields = fieldsOf(pid)
+  // What has ended is in the parent's account.
+  const ended = (Number(fields[13]) + Number(fields[14])) / ticksPerSecond
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return children.reduce((total, child) => total + secondsIfAlive(child), ownSeconds(fields) + ended)
+}
+
+/** Processor time of the whole machine so far. */
+export function machineSeconds() {
+  const [, user, nice, system, , , interrupts, softInterrupts] = readFileSync('/proc/stat', 'utf8')
+    .split('\n', 1)[0]
+    .split(/\s+/)
+    .map(Number)
+  return (user + nice + system + interrupts + softInterrupts) / ticksPerSecond
+}
+
+function secondsIfAlive(pid) {
+  try {
+    return ownSeconds(fieldsOf(pid))
+  } catch {
+    return 0
+  }
+}
+
+const ownSeconds = (fields) => (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+
+function fieldsOf(pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   // The second field is the name, which may hold blanks; what follows it is numbers.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }

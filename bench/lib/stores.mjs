@@ -1,26 +1,36 @@
-// Postgres and Redis of one benchmark: servers that the environment names, else throw-away ones as `npm test` brings.
+// Postgres and Redis of one benchmark: servers that the environment names, else servers of its own, which go with it.
 import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import pg from 'pg'
-import { startTestServers } from '../../packages/dev-stack/lib/test-servers.mjs'
+import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/embedded-postgres.mjs'
+import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/redis.mjs'
+import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
+
+// As in production, where a commit waits for the disk. Several servers with a pool each share the one Postgres.
+const POSTGRES_SETTINGS = [
+  'max_connections = 300',
+  "shared_buffers = '512MB'",
+  "maintenance_work_mem = '512MB'",
+  "max_wal_size = '8GB'"
+]
 
 /**
  * @param names the databases to make
- * @returns the address of each database, in the same order, and that of Redis
+ * @returns the address of each database, in the same order, that of the server's own, and that of Redis
  */
 export async function createStores(names, { directory, processes, environment }) {
   const { BENCH_POSTGRES_URL, BENCH_REDIS_URL } = environment
-  const own = BENCH_POSTGRES_URL && BENCH_REDIS_URL ? undefined : await startTestServers(directory, processes)
-  const clusterUrl = BENCH_POSTGRES_URL || own.postgresUrl
-  const redisUrl = BENCH_REDIS_URL || own.redisUrl
-  if (redisUrl === undefined)
-    throw new Error('There is no Redis: install redis-server, or name one in BENCH_REDIS_URL.')
+  const own = { directory, processes }
+  const clusterUrl = BENCH_POSTGRES_URL || (await ownPostgres(own))
+  const redisUrl = BENCH_REDIS_URL || (await ownRedis(own))
   const suffix = randomBytes(4).toString('hex')
   const databases = names.map((name) => `bench_${name}_${suffix}`)
   for (const database of databases) await administer(clusterUrl, `create database ${database}`)
   return {
+    clusterUrl,
     redisUrl,
     databaseUrls: databases.map((database) => Object.assign(new URL(clusterUrl), { pathname: `/${database}` }).href),
-    /** The throw-away ones go with their processes. */
+    /** Those of its own servers go with the servers. */
     async drop() {
       for (const database of BENCH_POSTGRES_URL ? databases : []) {
         await administer(clusterUrl, `drop database if exists ${database} with (force)`).catch((error) => {
@@ -31,11 +41,35 @@ export async function createStores(names, { directory, processes, environment })
   }
 }
 
-async function administer(url, statement) {
+async function ownPostgres({ directory, processes }) {
+  const options = {
+    directory: path.join(directory, 'postgres'),
+    logFile: path.join(directory, 'postgres.log'),
+    password: randomSecret(),
+    durable: true,
+    processes
+  }
+  const first = await startEmbeddedPostgres(options)
+  await administer(first.url('postgres'), ...POSTGRES_SETTINGS.map((setting) => `alter system set ${setting}`))
+  await first.process.stop()
+  return (await startEmbeddedPostgres(options)).url('postgres')
+}
+
+async function ownRedis({ directory, processes }) {
+  const command = findRedisServer()
+  if (command === undefined) throw new Error('There is no Redis: install redis-server, or name one in BENCH_REDIS_URL.')
+  const files = { directory: path.join(directory, 'redis'), logFile: path.join(directory, 'redis.log') }
+  return (await startRedis({ command, ...files, password: randomSecret(), durable: false, processes })).url
+}
+
+/** Runs statements, each by itself. @returns the rows of the last */
+export async function administer(url, ...statements) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(statement)
+    let rows = []
+    for (const statement of statements) rows = (await client.query(statement)).rows
+    return rows
   } finally {
     await client.end()
   }

@@ -2,6 +2,7 @@
 import { createProcesses } from '../../packages/dev-stack/lib/processes.mjs'
 import { onStopRequest } from '../../packages/dev-stack/lib/stop-requests.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
+import { complaintsIn } from './complaints.mjs'
 
 /** Runs a benchmark, and ends the process with the exit code that it hands back. */
 export async function inWorkplace(run) {
@@ -17,7 +18,7 @@ export async function inWorkplace(run) {
   try {
     await end(await run({ directory, processes, afterwards: (step) => undo.unshift(step) }))
   } catch (error) {
-    if (ending === undefined) console.error(error)
+    if (ending === undefined) console.error([error.stack, ...complaintsIn(directory)].join('\n'))
     await end(1)
   }
 

@@ -1,0 +1,68 @@
+// What is measured, as requests: the same for every contender, whose description says where it is and who asks.
+import { FILES, REDIRECT_URI } from './books.mjs'
+import { openConnections, requestText } from './connections.mjs'
+
+/**
+ * @param target what startValetkey and startRival hand back
+ * @returns a function for each operation, which sends one request, checks the answer, and hands back what is in it; and
+ *   `close`. Connections are made as they are needed.
+ */
+export function operationsOf(target) {
+  const { codeUrl, tokenUrl, introspectUrl, filesUrl, cookie, client, resourceServer } = target
+  const origins = new Map()
+  for (const { origin } of [codeUrl, tokenUrl, introspectUrl, filesUrl].map((url) => new URL(url))) {
+    if (!origins.has(origin)) origins.set(origin, openConnections(origin))
+  }
+  const to = (url) => origins.get(new URL(url).origin)
+  const [code, token, introspection, files] = [codeUrl, tokenUrl, introspectUrl, filesUrl].map(to)
+
+  const authorization = requestText(codeUrl, { headers: { cookie } })
+  const grant = new URLSearchParams({
+    ...{ grant_type: 'authorization_code', redirect_uri: REDIRECT_URI },
+    ...{ client_id: client.id, client_secret: client.secret }
+  })
+  const caller = `Basic ${Buffer.from(`${resourceServer.id}:${resourceServer.secret}`).toString('base64')}`
+  let isFirstPage = true
+
+  const operations = {
+    async authorize() {
+      const answer = await code.send(authorization)
+      const location = /\r\nlocation: *([^\r]+)/i.exec(answer.head)?.[1] ?? ''
+      const found = /[?&]code=([^&]+)/.exec(location)?.[1]
+      const isRedirect = answer.status === 302 || answer.status === 303
+      return found !== undefined && isRedirect && location.startsWith(REDIRECT_URI) ? found : refuse(answer)
+    },
+    async exchange(authorizationCode) {
+      const form = `${grant}&code=${authorizationCode}`
+      const answer = await token.send(requestText(tokenUrl, { form }))
+      const found = /"access_token": ?"([^"]+)"/.exec(answer.body)?.[1]
+      return answer.status === 200 && found !== undefined ? found : refuse(answer)
+    },
+    async introspect(accessToken) {
+      const headers = { authorization: caller }
+      const answer = await introspection.send(requestText(introspectUrl, { headers, form: `token=${accessToken}` }))
+      const isActive = answer.status === 200 && /"active": ?true/.test(answer.body)
+      return isActive ? undefined : refuse(answer)
+    },
+    async files(accessToken) {
+      const answer = await files.send(requestText(filesUrl, { headers: { authorization: `Bearer ${accessToken}` } }))
+      // Reading every page would cost more than it says.
+      const isPage = answer.status === 200 && answer.body.startsWith('{"files":[{') && (!isFirstPage || isFull(answer))
+      isFirstPage = false
+      return isPage ? undefined : refuse(answer)
+    },
+    async flow() {
+      await operations.files(await operations.exchange(await operations.authorize()))
+    },
+    close() {
+      for (const connections of origins.values()) connections.close()
+    }
+  }
+  return operations
+}
+
+const isFull = ({ body }) => JSON.parse(body).files.length === FILES
+
+function refuse({ head, body }) {
+  throw new Error(`not the answer that was expected:\n${head}\n\n${body.slice(0, 500)}`)
+}

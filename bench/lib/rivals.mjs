@@ -1,0 +1,108 @@
+// The servers that ours are compared with: the floor and the peers, each with its own tables and the floor's resource server
+// before it. startRival hands back what startValetkey does, so that all are measured alike.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { createHttpBrowser } from '../../e2e/support/http-browser.mjs'
+import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
+import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
+import { FILES, REDIRECT_URI, SCOPE } from './books.mjs'
+import { onServerCore } from './cores.mjs'
+import { untilReady } from './until-ready.mjs'
+
+const folder = fileURLToPath(new URL('..', import.meta.url))
+const PATHS = { authorize: '/authorize', token: '/token', introspect: '/introspect' }
+
+/** `signsIn`: it has sessions of its own, which begin by following redirects. */
+export const rivals = {
+  floor: { file: 'floor/authorization-server.mjs' },
+  'floor, coalesced': { file: 'floor/authorization-server.mjs', variables: { COALESCE: '1' } },
+  'oidc-provider': {
+    file: 'peers/oidc-provider.mjs',
+    paths: { authorize: '/auth', token: '/token', introspect: '/token/introspection' },
+    signsIn: true
+  },
+  '@node-oauth/oauth2-server': { file: 'peers/node-oauth2-server.mjs' }
+}
+
+/** @param databaseUrl an empty database */
+export async function startRival(name, { databaseUrl, redisUrl, directory, processes }) {
+  const { file, paths = PATHS, variables = {}, signsIn = false } = rivals[name]
+  mkdirSync(directory, { recursive: true })
+  const secret = () => randomBytes(32).toString('hex')
+  const [client, resourceServer] = ['bench-client', 'bench-files'].map((id) => ({ id, secret: secret() }))
+  const user = { id: randomUUID() }
+  await fillTables(databaseUrl, user.id)
+  const [issuerPort, filesPort] = [await freePort(), await freePort()]
+  const issuer = `http://127.0.0.1:${issuerPort}`
+  const introspectUrl = issuer + paths.introspect
+  const shared = {
+    ...{ PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: databaseUrl, SCOPE },
+    ...{ CALLER_ID: resourceServer.id, CALLER_SECRET: resourceServer.secret }
+  }
+  const authorizationServer = await start('authorization-server', file, issuerPort, {
+    ...{ REDIS_URL: redisUrl, CLIENT_ID: client.id, CLIENT_SECRET: client.secret, REDIRECT_URI, USER_ID: user.id },
+    ...variables
+  })
+  const resourceServerProcess = await start('resource-server', 'floor/resource-server.mjs', filesPort, {
+    INTROSPECTION_URL: introspectUrl
+  })
+  const request = { response_type: 'code', client_id: client.id, redirect_uri: REDIRECT_URI, scope: SCOPE }
+  const codeUrl = `${issuer}${paths.authorize}?${new URLSearchParams({ ...request, state: 'st4te' })}`
+  return {
+    ...{ user, client, resourceServer, codeUrl, introspectUrl },
+    cookie: signsIn ? await followToCode(codeUrl) : await storeSession(redisUrl, user.id),
+    tokenUrl: issuer + paths.token,
+    filesUrl: `http://127.0.0.1:${filesPort}/v1/files`,
+    pids: [authorizationServer.child.pid, resourceServerProcess.child.pid]
+  }
+
+  async function start(part, program, port, own) {
+    const process = processes.start({
+      name: `${name}, ${part}`,
+      program: onServerCore(nodeProgram(path.join(folder, program))),
+      environment: { ...shared, ...own, PORT: String(port) },
+      logFile: path.join(directory, `${part}.log`)
+    })
+    await untilReady(`http://127.0.0.1:${port}/readyz`, process)
+    return process
+  }
+}
+
+async function followToCode(codeUrl) {
+  const browser = createHttpBrowser(codeUrl)
+  const { url, html } = await browser.open(codeUrl)
+  if (!url.searchParams.has('code')) throw new Error(`no code at ${url}: ${html.slice(0, 500)}`)
+  return browser.cookie()
+}
+
+async function storeSession(redisUrl, userId) {
+  const session = randomBytes(32).toString('hex')
+  const redis = new Redis(redisUrl)
+  await redis.set(`bench:session:${session}`, userId, 'EX', 86_400)
+  redis.disconnect()
+  return `session=${session}`
+}
+
+/** The files of the one user are among those of a thousand, as many as fit the page. */
+async function fillTables(databaseUrl, owner) {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    await client.query(readFileSync(path.join(folder, 'floor/tables.sql'), 'utf8'))
+    await client.query(
+      `insert into floor_files (owner_id, created_at, name, size, content_type)
+        select owner, timestamptz '2026-01-01' + number * interval '1 minute', 'report-' || number || '.pdf',
+          1000 + number * 37, 'application/pdf'
+        from (select $1::uuid union all select gen_random_uuid() from generate_series(1, 999)) as owners (owner),
+          generate_series(1, $2::int) as number`,
+      [owner, FILES]
+    )
+    await client.query('analyze')
+  } finally {
+    await client.end()
+  }
+}
