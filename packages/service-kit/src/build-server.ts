@@ -3,7 +3,6 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Logger } from './logger.js'
-import { requestLog } from './request-log.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -43,7 +42,6 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
   const unreadable = options.unreadable ?? oauthError
   const server = fastify({
     loggerInstance: options.logger,
-    childLoggerFactory: requestLog,
     // Fastify's own request lines quote the URL with its query, where codes and states travel.
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
