@@ -1,7 +1,7 @@
 import { errorLocation, isClientIdentifier, parseParameters, successLocation } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { remembersConsent } from '../clients/remembers-consent.js'
-import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
+import { type Allowed, type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import { sendErrorPage } from '../http/send-error-page.js'
 import { errorUri } from '../http/send-oauth-error.js'
 import { clientQuery, holdRequest, namedRequest, stepUrl } from '../requests/held-request.js'
@@ -9,7 +9,7 @@ import { type JudgeDeps, type JudgedRequest, judgeRequest } from '../requests/ju
 import type { SignedIn } from '../session/session-plugin.js'
 import type { ConsentStore } from '../storage/consents.js'
 import type { PendingRequestStore } from '../storage/pending-requests.js'
-import { nextStep } from './next-step.js'
+import { type Asking, nextStep } from './next-step.js'
 
 export type AuthorizeRouteOptions = {
   issuer: string
@@ -25,6 +25,9 @@ const MAX_QUERY_LENGTH = 8_000
 /** What may not be answered by a redirect: the person sees a page, and no link to an unchecked address. */
 type BadRequest = 'request_too_long' | 'no_cookie' | Extract<JudgedRequest, { kind: 'show_error_page' }>['reason']
 
+/** The user of a session, with the generations it was opened under. */
+type SessionUser = Pick<Allowed, 'userId' | 'userGeneration' | 'sessionGeneration'>
+
 type Accepted = Extract<JudgedRequest, { kind: 'accepted' }>
 
 /** `GET /oauth/authorize` (RFC 6749 §4.1.1): where every request starts, and where sign-in and consent come back to. */
@@ -32,7 +35,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
   const { issuer, judge, pending, consents, issue } = options
 
   // No HEAD: a request that is only looked at must neither be held nor get a code.
-  pages.get('/oauth/authorize', { exposeHeadRoute: false }, async (request, reply) => {
+  pages.get('/oauth/authorize', { exposeHeadRoute: false, config: { provesSession: true } }, async (request, reply) => {
     const query = clientQuery(request)
     if (query.length > MAX_QUERY_LENGTH) return showErrorPage('request_too_long', request, reply)
     const judged = await judgeRequest(query, judge)
@@ -40,7 +43,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
       case 'show_error_page':
         return showErrorPage(judged.reason, request, reply)
       case 'redirect_error':
-        recordRefusal(judged.error, request)
+        await recordRefusal(judged.error, request)
         return redirectError(reply, judged)
       case 'accepted':
         return goOn(judged, request, reply)
@@ -48,10 +51,28 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
   })
 
   async function goOn(accepted: Accepted, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { signedIn } = request
-    const rememberedScope = await findRememberedScope(accepted, signedIn)
-    const step = nextStep({ ...accepted, signedIn: signedIn !== undefined, rememberedScope })
-    if (step.kind === 'issue_code' && signedIn !== undefined) return sendCode(accepted, signedIn, request, reply)
+    const session = request.unprovedSession
+    if (session !== undefined) {
+      const step = nextStep({ ...accepted, asking: { kind: 'unproved_session' } })
+      const location = step.kind === 'issue_code' ? await tryCode(accepted, session, request) : undefined
+      if (location !== undefined) return reply.redirect(location, 303)
+    }
+    return lookUpAndGoOn(accepted, request, reply)
+  }
+
+  /** The ordinary way, where nobody has a session, somebody must be asked, or a code at once was declined. */
+  async function lookUpAndGoOn(
+    accepted: Accepted,
+    request: FastifyRequest,
+    reply: FastifyReply
+  ): Promise<FastifyReply> {
+    const user = await request.proveSession()
+    const step = nextStep({ ...accepted, asking: await lookUp(accepted, user) })
+    if (step.kind === 'issue_code' && user !== undefined) {
+      const location = await tryCode(accepted, user, request)
+      if (location === undefined) return redirectError(reply, { ...accepted.request, ...DISABLED })
+      return reply.redirect(location, 303)
+    }
     // It was here before and was given a cookie: only then is there an id in the address.
     if (!request.browserIsKnown && namedRequest(request) !== undefined) {
       return showErrorPage('no_cookie', request, reply, stepUrl(issuer, '/oauth/authorize', clientQuery(request)))
@@ -60,37 +81,38 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     return reply.redirect(stepUrl(issuer, step.kind === 'sign_in' ? '/login' : '/consent', held.query, held.id), 303)
   }
 
-  async function findRememberedScope({ client }: Accepted, signedIn: SignedIn | undefined): Promise<readonly string[]> {
-    if (signedIn === undefined || !remembersConsent(client)) return []
-    return consents.findScope(signedIn.userId, client.clientId)
+  async function lookUp({ client }: Accepted, user: SignedIn | undefined): Promise<Asking> {
+    if (user === undefined) return { kind: 'nobody' }
+    const rememberedScope = remembersConsent(client) ? await consents.findScope(user.userId, client.clientId) : []
+    return { kind: 'signed_in', rememberedScope }
   }
 
-  async function sendCode(
+  /** @returns where the code goes; undefined when the statement that opens the grant has declined */
+  async function tryCode(
     { request: asked }: Accepted,
-    user: SignedIn,
-    request: FastifyRequest,
-    reply: FastifyReply
-  ): Promise<FastifyReply> {
+    user: SessionUser,
+    request: FastifyRequest
+  ): Promise<string | undefined> {
     const issued = await issueCode(asked, { ...user, scope: asked.scope, consent: 'remembered' }, issue, request)
-    if (issued !== undefined) return reply.redirect(successLocation({ ...asked, issuer }, issued.code), 303)
-    return redirectError(reply, { ...asked, error: 'access_denied', description: 'The account or app was disabled.' })
+    return issued && successLocation({ ...asked, issuer }, issued.code)
   }
 
-  function showErrorPage(
+  async function showErrorPage(
     reason: BadRequest,
     request: FastifyRequest,
     reply: FastifyReply,
     retryUrl?: string
-  ): FastifyReply {
-    recordRefusal(reason, request)
+  ): Promise<FastifyReply> {
+    await recordRefusal(reason, request)
     return sendErrorPage(request, reply, { status: 400, reason, retryUrl })
   }
 
-  function recordRefusal(reason: string, request: FastifyRequest): void {
+  async function recordRefusal(reason: string, request: FastifyRequest): Promise<void> {
+    const userId = (request.signedIn ?? (await request.proveSession()))?.userId
     // As the request names it: it need not be known.
     const named = parseParameters(clientQuery(request)).get('client_id')
     const clientId = named !== undefined && isClientIdentifier(named) ? named : undefined
-    issue.audit.record(request, { event: 'authorization_refused', clientId, userId: request.signedIn?.userId, reason })
+    issue.audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
   }
 
   function redirectError(
@@ -101,3 +123,5 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     return reply.redirect(errorLocation({ ...refused, issuer }, failure), 303)
   }
 }
+
+const DISABLED = { error: 'access_denied', description: 'The account or app was disabled.' } as const

@@ -14,13 +14,25 @@ export type SignedIn = {
   sessionDigest: string
 }
 
+/** What a browser's cookie opened. Whether it is alive only Postgres knows: its user may have ended it. */
+export type UnprovedSession = SessionRecord & { sessionDigest: string }
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set for every page: a new browser gets an id with the answer. */
     browserId: string
     /** The browser brought its id along. If not, it cannot own any form or pending request. */
     browserIsKnown: boolean
+    unprovedSession: UnprovedSession | undefined
+    /** On a route that is registered with `provesSession` it is there when `proveSession` has been called. */
     signedIn: SignedIn | undefined
+    /** Looks up whether the session is alive, and sets `signedIn`. */
+    proveSession(): Promise<SignedIn | undefined>
+  }
+
+  interface FastifyContextConfig {
+    /** The route proves the session itself, where it needs to; until then nobody is signed in. */
+    provesSession?: boolean
   }
 }
 
@@ -39,26 +51,36 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
   async (pages, { cookies, sessions, users, now }) => {
     pages.decorateRequest('browserId', '')
     pages.decorateRequest('browserIsKnown', false)
+    pages.decorateRequest('unprovedSession', undefined)
     pages.decorateRequest('signedIn', undefined)
+    pages.decorateRequest('proveSession', async function (this: FastifyRequest) {
+      this.signedIn = this.unprovedSession && (await findSignedIn(this.unprovedSession))
+      return this.signedIn
+    })
 
     pages.addHook('onRequest', async (request, reply) => {
       const browserId = request.cookies[cookies.names.browser]
       request.browserIsKnown = isRandomId(browserId)
       request.browserId = isRandomId(browserId) ? browserId : newRandomId()
       if (!request.browserIsKnown) reply.setCookie(cookies.names.browser, request.browserId, cookies.attributes)
-      request.signedIn = await findSignedIn(request)
+      request.unprovedSession = await findSession(request)
+      if (request.routeOptions.config.provesSession !== true) await request.proveSession()
     })
 
-    async function findSignedIn(request: FastifyRequest): Promise<SignedIn | undefined> {
+    async function findSession(request: FastifyRequest): Promise<UnprovedSession | undefined> {
       const sessionId = request.cookies[cookies.names.session]
       if (!isRandomId(sessionId)) return undefined
       const sessionDigest = digestId(sessionId)
       const session = await sessions.findAndExtend(sessionDigest, IDLE_SECONDS)
       if (session === undefined || session.signedInAt + MAX_SECONDS * 1000 <= now().getTime()) return undefined
+      return { ...session, sessionDigest }
+    }
+
+    async function findSignedIn(session: UnprovedSession): Promise<SignedIn | undefined> {
       const user = await users.findById(session.userId)
       // A disabled user, a deleted one, one with a new password and one who signed out everywhere have no sessions.
       if (user === undefined || user.disabled || !isOfGeneration(session, user)) return undefined
-      const { userGeneration, sessionGeneration } = session
+      const { userGeneration, sessionGeneration, sessionDigest } = session
       return { userId: user.userId, username: user.username, userGeneration, sessionGeneration, sessionDigest }
     }
   },
