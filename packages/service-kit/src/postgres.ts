@@ -10,12 +10,22 @@ export type Database = {
   close(): Promise<void>
 }
 
+const KEPT = 'set plan_cache_mode = force_generic_plan'
+
+// What cannot go by an index goes all the same, at a price that would otherwise call for a compiler.
+const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map((way) => `set enable_${way} = off`)
+const SETTINGS = { kept: KEPT, 'kept by index': [KEPT, ...BY_INDEX, 'set jit = off'].join('; ') }
+
 /**
  * @param options.plans `kept`: every execution of a statement takes the plan that was made once for all values, for
- *   statements that are written for it. `fresh`: each execution is planned anew; a plan that was made while a table was
- *   small would stay until the table is analyzed, and may be a hundred times as slow. Without: as Postgres sees fit
+ *   statements that are written for it. `kept by index`: and that plan goes from row to row by indexes wherever it can, so
+ *   that one which was made while a table was empty is right for ten million rows too. Without: as Postgres sees fit
  */
-export function connectPostgres(url: string, options: { connections: number; plans?: 'kept' | 'fresh' }): Database {
+export function connectPostgres(
+  url: string,
+  options: { connections: number; plans?: keyof typeof SETTINGS }
+): Database {
+  const settings = options.plans && SETTINGS[options.plans]
   const pool = new Pool({
     connectionString: url,
     max: options.connections,
@@ -25,10 +35,11 @@ export function connectPostgres(url: string, options: { connections: number; pla
     query_timeout: 10_000,
     statement_timeout: 8_000,
     keepAlive: true,
-    ...(options.plans && {
+    // Statements may be named after tables that come and go: what a connection has kept of them ends with it.
+    maxLifetimeSeconds: 3_600,
+    ...(settings && {
       onConnect: async (client: ClientBase) => {
-        const mode = options.plans === 'kept' ? 'force_generic_plan' : 'force_custom_plan'
-        await client.query(`set plan_cache_mode = ${mode}`)
+        await client.query(settings)
       }
     })
   })
@@ -53,6 +64,11 @@ const OUTAGE = /^(08|53|57|58)|^25006$/
 function isOutage(error: unknown): boolean {
   // Anything that is not an answer of the server is a lost connection or a time-out.
   return !(error instanceof DatabaseError) || OUTAGE.test(error.code ?? '')
+}
+
+/** Whether a statement was refused because a table that it names is not there. */
+export function isUndefinedTable(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '42P01'
 }
 
 /** Whether a statement was refused because a value that must be unique is there already. */

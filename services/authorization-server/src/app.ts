@@ -20,6 +20,7 @@ import { type LoginRouteOptions, loginRoutes } from './login/routes.js'
 import { metadataRoutes } from './metadata/routes.js'
 import { type RevocationRouteOptions, revocationRoutes } from './revocation/routes.js'
 import { type SessionOptions, sessionPlugin } from './session/session-plugin.js'
+import type { AccessTokenBuckets } from './storage/access-token-buckets.js'
 import type { ScopeStore } from './storage/scopes.js'
 import { type TokenRouteOptions, tokenRoutes } from './token/routes.js'
 import type { GrantUsage } from './usage/grant-usage.js'
@@ -29,6 +30,7 @@ export type AppDeps = {
   audit: AuditTrail
   usage: GrantUsage
   channel: RevocationChannel
+  buckets: AccessTokenBuckets
   pages: PagesOptions
   scopes: Pick<ScopeStore, 'list'>
   session: SessionOptions

@@ -3,10 +3,15 @@ import type { ExpiredRows } from './storage/expired-rows.js'
 
 const ERASE_EVERY_MS = 5_000
 const DELETE_EVERY_MS = 60_000
+const KEEP_BUCKETS_EVERY_MS = 60_000
 
-/** Erases and deletes what has had its time, in the background, as long as the process lives. */
+/**
+ * Erases and deletes what has had its time, in the background, as long as the process lives.
+ * @param keepBuckets makes the tables that access tokens will need, and drops those that are over
+ */
 export function startHousekeeping(
   expiredRows: ExpiredRows,
+  keepBuckets: (now: Date) => Promise<void>,
   now: () => Date,
   logger: Logger
 ): { stop(): Promise<void> } {
@@ -17,15 +22,19 @@ export function startHousekeeping(
     while (!stopped && (await expiredRows.deleteSome(now())));
   }
 
-  function repeat(task: () => Promise<void>, milliseconds: number): NodeJS.Timeout {
-    return setInterval(() => {
-      running = running.then(task).catch((error: unknown) => {
-        logger.warn({ event: 'housekeeping_failed', err: error }, 'housekeeping will try again')
-      })
-    }, milliseconds)
+  function run(task: () => Promise<void>): void {
+    running = running.then(task).catch((error: unknown) => {
+      logger.warn({ event: 'housekeeping_failed', err: error }, 'housekeeping will try again')
+    })
   }
 
+  function repeat(task: () => Promise<void>, milliseconds: number): NodeJS.Timeout {
+    return setInterval(() => run(task), milliseconds)
+  }
+
+  run(() => keepBuckets(now()))
   const timers = [
+    repeat(() => keepBuckets(now()), KEEP_BUCKETS_EVERY_MS),
     repeat(() => expiredRows.eraseRetryAnswers(now()), ERASE_EVERY_MS),
     repeat(deleteAll, DELETE_EVERY_MS)
   ]

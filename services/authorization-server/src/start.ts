@@ -24,7 +24,7 @@ export async function startAuthorizationServer(
   const given = overrides.redis === undefined ? environment : { ...environment, REDIS_URL: 'redis://given-as-a-client' }
   const config = readConfig(given)
   const logger = buildLogger('authorization-server', config.logLevel)
-  const database = connectPostgres(config.databaseUrl, { connections: 10, plans: 'fresh' })
+  const database = connectPostgres(config.databaseUrl, { connections: 10, plans: 'kept by index' })
   const redis = overrides.redis ?? connectRedis(config.redisUrl)
   const deps = await wire(config, database, redis)
   const { issuer, trustedProxies } = config
@@ -34,7 +34,8 @@ export async function startAuthorizationServer(
   await internalServer.listen(config.internalListen)
   await operatorServer.listen(config.operatorListen)
   deps.channel.start(logger)
-  const housekeeping = startHousekeeping(createExpiredRows(database), () => new Date(), logger)
+  const keepBuckets = (now: Date) => deps.buckets.keep(now, config.accessTokenTtl)
+  const housekeeping = startHousekeeping(createExpiredRows(database), keepBuckets, () => new Date(), logger)
   logger.info({ event: 'started', issuer }, 'authorization server started')
 
   return {

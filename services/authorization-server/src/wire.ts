@@ -13,6 +13,7 @@ import { createPasswordQueue } from './passwords/password-queue.js'
 import { createRegistry } from './registry/registry.js'
 import { cookiePolicy } from './session/cookies.js'
 import { newRandomId } from './session/random-id.js'
+import { createAccessTokenBuckets } from './storage/access-token-buckets.js'
 import { createAccessTokenStore } from './storage/access-tokens.js'
 import { createAttemptCounterStore } from './storage/attempt-counters.js'
 import { createAuditEventStore } from './storage/audit-events.js'
@@ -47,13 +48,14 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const now = () => new Date()
   const { issuer, cookieKeys } = config
   const audit = createAuditTrail(createAuditEventStore(database), now)
-  const accessTokens = createAccessTokenStore(database)
+  const buckets = createAccessTokenBuckets(database)
+  const accessTokens = createAccessTokenStore(database, buckets)
   const connectedApps = createConnectedAppStore(database)
   const codes = createCodeStore(redis)
   const consents = createConsentStore(database)
-  const grants = createGrantStore(database)
+  const grants = createGrantStore(database, buckets)
   const pending = createPendingRequestStore(redis)
-  const refreshTokens = createRefreshTokenStore(database)
+  const refreshTokens = createRefreshTokenStore(database, buckets)
   const sessions = createSessionStore(redis)
   const users = createUserStore(database)
   const registry = createRegistry({
@@ -93,6 +95,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
     audit,
     usage,
     channel,
+    buckets,
     pages: { issuer, languages: loadLanguages(), branding: loadBranding(config) },
     scopes,
     session,
@@ -116,7 +119,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
       refresh: { refreshTokens, grants, audit, lifetimes, retryWindow: config.refreshRetryWindow, now, randomBytes }
     },
     revocation: { authentication, revocation: { accessTokens, refreshTokens, audit, now } },
-    introspection: { issuer, resourceServers, introspections: createIntrospectionStore(database), usage, now },
+    introspection: { issuer, resourceServers, introspections: createIntrospectionStore(database, buckets), usage, now },
     feed: { channel, resourceServers, keepAliveMs: KEEP_ALIVE_MS },
     health: {
       postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),

@@ -52,20 +52,28 @@ async function expectRedeemable(): Promise<void> {
 }
 
 describe('Postgres fails in the middle of an exchange', () => {
-  test.each(['find_client_with_secrets', 'redeem_grant'])(
-    '%s never arrives: 503, and the code works after it',
-    async (statement) => {
-      proxy.loseStatement(statement)
-      expectOutage(await exchange(shaky, client, code, right))
-      await expectRedeemable()
-    }
-  )
+  test.each([
+    { statement: 'find_client_with_secrets', times: 1 },
+    { statement: 'redeem_grant', times: 2 }
+  ])('$statement never arrives, at $times tries: 503, and the code works after it', async ({ statement, times }) => {
+    proxy.loseStatement(statement, times)
+    expectOutage(await exchange(shaky, client, code, right))
+    await expectRedeemable()
+  })
 
-  test('the connection is ended within the statement: 503, nothing of it stays, and the code works after it', async () => {
+  test('the redemption never arrives, once: it is sent again, and the client notices nothing', async () => {
+    proxy.loseStatement('redeem_grant')
+    const tokens = pairOf(await exchange(shaky, client, code, right))
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
+  })
+
+  test('the connection is ended within the statement, twice: 503, nothing of it stays, and the code works', async () => {
     const lock = await lockGrantOfCode(server, code)
     const exchanging = exchange(server, client, code, right)
-    await lock.blocked(1)
-    await lock.terminateBlocked()
+    for (let time = 0; time < 2; time++) {
+      await lock.blocked(1)
+      await lock.terminateBlocked()
+    }
     expectOutage(await exchanging)
     await lock.release()
     await expectRedeemable()
@@ -77,7 +85,7 @@ describe('Postgres fails in the middle of an exchange', () => {
       wrap: (database) => ({
         ...database,
         async query(statement) {
-          if (statement.name !== 'redeem_grant') return database.query(statement)
+          if (!statement.name.startsWith('redeem_grant')) return database.query(statement)
           const [tombstone = ''] = await redisKeysOf(server, code)
           await server.redis.pexpire(tombstone, (await server.redis.pttl(tombstone)) - milliseconds)
           throw new StoreUnavailable('postgres', undefined)
@@ -107,7 +115,7 @@ describe('Postgres fails in the middle of an exchange', () => {
   })
 
   test('a code that was put back is bound as before', async () => {
-    proxy.loseStatement('redeem_grant')
+    proxy.loseStatement('redeem_grant', 2)
     expectOutage(await exchange(shaky, client, code, right))
     expectRefusal(await exchange(server, client, code), 400, 'invalid_grant')
     const uri = { redirect_uri: 'https://app.example/other' }
@@ -118,14 +126,21 @@ describe('Postgres fails in the middle of an exchange', () => {
 
   test('again and again: put back every time', async () => {
     for (let time = 0; time < 3; time++) {
-      proxy.loseStatement('redeem_grant')
+      proxy.loseStatement('redeem_grant', 2)
       expectOutage(await exchange(shaky, client, code, right))
     }
     await expectRedeemable()
   })
 
-  test('the redemption is carried out and its answer is lost: 503, then the grant row says used, and ends', async () => {
+  test('the redemption is carried out and its answer is lost: the second try finds its own tokens', async () => {
     proxy.loseAnswerTo('redeem_grant')
+    const tokens = pairOf(await exchange(shaky, client, code, right))
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
+    expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
+  })
+
+  test('the second answer is lost as well: 503, then the grant row says used, and ends', async () => {
+    proxy.loseAnswerTo('redeem_grant', 2)
     expectOutage(await exchange(shaky, client, code, right))
     expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
     expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
@@ -133,7 +148,7 @@ describe('Postgres fails in the middle of an exchange', () => {
   })
 
   test('twenty at once over the failing network: one pair at most, and 503 or invalid_grant for the others', async () => {
-    proxy.loseStatement('redeem_grant')
+    proxy.loseStatement('redeem_grant', 2)
     const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(shaky, client, code, right)))
     const kinds = new Set(answers.map(kindOf))
     for (const kind of kinds) expect(['200', '400 invalid_grant', '503 temporarily_unavailable']).toContain(kind)
@@ -186,7 +201,7 @@ describe('a store is away', () => {
         ...database,
         query: (statement) =>
           database.query(
-            statement.name === 'redeem_grant' ? { name: 'test_bad', text: 'select 1/0', values: [] } : statement
+            statement.name.startsWith('redeem_grant') ? { name: 'test_bad', text: 'select 1/0', values: [] } : statement
           )
       })
     })

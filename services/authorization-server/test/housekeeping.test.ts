@@ -22,16 +22,19 @@ function fakeRows(fullBatches = 0) {
       left -= 1
       return left >= 0
     },
+    async keepBuckets(now: Date) {
+      calls.push(`keep ${now.toISOString()}`)
+    },
     async eraseRetryAnswers(now: Date) {
       calls.push(`erase ${now.toISOString()}`)
     }
   }
 }
 
-function start(rows: Parameters<typeof startHousekeeping>[0]) {
+function start(rows: ReturnType<typeof fakeRows>) {
   const lines: { level: string; event: string }[] = []
   const logger = buildLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) })
-  return { lines, housekeeping: startHousekeeping(rows, () => NOW, logger) }
+  return { lines, housekeeping: startHousekeeping(rows, rows.keepBuckets, () => NOW, logger) }
 }
 
 test('answers are erased every five seconds, rows deleted every minute', async () => {
@@ -41,6 +44,16 @@ test('answers are erased every five seconds, rows deleted every minute', async (
   await housekeeping.stop()
   expect(rows.calls.filter((call) => call === `erase ${NOW.toISOString()}`)).toHaveLength(12)
   expect(rows.calls.filter((call) => call === `delete ${NOW.toISOString()}`)).toHaveLength(1)
+})
+
+test('the tables of access tokens are seen to at the start, and every minute', async () => {
+  const rows = fakeRows()
+  const { housekeeping } = start(rows)
+  await jest.advanceTimersByTimeAsync(0)
+  expect(rows.calls).toEqual([`keep ${NOW.toISOString()}`])
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(rows.calls.filter((call) => call.startsWith('keep'))).toHaveLength(2)
 })
 
 test('deleting goes on as long as batches are full', async () => {
@@ -63,7 +76,7 @@ test('a failure is logged and the next turn comes all the same', async () => {
   await housekeeping.stop()
   expect(failures).toBe(12)
   expect(lines[0]).toMatchObject({ level: 'warn', event: 'housekeeping_failed' })
-  expect(rows.calls).toHaveLength(1)
+  expect(rows.calls.filter((call) => call.startsWith('delete'))).toHaveLength(1)
 })
 
 test('the stop waits for what runs, ends a long deletion, and nothing runs after it', async () => {

@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.close()
 })
 
-const A_TOKEN = ['find_for_introspection']
+const A_TOKEN = [expect.stringMatching(/^find_for_introspection_in_access_tokens_\d+$/)]
 
 describe('what introspection looks up (contract 2, "Tokens")', () => {
   test.each<{ name: string; by(): Credentials; value(): string; looks: unknown[] }>([

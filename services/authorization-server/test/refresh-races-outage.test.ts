@@ -140,7 +140,9 @@ describe('Postgres is away', () => {
         ...database,
         query: (statement) =>
           database.query(
-            statement.name === 'rotate_refresh_token' ? { name: 'test_bad', text: 'select 1/0', values: [] } : statement
+            statement.name.startsWith('rotate_refresh_token')
+              ? { name: 'test_bad', text: 'select 1/0', values: [] }
+              : statement
           )
       })
     })

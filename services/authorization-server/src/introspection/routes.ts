@@ -1,9 +1,9 @@
 import {
   type ActiveAccessToken,
+  bucketOfAccessToken,
   digestToken,
   type IntrospectionResponse,
   introspectionResponse,
-  isWellFormed,
   OAuthError,
   readClientCredentials
 } from '@valetkey/oauth-protocol'
@@ -63,7 +63,8 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
 
   async function findAccessToken(token: string | undefined): Promise<ActiveAccessToken | undefined> {
     // A value with a wrong prefix, length or checksum was never issued: no look-up.
-    if (token === undefined || !isWellFormed('accessToken', token)) return undefined
-    return introspections.find({ tokenDigest: digestToken(token), now: now() })
+    const bucket = token === undefined ? undefined : bucketOfAccessToken(token)
+    if (token === undefined || bucket === undefined) return undefined
+    return introspections.find({ token: { digest: digestToken(token), bucket }, now: now() })
   }
 }

@@ -1,4 +1,4 @@
-import { type Client, digestToken, isWellFormed } from '@valetkey/oauth-protocol'
+import { bucketOfAccessToken, type Client, digestToken, isWellFormed } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
 import type { AccessTokenStore } from '../storage/access-tokens.js'
 import type { RefreshTokenStore } from '../storage/refresh-tokens.js'
@@ -22,8 +22,9 @@ export async function revokeToken(
   audited: AuditedRequest
 ): Promise<void> {
   const { clientId } = client
-  if (isWellFormed('accessToken', token)) {
-    const revoked = await deps.accessTokens.revoke(digestToken(token), clientId, deps.now())
+  const bucket = bucketOfAccessToken(token)
+  if (bucket !== undefined) {
+    const revoked = await deps.accessTokens.revoke({ digest: digestToken(token), bucket }, clientId, deps.now())
     if (revoked === undefined) return
     const { userId, grantId } = revoked
     deps.audit.record(audited, { event: 'token_revoked', clientId, userId, grantId })

@@ -25,6 +25,9 @@ type ConnectedAppRow = {
   refreshable_until: Date | null
 }
 
+/** Whoever locks several grants does so in the order of their ids, so that no two wait for each other. */
+const lockInOrder = (condition: string) => `select grant_id from grants where ${condition} order by grant_id for update`
+
 export function createConnectedAppStore(database: Database) {
   return {
     /** Grants with a token that is alive, and consents that are remembered: both give access without asking again. */
@@ -64,9 +67,9 @@ export function createConnectedAppStore(database: Database) {
     async end(userId: string, clientId: string, now: Date): Promise<{ grantIds: readonly string[] }> {
       const rows = await database.query<{ grant_id: string }>({
         name: 'end_connected_app',
-        text: `with forgotten as (delete from consents where user_id = $1 and client_id = $2)
-          update grants set ended_at = $3
-          where user_id = $1 and client_id = $2 and ended_at is null returning grant_id`,
+        text: `with forgotten as (delete from consents where user_id = $1 and client_id = $2),
+          held as (${lockInOrder('user_id = $1 and client_id = $2 and ended_at is null')})
+          update grants g set ended_at = $3 from held where g.grant_id = held.grant_id returning g.grant_id`,
         values: [userId, clientId, now]
       })
       return { grantIds: rows.map((row) => row.grant_id) }
@@ -76,8 +79,9 @@ export function createConnectedAppStore(database: Database) {
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
       await database.query({
         name: 'note_grant_use',
-        text: `update grants g set last_used_at = u.used_at
-          from unnest($1::uuid[], $2::timestamptz[]) as u (grant_id, used_at)
+        text: `with held as (${lockInOrder('grant_id = any ($1)')})
+          update grants g set last_used_at = u.used_at
+          from unnest($1::uuid[], $2::timestamptz[]) as u (grant_id, used_at) join held on held.grant_id = u.grant_id
           where g.grant_id = u.grant_id and (g.last_used_at is null or g.last_used_at < u.used_at)`,
         values: [[...uses.keys()], [...uses.values()]]
       })

@@ -7,8 +7,9 @@ export function createExpiredRows(database: Database) {
   async function deleteBatch(table: 'grants' | 'access_tokens' | 'refresh_tokens', now: Date): Promise<number> {
     const rows = await database.query({
       name: `delete_expired_${table}`,
-      text: `delete from ${table} where ctid = any (array(
-          select ctid from ${table} where expires_at <= $1 limit ${BATCH} for update skip locked
+      // `only`: a place is that of one table, and has other rows in those that inherit from it.
+      text: `delete from only ${table} where ctid = any (array(
+          select ctid from only ${table} where expires_at <= $1 limit ${BATCH} for update skip locked
         )) returning 1 as deleted`,
       values: [now]
     })
@@ -18,7 +19,7 @@ export function createExpiredRows(database: Database) {
   return {
     /** @returns whether a batch was full, so that there is likely more */
     async deleteSome(now: Date): Promise<boolean> {
-      // A rotated refresh token stays until it would have expired: until then its reuse must be noticed.
+      // Of access tokens, those of a release that knew no buckets. A rotated refresh token stays until it would have expired: until then its reuse must be noticed.
       const deleted = [
         await deleteBatch('access_tokens', now),
         await deleteBatch('refresh_tokens', now),

@@ -1,14 +1,10 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
+import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { createGrantOpening } from './open-grant.js'
+import { createRedemptions, type FirstTokens, type Redeemed } from './redemptions.js'
 
-/** The first tokens of a grant. They hold no more than the grant does. */
-export type FirstTokens = {
-  accessToken: { digest: TokenDigest; tokenId: string; expiresAt: Date }
-  refreshToken: { digest: TokenDigest; expiresAt: Date } | undefined
-  /** The absolute end of refreshing; undefined without a refresh token. */
-  refreshableUntil: Date | undefined
-}
+export type { FirstTokens }
 
 /** A grant as the look-up of its code finds it. */
 export type RedeemedGrant = {
@@ -20,49 +16,19 @@ export type RedeemedGrant = {
   redeemed: boolean
 }
 
-export function createGrantStore(database: Database) {
+export function createGrantStore(database: Database, buckets = createAccessTokenBuckets(database)) {
+  const redeem = createRedemptions(database, buckets)
   return {
     open: createGrantOpening(database),
 
     /**
-     * Redeems a code and stores its tokens in one statement. Whoever comes second finds `redeemed_at` set and gets
-     * nothing, whatever Redis says. It does not ask whether the grant is alive: a replay may have ended it already, and
-     * then these tokens are born dead, for introspection looks at the grant.
+     * Redeems a code and stores its tokens in one statement, which those who come together share. Whoever comes second
+     * finds `redeemed_at` set and gets nothing, whatever Redis says. It does not ask whether the grant is alive: a replay
+     * may have ended it already, and then these tokens are born dead, for introspection looks at the grant.
      * @returns what the grant covers and whose it is, or undefined when the code had been redeemed before
      */
-    async redeem(
-      codeDigest: TokenDigest,
-      tokens: FirstTokens,
-      now: Date
-    ): Promise<{ scope: readonly string[]; userId: string } | undefined> {
-      const rows = await database.query<{ scope: string[]; user_id: string }>({
-        name: 'redeem_grant',
-        text: `with redeemed as (
-            update grants set redeemed_at = $2, last_used_at = $2, refreshable_until = $8,
-              expires_at = greatest($5::timestamptz, $7::timestamptz)
-            where code_hash = $1 and redeemed_at is null
-            returning grant_id, user_id, scope, user_generation, client_generation
-          ), access as (
-            insert into access_tokens (token_hash, token_id, grant_id, scope, user_generation, client_generation,
-              issued_at, expires_at)
-            select $3, $4, grant_id, scope, user_generation, client_generation, $2, $5 from redeemed
-          ), refresh as (
-            insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
-            select $6, grant_id, user_generation, client_generation, $2, $7 from redeemed where $6::bytea is not null
-          )
-          select scope, user_id from redeemed`,
-        values: [
-          codeDigest,
-          now,
-          tokens.accessToken.digest,
-          tokens.accessToken.tokenId,
-          tokens.accessToken.expiresAt,
-          tokens.refreshToken?.digest,
-          tokens.refreshToken?.expiresAt,
-          tokens.refreshableUntil
-        ]
-      })
-      return rows.map((row) => ({ scope: row.scope, userId: row.user_id }))[0]
+    async redeem(codeDigest: TokenDigest, tokens: FirstTokens, now: Date): Promise<Redeemed> {
+      return redeem({ codeDigest, tokens, now })
     },
 
     async findByCode(codeDigest: TokenDigest): Promise<RedeemedGrant | undefined> {

@@ -1,5 +1,6 @@
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
+import { createAccessTokenBuckets } from './access-token-buckets.js'
 
 /** A refresh token with what its grant says of it. */
 export type RefreshTokenRecord = {
@@ -41,7 +42,7 @@ type RefreshTokenRow = {
   retry_answer: Buffer | null
 }
 
-export function createRefreshTokenStore(database: Database) {
+export function createRefreshTokenStore(database: Database, buckets = createAccessTokenBuckets(database)) {
   return {
     async find(digest: TokenDigest): Promise<RefreshTokenRecord | undefined> {
       const rows = await database.query<RefreshTokenRow>({
@@ -65,40 +66,9 @@ export function createRefreshTokenStore(database: Database) {
      * @returns false when another request rotated it first, or its grant has ended
      */
     async rotate(rotation: Rotation, now: Date): Promise<boolean> {
-      const rows = await database.query<{ grant_id: string }>({
-        name: 'rotate_refresh_token',
-        text: `with rotated as (
-            update refresh_tokens t set rotated_at = $2, retry_until = $3, retry_scope = $4, retry_answer = $5
-            from grants g
-            where t.token_hash = $1 and t.rotated_at is null and g.grant_id = t.grant_id and g.ended_at is null
-            returning t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash
-          ), erased as (
-            update refresh_tokens p set retry_answer = null from rotated where p.token_hash = rotated.predecessor_hash
-          ), successor as (
-            insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
-              predecessor_hash)
-            select $6, grant_id, user_generation, client_generation, $2, $7, $1 from rotated
-          ), access as (
-            insert into access_tokens (token_hash, token_id, grant_id, scope, user_generation, client_generation,
-              issued_at, expires_at)
-            select $8, $9, grant_id, $10, user_generation, client_generation, $2, $11 from rotated
-          )
-          update grants g set last_used_at = $2, expires_at = greatest(g.expires_at, $7::timestamptz, $11::timestamptz)
-          from rotated where g.grant_id = rotated.grant_id returning g.grant_id`,
-        values: [
-          rotation.digest,
-          now,
-          rotation.retry?.until,
-          rotation.retryScope,
-          rotation.retry?.answer,
-          rotation.successor.digest,
-          rotation.successor.expiresAt,
-          rotation.accessToken.digest,
-          rotation.accessToken.tokenId,
-          rotation.accessToken.scope,
-          rotation.accessToken.expiresAt
-        ]
-      })
+      const bucket = expiryBucket(rotation.accessToken.expiresAt)
+      const values = valuesOf(rotation, now)
+      const rows = await buckets.writeInto(bucket, (table) => database.query({ ...rotateInto(table), values }))
       return rows.length > 0
     },
 
@@ -140,4 +110,44 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
         }
       : undefined
   }
+}
+
+function rotateInto(table: string): { name: string; text: string } {
+  return {
+    name: `rotate_refresh_token_in_${table}`,
+    text: `with rotated as (
+            update refresh_tokens t set rotated_at = $2, retry_until = $3, retry_scope = $4, retry_answer = $5
+            from grants g
+            where t.token_hash = $1 and t.rotated_at is null and g.grant_id = t.grant_id and g.ended_at is null
+            returning t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash
+          ), erased as (
+            update refresh_tokens p set retry_answer = null from rotated where p.token_hash = rotated.predecessor_hash
+          ), successor as (
+            insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
+              predecessor_hash)
+            select $6, grant_id, user_generation, client_generation, $2, $7, $1 from rotated
+          ), access as (
+            insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
+              issued_at, expires_at)
+            select $8, $9, grant_id, $10, user_generation, client_generation, $2, $11 from rotated
+          )
+          update grants g set last_used_at = $2, expires_at = greatest(g.expires_at, $7::timestamptz, $11::timestamptz)
+          from rotated where g.grant_id = rotated.grant_id returning g.grant_id`
+  }
+}
+
+function valuesOf(rotation: Rotation, now: Date): unknown[] {
+  return [
+    rotation.digest,
+    now,
+    rotation.retry?.until,
+    rotation.retryScope,
+    rotation.retry?.answer,
+    rotation.successor.digest,
+    rotation.successor.expiresAt,
+    rotation.accessToken.digest,
+    rotation.accessToken.tokenId,
+    rotation.accessToken.scope,
+    rotation.accessToken.expiresAt
+  ]
 }

@@ -56,7 +56,7 @@ describe('a live access token, as introspection finds it', () => {
   })
 
   test.each<{ name: string; ending(): Promise<unknown> }>([
-    { name: 'revoked', ending: () => store.revoke(grant.access.digest, grant.clientId, NOW) },
+    { name: 'revoked', ending: () => store.revoke(grant.access, grant.clientId, NOW) },
     { name: 'its grant ended', ending: () => createGrantStore(database).end(grant.grantId, NOW) },
     {
       name: 'a newer generation of its user',
@@ -91,7 +91,7 @@ describe('access token store: revoke', () => {
 
   test('ends this token only, and says which it was', async () => {
     const sibling = await storeGrant(database, NOW, grant)
-    expect(await store.revoke(grant.access.digest, grant.clientId, NOW)).toEqual({
+    expect(await store.revoke(grant.access, grant.clientId, NOW)).toEqual({
       tokenId: grant.access.tokenId,
       grantId: grant.grantId,
       userId: grant.userId
@@ -109,20 +109,20 @@ describe('access token store: revoke', () => {
     { name: 'of an unknown token', digest: newDigest, clientId: () => grant.clientId },
     { name: 'of a refresh token', digest: () => grant.refresh.digest, clientId: () => grant.clientId }
   ])('$name: nothing happens', async ({ digest, clientId }) => {
-    expect(await store.revoke(digest(), clientId(), NOW)).toBeUndefined()
+    expect(await store.revoke({ digest: digest(), bucket: grant.access.bucket }, clientId(), NOW)).toBeUndefined()
     expect(await active(grant)).toBe(true)
   })
 
   test('a second time: nothing, and the first moment stays', async () => {
-    await store.revoke(grant.access.digest, grant.clientId, NOW)
-    expect(await store.revoke(grant.access.digest, grant.clientId, after(5))).toBeUndefined()
+    await store.revoke(grant.access, grant.clientId, NOW)
+    expect(await store.revoke(grant.access, grant.clientId, after(5))).toBeUndefined()
     const text = 'select revoked_at from access_tokens where token_hash = $1'
     const rows = await database.query({ name: 'test_revoked_at', text, values: [grant.access.digest] })
     expect(rows).toEqual([{ revoked_at: NOW }])
   })
 
   test('20 at once: one tells', async () => {
-    const all = Array.from({ length: 20 }, () => store.revoke(grant.access.digest, grant.clientId, NOW))
+    const all = Array.from({ length: 20 }, () => store.revoke(grant.access, grant.clientId, NOW))
     expect((await Promise.all(all)).filter((revoked) => revoked !== undefined)).toHaveLength(1)
   })
 })

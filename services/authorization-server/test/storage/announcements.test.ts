@@ -155,7 +155,7 @@ describe('not announced, for nothing dies', () => {
 
   test('an end of what is dead, and a mere touch', async () => {
     const tokens = createAccessTokenStore(database)
-    await tokens.revoke(grant.access.digest, grant.clientId, now)
+    await tokens.revoke(grant.access, grant.clientId, now)
     expect(await announced()).toHaveLength(1)
     await operator.query('update access_tokens set revoked_at = now() where token_id = $1', [grant.access.tokenId])
     await operator.query('delete from access_tokens where token_id = $1', [grant.access.tokenId])

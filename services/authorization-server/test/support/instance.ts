@@ -7,7 +7,7 @@ import type { TestServer } from './authorization-server.js'
 
 type InstanceOptions = {
   config?: Partial<Config>
-  /** Comes between the instance and its database; gets the real one. */
+  /** Comes between the instance, once it has started, and its database; gets the real one. */
   wrap?: (database: Database) => Database
   /** For a test that reads the log. */
   logger?: Logger
@@ -19,8 +19,12 @@ type InstanceOptions = {
 export async function startInstance(server: TestServer, options: InstanceOptions = {}): Promise<TestServer> {
   const config = { ...server.config, ...options.config }
   const connected = connectPostgres(config.databaseUrl, { connections: 10 })
-  const database = options.wrap?.(connected) ?? connected
+  let reached = connected
+  const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }
   const deps = await wire(config, database, options.redis ?? server.redis)
+  // As housekeeping does at the start of a process.
+  await deps.buckets.keep(new Date(), config.accessTokenTtl)
+  reached = options.wrap?.(connected) ?? connected
   const app = buildApp({ ...config, logger: options.logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
   return {

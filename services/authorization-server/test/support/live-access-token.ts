@@ -1,4 +1,4 @@
-import type { ActiveAccessToken, TokenDigest } from '@valetkey/oauth-protocol'
+import { type ActiveAccessToken, expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createIntrospectionStore } from '../../src/storage/introspections.js'
 
@@ -8,5 +8,9 @@ export async function findLiveAccessToken(
   tokenDigest: TokenDigest,
   now: Date
 ): Promise<ActiveAccessToken | undefined> {
-  return createIntrospectionStore(database).find({ tokenDigest, now })
+  // The bucket that the token would carry.
+  const text = 'select expires_at from access_tokens where token_hash = $1'
+  const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry', text, values: [tokenDigest] })
+  const token = { digest: tokenDigest, bucket: expiryBucket(rows[0]?.expires_at ?? now) }
+  return createIntrospectionStore(database).find({ token, now })
 }

@@ -6,9 +6,9 @@ export type PostgresProxy = {
   cut(): void
   mend(): void
   /** The next statement of that name reaches Postgres and is carried out; its answer never comes back. */
-  loseAnswerTo(statement: string): void
-  /** The next statement of that name never reaches Postgres. */
-  loseStatement(statement: string): void
+  loseAnswerTo(statement: string, times?: number): void
+  /** The next statement of that name never reaches Postgres; `times` for as many one after the other. */
+  loseStatement(statement: string, times?: number): void
   close(): Promise<void>
 }
 
@@ -17,7 +17,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
   let isCut = false
-  let losing: { statement: string; what: 'answer' | 'statement' } | undefined
+  let losing: { statement: string; what: 'answer' | 'statement'; times: number } | undefined
 
   const listener = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
@@ -37,7 +37,8 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
     client.on('data', (chunk) => {
       if (losing === undefined || !chunk.includes(losing.statement)) return upstream.write(chunk)
       const { what } = losing
-      losing = undefined
+      losing.times -= 1
+      if (losing.times === 0) losing = undefined
       if (what === 'statement') return end()
       answerIsLost = true
       return upstream.write(chunk)
@@ -63,11 +64,11 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
     mend() {
       isCut = false
     },
-    loseAnswerTo(statement) {
-      losing = { statement, what: 'answer' }
+    loseAnswerTo(statement, times = 1) {
+      losing = { statement, what: 'answer', times }
     },
-    loseStatement(statement) {
-      losing = { statement, what: 'statement' }
+    loseStatement(statement, times = 1) {
+      losing = { statement, what: 'statement', times }
     },
     async close() {
       endAll()

@@ -39,7 +39,7 @@ async function lockGrant(server: TestServer, grantId: string, secret: string): P
       throw new Error(`no ${count} statements are waiting`)
     },
     async terminateBlocked() {
-      await observer.query(`select pg_terminate_backend(pid) from (${WAITING}) as waiting`)
+      await observer.query(`select pg_terminate_backend(pid, 5000) from (${WAITING}) as waiting`)
     },
     async release() {
       await holder.query('commit')

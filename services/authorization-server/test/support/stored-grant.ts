@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase } from '@valetkey/dev-stack'
-import { digestToken, type TokenDigest } from '@valetkey/oauth-protocol'
+import { digestToken, expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import { createClientStore } from '../../src/storage/clients.js'
 import { createGrantStore } from '../../src/storage/grants.js'
@@ -32,7 +32,7 @@ export type StoredGrant = {
   grantId: string
   clientId: string
   userId: string
-  access: { digest: TokenDigest; tokenId: string; expiresAt: Date }
+  access: { digest: TokenDigest; bucket: number; tokenId: string; expiresAt: Date }
   refresh: { digest: TokenDigest; expiresAt: Date }
   refreshableUntil: Date
 }
@@ -69,7 +69,7 @@ export async function storeGrant(
   const grants = createGrantStore(database)
   const grantId = randomUUID()
   const codeDigest = newDigest()
-  const access = { digest: newDigest(), tokenId: randomUUID(), expiresAt: after(100) }
+  const access = { digest: newDigest(), tokenId: randomUUID(), expiresAt: after(100), bucket: expiryBucket(after(100)) }
   const refresh = { digest: newDigest(), expiresAt: after(1000) }
   const refreshableUntil = after(2500)
   await grants.open({
