@@ -1,0 +1,81 @@
+import { startAuthorizationServer } from '../../src/start.js'
+import type { TestServer } from './authorization-server.js'
+import { type CountingProxy, startCountingProxy } from './counting-proxy.js'
+import { freePort } from './failing-network.js'
+import { readPostgres, readRedis } from './wire-protocols.js'
+
+export type Sent = { sql: readonly string[]; redis: readonly string[] }
+
+// What a process does by itself, whoever asks for what: batches of audit events and of uses, housekeeping, new connections.
+const BACKGROUND =
+  /^(append_audit_events|note_grant_use|erase_retry_answers|delete_expired_\w+|\w+_access_token_buckets|set plan_cache_mode = \w+)$/
+
+/**
+ * The authorization server as it is deployed, on the stores of a test server, with every statement and command counted on
+ * its way. Without a Redis server the emulation stands in, whose commands take no way that could be counted.
+ */
+export async function startCountedServer(server: TestServer) {
+  const { config } = server
+  let statements: { statement: string; connection: number }[] = []
+  let commands: string[] = []
+  // The connection that listens for what has changed has a pulse of its own.
+  const listening = new Set<number>()
+  const postgres = await startCountingProxy(
+    config.databaseUrl,
+    readPostgres((sent) => {
+      if (sent.statement.startsWith('listen ')) listening.add(sent.connection)
+      statements.push(sent)
+    })
+  )
+  const hasRedis = process.env.TEST_REDIS_URL !== undefined
+  const redis: CountingProxy | undefined = hasRedis
+    ? await startCountingProxy(
+        config.redisUrl,
+        readRedis((command) => commands.push(command))
+      )
+    : undefined
+  const [publicPort, internalPort, operatorPort] = [await freePort(), await freePort(), await freePort()]
+  const running = await startAuthorizationServer(
+    {
+      ISSUER: config.issuer,
+      RESOURCE_URL: config.resourceUrl,
+      DATABASE_URL: postgres.url,
+      REDIS_URL: redis?.url,
+      COOKIE_KEYS: config.cookieKeys.join(','),
+      PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
+      INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
+      OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
+      LOG_LEVEL: 'silent'
+    },
+    redis === undefined ? { redis: server.redis } : {}
+  )
+
+  function sent(): Sent {
+    const foreground = statements.filter((each) => !listening.has(each.connection) && !BACKGROUND.test(each.statement))
+    return { sql: foreground.map(({ statement }) => statement), redis: commands }
+  }
+
+  return {
+    publicUrl: `http://127.0.0.1:${publicPort}`,
+    internalUrl: `http://127.0.0.1:${internalPort}`,
+    hasRedis,
+    /** Postgres is slow: what it answers waits, save what tells of changes. */
+    holdAnswers: () => postgres.hold(listening),
+    releaseAnswers: () => postgres.release(),
+    /** What has been sent since `during` began. */
+    sent,
+    /** What was sent while this ran. */
+    async during(run: () => Promise<unknown>): Promise<Sent> {
+      statements = []
+      commands = []
+      await run()
+      return sent()
+    },
+    async close() {
+      await running.close()
+      await Promise.all([postgres.close(), redis?.close()])
+    }
+  }
+}
+
+export type CountedServer = Awaited<ReturnType<typeof startCountedServer>>
