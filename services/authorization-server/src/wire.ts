@@ -26,6 +26,7 @@ import { createIntrospectionStore } from './storage/introspections.js'
 import { createPendingRequestStore } from './storage/pending-requests.js'
 import { type Redis, reached } from './storage/redis.js'
 import { createRefreshTokenStore } from './storage/refresh-tokens.js'
+import { createRegistryAnnouncements } from './storage/registry-announcements.js'
 import { createResourceServerStore } from './storage/resource-servers.js'
 import { createScopeStore } from './storage/scopes.js'
 import { createSessionStore } from './storage/sessions.js'
@@ -59,6 +60,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const sessions = createSessionStore(redis)
   const users = createUserStore(database)
   const registry = createRegistry({
+    announcements: createRegistryAnnouncements(database),
     clients: createClientStore(database),
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database)

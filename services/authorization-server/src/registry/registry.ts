@@ -1,11 +1,13 @@
 import type { Logger } from '@valetkey/service-kit'
 import type { ClientRecord, ClientStore } from '../storage/clients.js'
+import type { RegistryAnnouncements } from '../storage/registry-announcements.js'
 import type { ResourceServerStore } from '../storage/resource-servers.js'
 import type { Scope, ScopeStore } from '../storage/scopes.js'
 import { type ReadRows, type RememberedTable, rememberTable } from './remembered-table.js'
 import { readChange } from './table-memory.js'
 
 export type RegistryStores = {
+  announcements: RegistryAnnouncements
   clients: Pick<ClientStore, 'find' | 'findWithSecrets' | 'listWithSecrets'>
   scopes: Pick<ScopeStore, 'list'>
   resourceServers: Pick<ResourceServerStore, 'findWithSecret' | 'knowsAudience' | 'list'>
@@ -114,10 +116,17 @@ function openSession(stores: RegistryStores, isProved: () => boolean, logger: Lo
   const readScopes = async () => new Map((await stores.scopes.list()).map((scope) => [scope.name, scope]))
   const readResourceServers = async () =>
     new Map((await stores.resourceServers.list()).map((found) => [found.resourceServer.clientId, found]))
+  // Whoever reads all of a table relies on hearing of what changes afterwards.
+  const announced =
+    <Row>(read: ReadRows<Row>): ReadRows<Row> =>
+    async (keys) => {
+      if (keys === 'all') await stores.announcements.mustBeInPlace()
+      return read(keys)
+    }
   return {
     isProved,
-    clients: rememberTable(readClients, on('clients')),
-    scopes: rememberTable(readScopes, on('scopes')),
-    resource_servers: rememberTable(readResourceServers, on('resource_servers'))
+    clients: rememberTable(announced(readClients), on('clients')),
+    scopes: rememberTable(announced(readScopes), on('scopes')),
+    resource_servers: rememberTable(announced(readResourceServers), on('resource_servers'))
   }
 }

@@ -19,7 +19,7 @@ const LAST_RETRY_MS = 2_000
 /**
  * Reads all of the table now, and what changes from then on, one load after the other.
  * @param on.loaded each time that all of it is in memory
- * @param on.failed for each load that failed; it is tried again
+ * @param on.failed for the first of loads that fail in a row; they are tried again
  */
 export function rememberTable<Row>(
   read: ReadRows<Row>,
@@ -43,7 +43,7 @@ export function rememberTable<Row>(
       }
     } catch (error) {
       if (isStopped) return
-      on.failed(error)
+      if (retryMs === FIRST_RETRY_MS) on.failed(error)
       clearTimeout(retry)
       retry = setTimeout(load, retryMs)
       retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)
