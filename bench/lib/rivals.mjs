@@ -11,7 +11,7 @@ import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
 import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
 import { FILES, REDIRECT_URI, SCOPE } from './books.mjs'
 import { onServerCore } from './cores.mjs'
-import { untilReady } from './until-ready.mjs'
+import { timeStart, untilReady } from './until-ready.mjs'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const PATHS = { authorize: '/authorize', token: '/token', introspect: '/introspect' }
@@ -43,13 +43,7 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
     ...{ PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: databaseUrl, SCOPE },
     ...{ CALLER_ID: resourceServer.id, CALLER_SECRET: resourceServer.secret }
   }
-  const authorizationServer = await start('authorization-server', file, issuerPort, {
-    ...{ REDIS_URL: redisUrl, CLIENT_ID: client.id, CLIENT_SECRET: client.secret, REDIRECT_URI, USER_ID: user.id },
-    ...variables
-  })
-  const resourceServerProcess = await start('resource-server', 'floor/resource-server.mjs', filesPort, {
-    INTROSPECTION_URL: introspectUrl
-  })
+  const servers = [await ready('authorization-server', issuerPort), await ready('resource-server', filesPort)]
   const request = { response_type: 'code', client_id: client.id, redirect_uri: REDIRECT_URI, scope: SCOPE }
   const codeUrl = `${issuer}${paths.authorize}?${new URLSearchParams({ ...request, state: 'st4te' })}`
   return {
@@ -57,18 +51,44 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
     cookie: signsIn ? await followToCode(codeUrl) : await storeSession(redisUrl, user.id),
     tokenUrl: issuer + paths.token,
     filesUrl: `http://127.0.0.1:${filesPort}/v1/files`,
-    pids: [authorizationServer.child.pid, resourceServerProcess.child.pid]
+    pids: servers.map(({ child }) => child.pid),
+    timeStarts
   }
 
-  async function start(part, program, port, own) {
-    const process = processes.start({
+  async function ready(part, port) {
+    const server = start(part, port)
+    await untilReady(`http://127.0.0.1:${port}/readyz`, server)
+    return server
+  }
+
+  /** See startValetkey. */
+  async function timeStarts() {
+    const times = []
+    for (const part of ['authorization-server', 'resource-server']) {
+      const port = await freePort()
+      times.push(await timeStart({ launch: () => start(part, port), url: `http://127.0.0.1:${port}/readyz` }))
+    }
+    return times
+  }
+
+  function start(part, port) {
+    const asked = {
+      REDIS_URL: redisUrl,
+      CLIENT_ID: client.id,
+      CLIENT_SECRET: client.secret,
+      REDIRECT_URI,
+      USER_ID: user.id
+    }
+    const [program, own] =
+      part === 'authorization-server'
+        ? [file, { ...asked, ...variables }]
+        : ['floor/resource-server.mjs', { INTROSPECTION_URL: introspectUrl }]
+    return processes.start({
       name: `${name}, ${part}`,
       program: onServerCore(nodeProgram(path.join(folder, program))),
       environment: { ...shared, ...own, PORT: String(port) },
       logFile: path.join(directory, `${part}.log`)
     })
-    await untilReady(`http://127.0.0.1:${port}/readyz`, process)
-    return process
   }
 }
 

@@ -1,17 +1,33 @@
 import { readFileSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 
+const TIME_LIMIT_MS = 20_000
+
 /** Resolves when an address answers well; tells the end of the log of a process that ends before. */
-export async function untilReady(url, { name, logFile, exited }) {
+export async function untilReady(url, { name, logFile, exited }, { everyMs = 100 } = {}) {
   let ended = false
   exited.then(() => {
     ended = true
   })
-  for (let attempt = 0; attempt < 200 && !ended; attempt++) {
+  const deadline = performance.now() + TIME_LIMIT_MS
+  while (!ended && performance.now() < deadline) {
     const answer = await fetch(url).catch(() => undefined)
     await answer?.arrayBuffer()
     if (answer?.ok) return
-    await wait(100)
+    await wait(everyMs)
   }
   throw new Error(`${name} was not ready in time: ${readFileSync(logFile, 'utf8').slice(-2_000)}`)
+}
+
+/** Starts a process only to see how long it takes until it is ready, in milliseconds. */
+export async function timeStart({ launch, url }) {
+  const begun = performance.now()
+  const handle = launch()
+  try {
+    await untilReady(url, handle, { everyMs: 5 })
+    return performance.now() - begun
+  } finally {
+    await handle.stop()
+  }
 }

@@ -8,19 +8,23 @@ import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
 import { fillBooks, REDIRECT_URI, SCOPE } from './books.mjs'
 import { onServerCore } from './cores.mjs'
 import { signInAndAllow } from './signed-in.mjs'
-import { untilReady } from './until-ready.mjs'
+import { timeStart, untilReady } from './until-ready.mjs'
 
 /** What may be set from outside; everything else is as it comes. */
 const PASSED_ON = ['CODE_TTL', 'ACCESS_TOKEN_TTL', 'LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL']
 
-/** @param databaseUrls of the authorization server and of the resource server, both empty */
+/**
+ * @param databaseUrls of the authorization server and of the resource server, both empty
+ * @param beforeStart is told what the books hold and the audience of tokens, and may put more into the databases
+ */
 export async function startValetkey({
   databaseUrls,
   redisUrl,
   directory,
   processes,
   environment = {},
-  nodeOptions = []
+  nodeOptions = [],
+  beforeStart = async () => {}
 }) {
   const [databaseUrl, resourceDatabaseUrl] = databaseUrls
   mkdirSync(directory, { recursive: true })
@@ -29,30 +33,13 @@ export async function startValetkey({
   const local = (port) => `http://127.0.0.1:${port}`
   const [issuer, internalUrl, resourceUrl] = [publicPort, internalPort, filesPort].map(local)
   const books = await fillBooks({ databaseUrl, resourceDatabaseUrl, resourceUrl, directory, processes })
+  await beforeStart({ ...books, audience: resourceUrl })
 
   const given = Object.fromEntries(PASSED_ON.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])))
   const shared = { PATH: process.env.PATH, NODE_ENV: 'production', ISSUER: issuer, RESOURCE_URL: resourceUrl, ...given }
-  const authorizationServer = start('authorization-server', programs.authorizationServer, {
-    ...shared,
-    PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
-    INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
-    OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
-    COOKIE_KEYS: randomBytes(32).toString('hex')
-  })
+  const authorizationServer = authorizationServerOn([publicPort, internalPort, operatorPort])
   await untilReady(`${local(operatorPort)}/readyz`, authorizationServer)
-  const resourceServer = start('resource-server', programs.resourceServer, {
-    ...shared,
-    PUBLIC_LISTEN: `127.0.0.1:${filesPort}`,
-    OPERATOR_LISTEN: `127.0.0.1:${filesOperatorPort}`,
-    RESOURCE_DATABASE_URL: resourceDatabaseUrl,
-    PAGE_TOKEN_KEYS: randomBytes(32).toString('hex'),
-    INTROSPECTION_URL: `${internalUrl}/introspect`,
-    REVOCATIONS_URL: `${internalUrl}/revocations`,
-    INTROSPECTION_CLIENT_ID: books.resourceServer.id,
-    INTROSPECTION_CLIENT_SECRET: books.resourceServer.secret
-  })
+  const resourceServer = resourceServerOn([filesPort, filesOperatorPort])
   await untilReady(`${local(filesOperatorPort)}/readyz`, resourceServer)
 
   const authorizeUrl = `${issuer}/oauth/authorize`
@@ -67,7 +54,44 @@ export async function startValetkey({
     tokenUrl: `${issuer}/token`,
     introspectUrl: `${internalUrl}/introspect`,
     filesUrl: `${resourceUrl}/v1/files`,
-    pids: [authorizationServer.child.pid, resourceServer.child.pid]
+    pids: [authorizationServer.child.pid, resourceServer.child.pid],
+    timeStarts
+  }
+
+  function authorizationServerOn([publicly, internally, forOperators]) {
+    return start('authorization-server', programs.authorizationServer, {
+      ...shared,
+      PUBLIC_LISTEN: `127.0.0.1:${publicly}`,
+      INTERNAL_LISTEN: `127.0.0.1:${internally}`,
+      OPERATOR_LISTEN: `127.0.0.1:${forOperators}`,
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      COOKIE_KEYS: randomBytes(32).toString('hex')
+    })
+  }
+
+  function resourceServerOn([publicly, forOperators]) {
+    return start('resource-server', programs.resourceServer, {
+      ...shared,
+      PUBLIC_LISTEN: `127.0.0.1:${publicly}`,
+      OPERATOR_LISTEN: `127.0.0.1:${forOperators}`,
+      RESOURCE_DATABASE_URL: resourceDatabaseUrl,
+      PAGE_TOKEN_KEYS: randomBytes(32).toString('hex'),
+      INTROSPECTION_URL: `${internalUrl}/introspect`,
+      REVOCATIONS_URL: `${internalUrl}/revocations`,
+      INTROSPECTION_CLIENT_ID: books.resourceServer.id,
+      INTROSPECTION_CLIENT_SECRET: books.resourceServer.secret
+    })
+  }
+
+  /** How long each service takes to be ready, in milliseconds: another instance beside the one that runs. */
+  async function timeStarts() {
+    const free = await Promise.all(Array.from({ length: 5 }, freePort))
+    const [own, files] = [free.slice(0, 3), free.slice(3)]
+    return [
+      await timeStart({ launch: () => authorizationServerOn(own), url: `${local(own[2])}/readyz` }),
+      await timeStart({ launch: () => resourceServerOn(files), url: `${local(files[1])}/readyz` })
+    ]
   }
 
   function start(name, file, variables) {

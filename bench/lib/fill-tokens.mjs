@@ -1,0 +1,115 @@
+// Live access tokens by the million, each with the grant that its exchange would have left, straight into the tables: spread
+// evenly over the hours in which tokens of a day's life end, and over their users.
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { digestToken, expiryBucket, mintAccessToken } from '../../packages/oauth-protocol/dist/index.js'
+import { REDIRECT_URI, SCOPE } from './books.mjs'
+
+export const HOURS = 24
+const HOUR_MS = 3_600_000
+/** Real tokens among them, so that somebody can show one; no more than these are ever asked for. */
+const SAMPLES = 50_000
+/** Of the bucket $1, as many as $2: their ends lie evenly within its hour. */
+const NEW_ROWS = `select number, md5('grant' || $1 || ' ' || number)::uuid as grant_id,
+    to_timestamp($1::int * 3600.0) + floor(number * 3600000.0 / ($2::int + 1)) * interval '1 ms' as expires_at
+  from generate_series(1, $2::int) number`
+
+/**
+ * @param busyUserId owns every tenth token
+ * @returns the samples, in no order, and one that belongs to the busy user
+ */
+export async function fillTokens(databaseUrl, { count, clientId, busyUserId, audience }) {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const users = Math.max(1, Math.floor(count / 10))
+    await client.query(
+      `insert into users (user_id, username, password_hash, created_at)
+        select md5('user' || number)::uuid, 'user-' || number, 'none', now() from generate_series(1, $1::int) number`,
+      [users]
+    )
+    // The hours after the next one: none of them ends meanwhile.
+    const first = expiryBucket(new Date()) + 2
+    await client.query('select make_access_token_buckets($1, $2)', [first, first + HOURS - 1])
+    const samples = []
+    await withoutIndexes(client, 'grants', async () => {
+      for (let bucket = first; bucket < first + HOURS; bucket++) {
+        const rows = Math.ceil(count / HOURS)
+        await fillGrants(client, { bucket, rows, users, clientId, busyUserId, audience })
+        samples.push(...(await fillBucket(client, { bucket, rows })))
+        if (count > 1_000_000) console.log(`${(bucket - first + 1) * rows} tokens …`)
+      }
+    })
+    await client.query('vacuum (analyze) grants')
+    await client.query('vacuum (analyze) users')
+    await client.query('checkpoint')
+    return {
+      samples: shuffled(samples.map(({ token }) => token)),
+      ofBusyUser: samples.find(({ isBusy }) => isBusy).token
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+/** Tokens of one hour. @returns those that can be shown */
+export async function fillBucket(client, { bucket, rows }) {
+  const every = Math.max(1, Math.floor((rows * HOURS) / SAMPLES))
+  const end = (number) => new Date(bucket * HOUR_MS + Math.floor((number * HOUR_MS) / (rows + 1)))
+  const samples = []
+  for (let number = every; number <= rows; number += every) {
+    const token = mintAccessToken(end(number), randomBytes)
+    samples.push({ number, token, isBusy: number <= rows / 10 })
+  }
+  await client.query(
+    `insert into access_tokens_${bucket} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
+        issued_at, expires_at)
+      select coalesce(sample.token_hash, sha256(('token' || grant_id)::bytea)), md5('token' || grant_id)::uuid, grant_id,
+        $3, 0, 0, least(now(), expires_at - interval '1 day'), expires_at
+      from (${NEW_ROWS}) as new
+      left join unnest($4::int[], $5::bytea[]) as sample (number, token_hash) using (number)`,
+    [...[bucket, rows, [SCOPE]], samples.map(({ number }) => number), samples.map(({ token }) => digestToken(token))]
+  )
+  return samples
+}
+
+/** What their exchanges would have left. */
+export async function fillGrants(client, { bucket, rows, users, clientId, busyUserId, audience }) {
+  await client.query(
+    `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
+        client_generation, created_at, redeemed_at, last_used_at, expires_at)
+      select grant_id, $3, case when number <= $2::int / 10 then $4::uuid else md5('user' || 1 + number % $5::int)::uuid end,
+        $6, $7, $8, sha256(('code' || grant_id)::bytea), 0, 0, now(), now(), now(), expires_at
+      from (${NEW_ROWS}) as new`,
+    [bucket, rows, clientId, busyUserId, users, [SCOPE], audience, REDIRECT_URI]
+  )
+}
+
+/** Indexes are made faster from what is there than row by row. */
+async function withoutIndexes(client, table, work) {
+  const { rows: constraints } = await client.query(
+    `select quote_ident(conname) as name, pg_get_constraintdef(oid) as definition from pg_constraint
+      where conrelid = $1::regclass and contype in ('p', 'u')`,
+    [table]
+  )
+  for (const { name } of constraints) await client.query(`alter table ${table} drop constraint ${name}`)
+  const { rows: indexes } = await client.query(
+    `select indexrelid::regclass as name, pg_get_indexdef(indexrelid) as definition from pg_index
+      where indrelid = $1::regclass`,
+    [table]
+  )
+  for (const { name } of indexes) await client.query(`drop index ${name}`)
+  await work()
+  for (const { name, definition } of constraints) {
+    await client.query(`alter table ${table} add constraint ${name} ${definition}`)
+  }
+  for (const { definition } of indexes) await client.query(definition)
+}
+
+function shuffled(values) {
+  for (let last = values.length - 1; last > 0; last--) {
+    const other = Math.floor(Math.random() * (last + 1))
+    ;[values[last], values[other]] = [values[other], values[last]]
+  }
+  return values
+}

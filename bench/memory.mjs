@@ -1,0 +1,138 @@
+// npm run bench:memory: the memory of both services when they are ready, after a hundred thousand operations and after a
+// million, and how long they take to be ready beside the floor. Prints the figures and writes them to docs/capacity.md; ends
+// with 1 when a goal is missed. BENCH_OPERATIONS says how many instead of a million (then nothing is written). Linux only.
+import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { moveToOtherCore } from './lib/cores.mjs'
+import { table, writeFigures } from './lib/figures.mjs'
+import { describeRun } from './lib/machine.mjs'
+import { SENDERS } from './lib/measure.mjs'
+import { operationsOf } from './lib/operations.mjs'
+import { startRival } from './lib/rivals.mjs'
+import { inRounds, median } from './lib/rounds.mjs'
+import { sendAll } from './lib/send-all.mjs'
+import { createStores } from './lib/stores.mjs'
+import { startValetkey } from './lib/valetkey.mjs'
+import { inWorkplace } from './lib/workplace.mjs'
+
+const OPERATIONS = Number(process.env.BENCH_OPERATIONS ?? 1_000_000)
+const OPERATIONS_TO_WRITE = 1_000_000
+const STARTS = Number(process.env.BENCH_ROUNDS ?? 6)
+const PAGE = 'docs/capacity.md'
+// A code, its exchange, an introspection and a page of files.
+const OPERATIONS_A_TURN = 4
+const IDLE_MS = 5_000
+const SAMPLE_EVERY_MS = 100
+const GOALS = { idle: 90, early: 130, growth: 1.05, start: 1.3 }
+
+await inWorkplace(async ({ directory, processes, afterwards }) => {
+  moveToOtherCore()
+  const names = ['floor', 'authorization', 'files']
+  const stores = await createStores(names, { directory, processes, environment: process.env })
+  afterwards(stores.drop)
+  const { redisUrl, databaseUrls } = stores
+  const floor = await startRival('floor', {
+    ...{ databaseUrl: databaseUrls[0], redisUrl, directory: `${directory}/floor`, processes }
+  })
+  const valetkey = await startValetkey({
+    ...{ databaseUrls: databaseUrls.slice(1), redisUrl, directory: `${directory}/valetkey`, processes },
+    environment: { CODE_TTL: '29', ...process.env }
+  })
+  const contenders = [
+    { name: 'floor', target: floor },
+    { name: 'valetkey', target: valetkey }
+  ]
+  // They are started anew beside those that run.
+  const starts = await inRounds(contenders, STARTS, ({ target }) => target.timeStarts())
+  const memory = new Map()
+  for (const { name, target } of contenders) memory.set(name, await work(target))
+  return report({ memory, starts, run: await describeRun(stores) })
+})
+
+/** @returns for each process its memory when it is ready, after a tenth of the operations, and after all, and the most */
+async function work(target) {
+  await wait(IDLE_MS)
+  const idle = target.pids.map(residentMegabytes)
+  const early = await send(target, OPERATIONS / 10)
+  const late = await send(target, OPERATIONS - OPERATIONS / 10)
+  return target.pids.map((pid, index) => ({
+    ...{ idle: idle[index], early: early[index], late: late[index] },
+    most: megabytesOf('VmHWM', pid)
+  }))
+}
+
+/** @returns the median of each process over the last part, which is as long whatever comes before it */
+async function send(target, count) {
+  const operations = operationsOf(target)
+  const turns = Math.ceil(count / OPERATIONS_A_TURN)
+  const samples = target.pids.map(() => [])
+  let sent = 0
+  const timer = setInterval(() => {
+    if (turns - sent > OPERATIONS / 10 / OPERATIONS_A_TURN / 2) return
+    for (const [index, pid] of target.pids.entries()) samples[index].push(residentMegabytes(pid))
+  }, SAMPLE_EVERY_MS)
+  try {
+    await sendAll(turn, { count: turns, senders: SENDERS })
+  } finally {
+    clearInterval(timer)
+    operations.close()
+  }
+  return samples.map(median)
+
+  async function turn() {
+    const token = await operations.exchange(await operations.authorize())
+    await operations.introspect(token)
+    await operations.files(token)
+    sent++
+  }
+}
+
+function residentMegabytes(pid) {
+  return megabytesOf('VmRSS', pid)
+}
+
+function megabytesOf(what, pid) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)?.[1]) / 1_024
+}
+
+function report({ memory, starts, run }) {
+  const parts = ['authorization server', 'resource server']
+  const startOf = (name, part) => median(starts.get(name).map((times) => times[part]))
+  const rows = [...memory].flatMap(([name, ofParts]) =>
+    ofParts.map(({ idle, early, late, most }, part) => [
+      `${name}, ${parts[part]}`,
+      ...[idle, early, late].map((megabytes) => megabytes.toFixed(0)),
+      (late / early).toFixed(2),
+      most.toFixed(0),
+      startOf(name, part).toFixed(0)
+    ])
+  )
+  const head = [
+    'memory in MB',
+    'ready',
+    `${OPERATIONS / 10} operations`,
+    `${OPERATIONS}`,
+    'growth',
+    'most',
+    'ready in ms'
+  ]
+  const faults = memory
+    .get('valetkey')
+    .flatMap(({ idle, early, late }, part) => [
+      idle > GOALS.idle && `${parts[part]}: over ${GOALS.idle} MB when it is ready`,
+      early > GOALS.early && `${parts[part]}: over ${GOALS.early} MB after ${OPERATIONS / 10} operations`,
+      late > early * GOALS.growth && `${parts[part]}: grew by more than a factor of ${GOALS.growth}`,
+      startOf('valetkey', part) > GOALS.start * startOf('floor', part) &&
+        `${parts[part]}: ready after ${(startOf('valetkey', part) / startOf('floor', part)).toFixed(2)} times the floor's time`
+    ])
+  const missed = faults.filter(Boolean)
+  const verdict = missed.length === 0 ? 'Every goal is met.' : missed.map((fault) => `- ${fault}`).join('\n')
+  const markdown = [`${run}. ${STARTS} starts each; ${SENDERS} requests at a time.`, table(head, rows), verdict].join(
+    '\n\n'
+  )
+  console.log(markdown)
+  if (OPERATIONS >= OPERATIONS_TO_WRITE) writeFigures(PAGE, 'memory', markdown)
+  else console.log(`\nnot written: the page is about ${OPERATIONS_TO_WRITE} operations`)
+  return missed.length === 0 ? 0 : 1
+}

@@ -1,0 +1,137 @@
+// npm run bench:scale: introspection and exchange among ten million live tokens beside a thousand, in interleaved rounds;
+// what it costs that an hour of them has expired; how long it takes to end a million tokens of one user; and how much room
+// the stores need. Prints the figures and writes them to docs/capacity.md; ends with 1 when a goal is missed. BENCH_TOKENS
+// says how many instead of ten million (then nothing is written); they need 1 GB of disk a million. Linux only.
+import { performance } from 'node:perf_hooks'
+import { expiryBucket } from '../packages/oauth-protocol/dist/index.js'
+import { moveToOtherCore } from './lib/cores.mjs'
+import { deleteExpiredRows, dropBuckets, measureExpiry, walBytesSince, walPosition } from './lib/expire.mjs'
+import { fillTokens, HOURS } from './lib/fill-tokens.mjs'
+import { describeRun } from './lib/machine.mjs'
+import { measure, SENDERS } from './lib/measure.mjs'
+import { operationsOf } from './lib/operations.mjs'
+import { inRounds } from './lib/rounds.mjs'
+import { sendAll } from './lib/send-all.mjs'
+import { storeProcesses } from './lib/store-processes.mjs'
+import { connectionsOf, redisSizes, tableSizes } from './lib/store-sizes.mjs'
+import { administer, createStores } from './lib/stores.mjs'
+import { startValetkey } from './lib/valetkey.mjs'
+import { inWorkplace } from './lib/workplace.mjs'
+import { reportScale } from './scale-report.mjs'
+
+const TOKENS = Number(process.env.BENCH_TOKENS ?? 10_000_000)
+const FEW = 1_000
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 6)
+const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 4_000)
+const EXPIRIES = 3
+
+await inWorkplace(async ({ directory, processes, afterwards }) => {
+  moveToOtherCore()
+  const names = ['few', 'few_files', 'many', 'many_files']
+  const stores = await createStores(names, { directory, processes, environment: process.env })
+  afterwards(stores.drop)
+  const { databaseUrls, redisUrl } = stores
+  const pids = await storeProcesses(stores)
+  const few = await stack('few', databaseUrls.slice(0, 2), FEW)
+  const many = await stack('many', databaseUrls.slice(2), TOKENS)
+  console.log('the tables are filled')
+  const databaseUrl = databaseUrls[2]
+
+  // Every row that will be asked for once, as it has been in life.
+  for (const contender of [few, many]) await warmUp(contender)
+  const figures = await inRounds([few, many], ROUNDS, round)
+  const connections = [await connectionsOf(databaseUrls[2]), await connectionsOf(databaseUrls[3])]
+  const walOfExchange = await measureWal()
+  await leaveCodes()
+  const sizes = { tables: await tableSizes(databaseUrl), keys: await redisSizes(redisUrl) }
+  console.log('rounds are over; expiring …')
+
+  const expired = []
+  const over = (hours) => expiryBucket(new Date()) - hours
+  for (let time = 0; time < EXPIRIES; time++) expired.push(await expire(over(3 + time), false, dropBuckets))
+  const grants = await expire(over(3), true, async (client) => {
+    await dropBuckets(client)
+    await deleteExpiredRows(databaseUrl)
+  })
+  const ended = await endBusyUser()
+  const run = await describeRun(stores)
+  const rows = Math.ceil(TOKENS / HOURS)
+  return reportScale({
+    ...{ run, tokens: TOKENS, few: FEW, rounds: ROUNDS, requests: REQUESTS, senders: SENDERS },
+    ...{ figures, expired, grants, rows, ended, sizes, connections, walOfExchange }
+  })
+
+  async function stack(name, urls, count) {
+    let filled
+    const target = await startValetkey({
+      ...{ databaseUrls: urls, redisUrl, directory: `${directory}/${name}`, processes },
+      environment: { ...process.env, CODE_TTL: '29', ACCESS_TOKEN_TTL: '86400' },
+      async beforeStart({ client, user, audience }) {
+        const filling = { clientId: client.id, busyUserId: user.id, audience }
+        filled = { ...(await fillTokens(urls[0], { count, ...filling })), filling }
+      }
+    })
+    return { name, target, ...filled }
+  }
+
+  async function warmUp({ target, samples }) {
+    const operations = operationsOf(target)
+    const send = (number) => operations.introspect(samples[number])
+    await sendAll(send, { count: samples.length, senders: SENDERS })
+    operations.close()
+  }
+
+  async function round({ target, samples }) {
+    const operations = operationsOf(target)
+    const start = Math.floor(Math.random() * samples.length)
+    const ask = (number) => operations.introspect(samples[(start + number) % samples.length])
+    const shared = { pids: target.pids, stores: pids, count: REQUESTS }
+    const introspect = await measure({ ...shared, send: ask })
+    const codes = []
+    const authorize = await measure({ ...shared, send: async () => codes.push(await operations.authorize()) })
+    const exchange = await measure({ ...shared, send: (number) => operations.exchange(codes[number]) })
+    operations.close()
+    return { introspect, authorize, exchange }
+  }
+
+  /** What a code and its exchange write to the log of Postgres, all that follows in the background included. */
+  async function measureWal() {
+    const operations = operationsOf(many.target)
+    const before = await walPosition(databaseUrl)
+    await sendAll(async () => operations.exchange(await operations.authorize()), { count: REQUESTS, senders: SENDERS })
+    operations.close()
+    return (await walBytesSince(databaseUrl, before)) / REQUESTS
+  }
+
+  /** Some that nobody redeems: a code in Redis is to be weighed, too. */
+  async function leaveCodes() {
+    const operations = operationsOf(many.target)
+    await sendAll(operations.authorize, { count: 200, senders: SENDERS })
+    operations.close()
+  }
+
+  async function expire(bucket, grantsToo, clean) {
+    const operations = operationsOf(many.target)
+    const introspect = (number) => operations.introspect(many.samples[number % many.samples.length])
+    const filling = { ...many.filling, bucket, rows: Math.ceil(TOKENS / HOURS), users: Math.floor(TOKENS / 10) }
+    const measured = await measureExpiry({ databaseUrl, filling, grantsToo, introspect, clean })
+    operations.close()
+    return measured
+  }
+
+  async function endBusyUser() {
+    const { id } = many.target.user
+    const operations = operationsOf(many.target)
+    await operations.introspect(many.ofBusyUser)
+    const from = performance.now()
+    await administer(databaseUrl, `update users set generation = generation + 1 where user_id = '${id}'`)
+    const milliseconds = performance.now() - from
+    const isDead = await operations.introspect(many.ofBusyUser).then(
+      () => false,
+      () => true
+    )
+    if (!isDead) throw new Error('a token of the user whose tokens have ended is still active')
+    operations.close()
+    return { milliseconds, tokens: Math.floor(Math.ceil(TOKENS / HOURS) / 10) * HOURS }
+  }
+})
