@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
-import { type Database, isUndefinedTable } from '@valetkey/service-kit'
+import { type Database, isUndefinedTable, StoreUnavailable } from '@valetkey/service-kit'
 
 /** Made ahead beyond the bucket that tokens of now go into: hours in which nobody has to make one at once. */
 const AHEAD = 3
@@ -10,6 +10,8 @@ const RELOAD_EVERY_MS = 100
 
 /** As `drop_access_token_buckets` in the migrations has it. */
 const DROPPED_AT_ONCE = 50
+
+const PARENT = 'access_tokens'
 
 /** How an access token is found: by its hash, in the table of the bucket that it carries. */
 export type AccessTokenKey = { digest: TokenDigest; bucket: number }
@@ -55,6 +57,21 @@ export function createAccessTokenBuckets(database: Database) {
     tables = made
   }
 
+  async function tableToWrite(bucket: number): Promise<string> {
+    try {
+      if (!tables.has(bucket)) await make(bucket)
+      return tableName(bucket)
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error
+      // Not allowed, or held up. Every look reads the parent as well, and housekeeping says each minute what is wrong.
+      return PARENT
+    }
+  }
+
+  function forget(table: string): void {
+    tables = new Map([...tables].filter(([, name]) => name !== table))
+  }
+
   async function makeAhead(now: Date, lifetime: number): Promise<void> {
     const first = expiryBucket(new Date(now.getTime() + lifetime * 1000))
     const last = first + AHEAD
@@ -86,7 +103,7 @@ export function createAccessTokenBuckets(database: Database) {
         return await ask(table)
       } catch (error) {
         if (table === undefined || !isUndefinedTable(error)) throw error
-        tables = new Map([...tables].filter(([, name]) => name !== table))
+        forget(table)
         return ask(undefined)
       }
     },
@@ -96,13 +113,12 @@ export function createAccessTokenBuckets(database: Database) {
      * the database was put back.
      */
     async writeInto<Result>(bucket: number, write: (table: string) => Promise<Result>): Promise<Result> {
-      if (!tables.has(bucket)) await make(bucket)
       try {
-        return await write(tableName(bucket))
+        return await write(await tableToWrite(bucket))
       } catch (error) {
         if (!isUndefinedTable(error)) throw error
-        await make(bucket)
-        return write(tableName(bucket))
+        forget(tableName(bucket))
+        return write(await tableToWrite(bucket))
       }
     },
 

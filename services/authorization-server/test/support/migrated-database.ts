@@ -10,6 +10,7 @@ export async function createMigratedDatabase() {
   await migrate(testDatabase.url, MIGRATIONS)
   const database: Database = connectPostgres(testDatabase.url, { connections: 10 })
   return {
+    url: testDatabase.url,
     database,
     /** For what no store of ours does. */
     run: <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>

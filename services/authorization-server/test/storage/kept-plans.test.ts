@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { connectPostgres, type Database, type Statement } from '@valetkey/service-kit'
+import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
+import { createAccessTokenStore } from '../../src/storage/access-tokens.js'
+import { createConnectedAppStore } from '../../src/storage/connected-apps.js'
+import { createExpiredRows } from '../../src/storage/expired-rows.js'
+import { createGrantStore } from '../../src/storage/grants.js'
+import { createIntrospectionStore } from '../../src/storage/introspections.js'
+import { createRefreshTokenStore } from '../../src/storage/refresh-tokens.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { newDigest } from '../support/stored-grant.js'
+
+const now = new Date()
+const bucketsAt = new Date(now.getTime() + 3_600_000)
+
+let opened: MigratedDatabase
+/** As the service is connected. */
+let session: Database
+const sent: Statement[] = []
+
+/** Every statement that grows with use, as its store sends it: to tables that are empty. */
+beforeAll(async () => {
+  opened = await createMigratedDatabase()
+  session = connectPostgres(opened.url, { connections: 1, plans: 'kept by index' })
+  const database: Database = {
+    ...opened.database,
+    query(statement) {
+      sent.push(statement)
+      return opened.database.query(statement)
+    }
+  }
+  const buckets = createAccessTokenBuckets(database)
+  await buckets.keep(now, 3_600)
+  sent.length = 0
+  const refreshTokens = createRefreshTokenStore(database, buckets)
+  const apps = createConnectedAppStore(database)
+  const accessToken = { digest: newDigest(), tokenId: randomUUID(), scope: ['files.read'], expiresAt: bucketsAt }
+  const token = { digest: newDigest(), bucket: Math.floor(bucketsAt.getTime() / 3_600_000) }
+  await createIntrospectionStore(database, buckets).find({ token, now })
+  await createAccessTokenStore(database, buckets).revoke(token, 'client', now)
+  const grants = createGrantStore(database, buckets)
+  await grants.redeem(newDigest(), { accessToken, refreshToken: undefined, refreshableUntil: undefined }, now)
+  await grants.findByCode(newDigest())
+  await grants.end(randomUUID(), now)
+  await refreshTokens.find(newDigest())
+  await refreshTokens.endGrant(newDigest(), 'client', now)
+  const successor = { digest: newDigest(), expiresAt: bucketsAt }
+  await refreshTokens.rotate({ digest: newDigest(), successor, accessToken, retry: undefined, retryScope: '' }, now)
+  await apps.noteUse(new Map([[randomUUID(), now]]))
+  await apps.end(randomUUID(), 'client', now)
+  await apps.list(randomUUID(), now)
+  await createExpiredRows(database).deleteSome(now)
+  await createExpiredRows(database).eraseRetryAnswers(now)
+})
+afterAll(async () => {
+  await session.close()
+  await opened.close()
+})
+
+test('a plan that was made for empty tables goes from row to row by an index, in every statement', async () => {
+  const others: string[] = []
+  for (const { name, text } of sent) {
+    const rows = await session.query<{ 'QUERY PLAN': string }>({
+      name: '',
+      text: `explain (generic_plan) ${text}`,
+      values: []
+    })
+    const plan = rows.map((row) => row['QUERY PLAN'])
+    const stray = plan.find((line) => /(Seq|Bitmap Heap) Scan on|Hash Join|Merge Join/.test(line))
+    if (stray !== undefined) others.push(`${name}: ${stray.trim()}`)
+  }
+  expect(others).toEqual([])
+  expect(sent.length).toBeGreaterThan(14)
+})
