@@ -2,6 +2,8 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { decodeBase62Number, encodeBase62, encodeBase62Number } from '../src/base62.js'
 
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
 test.each([
   { number: 0, length: 1, text: '0' },
   { number: 9, length: 1, text: '9' },
@@ -34,13 +36,24 @@ test('base62: a number is read back', () => {
 })
 
 test('base62: bytes become their big-endian number, whole and in the length asked for', () => {
-  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
       const text = encodeBase62(bytes, 43)
-      const number = [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
+      const number = [...text].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n)
       expect(text).toHaveLength(43)
       expect(number.toString(16).padStart(64, '0')).toBe(Buffer.from(bytes).toString('hex'))
+    })
+  )
+})
+
+test('base62: bytes of any number, odd ones too, and only the lowest digits where the length ends', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 20 }), fc.nat({ max: 30 }), (bytes, length) => {
+      const whole = encodeBase62(bytes, 40)
+      expect([...whole].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n)).toBe(
+        BigInt(`0x0${Buffer.from(bytes).toString('hex')}`)
+      )
+      expect(encodeBase62(bytes, length)).toBe(whole.slice(whole.length - length))
     })
   )
 })
