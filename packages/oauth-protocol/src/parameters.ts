@@ -44,14 +44,22 @@ export function withoutParameter(encoded: string, name: string): string {
 
 function splitPair(pair: string): { name: string; encodedValue: string } {
   const equals = pair.indexOf('=')
-  if (equals < 0) return { name: decodeComponent(pair).value, encodedValue: '' }
-  return { name: decodeComponent(pair.slice(0, equals)).value, encodedValue: pair.slice(equals + 1) }
+  if (equals < 0) return { name: decodeName(pair), encodedValue: '' }
+  return { name: decodeName(pair.slice(0, equals)), encodedValue: pair.slice(equals + 1) }
+}
+
+/** Stands for itself, whatever it is: most names and half of the values. */
+const PLAIN = /^[\w.~:/-]*$/
+
+function decodeName(encoded: string): string {
+  return PLAIN.test(encoded) ? encoded : decodeComponent(encoded).value
 }
 
 // Control characters mean nothing in any parameter of ours, and stores choke on NUL.
 const CONTROL_CHARACTER = /\p{Cc}/u
 
 function decodeComponent(encoded: string): Occurrence {
+  if (PLAIN.test(encoded)) return { value: encoded, malformed: false }
   try {
     const value = decodeURIComponent(encoded.replaceAll('+', ' '))
     return { value, malformed: CONTROL_CHARACTER.test(value) }
