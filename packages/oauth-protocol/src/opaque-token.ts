@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { decodeBase62Number, encodeBase62, encodeBase62Number } from './base62.js'
 import { crc32 } from './crc32.js'
 
@@ -31,7 +31,7 @@ const BUCKET_LENGTH = 4
 const BUCKET_SECONDS = 3600
 const BODY = /^[0-9A-Za-z]+$/
 
-/** A source of random bytes; `node:crypto`'s `randomBytes` in production. */
+/** A source of random bytes as good as `node:crypto`'s `randomBytes`. */
 export type RandomBytes = (size: number) => Uint8Array
 
 /** Makes a refresh token, authorization code or client secret. */
@@ -72,7 +72,7 @@ export function isWellFormed(kind: OpaqueTokenKind, value: string): boolean {
 
 /** Hashes a token for storage and lookup. A value of 256 random bits needs no slow hash. */
 export function digestToken(token: string): TokenDigest {
-  return createHash('sha256').update(token).digest() as TokenDigest
+  return hash('sha256', token, 'buffer') as TokenDigest
 }
 
 function seal(text: string): string {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 const RANDOM_ID = /^[A-Za-z0-9_-]{43}$/
 
@@ -13,5 +13,5 @@ export function isRandomId(value: string | undefined): value is string {
 
 /** Ids of sessions, browsers and pending requests are stored by their hash only. */
 export function digestId(id: string): string {
-  return createHash('sha256').update(id).digest('base64url')
+  return hash('sha256', id, 'base64url')
 }
