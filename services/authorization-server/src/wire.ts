@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { type Database, openNotificationChannel } from '@valetkey/service-kit'
+import { createRandomPool, type Database, openNotificationChannel } from '@valetkey/service-kit'
 import type { AppDeps } from './app.js'
 import { createAuditTrail } from './audit/audit-trail.js'
 import type { Config } from './config.js'
@@ -74,7 +74,8 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   }
   const session = { cookies: cookiePolicy(issuer), sessions, users, now }
   const judge = { clients, resourceServers, defaultAudience: config.resourceUrl }
-  const issue = { grants, codes, audit, codeTtl: config.codeTtl, now, randomBytes }
+  const randomPool = createRandomPool()
+  const issue = { grants, codes, audit, codeTtl: config.codeTtl, now, randomBytes: randomPool }
   const limiter = createLimiter(createAttemptCounterStore(redis), config.limitsFactor)
   const authentication = { clients, limiter, now }
   const decoyHash = await hashPassword(newRandomId())
@@ -117,8 +118,16 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
     account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now },
     token: {
       authentication,
-      redemption: { codes, grants, audit, lifetimes, now, randomBytes },
-      refresh: { refreshTokens, grants, audit, lifetimes, retryWindow: config.refreshRetryWindow, now, randomBytes }
+      redemption: { codes, grants, audit, lifetimes, now, randomBytes: randomPool },
+      refresh: {
+        refreshTokens,
+        grants,
+        audit,
+        lifetimes,
+        retryWindow: config.refreshRetryWindow,
+        now,
+        randomBytes: randomPool
+      }
     },
     revocation: { authentication, revocation: { accessTokens, refreshTokens, audit, now } },
     introspection: { issuer, resourceServers, introspections: createIntrospectionStore(database, buckets), usage, now },
