@@ -19,7 +19,8 @@ type InstanceOptions = {
 export async function startInstance(server: TestServer, options: InstanceOptions = {}): Promise<TestServer> {
   const config = { ...server.config, ...options.config }
   const connected = connectPostgres(config.databaseUrl, { connections: 10 })
-  let reached = connected
+  // What stands between the instance and its database comes after the start.
+  let reached = server.database
   const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }
   const deps = await wire(config, database, options.redis ?? server.redis)
   // As housekeeping does at the start of a process.
