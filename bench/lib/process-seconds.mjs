@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
+// To the nanosecond, where the kernel tells; else in ticks of some ten milliseconds.
+const isExact = existsSync('/proc/self/schedstat')
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
 /** Processor time of these processes so far, all threads, user and system; Linux only. */
 export function processSeconds(pids) {
-  return pids.reduce((total, pid) => total + ownSeconds(fieldsOf(pid)), 0)
+  return pids.reduce((total, pid) => total + (isExact ? exactSeconds(pid) : ownSeconds(fieldsOf(pid))), 0)
 }
 
 /** The same of a process, of its children, and of all that it has had; none where there is no such process. */
@@ -29,8 +31,22 @@ export function machineSeconds() {
 
 function secondsIfAlive(pid) {
   try {
-    return ownSeconds(fieldsOf(pid))
+    return processSeconds([pid])
   } catch {
+    return 0
+  }
+}
+
+function exactSeconds(pid) {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return threads.reduce((total, thread) => total + nanosecondsOf(pid, thread), 0) / 1e9
+}
+
+function nanosecondsOf(pid, thread) {
+  try {
+    return Number.parseInt(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'), 10)
+  } catch {
+    // It has just ended.
     return 0
   }
 }
