@@ -1,5 +1,5 @@
 import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
+import { type Database, gatherCalls } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 
 /** A refresh token with what its grant says of it. */
@@ -28,6 +28,7 @@ export type Rotation = {
 }
 
 type RefreshTokenRow = {
+  number: number
   grant_id: string
   client_id: string
   user_id: string
@@ -43,22 +44,27 @@ type RefreshTokenRow = {
 }
 
 export function createRefreshTokenStore(database: Database, buckets = createAccessTokenBuckets(database)) {
+  /** One look for all who ask at the time. */
+  const find = gatherCalls(async (digests: readonly TokenDigest[]) => {
+    const rows = await database.query<RefreshTokenRow>({
+      name: 'find_refresh_token',
+      text: `select asked.number::integer, t.grant_id, g.client_id, g.user_id, g.scope, g.audience, t.expires_at,
+          g.refreshable_until, (g.ended_at is not null or u.user_id is null or c.client_id is null) as ended,
+          t.rotated_at is not null as rotated, t.retry_until, t.retry_scope, t.retry_answer
+        from unnest($1::bytea[]) with ordinality as asked (token_hash, number)
+        join refresh_tokens t on t.token_hash = asked.token_hash
+        join grants g on g.grant_id = t.grant_id
+        left join users u on u.user_id = g.user_id and u.generation = t.user_generation
+        left join clients c on c.client_id = g.client_id and c.generation = t.client_generation`,
+      values: [digests]
+    })
+    const found: (RefreshTokenRecord | undefined)[] = digests.map(() => undefined)
+    for (const row of rows) found[row.number - 1] = toRecord(row)
+    return found
+  })
+
   return {
-    async find(digest: TokenDigest): Promise<RefreshTokenRecord | undefined> {
-      const rows = await database.query<RefreshTokenRow>({
-        name: 'find_refresh_token',
-        text: `select t.grant_id, g.client_id, g.user_id, g.scope, g.audience, t.expires_at, g.refreshable_until,
-            (g.ended_at is not null or u.user_id is null or c.client_id is null) as ended,
-            t.rotated_at is not null as rotated, t.retry_until, t.retry_scope, t.retry_answer
-          from refresh_tokens t
-          join grants g on g.grant_id = t.grant_id
-          left join users u on u.user_id = g.user_id and u.generation = t.user_generation
-          left join clients c on c.client_id = g.client_id and c.generation = t.client_generation
-          where t.token_hash = $1`,
-        values: [digest]
-      })
-      return rows.map(toRecord)[0]
-    },
+    find,
 
     /**
      * Replaces a refresh token and stores the new pair, all in one statement: after a crash either the old token works or
