@@ -142,14 +142,3 @@ export function isOver(bucket: number, now: Date): boolean {
 function tableName(bucket: number): string {
   return `access_tokens_${bucket}`
 }
-
-export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
-  }
-  return groups
-}

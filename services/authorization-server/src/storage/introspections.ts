@@ -1,6 +1,7 @@
 import type { ActiveAccessToken } from '@valetkey/oauth-protocol'
 import { type Database, gatherCalls } from '@valetkey/service-kit'
-import { type AccessTokenKey, createAccessTokenBuckets, groupBy, isOver } from './access-token-buckets.js'
+import { type AccessTokenKey, createAccessTokenBuckets, isOver } from './access-token-buckets.js'
+import { groupBy } from './group-by.js'
 
 /** What one introspection looks for; whoever asks has proved itself before. */
 export type IntrospectionLookup = { token: AccessTokenKey; now: Date }

@@ -1,6 +1,7 @@
 import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import { type Database, gatherWrites, StoreUnavailable } from '@valetkey/service-kit'
-import { type AccessTokenBuckets, groupBy } from './access-token-buckets.js'
+import type { AccessTokenBuckets } from './access-token-buckets.js'
+import { groupBy } from './group-by.js'
 
 /** The first tokens of a grant. They hold no more than the grant does. */
 export type FirstTokens = {

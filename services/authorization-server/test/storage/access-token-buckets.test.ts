@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { expiryBucket } from '@valetkey/oauth-protocol'
 import { connectPostgres } from '@valetkey/service-kit'
 import { Client } from 'pg'
+import { readConfig } from '../../src/config.js'
 import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { bucketsOf, HOUR, insertToken } from '../support/token-tables.js'
@@ -24,6 +25,18 @@ afterAll(() => opened.close())
 
 const make = (first: number, last = first) => opened.run('select make_access_token_buckets($1, $2)', [first, last])
 const keep = (at = now, lifetime = 3_600) => createAccessTokenBuckets(opened.database).keep(at, lifetime)
+
+test('an hour is no less than tokens live by default, so that their looks share few tables', () => {
+  const required = {
+    ISSUER: 'http://localhost:4000',
+    RESOURCE_URL: 'http://localhost:4100',
+    DATABASE_URL: 'postgres://d'
+  }
+  const keys = { REDIS_URL: 'redis://r', COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters' }
+  const { accessTokenTtl } = readConfig({ ...required, ...keys })
+  const first = expiryBucket(now)
+  expect(expiryBucket(later(accessTokenTtl * 1_000)) - first).toBeLessThanOrEqual(1)
+})
 
 describe('tables are made ahead', () => {
   test('for the tokens of now, and for three hours more', async () => {
