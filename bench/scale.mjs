@@ -1,7 +1,7 @@
 // npm run bench:scale: introspection and exchange among ten million live tokens beside a thousand, in interleaved rounds;
 // what it costs that an hour of them has expired; how long it takes to end a million tokens of one user; and how much room
 // the stores need. Prints the figures and writes them to docs/capacity.md; ends with 1 when a goal is missed. BENCH_TOKENS
-// says how many instead of ten million (then nothing is written); they need 1 GB of disk a million. Linux only.
+// says how many instead of ten million (then nothing is written); those need 12 GB of disk. Linux only.
 import { performance } from 'node:perf_hooks'
 import { expiryBucket } from '../packages/oauth-protocol/dist/index.js'
 import { moveToOtherCore } from './lib/cores.mjs'

@@ -11,7 +11,7 @@ import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
 import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
 import { FILES, REDIRECT_URI, SCOPE } from './books.mjs'
 import { onServerCore } from './cores.mjs'
-import { timeStart, untilReady } from './until-ready.mjs'
+import { tryStart, untilReady } from './until-ready.mjs'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const PATHS = { authorize: '/authorize', token: '/token', introspect: '/introspect' }
@@ -52,7 +52,7 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
     tokenUrl: issuer + paths.token,
     filesUrl: `http://127.0.0.1:${filesPort}/v1/files`,
     pids: servers.map(({ child }) => child.pid),
-    timeStarts
+    tryStarts
   }
 
   async function ready(part, port) {
@@ -62,13 +62,13 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
   }
 
   /** See startValetkey. */
-  async function timeStarts() {
-    const times = []
+  async function tryStarts() {
+    const started = []
     for (const part of ['authorization-server', 'resource-server']) {
       const port = await freePort()
-      times.push(await timeStart({ launch: () => start(part, port), url: `http://127.0.0.1:${port}/readyz` }))
+      started.push(await tryStart({ launch: () => start(part, port), url: `http://127.0.0.1:${port}/readyz` }))
     }
-    return times
+    return started
   }
 
   function start(part, port) {

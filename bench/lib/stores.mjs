@@ -11,7 +11,9 @@ const POSTGRES_SETTINGS = [
   'max_connections = 300',
   "shared_buffers = '512MB'",
   "maintenance_work_mem = '512MB'",
-  "max_wal_size = '8GB'"
+  "max_wal_size = '4GB'",
+  // Helpers would share memory that a container may not have.
+  'max_parallel_maintenance_workers = 0'
 ]
 
 /**

@@ -8,7 +8,7 @@ import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
 import { fillBooks, REDIRECT_URI, SCOPE } from './books.mjs'
 import { onServerCore } from './cores.mjs'
 import { signInAndAllow } from './signed-in.mjs'
-import { timeStart, untilReady } from './until-ready.mjs'
+import { tryStart, untilReady } from './until-ready.mjs'
 
 /** What may be set from outside; everything else is as it comes. */
 const PASSED_ON = ['CODE_TTL', 'ACCESS_TOKEN_TTL', 'LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL']
@@ -55,7 +55,7 @@ export async function startValetkey({
     introspectUrl: `${internalUrl}/introspect`,
     filesUrl: `${resourceUrl}/v1/files`,
     pids: [authorizationServer.child.pid, resourceServer.child.pid],
-    timeStarts
+    tryStarts
   }
 
   function authorizationServerOn([publicly, internally, forOperators]) {
@@ -84,13 +84,13 @@ export async function startValetkey({
     })
   }
 
-  /** How long each service takes to be ready, in milliseconds: another instance beside the one that runs. */
-  async function timeStarts() {
+  /** See tryStart: another instance of each service, beside the one that runs. */
+  async function tryStarts() {
     const free = await Promise.all(Array.from({ length: 5 }, freePort))
     const [own, files] = [free.slice(0, 3), free.slice(3)]
     return [
-      await timeStart({ launch: () => authorizationServerOn(own), url: `${local(own[2])}/readyz` }),
-      await timeStart({ launch: () => resourceServerOn(files), url: `${local(files[1])}/readyz` })
+      await tryStart({ launch: () => authorizationServerOn(own), url: `${local(own[2])}/readyz` }),
+      await tryStart({ launch: () => resourceServerOn(files), url: `${local(files[1])}/readyz` })
     ]
   }
 
