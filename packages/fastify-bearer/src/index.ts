@@ -1,6 +1,6 @@
 export { type BearerOptions, bearerPlugin, type RequireAccessToken } from './bearer-plugin.js'
 export type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
-export { IntrospectionUnavailableError, type UnavailableReason } from './introspection-endpoint.js'
+export { IntrospectionUnavailableError, type UnavailableReason } from './introspection-unavailable.js'
 export {
   buildIntrospector,
   type CacheSettings,

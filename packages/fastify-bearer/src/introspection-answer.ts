@@ -23,8 +23,25 @@ export type ActiveAnswer = {
  * @returns undefined when it is not an answer at all, and so nothing is known about the token
  */
 export function parseIntrospectionAnswer(body: string): IntrospectionAnswer | undefined {
-  const members = parseObject(body)
-  if (members === undefined || typeof members.active !== 'boolean') return undefined
+  return readAnswer(parseJson(body))
+}
+
+/**
+ * Reads the answers about several tokens: a list, as long as that of the tokens.
+ * @returns undefined when it is no such list; and in place of an answer that is none
+ */
+export function parseIntrospectionAnswers(
+  body: string,
+  count: number
+): readonly (IntrospectionAnswer | undefined)[] | undefined {
+  const list = parseJson(body)
+  return Array.isArray(list) && list.length === count ? list.map(readAnswer) : undefined
+}
+
+function readAnswer(value: unknown): IntrospectionAnswer | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const members: Members = value
+  if (typeof members.active !== 'boolean') return undefined
   if (!members.active) return { active: false }
 
   const { aud, exp, cnf } = members
@@ -54,10 +71,9 @@ export function parseIntrospectionAnswer(body: string): IntrospectionAnswer | un
 const TEXT_MEMBERS = ['scope', 'sub', 'client_id', 'iss', 'token_type', 'jti', 'grant_id'] as const
 type Members = Partial<Record<(typeof TEXT_MEMBERS)[number] | 'active' | 'aud' | 'exp' | 'cnf', unknown>>
 
-function parseObject(body: string): Members | undefined {
+function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(body)
-    return typeof value === 'object' && value !== null ? (value as Members) : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }

@@ -1,11 +1,22 @@
 import { errors, Pool } from 'undici'
 import { createCircuit } from './circuit.js'
-import { type IntrospectionAnswer, parseIntrospectionAnswer } from './introspection-answer.js'
+import { gatherQuestions } from './gather-questions.js'
+import {
+  type IntrospectionAnswer,
+  parseIntrospectionAnswer,
+  parseIntrospectionAnswers
+} from './introspection-answer.js'
+import { badStatus, IntrospectionUnavailableError, isOutage, unreadableAnswer } from './introspection-unavailable.js'
 import { postForm, TimeLimitError } from './post-form.js'
 
 export type EndpointSettings = {
   /** The introspection endpoint of the authorization server (RFC 7662 §2). */
   url: string
+  /**
+   * Where a Valetkey authorization server takes several tokens in one request. With it, requests that come at the same time
+   * share a call. A server that does not know the address (404) is asked at `url` alone.
+   */
+  severalUrl?: string
   /** This resource server's own credentials at the authorization server. */
   clientId: string
   clientSecret: string
@@ -13,28 +24,6 @@ export type EndpointSettings = {
   timeoutMs?: number
   /** Connections to the authorization server at most. Default 64. */
   connections?: number
-}
-
-/** Statuses that say "not now"; any other refusal is about one request, and comes from a server that is there. */
-const BUSY = [408, 429]
-
-export type UnavailableReason = 'unreachable' | 'timeout' | 'bad_status' | 'unreadable_answer' | 'resting'
-
-/** The authorization server could not be asked, or gave no answer that can be used. Says nothing about the token. */
-export class IntrospectionUnavailableError extends Error {
-  override name = 'IntrospectionUnavailableError'
-  readonly reason: UnavailableReason
-  /** The status of the answer, where there was one. */
-  readonly status: number | undefined
-  constructor(
-    reason: UnavailableReason,
-    message: string,
-    { cause, status }: { cause?: unknown; status?: number } = {}
-  ) {
-    super(message, { cause })
-    this.reason = reason
-    this.status = status
-  }
 }
 
 /** An answer, and how many characters it had: what it costs to keep it. */
@@ -46,38 +35,45 @@ export type IntrospectionEndpoint = {
   close(): Promise<void>
 }
 
+/** Room for the answers about as many tokens as are asked about in one request. */
 const LARGEST_ANSWER_BYTES = 64 * 1024
+
+/** What may travel in a list; anything longer or odder is asked about alone, so that it can spoil nobody else's answer. */
+const LISTABLE = /^[\w.~-]{1,128}$/
+const WITHOUT_LISTS_MS = 60_000
+
+type Question = { accessToken: string; requestId: string }
 
 /** A client of one RFC 7662 endpoint. undici's Pool, for a call through fetch costs three times as much. */
 export function createIntrospectionEndpoint(settings: EndpointSettings): IntrospectionEndpoint {
-  const { url, timeoutMs = 2_000, connections = 64 } = settings
-  const { origin, pathname, search } = new URL(url)
-  const pool = new Pool(origin, {
+  const { url, severalUrl, timeoutMs = 2_000, connections = 64 } = settings
+  const pool = new Pool(new URL(url).origin, {
     connections,
     connect: { timeout: timeoutMs },
     maxResponseSize: LARGEST_ANSWER_BYTES
   })
   const circuit = createCircuit()
+  const path = pathOf(url)
   const headers = {
     accept: 'application/json',
     authorization: basicCredentials(settings),
     'content-type': 'application/x-www-form-urlencoded'
   }
+  let asksAloneUntil = 0
 
-  async function call(accessToken: string, requestId: string): Promise<EndpointAnswer> {
-    const request = {
-      path: pathname + search,
-      headers: { ...headers, 'x-request-id': requestId },
-      body: `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`
-    }
+  /** @throws {IntrospectionUnavailableError} */
+  async function post(path: string, body: string, requestId: string): Promise<string> {
+    const request = { path, headers: { ...headers, 'x-request-id': requestId }, body }
     const begun = performance.now()
     try {
-      const { statusCode, body } = await postForm(pool, request, timeoutMs).catch((error: unknown) => {
+      const answered = await postForm(pool, request, timeoutMs).catch((error: unknown) => {
         // An idle connection may be closed just as it is used again: that call was never read, and asking is harmless.
         if (isClosedConnection(error)) return postForm(pool, request, timeoutMs - (performance.now() - begun))
         throw error
       })
-      return readAnswer(statusCode, body)
+      // A 401 here is about our own credentials (RFC 7662 §2.3) and must never reach the caller as one about the token.
+      if (answered.statusCode !== 200) throw badStatus(answered.statusCode)
+      return answered.body
     } catch (error) {
       if (error instanceof IntrospectionUnavailableError) throw error
       const reason = error instanceof TimeLimitError ? 'timeout' : 'unreachable'
@@ -85,36 +81,74 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
     }
   }
 
+  /** Unless the server is left alone for a while, and counting whether it is there. */
+  async function attempt<Result>(call: () => Promise<Result>): Promise<Result> {
+    const permit = circuit.begin(performance.now())
+    if (permit === undefined) {
+      throw new IntrospectionUnavailableError('resting', 'it failed just now, and is left alone for a moment')
+    }
+    try {
+      const result = await call()
+      permit.succeeded()
+      return result
+    } catch (error) {
+      if (isOutage(error)) permit.failed(performance.now())
+      else permit.succeeded()
+      throw error
+    }
+  }
+
+  function askAlone({ accessToken, requestId }: Question): Promise<EndpointAnswer> {
+    return attempt(async () => {
+      const form = `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`
+      const body = await post(path, form, requestId)
+      const answer = parseIntrospectionAnswer(body)
+      if (answer === undefined) throw unreadableAnswer()
+      return { answer, size: body.length }
+    })
+  }
+
+  function askInOneRequest(questions: readonly Question[], severalPath: string, requestId: string) {
+    return attempt(async () => {
+      const form = `tokens=${questions.map(({ accessToken }) => accessToken).join('+')}`
+      const body = await post(severalPath, form, requestId)
+      const answers = parseIntrospectionAnswers(body, questions.length)
+      if (answers === undefined) throw unreadableAnswer()
+      const size = Math.ceil(body.length / questions.length)
+      // One that cannot be read is the trouble of whoever asked for it.
+      return answers.map((answer) => (answer === undefined ? Promise.reject(unreadableAnswer()) : { answer, size }))
+    })
+  }
+
+  async function askTogether(questions: readonly Question[], severalPath: string) {
+    const [first, second] = questions
+    if (first === undefined) return []
+    if (second === undefined) return [await askAlone(first)]
+    try {
+      return await askInOneRequest(questions, severalPath, first.requestId)
+    } catch (error) {
+      if (!(error instanceof IntrospectionUnavailableError && error.status === 404)) throw error
+      asksAloneUntil = performance.now() + WITHOUT_LISTS_MS
+      return questions.map(askAlone)
+    }
+  }
+
+  const severalPath = severalUrl === undefined ? undefined : pathOf(severalUrl)
+  const gathered =
+    severalPath === undefined
+      ? undefined
+      : gatherQuestions<Question, EndpointAnswer>((asked) => askTogether(asked, severalPath))
+
   return {
-    async ask(accessToken, requestId) {
-      const attempt = circuit.begin(performance.now())
-      if (attempt === undefined) {
-        throw new IntrospectionUnavailableError('resting', 'it failed just now, and is left alone for a moment')
-      }
-      try {
-        const answer = await call(accessToken, requestId)
-        attempt.succeeded()
-        return answer
-      } catch (error) {
-        if (isOutage(error)) attempt.failed(performance.now())
-        else attempt.succeeded()
-        throw error
-      }
+    ask(accessToken, requestId) {
+      const question = { accessToken, requestId }
+      const isGathered = gathered !== undefined && performance.now() >= asksAloneUntil && LISTABLE.test(accessToken)
+      return isGathered ? gathered(question) : askAlone(question)
     },
     close: async () => {
       if (!pool.closed) await pool.close()
     }
   }
-}
-
-function readAnswer(statusCode: number, body: string): EndpointAnswer {
-  // A 401 here is about our own credentials (RFC 7662 §2.3) and must never reach the caller as one about the token.
-  if (statusCode !== 200) {
-    throw new IntrospectionUnavailableError('bad_status', `answered with status ${statusCode}`, { status: statusCode })
-  }
-  const answer = parseIntrospectionAnswer(body)
-  if (answer === undefined) throw new IntrospectionUnavailableError('unreadable_answer', 'is no introspection answer')
-  return { answer, size: body.length }
 }
 
 /** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */
@@ -123,11 +157,9 @@ export function basicCredentials({ clientId, clientSecret }: { clientId: string;
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`
 }
 
-/** Whether the server is to be left alone. Nobody's odd request may bring that about for all. */
-function isOutage(error: unknown): boolean {
-  if (!(error instanceof IntrospectionUnavailableError)) return true
-  if (error.status !== undefined) return error.status >= 500 || BUSY.includes(error.status)
-  return error.reason !== 'unreadable_answer'
+function pathOf(address: string): string {
+  const { pathname, search } = new URL(address)
+  return pathname + search
 }
 
 function isClosedConnection(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { carriesAccessToken, isWellFormed, readBearerCredentials } from '@valetkey/oauth-protocol'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { IntrospectionAnswer } from './introspection-answer.js'
-import { IntrospectionUnavailableError } from './introspection-endpoint.js'
+import { IntrospectionUnavailableError } from './introspection-unavailable.js'
 import type { Introspector } from './introspector.js'
 import { type AccessToken, judgeToken } from './judge-token.js'
 import { answerUnavailable, askForCredentials, type ChallengeContext, refuse } from './refusals.js'

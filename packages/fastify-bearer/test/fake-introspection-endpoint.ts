@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type SeenCall = { headers: IncomingMessage['headers']; body: string }
-type Answer = (response: ServerResponse) => void
+export type SeenCall = { path: string; headers: IncomingMessage['headers']; body: string }
+type Answer = (response: ServerResponse, call: SeenCall) => void
 
 /** A real HTTP server in the role of an RFC 7662 endpoint; each test says what it answers. */
 export async function startFakeEndpoint() {
@@ -11,8 +11,9 @@ export async function startFakeEndpoint() {
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
-    calls.push({ headers: request.headers, body })
-    answer(response)
+    const call = { path: request.url ?? '', headers: request.headers, body }
+    calls.push(call)
+    answer(response, call)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -29,10 +30,10 @@ export async function startFakeEndpoint() {
   }
 }
 
-export function json(document: unknown): Answer {
+export function json(document: unknown) {
   return raw(200, JSON.stringify(document))
 }
 
-export function raw(status: number, body: string): Answer {
-  return (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+export function raw(status: number, body: string) {
+  return (response: ServerResponse) => response.writeHead(status, { 'content-type': 'application/json' }).end(body)
 }

@@ -50,7 +50,7 @@ test('the call carries the token, a hint, our credentials form-encoded, and the 
   endpoint.answers(json(live))
   await app.inject({ url: '/files', headers: { authorization: bearer } })
   expect(endpoint.calls).toHaveLength(1)
-  const { headers, body } = endpoint.calls[0] ?? { headers: {}, body: '' }
+  const { headers, body } = endpoint.calls[0] ?? { path: '', headers: {}, body: '' }
   expect(body).toBe(`token=${token}&token_type_hint=access_token`)
   expect(headers['content-type']).toBe('application/x-www-form-urlencoded')
   expect(headers.authorization).toBe(`Basic ${Buffer.from('rs:rs+secret').toString('base64')}`)

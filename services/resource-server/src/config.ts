@@ -22,7 +22,7 @@ export function readConfig(environment: Environment) {
     databaseUrl: readDatabaseUrl(read),
     pageTokenKeys: read.keys('PAGE_TOKEN_KEYS', 'keys that sign page tokens, separated by commas, the newest first'),
     introspection: {
-      url: read.url('INTROSPECTION_URL', HTTP, 'the endpoint that knows tokens, such as http://auth:4001/introspect'),
+      ...readIntrospectionUrls(read),
       clientId: read.text('INTROSPECTION_CLIENT_ID', 'the id from "valetkey resource-servers create"'),
       clientSecret: read.text('INTROSPECTION_CLIENT_SECRET', 'the secret from "valetkey resource-servers create"'),
       // 0 seconds: it asks the authorization server at every request.
@@ -46,6 +46,13 @@ export function readCommandLineConfig(environment: Environment) {
   const config = { databaseUrl: readDatabaseUrl(read) }
   read.finish()
   return Object.freeze(config)
+}
+
+/** Our authorization server takes several tokens beside the place where it takes one. */
+function readIntrospectionUrls(read: ReturnType<typeof environmentReader>) {
+  const meaning = 'the endpoint that knows tokens, such as http://auth:4001/introspect'
+  const url = read.url('INTROSPECTION_URL', HTTP, meaning)
+  return URL.canParse(url) ? { url, severalUrl: new URL('introspections', url).href } : { url }
 }
 
 function readDatabaseUrl(read: ReturnType<typeof environmentReader>): string {

@@ -7,7 +7,7 @@ import {
   OAuthError,
   readClientCredentials
 } from '@valetkey/oauth-protocol'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { authorizationHeaders, formOf } from '../http/form.js'
 import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
 import type { IntrospectionStore } from '../storage/introspections.js'
@@ -40,26 +40,53 @@ const INTROSPECTION_RESPONSE = {
   }
 }
 
-/** `POST /introspect` (RFC 7662), on the internal listener only. `token_type_hint` is not needed: the prefix tells. */
+/** Tokens in one request at most: well within the largest body, and within one look at the store. */
+const MOST_TOKENS = 64
+
+/**
+ * `POST /introspect` (RFC 7662), and `POST /introspections` for several tokens at once, on the internal listener only.
+ * `token_type_hint` is not needed: the prefix tells.
+ */
 export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
   const { issuer, resourceServers, introspections, usage, now } = options
-  const schema = { response: { 200: INTROSPECTION_RESPONSE } }
-  oauth.post('/introspect', { schema }, async (request, reply): Promise<IntrospectionResponse> => {
+
+  const one = { response: { 200: INTROSPECTION_RESPONSE } }
+  oauth.post('/introspect', { schema: one }, async (request, reply): Promise<IntrospectionResponse> => {
+    const audience = await proveCaller(request)
     const form = formOf(request)
-    const credentials = readClientCredentials(authorizationHeaders(request), form)
-    // Before anything else is judged or looked up: strangers learn nothing but that they are.
-    const { audience } = await authenticateResourceServer(credentials, resourceServers)
     const token = form.get('token')
     if (form.isRepeated('token')) throw new OAuthError('invalid_request', 'The parameter token must be sent once.')
     if (token === undefined && !form.isMalformed('token')) {
       throw new OAuthError('invalid_request', 'The parameter token is missing.')
     }
-    const accessToken = await findAccessToken(token)
-    reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
-    const answer = introspectionResponse(accessToken, { audience, issuer })
+    reply.headers(NEVER_STORED)
+    return introspect(token, audience)
+  })
+
+  // Not of RFC 7662: the questions of requests that an API serves at the same time, in one (ADR 0018).
+  const several = { response: { 200: { type: 'array', items: INTROSPECTION_RESPONSE } } }
+  oauth.post('/introspections', { schema: several }, async (request, reply): Promise<IntrospectionResponse[]> => {
+    const audience = await proveCaller(request)
+    const tokens = formOf(request).get('tokens')?.split(' ')
+    if (tokens === undefined || tokens.length > MOST_TOKENS) {
+      const description = `The parameter tokens must be sent once, with 1 to ${MOST_TOKENS} tokens between spaces.`
+      throw new OAuthError('invalid_request', description)
+    }
+    reply.headers(NEVER_STORED)
+    return Promise.all(tokens.map((token) => introspect(token, audience)))
+  })
+
+  /** Before anything else is judged or looked up: strangers learn nothing but that they are. */
+  async function proveCaller(request: FastifyRequest): Promise<string> {
+    const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
+    return (await authenticateResourceServer(credentials, resourceServers)).audience
+  }
+
+  async function introspect(token: string | undefined, audience: string): Promise<IntrospectionResponse> {
+    const answer = introspectionResponse(await findAccessToken(token), { audience, issuer })
     if (answer.active) usage.note(answer.grant_id)
     return answer
-  })
+  }
 
   async function findAccessToken(token: string | undefined): Promise<ActiveAccessToken | undefined> {
     // A value with a wrong prefix, length or checksum was never issued: no look-up.
@@ -68,3 +95,5 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
     return introspections.find({ token: { digest: digestToken(token), bucket }, now: now() })
   }
 }
+
+const NEVER_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }

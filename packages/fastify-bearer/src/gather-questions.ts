@@ -1,0 +1,63 @@
+/** Batches under way at once: while they are answered, the next gathers. */
+const BATCHES = 2
+/** A batch that takes longer than this holds up nobody who comes after it. */
+const SLOW_MS = 20
+const LARGEST_BATCH = 64
+
+type Question<Asked, Answer> = {
+  asked: Asked
+  resolve(answer: Answer | Promise<Answer>): void
+  reject(error: unknown): void
+}
+
+/**
+ * Lets those who ask at the same time share a request. A question that comes alone leaves in the same turn of the event loop.
+ * @param ask hands back one answer for each that was asked, in the same order; a rejection is that of one question alone
+ */
+export function gatherQuestions<Asked, Answer>(
+  ask: (batch: readonly Asked[]) => Promise<readonly (Answer | Promise<Answer>)[]>
+): (asked: Asked) => Promise<Answer> {
+  const waiting: Question<Asked, Answer>[] = []
+  let underWay = 0
+  let isPlanned = false
+
+  function plan(): void {
+    if (isPlanned || underWay >= BATCHES || waiting.length === 0) return
+    isPlanned = true
+    setImmediate(send)
+  }
+
+  function send(): void {
+    isPlanned = false
+    const batch = waiting.splice(0, LARGEST_BATCH)
+    underWay += 1
+    let isCounted = true
+    const makeRoom = () => {
+      if (!isCounted) return
+      isCounted = false
+      underWay -= 1
+      plan()
+    }
+    const slow = setTimeout(makeRoom, SLOW_MS)
+    void settle(batch).then(() => {
+      clearTimeout(slow)
+      makeRoom()
+    })
+    plan()
+  }
+
+  async function settle(batch: readonly Question<Asked, Answer>[]): Promise<void> {
+    try {
+      const answers = await ask(batch.map(({ asked }) => asked))
+      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  return (asked) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ asked, resolve, reject })
+      plan()
+    })
+}
