@@ -29,18 +29,22 @@ export type AttemptCounterStore = ReturnType<typeof createAttemptCounterStore>
 
 const key = (name: string): string => `vk:attempts:${name}`
 
+// Redis works for each command of a script as for one that is sent, so none is asked for what is known.
 const ADD = `
 local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return {count, redis.call('PTTL', KEYS[1])}
+if count > 1 then return {count, redis.call('PTTL', KEYS[1])} end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return {count, tonumber(ARGV[1])}
 `
 
 const LOOK = `
-return {tonumber(redis.call('GET', KEYS[1]) or '0'), redis.call('PTTL', KEYS[1])}
+local count = redis.call('GET', KEYS[1])
+if not count then return {0, 0} end
+return {tonumber(count), redis.call('PTTL', KEYS[1])}
 `
 
+// One that is not there has become -1 now, and goes with those at zero.
 const TAKE = `
-if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 if redis.call('DECR', KEYS[1]) <= 0 then redis.call('DEL', KEYS[1]) end
 return 1
 `
