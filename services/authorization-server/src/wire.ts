@@ -52,7 +52,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const buckets = createAccessTokenBuckets(database)
   const accessTokens = createAccessTokenStore(database, buckets)
   const connectedApps = createConnectedAppStore(database)
-  const codes = createCodeStore(redis)
+  const codes = createCodeStore(redis, now)
   const consents = createConsentStore(database)
   const grants = createGrantStore(database, buckets)
   const pending = createPendingRequestStore(redis)

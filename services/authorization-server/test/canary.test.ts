@@ -207,8 +207,8 @@ describe('a secret is nowhere but with its owner (contract 2 "Tokens", "Pages"; 
   test('Redis has none of them; the state stands in the query of a held request', async () => {
     const dump = await dumpRedis(server)
     expect(dump).toMatch(/^vk:session:/m)
-    expect(dump).toMatch(/^vk:code:/m)
-    expect(dump).toMatch(/^vk:code-spent:/m)
+    expect(dump).toMatch(/^vk:authorization-code:\w+ issued /m)
+    expect(dump).toMatch(/^vk:authorization-code:\w+ taken /m)
     expect(dump).toMatch(/^vk:request:/m)
     expect(
       leaks(

@@ -4,7 +4,17 @@ import { createExpiredRows } from '../src/storage/expired-rows.js'
 import { connectRedis } from '../src/storage/redis.js'
 import { AUDIENCE, type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { Browser } from './support/browser.js'
-import { auditOf, grantOf, kindOf, PKCE, redisKeysOf, remainingLife, unknownCode, VERIFIER } from './support/codes.js'
+import {
+  auditOf,
+  grantOf,
+  kindOf,
+  PKCE,
+  recordOf,
+  redisKeysOf,
+  remainingLife,
+  unknownCode,
+  VERIFIER
+} from './support/codes.js'
 import { freePort } from './support/failing-network.js'
 import { authorizeUrl, exchange, introspect, obtainCode, PASSWORD, responseParameters } from './support/flow.js'
 import { startInstance } from './support/instance.js'
@@ -98,21 +108,20 @@ describe('a success (RFC 6749 5.1)', () => {
 describe('the code', () => {
   test('is in Redis for its lifetime by its hash only, and in Postgres by its hash', async () => {
     const code = await obtainCode(server, client)
-    const [key = ''] = await redisKeysOf(server, code)
     expect(await remainingLife(server, code)).toBeGreaterThan(10_000)
     expect(await remainingLife(server, code)).toBeLessThanOrEqual(20_000)
-    expect(JSON.stringify(await server.redis.hgetall(key))).not.toContain(code.slice(6))
+    const record = await recordOf(server, code)
+    expect(record).toMatch(/^issued /)
+    expect(record).not.toContain(code.slice(6))
     const rows = await server.database.query({ name: 'test_grants', text: 'select g::text from grants g', values: [] })
     expect(JSON.stringify(rows)).not.toContain(code.slice(6))
   })
 
   test('leaves a tombstone that ends by itself', async () => {
     const code = await obtainCode(server, client)
-    const [record] = await redisKeysOf(server, code)
     pairOf(await exchange(server, client, code))
-    const keys = await redisKeysOf(server, code)
-    expect(keys).toHaveLength(1)
-    expect(keys).not.toContain(record)
+    expect(await redisKeysOf(server, code)).toHaveLength(1)
+    expect(await recordOf(server, code)).toMatch(/^taken /)
     expect(await remainingLife(server, code)).toBeGreaterThan(30_000)
     expect(await remainingLife(server, code)).toBeLessThanOrEqual(60_000)
   })

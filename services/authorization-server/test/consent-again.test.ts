@@ -116,19 +116,24 @@ test('neither the code nor the redirect can be read in Redis, and the sealed ans
   const { browser, consent } = await atConsent()
   const code = responseParameters(await allow(browser, consent)).code ?? ''
   const records = async () => {
-    const keys = await server.redis.keys('vk:code*')
-    return Promise.all(keys.map((key) => server.redis.hgetall(key)))
+    const keys = await server.redis.keys('vk:authorization-code:*')
+    const texts = await Promise.all(keys.map((key) => server.redis.get(key)))
+    return texts.map((text) => {
+      const fields = (text ?? '').split(' ')
+      const [grantId = '', , , answer = ''] = fields.slice(fields[0] === 'taken' ? 7 : 5)
+      return { grantId, answer }
+    })
   }
   const stored = await records()
-  expect(stored.some(({ answer }) => (answer?.length ?? 0) > 100)).toBe(true)
+  expect(stored.some(({ answer }) => answer.length > 100)).toBe(true)
   const text = JSON.stringify([stored, await server.redis.keys('*')])
   expect(text).not.toContain(code)
-  expect(stored.map(({ answer = '' }) => Buffer.from(answer, 'base64').toString('latin1')).join()).not.toContain(code)
+  expect(stored.map(({ answer }) => Buffer.from(answer, 'base64').toString('latin1')).join()).not.toContain(code)
   await exchange(server, client, code)
-  const grants = new Set(stored.map(({ grant_id }) => grant_id))
-  const spent = (await records()).filter(({ grant_id }) => grants.has(grant_id))
-  expect(spent.filter(({ answer }) => answer !== undefined)).toHaveLength(
-    stored.filter(({ answer }) => answer).length - 1
+  const grants = new Set(stored.map(({ grantId }) => grantId))
+  const spent = (await records()).filter(({ grantId }) => grants.has(grantId))
+  expect(spent.filter(({ answer }) => answer !== '')).toHaveLength(
+    stored.filter(({ answer }) => answer !== '').length - 1
   )
 })
 

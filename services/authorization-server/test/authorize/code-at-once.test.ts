@@ -37,7 +37,7 @@ afterAll(async () => {
 const run = (name: string, text: string) => server.database.query({ name, text, values: [userId] })
 
 const grants = async () => (await run('test_grants_of', 'select 1 from grants where user_id = $1')).length
-const codes = async () => (await server.redis.keys('vk:code:*')).length
+const codes = async () => (await server.redis.keys('vk:authorization-code:*')).length
 
 /** What comes of a request, when it leaves neither a grant nor a code behind. */
 async function refusedTo(opening: () => Promise<{ url: string }>): Promise<string> {

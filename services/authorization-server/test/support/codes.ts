@@ -28,10 +28,19 @@ export async function grantOf(server: TestServer, code: string): Promise<GrantSt
   return rows[0]
 }
 
-/** Every key that Redis holds for a code: its record, or the tombstone of it. */
+/** Every key that Redis holds for a code: one, of its record or of the tombstone that this became. */
 export async function redisKeysOf({ redis }: Pick<TestServer, 'redis'>, code: string): Promise<string[]> {
   return redis.keys(`*${digestToken(code).toString('hex')}*`)
 }
+
+/** The record of a code, or the tombstone that it became. */
+export async function recordOf(server: Pick<TestServer, 'redis'>, code: string): Promise<string> {
+  const [key = ''] = await redisKeysOf(server, code)
+  return (await server.redis.get(key)) ?? ''
+}
+
+/** The record of the same code once it was taken and put back. */
+export const withoutAnswer = (record: string): string => record.replace(/[^ ]*$/, '')
 
 /** Milliseconds that the record of a code, or its tombstone, has left. */
 export async function remainingLife(server: Pick<TestServer, 'redis'>, code: string): Promise<number> {
@@ -47,16 +56,10 @@ export async function forgetInRedis(server: Pick<TestServer, 'redis'>, code: str
 
 /** Gives a function that makes Redis what it is now, as far as this code is concerned: a failover to an old replica. */
 export async function rememberRedis(server: Pick<TestServer, 'redis'>, code: string): Promise<() => Promise<void>> {
-  const { redis } = server
-  const records = await Promise.all(
-    (await redisKeysOf(server, code)).map(async (key) => ({ key, fields: await redis.hgetall(key) }))
-  )
+  const [key = ''] = await redisKeysOf(server, code)
+  const record = await recordOf(server, code)
   return async () => {
-    await forgetInRedis(server, code)
-    for (const { key, fields } of records) {
-      await redis.hset(key, fields)
-      await redis.pexpire(key, 10_000)
-    }
+    await server.redis.set(key, record, 'PX', 10_000)
   }
 }
 
