@@ -26,7 +26,7 @@ export async function startAuthorizationServer(
   const logger = buildLogger('authorization-server', config.logLevel)
   const database = connectPostgres(config.databaseUrl, { connections: 10, plans: 'kept by index' })
   const redis = overrides.redis ?? connectRedis(config.redisUrl)
-  const deps = await wire(config, database, redis)
+  const deps = wire(config, database, redis)
   const { issuer, trustedProxies } = config
   const { publicServer, internalServer, operatorServer } = buildApp({ issuer, trustedProxies, logger }, deps)
 

@@ -45,7 +45,7 @@ const REGISTRY = 'valetkey_registry'
 const KEEP_ALIVE_MS = 15_000
 
 /** Which store each step gets: the one page where storage and steps meet. */
-export async function wire(config: Config, database: Database, redis: Redis): Promise<AppDeps> {
+export function wire(config: Config, database: Database, redis: Redis): AppDeps {
   const now = () => new Date()
   const { issuer, cookieKeys } = config
   const audit = createAuditTrail(createAuditEventStore(database), now)
@@ -78,7 +78,7 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
   const issue = { grants, codes, audit, codeTtl: config.codeTtl, now, randomBytes: randomPool }
   const limiter = createLimiter(createAttemptCounterStore(redis), config.limitsFactor)
   const authentication = { clients, limiter, now }
-  const decoyHash = await hashPassword(newRandomId())
+  const decoyHash = once(() => hashPassword(newRandomId()))
   const passwordQueue = createPasswordQueue(PASSWORD_QUEUE)
   const usage = createGrantUsage(connectedApps, now)
   const channel = createRevocationChannel({
@@ -136,5 +136,14 @@ export async function wire(config: Config, database: Database, redis: Redis): Pr
       postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),
       redis: () => reached(redis.ping())
     }
+  }
+}
+
+/** Makes it when it is first asked for: a hash takes 19 MiB, and a process that nobody signs in at needs none. */
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }

@@ -18,7 +18,7 @@ async function readiness(databaseUrl: string, redis = server.redis) {
   const database = connectPostgres(databaseUrl, { connections: 1 })
   const app = buildApp(
     { ...server.config, logger: buildLogger('test', 'silent') },
-    await wire(server.config, database, redis)
+    wire(server.config, database, redis)
   )
   const answer = await app.operatorServer.inject('/readyz')
   await Promise.all([

@@ -8,7 +8,6 @@ import fastifyPlugin from 'fastify-plugin'
 import handlebars, { type HelperOptions } from 'handlebars'
 import { chooseLanguage } from '../language/choose-language.js'
 import { DEFAULT_LANGUAGE, type Language, type Message } from '../language/language.js'
-import { accentProperties } from './accent-color.js'
 import type { Branding } from './branding.js'
 import { rawQuery } from './form.js'
 
@@ -83,7 +82,7 @@ export function allowForms(reply: FastifyReply, targets: readonly string[]): voi
 /** `GET /assets/…`: the one stylesheet with the operator's accent, the icon and the logo, read once. */
 export const assetRoutes: FastifyPluginAsync<{ branding: Branding }> = async (site, { branding }) => {
   const stylesheet = await readFile(path.join(VIEWS, 'style.css'), 'utf8')
-  const accent = branding.accentColor === undefined ? '' : accentProperties(branding.accentColor)
+  const accent = branding.accentColor === undefined ? '' : await propertiesOf(branding.accentColor)
   const assets = [
     { name: 'style.css', type: 'text/css; charset=utf-8', content: Buffer.from(stylesheet + accent) },
     { name: 'icon.svg', type: 'image/svg+xml', content: await readFile(path.join(VIEWS, 'icon.svg')) },
@@ -113,4 +112,10 @@ function withMessages(engine: typeof handlebars): typeof handlebars {
     return language.toText(message)
   })
   return engine
+}
+
+/** What knows about colours is loaded only where an operator has set one. */
+async function propertiesOf(accentColor: string): Promise<string> {
+  const { accentProperties } = await import('./accent-color.js')
+  return accentProperties(accentColor)
 }

@@ -10,8 +10,8 @@ export type SignInDeps = {
   passwordQueue: PasswordQueue
   limiter: Limiter
   audit: AuditTrail
-  /** The hash of a password that nobody has, made with the parameters in force. */
-  decoyHash: string
+  /** The hash of a password that nobody has, made with the parameters in force when it is first asked for. */
+  decoyHash: () => Promise<string>
 }
 
 export type SignInAttempt = { account: string; password: string; knownBrowser: boolean }
@@ -58,7 +58,9 @@ type Judged = { refusal: undefined; user: User } | { refusal: string; user: User
 
 async function judge({ account, password }: SignInAttempt, deps: SignInDeps): Promise<Judged> {
   const found = await deps.users.findWithPassword(account)
-  const matches = await deps.passwordQueue.run(() => verifyPassword(found?.passwordHash ?? deps.decoyHash, password))
+  // Whoever comes first waits until there is a decoy, whether it is needed or not: the time must not tell.
+  const decoyHash = await deps.decoyHash()
+  const matches = await deps.passwordQueue.run(() => verifyPassword(found?.passwordHash ?? decoyHash, password))
   if (found === undefined) return { refusal: 'unknown_user', user: undefined }
   if (!matches) return { refusal: 'wrong_password', user: found.user }
   if (found.user.disabled) return { refusal: 'disabled_user', user: found.user }

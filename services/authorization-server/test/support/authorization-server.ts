@@ -49,7 +49,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     ...settings
   })
   const database: Database = connectPostgres(testDatabase.url, { connections: 10 })
-  const deps: AppDeps = await wire(config, database, testRedis.client)
+  const deps: AppDeps = wire(config, database, testRedis.client)
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
 

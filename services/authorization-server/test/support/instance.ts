@@ -22,7 +22,7 @@ export async function startInstance(server: TestServer, options: InstanceOptions
   // What stands between the instance and its database comes after the start.
   let reached = server.database
   const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }
-  const deps = await wire(config, database, options.redis ?? server.redis)
+  const deps = wire(config, database, options.redis ?? server.redis)
   // As housekeeping does at the start of a process.
   await deps.buckets.keep(new Date(), config.accessTokenTtl)
   reached = options.wrap?.(connected) ?? connected
