@@ -1,5 +1,10 @@
 /** In flight at once: while one is answered, the next gathers. */
 const STATEMENTS = 2
+/**
+ * One that takes longer no longer counts: a row that somebody keeps locked, or a store that is out of reach, would otherwise
+ * hold up all who come after it, and let them pile up. From then on the limits of the connections hold.
+ */
+const SLOW_MS = 50
 
 type Waiting<Asked, Answer> = {
   asked: Asked
@@ -32,9 +37,17 @@ export function gatherCalls<Asked, Answer>(
     const batch = waiting.slice(0, largestBatch)
     waiting = waiting.slice(largestBatch)
     inFlight += 1
-    settle(batch).finally(() => {
+    let isCounted = true
+    const makeRoom = () => {
+      if (!isCounted) return
+      isCounted = false
       inFlight -= 1
       plan()
+    }
+    const slow = setTimeout(makeRoom, SLOW_MS)
+    void settle(batch).then(() => {
+      clearTimeout(slow)
+      makeRoom()
     })
     plan()
   }

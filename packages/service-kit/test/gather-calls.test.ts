@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { gatherCalls } from '../src/gather-calls.js'
 
@@ -73,4 +73,25 @@ test('a statement that fails, fails for its own calls and no others', async () =
   batches[1]?.answer()
   expect((await lost).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   expect(await kept).toBe(30)
+})
+
+test('statements that hang hold up nobody who comes after them', async () => {
+  const { batches, call, sizes } = slowStore()
+  const hanging = [call(1)]
+  await nextTurn()
+  hanging.push(call(2))
+  await nextTurn()
+  const behind = call(3)
+  await wait(150)
+  expect(sizes()).toEqual([1, 1, 1])
+  batches[2]?.answer()
+  expect(await behind).toBe(30)
+  // What was slow makes room once, and not again when it is answered.
+  for (const batch of batches.slice(0, 2)) batch.answer()
+  expect(await Promise.all(hanging)).toEqual([10, 20])
+  for (let number = 4; number <= 6; number++) {
+    void call(number)
+    await nextTurn()
+  }
+  expect(sizes()).toEqual([1, 1, 1, 1, 1])
 })

