@@ -35,7 +35,7 @@ export type IntrospectionEndpoint = {
   close(): Promise<void>
 }
 
-/** Room for the answers about as many tokens as are asked about in one request. */
+/** About one token; that to a list may be as many times as long as it has tokens. */
 const LARGEST_ANSWER_BYTES = 64 * 1024
 
 /** What may travel in a list; anything longer or odder is asked about alone, so that it can spoil nobody else's answer. */
@@ -49,8 +49,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   const { url, severalUrl, timeoutMs = 2_000, connections = 64 } = settings
   const pool = new Pool(new URL(url).origin, {
     connections,
-    connect: { timeout: timeoutMs },
-    maxResponseSize: LARGEST_ANSWER_BYTES
+    connect: { timeout: timeoutMs }
   })
   const circuit = createCircuit()
   const path = pathOf(url)
@@ -62,8 +61,9 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   let asksAloneUntil = 0
 
   /** @throws {IntrospectionUnavailableError} */
-  async function post(path: string, body: string, requestId: string): Promise<string> {
-    const request = { path, headers: { ...headers, 'x-request-id': requestId }, body }
+  async function post(path: string, body: string, requestId: string, tokens = 1): Promise<string> {
+    const largestAnswer = tokens * LARGEST_ANSWER_BYTES
+    const request = { path, headers: { ...headers, 'x-request-id': requestId }, body, largestAnswer }
     const begun = performance.now()
     try {
       const answered = await postForm(pool, request, timeoutMs).catch((error: unknown) => {
@@ -111,7 +111,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   function askInOneRequest(questions: readonly Question[], severalPath: string, requestId: string) {
     return attempt(async () => {
       const form = `tokens=${questions.map(({ accessToken }) => accessToken).join('+')}`
-      const body = await post(severalPath, form, requestId)
+      const body = await post(severalPath, form, requestId, questions.length)
       const answers = parseIntrospectionAnswers(body, questions.length)
       if (answers === undefined) throw unreadableAnswer()
       const size = Math.ceil(body.length / questions.length)

@@ -1,6 +1,12 @@
 import type { Pool } from 'undici'
 
-export type FormRequest = { path: string; headers: Record<string, string>; body: string }
+export type FormRequest = {
+  path: string
+  headers: Record<string, string>
+  body: string
+  /** Bytes; a longer answer is not read to its end. */
+  largestAnswer: number
+}
 
 /** The time that a call may take is over. */
 export class TimeLimitError extends Error {
@@ -11,11 +17,11 @@ export class TimeLimitError extends Error {
  * Sends a form and reads the whole answer, within a limit for all of it: waiting for a connection, the head, and a body that
  * may come in drops. On undici's lowest level, for this stands before every request of an API, and a stream and an abort
  * signal for each would cost as much as the call.
- * @throws {TimeLimitError} and what undici reports of the connection
+ * @throws {TimeLimitError}, an error for an answer that is too long, and what undici reports of the connection
  */
 export function postForm(
   pool: Pool,
-  { path, headers, body }: FormRequest,
+  { path, headers, body, largestAnswer }: FormRequest,
   limitMs: number
 ): Promise<{ statusCode: number; body: string }> {
   return new Promise((resolve, reject) => {
@@ -23,6 +29,7 @@ export function postForm(
     let cancel: (() => void) | undefined
     let overdue: TimeLimitError | undefined
     const chunks: Buffer[] = []
+    let size = 0
     const timer = setTimeout(() => {
       overdue = new TimeLimitError(`no answer within ${limitMs} ms`)
       reject(overdue)
@@ -40,8 +47,10 @@ export function postForm(
         onResponseStart(_controller, status) {
           statusCode = status
         },
-        onResponseData(_controller, chunk) {
-          chunks.push(chunk)
+        onResponseData(controller, chunk) {
+          size += chunk.length
+          if (size > largestAnswer) controller.abort(new Error(`an answer of more than ${largestAnswer} bytes`))
+          else chunks.push(chunk)
         },
         onResponseEnd() {
           clearTimeout(timer)

@@ -79,6 +79,19 @@ test('an answer that cannot be read is the trouble of whoever asked for it', asy
   expect(await ask('a', 'b', 'c')).toEqual(['a', 'unreadable_answer', 'c'])
 })
 
+test('answers that are long, for their tokens have many scopes, go in one request as well', async () => {
+  const scope = Array.from({ length: 100 }, (_, number) => `some.scope.of.an.api:${number}`).join(' ')
+  const tokens = Array.from({ length: 64 }, (_, number) => `token-${number}`)
+  answerByName(Object.fromEntries(tokens.map((token) => [token, { active: true, sub: token, scope }])))
+  expect(await ask(...tokens)).toEqual(tokens)
+  expect(paths()).toEqual(['/introspections'])
+})
+
+test('an answer of great length about one token is none, whatever room a list has', async () => {
+  answerByName({ long: { active: true, sub: 'long', scope: 'x'.repeat(100_000) } })
+  expect(await ask('long')).toEqual(['unreachable'])
+})
+
 describe('nothing is known of any of them', () => {
   test.each([
     { name: 'a list that is too short', answer: json([{ active: true }]), reason: 'unreadable_answer' },
