@@ -5,8 +5,11 @@ import { type Database, isUndefinedTable, StoreUnavailable } from '@valetkey/ser
 /** Made ahead beyond the bucket that tokens of now go into: hours in which nobody has to make one at once. */
 const AHEAD = 3
 
-/** Tokens with buckets that do not exist cannot make this process ask for the list more often. */
-const RELOAD_EVERY_MS = 100
+/**
+ * Tokens with buckets that do not exist cannot make this process ask for the list more often. No longer: those who share a
+ * request with such a token wait as well.
+ */
+const RELOAD_EVERY_MS = 5
 
 /** As `drop_access_token_buckets` in the migrations has it. */
 const DROPPED_AT_ONCE = 50
