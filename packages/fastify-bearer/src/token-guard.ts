@@ -3,7 +3,7 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { IntrospectionAnswer } from './introspection-answer.js'
 import { IntrospectionUnavailableError } from './introspection-unavailable.js'
 import type { Introspector } from './introspector.js'
-import { type AccessToken, judgeToken } from './judge-token.js'
+import { type AccessToken, judgeToken, type TokenJudgement } from './judge-token.js'
 import { answerUnavailable, askForCredentials, type ChallengeContext, refuse } from './refusals.js'
 import { challengeScope, isMetBy, type ScopeRequirement } from './scope-requirement.js'
 
@@ -62,7 +62,14 @@ export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement
     }
 
     function settle(answer: IntrospectionAnswer): void {
-      const judgement = judgeToken(answer, needs, needs.now())
+      let judgement: TokenJudgement
+      try {
+        judgement = judgeToken(answer, needs, needs.now())
+      } catch (error) {
+        // No answer at all, from an introspector of somebody else. Thrown on, it would end the process.
+        fail(error)
+        return
+      }
       if (judgement.kind === 'refused') logAndRefuse(judgement.reason, 'invalid_token', judgement.jti)
       else admit(judgement.accessToken)
     }
@@ -109,8 +116,13 @@ function whenAnswered(
   settle: (answer: IntrospectionAnswer) => void,
   fail: (error: unknown) => void
 ): void {
-  if (answer instanceof Promise) answer.then(settle, fail)
+  // Not every promise is one of this realm's.
+  if (isThenable(answer)) answer.then(settle, fail)
   else settle(answer)
+}
+
+function isThenable(answer: Answer): answer is Promise<IntrospectionAnswer> {
+  return typeof answer === 'object' && answer !== null && 'then' in answer
 }
 
 function carriesTokenInQuery({ raw, query }: FastifyRequest): boolean {

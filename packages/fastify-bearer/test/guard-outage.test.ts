@@ -1,6 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { IntrospectionUnavailableError } from '../src/index.js'
+import { IntrospectionUnavailableError, type Introspector } from '../src/index.js'
 import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
 import { bearer, buildApi, inOneHour, live, RESOURCE } from './guarded-api.js'
 import { until } from './until.js'
@@ -18,6 +19,8 @@ afterAll(async () => {
 })
 
 const get = () => app.inject({ url: '/files', headers: { authorization: bearer } })
+
+const GOOD = { active: true, scope: new Set(['files.read']), audience: [RESOURCE] }
 
 describe('503 with Retry-After, never 401, when nothing is known', () => {
   test.each([
@@ -56,6 +59,26 @@ describe('503 with Retry-After, never 401, when nothing is known', () => {
     const api = await buildApi(endpoint.url, { introspection })
     const response = await api.inject({ url: '/files', headers: { authorization: bearer } })
     expect(response.statusCode).toBe(503)
+    await api.close()
+  })
+
+  test.each<{ name: string; introspect: () => unknown; status: number }>([
+    { name: 'resolves with nothing', introspect: async () => undefined, status: 500 },
+    { name: 'hands back nothing', introspect: () => undefined, status: 500 },
+    {
+      name: 'has promises of its own',
+      // biome-ignore lint/suspicious/noThenProperty: what other libraries' promises look like
+      introspect: () => ({ then: (settle: (answer: unknown) => void) => void setImmediate(settle, GOOD) }),
+      status: 200
+    }
+  ])('an introspector of somebody else that $name: answered once, and the process lives', async (each) => {
+    const introspection = { introspect: each.introspect as Introspector['introspect'], close: async () => {} }
+    const api = await buildApi(endpoint.url, { introspection })
+    const response = await Promise.race([
+      api.inject({ url: '/files', headers: { authorization: bearer } }),
+      wait(1_000)
+    ])
+    expect(response?.statusCode).toBe(each.status)
     await api.close()
   })
 
