@@ -104,12 +104,15 @@ function redeemInto(table: string): { name: string; text: string } {
   }
 }
 
+/** Also in `only access_tokens`, where the first time may have written when the table could not be made. */
 function findOwnIn(table: string): { name: string; text: string } {
   return {
     name: `find_own_redemptions_in_${table}`,
     text: `select asked.number::integer, t.scope, g.user_id
       from unnest($1::bytea[]) with ordinality as asked (token_hash, number)
-      join ${table} t on t.token_hash = asked.token_hash
+      cross join lateral (
+        select grant_id, scope from ${table} where token_hash = asked.token_hash union all
+        select grant_id, scope from only access_tokens where token_hash = asked.token_hash) t
       join grants g on g.grant_id = t.grant_id`
   }
 }

@@ -184,6 +184,28 @@ describe('the connection breaks', () => {
     expect(redeemed).toEqual([WON, undefined, WON])
   })
 
+  test('after the commit, where there was no table for the tokens, and is one now: they are found where they lie', async () => {
+    const open = await openGrants(3)
+    const expiresAt = later(40 * HOUR)
+    let heldUp = 1
+    const store = await startGrants((database) => {
+      const { query } = losing(1, 'after')(database)
+      return {
+        ...database,
+        query: async (statement) => {
+          const { name, values } = statement
+          if (name === 'make_access_token_buckets' && values[0] === expiryBucket(expiresAt) && heldUp-- > 0) {
+            throw new Error('held up')
+          }
+          return query(statement)
+        }
+      }
+    })
+    const redeemed = await Promise.all(open.map(({ codeDigest }) => store.redeem(codeDigest, tokens(expiresAt), now)))
+    expect(redeemed).toEqual(open.map(() => WON))
+    expect(await tokensOf(open)).toEqual({ access: 3, refresh: 3 })
+  })
+
   test('twice: everyone is told, and nothing is sent a third time', async () => {
     const open = await openGrants(3)
     const store = await startGrants(losing(2, 'before'))
