@@ -16,6 +16,8 @@ export type Redemption = { codeDigest: TokenDigest; tokens: FirstTokens; now: Da
 /** What a grant covers and whose it is; undefined when its code had been redeemed before. */
 export type Redeemed = { scope: readonly string[]; userId: string } | undefined
 
+type Settled = Redeemed | StoreUnavailable
+
 type RedeemedRow = { number: number; scope: string[]; user_id: string }
 
 /** Whoever has waited longer than this for an answer that was lost is not made to wait for another. */
@@ -26,15 +28,20 @@ export function createRedemptions(
   database: Database,
   buckets: AccessTokenBuckets
 ): (redemption: Redemption) => Promise<Redeemed> {
-  async function redeemAll(batch: readonly Redemption[]): Promise<readonly Redeemed[]> {
-    const answers = new Map<Redemption, Redeemed>()
+  /** An outage in one hour is that of its own exchanges: those of another have their tokens, and must be told so. */
+  async function redeemAll(batch: readonly Redemption[]): Promise<readonly Settled[]> {
+    const settled = new Map<Redemption, Settled>()
     const statements = [...groupBy(batch, bucketOf)].map(async ([bucket, together]) => {
-      for (const [index, redeemed] of (await redeemOrRetry(bucket, together)).entries()) {
-        answers.set(together[index] as Redemption, redeemed)
+      const answers = await redeemOrRetry(bucket, together).catch((error: unknown) => {
+        if (error instanceof StoreUnavailable) return error
+        throw error
+      })
+      for (const [index, redemption] of together.entries()) {
+        settled.set(redemption, answers instanceof StoreUnavailable ? answers : answers[index])
       }
     })
     await Promise.all(statements)
-    return batch.map((redemption) => answers.get(redemption))
+    return batch.map((redemption) => settled.get(redemption))
   }
 
   async function redeemOrRetry(bucket: number, batch: readonly Redemption[]): Promise<Redeemed[]> {
@@ -65,7 +72,12 @@ export function createRedemptions(
     for (const row of rows) redeemed[row.number - 1] = { scope: row.scope, userId: row.user_id }
   }
 
-  return gatherWrites(redeemAll)
+  const redeem = gatherWrites(redeemAll)
+  return async (redemption) => {
+    const settled = await redeem(redemption)
+    if (settled instanceof StoreUnavailable) throw settled
+    return settled
+  }
 }
 
 const bucketOf = ({ tokens }: Redemption) => expiryBucket(tokens.accessToken.expiresAt)
