@@ -1,5 +1,3 @@
-/** Batches under way at once: while they are answered, the next gathers. */
-const BATCHES = 2
 /** A batch that takes longer than this holds up nobody who comes after it. */
 const SLOW_MS = 20
 const LARGEST_BATCH = 64
@@ -18,11 +16,12 @@ export function gatherQuestions<Asked, Answer>(
   ask: (batch: readonly Asked[]) => Promise<readonly (Answer | Promise<Answer>)[]>
 ): (asked: Asked) => Promise<Answer> {
   const waiting: Question<Asked, Answer>[] = []
-  let underWay = 0
+  // While one batch is answered, the next gathers: with two, each would have half as many, and cost both servers more.
+  let isUnderWay = false
   let isPlanned = false
 
   function plan(): void {
-    if (isPlanned || underWay >= BATCHES || waiting.length === 0) return
+    if (isPlanned || isUnderWay || waiting.length === 0) return
     isPlanned = true
     setImmediate(send)
   }
@@ -30,20 +29,20 @@ export function gatherQuestions<Asked, Answer>(
   function send(): void {
     isPlanned = false
     const batch = waiting.splice(0, LARGEST_BATCH)
-    underWay += 1
-    let isCounted = true
+    isUnderWay = true
+    let isSlow = false
     const makeRoom = () => {
-      if (!isCounted) return
-      isCounted = false
-      underWay -= 1
+      isUnderWay = false
       plan()
     }
-    const slow = setTimeout(makeRoom, SLOW_MS)
+    const slow = setTimeout(() => {
+      isSlow = true
+      makeRoom()
+    }, SLOW_MS)
     void settle(batch).then(() => {
       clearTimeout(slow)
-      makeRoom()
+      if (!isSlow) makeRoom()
     })
-    plan()
   }
 
   async function settle(batch: readonly Question<Asked, Answer>[]): Promise<void> {
