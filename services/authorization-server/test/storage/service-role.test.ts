@@ -110,4 +110,18 @@ describe('the service runs with a role that may neither make nor drop a table', 
     expect(parents.rows).toEqual([{ parent: 'public.access_tokens' }])
     await session.end()
   })
+
+  test('functions that it makes where it may are not run with the rights of the owner', async () => {
+    await owner.query(`grant create on schema public to ${names.service}`)
+    const imposters = ['to_timestamp(numeric)', 'quote_ident(name)', 'hashtextextended(text, integer)']
+    for (const signature of imposters) {
+      const returns = signature.startsWith('to_') ? 'timestamptz' : signature.startsWith('quote') ? 'text' : 'bigint'
+      await run(`create function public.${signature} returns ${returns} language plpgsql as $$
+        begin raise exception 'run as %', current_user; end $$`)
+    }
+    await run('select make_access_token_buckets(700001, 700001)')
+    await run('select drop_access_token_buckets(now())')
+    for (const signature of imposters) await run(`drop function public.${signature}`)
+    await owner.query(`revoke create on schema public from ${names.service}`)
+  })
 })
