@@ -14,7 +14,7 @@ export type EndpointSettings = {
   url: string
   /**
    * Where a Valetkey authorization server takes several tokens in one request. With it, requests that come at the same time
-   * share a call. A server that does not know the address (404) is asked at `url` alone.
+   * share a call. A server that does not know the address (403, 404, 405) is asked at `url` alone.
    */
   severalUrl?: string
   /** This resource server's own credentials at the authorization server. */
@@ -116,7 +116,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
       if (answers === undefined) throw unreadableAnswer()
       const size = Math.ceil(body.length / questions.length)
       // One that cannot be read is the trouble of whoever asked for it.
-      return answers.map((answer) => (answer === undefined ? Promise.reject(unreadableAnswer()) : { answer, size }))
+      return answers.map((answer) => (answer === undefined ? rejection(unreadableAnswer()) : { answer, size }))
     })
   }
 
@@ -127,7 +127,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
     try {
       return await askInOneRequest(questions, severalPath, first.requestId)
     } catch (error) {
-      if (!(error instanceof IntrospectionUnavailableError && error.status === 404)) throw error
+      if (!isUnknownAddress(error)) throw error
       asksAloneUntil = performance.now() + WITHOUT_LISTS_MS
       return questions.map(askAlone)
     }
@@ -155,6 +155,20 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
 export function basicCredentials({ clientId, clientSecret }: { clientId: string; clientSecret: string }): string {
   const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1)
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`
+}
+
+/** An older release does not know it, and a proxy may let through no more than it was told to. */
+const UNKNOWN_ADDRESS = [403, 404, 405]
+
+function isUnknownAddress(error: unknown): boolean {
+  return error instanceof IntrospectionUnavailableError && UNKNOWN_ADDRESS.includes(error.status ?? 0)
+}
+
+/** For somebody who will wait for it in a moment; until then it counts as seen to. */
+function rejection(error: Error): Promise<never> {
+  const rejected = Promise.reject(error)
+  rejected.catch(() => {})
+  return rejected
 }
 
 function pathOf(address: string): string {

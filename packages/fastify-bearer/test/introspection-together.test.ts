@@ -111,15 +111,18 @@ describe('nothing is known of any of them', () => {
   })
 })
 
-test('a server that does not know the address is asked about each alone, and not tried again for a while', async () => {
-  endpoint.answers((response, { path }) =>
-    (path === '/introspect' ? json({ active: true, sub: 'alone' }) : raw(404, ''))(response)
-  )
-  expect(await ask('a', 'b')).toEqual(['alone', 'alone'])
-  expect(paths().sort()).toEqual(['/introspect', '/introspect', '/introspections'])
-  expect(await ask('c', 'd')).toEqual(['alone', 'alone'])
-  expect(paths().filter((path) => path === '/introspections')).toHaveLength(1)
-})
+test.each([403, 404, 405])(
+  'a server that does not know the address is asked about each alone, and not tried again for a while (%d)',
+  async (status) => {
+    endpoint.answers((response, { path }) =>
+      (path === '/introspect' ? json({ active: true, sub: 'alone' }) : raw(status, ''))(response)
+    )
+    expect(await ask('a', 'b')).toEqual(['alone', 'alone'])
+    expect(paths().sort()).toEqual(['/introspect', '/introspect', '/introspections'])
+    expect(await ask('c', 'd')).toEqual(['alone', 'alone'])
+    expect(paths().filter((path) => path === '/introspections')).toHaveLength(1)
+  }
+)
 
 test('answers that are slow hold up nobody who asks after them', async () => {
   endpoint.answers((response, { body }) => {
