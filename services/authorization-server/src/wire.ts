@@ -139,11 +139,17 @@ export function wire(config: Config, database: Database, redis: Redis): AppDeps 
   }
 }
 
-/** Makes it when it is first asked for: a hash takes 19 MiB, and a process that nobody signs in at needs none. */
+/**
+ * Makes it when it is first asked for: a hash takes 19 MiB, and a process that nobody signs in at needs none. A failure is
+ * not kept.
+ */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined
   return () => {
-    made ??= make()
+    made ??= make().catch((error: unknown) => {
+      made = undefined
+      throw error
+    })
     return made
   }
 }
