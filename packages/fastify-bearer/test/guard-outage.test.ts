@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { IntrospectionUnavailableError, type Introspector } from '../src/index.js'
@@ -67,8 +68,8 @@ describe('503 with Retry-After, never 401, when nothing is known', () => {
     { name: 'hands back nothing', introspect: () => undefined, status: 500 },
     {
       name: 'has promises of its own',
-      // biome-ignore lint/suspicious/noThenProperty: what other libraries' promises look like
-      introspect: () => ({ then: (settle: (answer: unknown) => void) => void setImmediate(settle, GOOD) }),
+      introspect: () =>
+        runInNewContext('new Promise((settle) => later(settle, good))', { later: setImmediate, good: GOOD }),
       status: 200
     }
   ])('an introspector of somebody else that $name: answered once, and the process lives', async (each) => {
