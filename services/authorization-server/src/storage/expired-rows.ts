@@ -19,7 +19,8 @@ export function createExpiredRows(database: Database) {
   return {
     /** @returns whether a batch was full, so that there is likely more */
     async deleteSome(now: Date): Promise<boolean> {
-      // Of access tokens, those of a release that knew no buckets. A rotated refresh token stays until it would have expired: until then its reuse must be noticed.
+      // Of access tokens, those of a release that knew no buckets. A rotated refresh token stays until it would have expired:
+      // until then its reuse must be noticed.
       const deleted = [
         await deleteBatch('access_tokens', now),
         await deleteBatch('refresh_tokens', now),
