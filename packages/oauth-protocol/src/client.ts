@@ -11,6 +11,14 @@ export type Client = {
   requiresPkce: boolean
   issuesRefreshTokens: boolean
   consent: 'ask' | 'remember'
+  /** In seconds, where this client's tokens are to live shorter than the server is set to. */
+  lifetimes?: ClientLifetimes | undefined
+}
+
+export type ClientLifetimes = {
+  accessToken: number | undefined
+  refreshTokenIdle: number | undefined
+  refreshTokenMax: number | undefined
 }
 
 export function scopesOf(client: Client): readonly string[] {

@@ -33,6 +33,8 @@ export type OAuthErrorDetails = {
   /** Whom it concerns, as far as that is known: for the audit record as well. */
   clientId?: string
   grantId?: string
+  /** Of the client secret that was shown, where it can be one of ours. */
+  secretId?: string
   /** The client proved itself (or tried to) by the Authorization header, so a 401 must name a scheme (RFC 6749 §5.2). */
   challenge?: 'Basic'
   cause?: unknown

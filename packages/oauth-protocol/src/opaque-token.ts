@@ -16,7 +16,8 @@ const PREFIX = {
   accessToken: 'vk_at_',
   refreshToken: 'vk_rt_',
   authorizationCode: 'vk_ac_',
-  clientSecret: 'vk_cs_'
+  clientSecret: 'vk_cs_',
+  operatorKey: 'vk_ok_'
 } as const
 
 export type OpaqueTokenKind = keyof typeof PREFIX
@@ -34,7 +35,7 @@ const BODY = /^[0-9A-Za-z]+$/
 /** A source of random bytes as good as `node:crypto`'s `randomBytes`. */
 export type RandomBytes = (size: number) => Uint8Array
 
-/** Makes a refresh token, authorization code or client secret. */
+/** Makes a refresh token, authorization code, client secret or operator key. */
 export function mintOpaqueToken(kind: Exclude<OpaqueTokenKind, 'accessToken'>, randomBytes: RandomBytes): string {
   return seal(PREFIX[kind] + encodeBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
 }
@@ -73,6 +74,16 @@ export function isWellFormed(kind: OpaqueTokenKind, value: string): boolean {
 /** Hashes a token for storage and lookup. A value of 256 random bits needs no slow hash. */
 export function digestToken(token: string): TokenDigest {
   return hash('sha256', token, 'buffer') as TokenDigest
+}
+
+const SECRET_ID_LENGTH = 12
+
+/**
+ * The name of a client secret for operators: the first 12 hexadecimal digits of its SHA-256. Who holds the secret can work
+ * it out, and of 256 random bits it gives nothing away.
+ */
+export function secretIdOf(digest: Uint8Array): string {
+  return Buffer.from(digest.buffer, digest.byteOffset, SECRET_ID_LENGTH / 2).toString('hex')
 }
 
 function seal(text: string): string {

@@ -171,7 +171,7 @@ describe('a loopback address', () => {
   })
 })
 
-test('redirect URI: any change that is not a loopback port is refused (RFC 9700 §2.1)', () => {
+test('redirect URI: a change of more than a loopback port is refused (RFC 9700 §2.1)', () => {
   const registered = ['https://app.example/cb?a=1', 'http://127.0.0.1:8080/cb?a=1', 'com.example.app:/cb']
   const edit = fc.record({
     uri: fc.constantFrom(...registered),
