@@ -28,6 +28,8 @@ export type BearerOptions = {
   audience?: 'required' | 'if-present'
   /** The clock against which expiry is checked. */
   now?: () => Date
+  /** Hears why a token was refused, as the log does: one of a few words, good for a counter. It must not throw. */
+  onRefusal?: (reason: string) => void
 }
 
 /**
@@ -58,7 +60,9 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
   const introspector = 'introspect' in introspection ? introspection : buildIntrospector(introspection, server.log)
   if (introspector !== introspection) server.addHook('onClose', () => introspector.close())
 
-  const needs = { introspector, issuer, resource, isAudienceRequired, realm, resourceMetadata, tokenFormat, now }
+  const { onRefusal } = options
+  const judging = { issuer, resource, isAudienceRequired, tokenFormat, now }
+  const needs = { introspector, realm, resourceMetadata, onRefusal, ...judging }
   server.decorateRequest('accessToken', null)
   server.decorateRequest(ADMITTED_BY, null)
   server.decorate('requireAccessToken', (...scopes: string[] | [AnyOfScopes]) => {
@@ -71,6 +75,7 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
     if (context === null || !carriesTokenInForm(request)) return done()
     request.log.info({ event: 'access_token_refused', reason: 'token_in_body' }, 'access token refused')
     refuse(reply, context, 'invalid_request')
+    onRefusal?.('token_in_body')
   })
   await server.register(metadataRoute, { resource, issuer, scopesSupported })
 }

@@ -4,6 +4,7 @@ const LARGEST_BATCH = 64
 
 type Question<Asked, Answer> = {
   asked: Asked
+  since: number
   resolve(answer: Answer | Promise<Answer>): void
   reject(error: unknown): void
 }
@@ -11,9 +12,11 @@ type Question<Asked, Answer> = {
 /**
  * Lets those who ask at the same time share a request. A question that comes alone leaves in the same turn of the event loop.
  * @param ask hands back one answer for each that was asked, in the same order; a rejection is that of one question alone
+ * @param limit how long a question may wait for others to be answered, and what it fails with after that
  */
 export function gatherQuestions<Asked, Answer>(
-  ask: (batch: readonly Asked[]) => Promise<readonly (Answer | Promise<Answer>)[]>
+  ask: (batch: readonly Asked[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
+  limit: { milliseconds: number; failure: () => Error }
 ): (asked: Asked) => Promise<Answer> {
   const waiting: Question<Asked, Answer>[] = []
   // While one batch is answered, the next gathers: with two, each would have half as many, and cost both servers more.
@@ -28,7 +31,9 @@ export function gatherQuestions<Asked, Answer>(
 
   function send(): void {
     isPlanned = false
+    refuseOverdue()
     const batch = waiting.splice(0, LARGEST_BATCH)
+    if (batch.length === 0) return
     isUnderWay = true
     let isSlow = false
     const makeRoom = () => {
@@ -45,6 +50,14 @@ export function gatherQuestions<Asked, Answer>(
     })
   }
 
+  /** More come than are answered: those who waited in vain hear it, and make room for who came last. */
+  function refuseOverdue(): void {
+    const oldest = performance.now() - limit.milliseconds
+    const inTime = waiting.findIndex(({ since }) => since >= oldest)
+    const overdue = waiting.splice(0, inTime === -1 ? waiting.length : inTime)
+    for (const { reject } of overdue) reject(limit.failure())
+  }
+
   async function settle(batch: readonly Question<Asked, Answer>[]): Promise<void> {
     try {
       const answers = await ask(batch.map(({ asked }) => asked))
@@ -56,7 +69,7 @@ export function gatherQuestions<Asked, Answer>(
 
   return (asked) =>
     new Promise((resolve, reject) => {
-      waiting.push({ asked, resolve, reject })
+      waiting.push({ asked, since: performance.now(), resolve, reject })
       plan()
     })
 }

@@ -6,8 +6,10 @@ export {
   type CacheSettings,
   type CacheState,
   type IntrospectionSettings,
-  type Introspector
+  type Introspector,
+  type WatchedIntrospector
 } from './introspector.js'
+export type { CallStatistics, FeedStatistics, IntrospectorStatistics } from './introspector-statistics.js'
 export type { AccessToken } from './judge-token.js'
 export type { FeedLog } from './revocations/revocation-feed.js'
 export type { AnyOfScopes } from './scope-requirement.js'

@@ -7,7 +7,9 @@ import {
   parseIntrospectionAnswers
 } from './introspection-answer.js'
 import { badStatus, IntrospectionUnavailableError, isOutage, unreadableAnswer } from './introspection-unavailable.js'
+import type { CallStatistics } from './introspector-statistics.js'
 import { postForm, TimeLimitError } from './post-form.js'
+import { requestIdHeaders } from './request-id-headers.js'
 
 export type EndpointSettings = {
   /** The introspection endpoint of the authorization server (RFC 7662 §2). */
@@ -31,7 +33,8 @@ export type EndpointAnswer = { answer: IntrospectionAnswer; size: number }
 
 export type IntrospectionEndpoint = {
   /** @throws {IntrospectionUnavailableError} when nothing is known about the token */
-  ask(accessToken: string, requestId: string): Promise<EndpointAnswer>
+  ask(accessToken: string, requestIds: readonly string[]): Promise<EndpointAnswer>
+  statistics(): CallStatistics
   close(): Promise<void>
 }
 
@@ -42,7 +45,7 @@ const LARGEST_ANSWER_BYTES = 64 * 1024
 const LISTABLE = /^[\w.~-]{1,128}$/
 const WITHOUT_LISTS_MS = 60_000
 
-type Question = { accessToken: string; requestId: string }
+type Question = { accessToken: string; requestIds: readonly string[] }
 
 /** A client of one RFC 7662 endpoint. undici's Pool, for a call through fetch costs three times as much. */
 export function createIntrospectionEndpoint(settings: EndpointSettings): IntrospectionEndpoint {
@@ -58,12 +61,14 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
     authorization: basicCredentials(settings),
     'content-type': 'application/x-www-form-urlencoded'
   }
+  const failures = { unreachable: 0, timeout: 0, bad_status: 0, unreadable_answer: 0, resting: 0 }
+  const ended = { ended: 0, milliseconds: 0, tokens: 0 }
   let asksAloneUntil = 0
 
   /** @throws {IntrospectionUnavailableError} */
-  async function post(path: string, body: string, requestId: string, tokens = 1): Promise<string> {
+  async function post(path: string, body: string, requestIds: readonly string[], tokens = 1): Promise<string> {
     const largestAnswer = tokens * LARGEST_ANSWER_BYTES
-    const request = { path, headers: { ...headers, 'x-request-id': requestId }, body, largestAnswer }
+    const request = { path, headers: { ...headers, ...requestIdHeaders(requestIds) }, body, largestAnswer }
     const begun = performance.now()
     try {
       const answered = await postForm(pool, request, timeoutMs).catch((error: unknown) => {
@@ -82,9 +87,11 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   }
 
   /** Unless the server is left alone for a while, and counting whether it is there. */
-  async function attempt<Result>(call: () => Promise<Result>): Promise<Result> {
-    const permit = circuit.begin(performance.now())
+  async function attempt<Result>(tokens: number, call: () => Promise<Result>): Promise<Result> {
+    const begun = performance.now()
+    const permit = circuit.begin(begun)
     if (permit === undefined) {
+      failures.resting += 1
       throw new IntrospectionUnavailableError('resting', 'it failed just now, and is left alone for a moment')
     }
     try {
@@ -94,24 +101,30 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
     } catch (error) {
       if (isOutage(error)) permit.failed(performance.now())
       else permit.succeeded()
+      failures[error instanceof IntrospectionUnavailableError ? error.reason : 'unreachable'] += 1
       throw error
+    } finally {
+      ended.ended += 1
+      ended.tokens += tokens
+      ended.milliseconds += performance.now() - begun
     }
   }
 
-  function askAlone({ accessToken, requestId }: Question): Promise<EndpointAnswer> {
-    return attempt(async () => {
+  function askAlone({ accessToken, requestIds }: Question): Promise<EndpointAnswer> {
+    return attempt(1, async () => {
       const form = `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`
-      const body = await post(path, form, requestId)
+      const body = await post(path, form, requestIds)
       const answer = parseIntrospectionAnswer(body)
       if (answer === undefined) throw unreadableAnswer()
       return { answer, size: body.length }
     })
   }
 
-  function askInOneRequest(questions: readonly Question[], severalPath: string, requestId: string) {
-    return attempt(async () => {
+  function askInOneRequest(questions: readonly Question[], severalPath: string) {
+    return attempt(questions.length, async () => {
       const form = `tokens=${questions.map(({ accessToken }) => accessToken).join('+')}`
-      const body = await post(severalPath, form, requestId, questions.length)
+      const requestIds = questions.flatMap((question) => question.requestIds)
+      const body = await post(severalPath, form, requestIds, questions.length)
       const answers = parseIntrospectionAnswers(body, questions.length)
       if (answers === undefined) throw unreadableAnswer()
       const size = Math.ceil(body.length / questions.length)
@@ -125,7 +138,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
     if (first === undefined) return []
     if (second === undefined) return [await askAlone(first)]
     try {
-      return await askInOneRequest(questions, severalPath, first.requestId)
+      return await askInOneRequest(questions, severalPath)
     } catch (error) {
       if (!isUnknownAddress(error)) throw error
       asksAloneUntil = performance.now() + WITHOUT_LISTS_MS
@@ -137,14 +150,21 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   const gathered =
     severalPath === undefined
       ? undefined
-      : gatherQuestions<Question, EndpointAnswer>((asked) => askTogether(asked, severalPath))
+      : gatherQuestions<Question, EndpointAnswer>((asked) => askTogether(asked, severalPath), {
+          milliseconds: timeoutMs,
+          failure() {
+            failures.timeout += 1
+            return new IntrospectionUnavailableError('timeout', 'too many questions were before it')
+          }
+        })
 
   return {
-    ask(accessToken, requestId) {
-      const question = { accessToken, requestId }
+    ask(accessToken, requestIds) {
+      const question = { accessToken, requestIds }
       const isGathered = gathered !== undefined && performance.now() >= asksAloneUntil && LISTABLE.test(accessToken)
       return isGathered ? gathered(question) : askAlone(question)
     },
+    statistics: () => ({ ...ended, failures: { ...failures } }),
     close: async () => {
       if (!pool.closed) await pool.close()
     }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { createAnswerCache } from './answer-cache.js'
 import type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
 import { createIntrospectionEndpoint, type EndpointSettings } from './introspection-endpoint.js'
+import type { IntrospectorStatistics } from './introspector-statistics.js'
 import { type FeedLog, followRevocations } from './revocations/revocation-feed.js'
 import { beginCall, emptyView, isProved, type Mark, stands, viewWithoutFeed } from './revocations/revocation-view.js'
 import { createSharedCalls } from './shared-calls.js'
@@ -35,6 +36,9 @@ export type Introspector = {
   close(): Promise<void>
 }
 
+/** One that tells how it does. */
+export type WatchedIntrospector = Introspector & { cacheState(): CacheState; statistics(): IntrospectorStatistics }
+
 /** `waiting`: answers may be kept, but the feed is not proved alive, so every request asks. */
 export type CacheState = 'off' | 'live' | 'waiting'
 
@@ -42,22 +46,28 @@ export type CacheState = 'off' | 'live' | 'waiting'
  * An introspector for one authorization server. Concurrent requests for the same token share calls.
  * @param log hears when the revocation feed comes and goes
  */
-export function buildIntrospector(
-  settings: IntrospectionSettings,
-  log?: FeedLog
-): Introspector & { cacheState(): CacheState } {
+export function buildIntrospector(settings: IntrospectionSettings, log?: FeedLog): WatchedIntrospector {
   const { cache } = settings
   return cache === undefined || cache.seconds === 0 ? askingEachTime(settings) : keepingAnswers(settings, cache, log)
 }
 
-function askingEachTime(settings: EndpointSettings) {
+function askingEachTime(settings: EndpointSettings): WatchedIntrospector {
   const endpoint = createIntrospectionEndpoint(settings)
   const calls = createSharedCalls<IntrospectionAnswer>()
+  let bypasses = 0
   return {
     // A call that is under way may have looked before the token was revoked; so whoever comes later takes the next one.
-    introspect: (accessToken: string, requestId: string) =>
-      calls.fresh(accessToken, async () => (await endpoint.ask(accessToken, requestId)).answer),
-    cacheState: () => 'off' as const,
+    introspect(accessToken, requestId) {
+      bypasses += 1
+      const ask = async (requestIds: readonly string[]) => (await endpoint.ask(accessToken, requestIds)).answer
+      return calls.fresh(accessToken, ask, requestId)
+    },
+    cacheState: () => 'off',
+    statistics: () => ({
+      cache: { hits: 0, misses: 0, bypasses, entries: 0, bytes: 0 },
+      calls: endpoint.statistics(),
+      feed: undefined
+    }),
     close: () => endpoint.close()
   }
 }
@@ -72,22 +82,27 @@ const REFUSAL_MS = 2_000
 /** A parsed answer takes about this many times the characters it had: its members, and the names made of them. */
 const BYTES_PER_CHARACTER = 3
 
-function keepingAnswers(settings: IntrospectionSettings, cache: CacheSettings, log: FeedLog | undefined) {
+function keepingAnswers(
+  settings: IntrospectionSettings,
+  cache: CacheSettings,
+  log: FeedLog | undefined
+): WatchedIntrospector {
   const endpoint = createIntrospectionEndpoint(settings)
   const view = cache.revocationsUrl === undefined ? viewWithoutFeed() : emptyView()
   const limits = { entries: cache.maxEntries ?? 10_000, bytes: cache.maxBytes ?? 16 * 1024 * 1024 }
   const answers = createAnswerCache<Kept>(limits)
   const refusals = createAnswerCache<number>(REFUSALS)
   const calls = createSharedCalls<Told>()
+  const seen = { hits: 0, misses: 0, bypasses: 0 }
   const feed =
     cache.revocationsUrl === undefined
       ? undefined
       : followRevocations({ ...settings, url: cache.revocationsUrl }, view, log)
 
-  async function ask(key: string, accessToken: string, requestId: string): Promise<Told> {
+  async function ask(key: string, accessToken: string, requestIds: readonly string[]): Promise<Told> {
     const begun = performance.now()
     const mark = beginCall(view, begun)
-    const { answer, size } = await endpoint.ask(accessToken, requestId)
+    const { answer, size } = await endpoint.ask(accessToken, requestIds)
     const names = answer.active ? namesOf(answer) : []
     if (!answer.active) {
       answers.delete(key)
@@ -112,20 +127,33 @@ function keepingAnswers(settings: IntrospectionSettings, cache: CacheSettings, l
     const current = isProved(view, now) ? calls.current(key) : undefined
     if (current !== undefined) {
       const told = await current
-      // It may have died while the call was under way: then what the call saw is older than this request.
-      if (stands(view, told.mark, told.names)) return told.answer
+      // It may have died while the call was under way: then what the call saw is older than this request. And where the
+      // lease ran out meanwhile, nobody knows.
+      if (isProved(view, performance.now()) && stands(view, told.mark, told.names)) return told.answer
     }
-    return (await calls.fresh(key, () => ask(key, accessToken, requestId))).answer
+    return (await calls.fresh(key, (requestIds) => ask(key, accessToken, requestIds), requestId)).answer
   }
 
   return {
-    introspect(accessToken: string, requestId: string) {
+    introspect(accessToken, requestId) {
       // What lies in memory must not be a list of tokens.
       const key = hash('sha256', accessToken, 'base64')
       const now = performance.now()
-      return recall(key, now) ?? joinOrAsk(key, accessToken, requestId, now)
+      const known = recall(key, now)
+      if (known !== undefined) {
+        seen.hits += 1
+        return known
+      }
+      if (isProved(view, now)) seen.misses += 1
+      else seen.bypasses += 1
+      return joinOrAsk(key, accessToken, requestId, now)
     },
-    cacheState: () => (isProved(view, performance.now()) ? ('live' as const) : ('waiting' as const)),
+    cacheState: () => (isProved(view, performance.now()) ? 'live' : 'waiting'),
+    statistics: () => ({
+      cache: { ...seen, ...answers.size() },
+      calls: endpoint.statistics(),
+      feed: feed?.statistics()
+    }),
     async close() {
       await feed?.close()
       await endpoint.close()

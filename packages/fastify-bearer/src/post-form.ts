@@ -16,7 +16,8 @@ export class TimeLimitError extends Error {
 /**
  * Sends a form and reads the whole answer, within a limit for all of it: waiting for a connection, the head, and a body that
  * may come in drops. On undici's lowest level, for this stands before every request of an API, and a stream and an abort
- * signal for each would cost as much as the call.
+ * signal for each would cost as much as the call. Time in which this process stood still (it waited for a processor, it
+ * collected garbage) is not held against the answer, which may have come and lie unread.
  * @throws {TimeLimitError}, an error for an answer that is too long, and what undici reports of the connection
  */
 export function postForm(
@@ -30,11 +31,18 @@ export function postForm(
     let overdue: TimeLimitError | undefined
     const chunks: Buffer[] = []
     let size = 0
-    const timer = setTimeout(() => {
+    const due = performance.now() + limitMs
+    let timer = setTimeout(() => {
+      // As late as this comes, so long did nobody read.
+      const lateMs = Math.min(performance.now() - due, limitMs)
+      timer = setTimeout(giveUp, lateMs)
+    }, limitMs)
+
+    function giveUp() {
       overdue = new TimeLimitError(`no answer within ${limitMs} ms`)
       reject(overdue)
       cancel?.()
-    }, limitMs)
+    }
 
     pool.dispatch(
       { method: 'POST', path, headers, body },

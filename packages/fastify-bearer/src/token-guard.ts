@@ -17,6 +17,7 @@ export type TokenGuardNeeds = {
   /** Tokens of Valetkey carry a checksum: one that was never issued is refused without a call. */
   tokenFormat: 'valetkey' | 'any'
   now: () => Date
+  onRefusal: ((reason: string) => void) | undefined
 }
 
 /** Set on a request that a guard has let pass: what the challenges of that guard say. */
@@ -97,6 +98,7 @@ export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement
     function logAndRefuse(reason: string, code: Parameters<typeof refuse>[2], jti?: string): void {
       request.log.info({ event: 'access_token_refused', reason, ...(jti && { jti }) }, 'access token refused')
       refuse(reply, context, code)
+      needs.onRefusal?.(reason)
     }
   }
 }

@@ -1,6 +1,6 @@
-import { jest } from '@jest/globals'
+import { afterEach, beforeEach, jest } from '@jest/globals'
 import { buildIntrospector, type CacheSettings } from '../src/index.js'
-import type { FakeAuthorizationServer } from './fake-authorization-server.js'
+import { type FakeAuthorizationServer, startFakeAuthorizationServer } from './fake-authorization-server.js'
 import { until } from './until.js'
 
 const inOneHour = Math.floor(Date.now() / 1000) + 3600
@@ -14,25 +14,42 @@ export const live = {
   exp: inOneHour
 }
 
-/** Builds introspectors for whichever server there is at that moment; what ends them is left in `close`. */
-export const builderFor =
-  (current: () => FakeAuthorizationServer, close: (() => Promise<void>)[]) =>
-  (cache: Partial<CacheSettings> = {}, { withFeed = true } = {}) => {
-    const server = current()
-    const introspector = buildIntrospector({
-      url: server.introspectionUrl,
-      clientId: 'rs',
-      clientSecret: 'secret',
-      timeoutMs: 2_000,
-      cache: { seconds: 60, ...(withFeed && { revocationsUrl: server.revocationsUrl }), ...cache }
-    })
-    close.push(() => introspector.close())
-    return {
-      ...introspector,
-      ask: async (token = 'good') => (await introspector.introspect(token, 'request')).active,
-      untilLive: () => until(() => introspector.cacheState() === 'live')
+/** A server for each test, which knows the token `good`, and introspectors that ask it. All of them end with the test. */
+export function cachedIntrospectors() {
+  const close: (() => Promise<void>)[] = []
+  const world = {
+    server: undefined as unknown as FakeAuthorizationServer,
+
+    /** One that asks the server that there is at that moment. */
+    build(cache: Partial<CacheSettings> = {}, { withFeed = true } = {}) {
+      const { introspectionUrl: url, revocationsUrl } = world.server
+      const introspector = buildIntrospector({
+        url,
+        clientId: 'rs',
+        clientSecret: 'secret',
+        timeoutMs: 2_000,
+        cache: { seconds: 60, ...(withFeed && { revocationsUrl }), ...cache }
+      })
+      close.push(() => introspector.close())
+      return {
+        ...introspector,
+        ask: async (token = 'good') => (await introspector.introspect(token, 'request')).active,
+        untilLive: () => until(() => introspector.cacheState() === 'live')
+      }
     }
   }
+
+  beforeEach(async () => {
+    world.server = await startFakeAuthorizationServer()
+    world.server.answers.set('good', live)
+  })
+  afterEach(async () => {
+    jest.restoreAllMocks()
+    for (const end of close.splice(0)) await end()
+    await world.server.close()
+  })
+  return world
+}
 
 const monotonicNow = performance.now.bind(performance)
 

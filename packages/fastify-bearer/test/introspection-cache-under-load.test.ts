@@ -1,21 +1,10 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { advanceClock, builderFor, holdAnswers, live } from './cached-introspector.js'
-import { type FakeAuthorizationServer, startFakeAuthorizationServer } from './fake-authorization-server.js'
+import { describe, expect, test } from '@jest/globals'
+import { advanceClock, cachedIntrospectors, holdAnswers, live } from './cached-introspector.js'
+import { startFakeAuthorizationServer } from './fake-authorization-server.js'
 import { until } from './until.js'
 
-let server: FakeAuthorizationServer
-const close: (() => Promise<void>)[] = []
-beforeEach(async () => {
-  server = await startFakeAuthorizationServer()
-  server.answers.set('good', live)
-})
-afterEach(async () => {
-  jest.restoreAllMocks()
-  for (const end of close.splice(0)) await end()
-  await server.close()
-})
-
-const build = builderFor(() => server, close)
+const world = cachedIntrospectors()
+const { build } = world
 
 describe('calls are shared', () => {
   test('10,000 parallel requests with one new token are one call', async () => {
@@ -23,20 +12,20 @@ describe('calls are shared', () => {
     await untilLive()
     const answers = await Promise.all(Array.from({ length: 10_000 }, () => ask()))
     expect(answers.every(Boolean)).toBe(true)
-    expect(server.seen.introspections).toBe(1)
+    expect(world.server.seen.introspections).toBe(1)
   })
 
   test('while the feed is not proved, or without a cache, whoever comes during a call takes the next one', async () => {
     const { ask } = build({ seconds: 0 })
-    const gate = holdAnswers(server, 'good')
+    const gate = holdAnswers(world.server, 'good')
     const first = ask()
-    await until(() => server.seen.introspections === 1)
-    server.answers.delete('good')
+    await until(() => world.server.seen.introspections === 1)
+    world.server.answers.delete('good')
     const late = Array.from({ length: 1_000 }, () => ask())
     gate.open()
     expect(await first).toBe(true)
     expect(new Set(await Promise.all(late))).toEqual(new Set([false]))
-    expect(server.seen.introspections).toBe(2)
+    expect(world.server.seen.introspections).toBe(2)
   })
 })
 
@@ -47,30 +36,30 @@ describe('floods', () => {
     for (let round = 0; round < 50; round++) {
       await Promise.all(Array.from({ length: 100 }, (_, index) => ask(`unknown-${round}-${index}`)))
     }
-    const before = server.seen.introspections
+    const before = world.server.seen.introspections
     expect(await ask()).toBe(true)
-    expect(server.seen.introspections).toBe(before)
+    expect(world.server.seen.introspections).toBe(before)
   })
 
   test('the same unknown token again costs no call, for a moment', async () => {
     const { ask } = build({}, { withFeed: false })
     expect([await ask('unknown'), await ask('unknown')]).toEqual([false, false])
-    expect(server.seen.introspections).toBe(1)
+    expect(world.server.seen.introspections).toBe(1)
     advanceClock(2_001)
     await ask('unknown')
-    expect(server.seen.introspections).toBe(2)
+    expect(world.server.seen.introspections).toBe(2)
   })
 
   test('more good tokens than it may keep: the ones used last stay', async () => {
     const { ask } = build({ maxEntries: 10 }, { withFeed: false })
     for (let index = 0; index < 20; index++) {
-      server.answers.set(`t${index}`, { ...live, jti: `j${index}` })
+      world.server.answers.set(`t${index}`, { ...live, jti: `j${index}` })
       await ask(`t${index}`)
     }
     await ask('t19')
-    expect(server.seen.introspections).toBe(20)
+    expect(world.server.seen.introspections).toBe(20)
     await ask('t0')
-    expect(server.seen.introspections).toBe(21)
+    expect(world.server.seen.introspections).toBe(21)
   })
 })
 
@@ -79,7 +68,7 @@ describe('the authorization server is away', () => {
     const { ask, untilLive } = build()
     await untilLive()
     await ask()
-    await server.close()
+    await world.server.close()
     await expect(ask('new')).rejects.toMatchObject({ reason: 'unreachable' })
     expect(await ask()).toBe(true)
     advanceClock(2_001)
@@ -89,12 +78,12 @@ describe('the authorization server is away', () => {
   test('after a few failures it is left alone, and it is back soon after its return', async () => {
     const { ask, untilLive } = build()
     await untilLive()
-    const { port } = server
-    await server.close()
+    const { port } = world.server
+    await world.server.close()
     for (let count = 0; count < 5; count++) await expect(ask('new')).rejects.toMatchObject({ reason: 'unreachable' })
     await expect(ask('new')).rejects.toMatchObject({ reason: 'resting' })
-    server = await startFakeAuthorizationServer(port)
-    server.answers.set('new', live)
+    world.server = await startFakeAuthorizationServer(port)
+    world.server.answers.set('new', live)
     await until(() => ask('new').catch(() => false))
     await untilLive()
   })
@@ -102,10 +91,10 @@ describe('the authorization server is away', () => {
   test('a connection that was closed just as it was used again costs nobody an answer', async () => {
     const { ask } = build({ seconds: 0 })
     await ask()
-    const { port } = server
-    await server.close()
-    server = await startFakeAuthorizationServer(port)
-    server.answers.set('good', live)
+    const { port } = world.server
+    await world.server.close()
+    world.server = await startFakeAuthorizationServer(port)
+    world.server.answers.set('good', live)
     expect(await ask()).toBe(true)
   })
 })

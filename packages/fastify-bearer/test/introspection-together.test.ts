@@ -45,6 +45,7 @@ test('tokens that are asked about at the same time go in one request, and each h
   expect(paths()).toEqual(['/introspections'])
   expect(endpoint.calls[0]?.headers).toMatchObject({
     'x-request-id': 'request-of-a',
+    'x-other-request-ids': 'request-of-b,request-of-c',
     authorization: expect.stringMatching(/^Basic /)
   })
 })
@@ -64,6 +65,25 @@ test.each([
   answerByName()
   expect(await ask('x', token, 'y')).toEqual(['x', token, 'y'])
   expect(paths().sort()).toEqual(['/introspect', '/introspections'])
+})
+
+test('requests for the same token are all named by the call after the one that is under way', async () => {
+  answerByName()
+  const requests = ['first-request', 'second-request', 'third-request']
+  await Promise.all(requests.map((request) => introspector.introspect('a', request)))
+  const ids = endpoint.calls.map(({ headers }) => [headers['x-request-id'], headers['x-other-request-ids']])
+  expect(ids).toEqual([
+    ['first-request', undefined],
+    ['second-request', 'third-request']
+  ])
+})
+
+test('ids that a header or a log should not have stay here, and one that comes twice is named once', async () => {
+  answerByName()
+  const requests = ['first-request', 'short', 'with blank', 'first-request', 'x'.repeat(65), 'last-request']
+  await Promise.all(requests.map((request, number) => introspector.introspect(`token-${number}`, request)))
+  const [call] = endpoint.calls
+  expect(call?.headers).toMatchObject({ 'x-request-id': 'first-request', 'x-other-request-ids': 'last-request' })
 })
 
 test('more than fit into one request go in several', async () => {
@@ -132,4 +152,19 @@ test('answers that are slow hold up nobody who asks after them', async () => {
   await wait(60)
   expect(await Promise.race([ask('a'), wait(300)])).toEqual(['quick'])
   expect(await Promise.all(slow)).toEqual([['timeout'], ['timeout'], ['timeout']])
+})
+
+test('more questions than are answered: those who waited too long hear it, and nobody later pays for them', async () => {
+  endpoint.answers((response, { body }) => {
+    const tokens = (new URLSearchParams(body).get('tokens') ?? '').split(' ')
+    setTimeout(() => json(tokens.map((token) => ({ active: true, sub: token })))(response), 100)
+  })
+  const tokens = Array.from({ length: 4_000 }, (_, number) => `token-${number}`)
+  const outcomes = await ask(...tokens)
+  expect(outcomes.slice(0, 64)).toEqual(tokens.slice(0, 64))
+  expect(outcomes.at(-1)).toBe('timeout')
+  const asked = endpoint.calls.flatMap(({ body }) => body.split('+')).length
+  expect(asked).toBeLessThan(tokens.length)
+  answerByName()
+  expect(await ask('late', 'later')).toEqual(['late', 'later'])
 })

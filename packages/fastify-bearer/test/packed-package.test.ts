@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
 import { installPacked, startStranger } from './packed/install.js'
 
@@ -54,6 +54,32 @@ test('the source map names files by where they stand in this repository, with th
 
 test("its types hold in a stranger's strict TypeScript, and refuse what is wrong", async () => {
   expect(await installed.compile()).toBe('')
+})
+
+describe('what the README shows', () => {
+  const examples = readFileSync(path.join(import.meta.dirname, '../README.md'), 'utf8').match(
+    /(?<=^```js\n)import [^`]*/gm
+  )
+  const known = {
+    'the first steps': "const clientSecret = 'secret', findReports = () => []",
+    'watching it': `import { fastify } from 'fastify'
+      const app = fastify(), refusals = { inc() {} }, clientId = 'reports', clientSecret = 'secret', scopesSupported = []
+      const issuer = 'https://auth.example.com', resource = 'https://api.example.com', url = issuer`
+  }
+
+  test('is all of it here', () => {
+    expect(examples).toHaveLength(Object.keys(known).length)
+  })
+
+  test.each(Object.entries(known).map(([name, given], number) => ({ name, given, number })))(
+    '$name runs as it stands',
+    ({ given, number }) => {
+      const file = path.join(installed.project, `readme-${number}.mjs`)
+      const example = examples?.[number]?.replace('port: 4300', "port: 0, host: '127.0.0.1'")
+      writeFileSync(file, `${given}\n${example}\nawait app.close()\nconsole.log('it ran')`)
+      expect(execFileSync(process.execPath, [file], { encoding: 'utf8', timeout: 20_000 })).toContain('it ran')
+    }
+  )
 })
 
 test("a stranger's app accepts and refuses: 200, 401, 403, 503", async () => {

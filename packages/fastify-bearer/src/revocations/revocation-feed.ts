@@ -2,8 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { basicCredentials } from '../introspection-endpoint.js'
+import type { FeedStatistics } from '../introspector-statistics.js'
 import { eventStreamReader } from './event-stream.js'
-import { interrupt, isProved, loseStream, type RevocationView, receive, sendNonce } from './revocation-view.js'
+import {
+  interrupt,
+  isProved,
+  LEASE_MS,
+  loseStream,
+  type RevocationView,
+  receive,
+  sendNonce
+} from './revocation-view.js'
 
 /** Where the feed's coming and going is written; a pino logger fits. */
 export type FeedLog = {
@@ -28,21 +37,34 @@ export function followRevocations(
   settings: FeedSettings,
   view: RevocationView,
   log?: FeedLog
-): { close(): Promise<void> } {
+): { statistics(): FeedStatistics; close(): Promise<void> } {
   const { origin, pathname, search } = new URL(settings.url)
   const path = pathname + search
   const authorization = basicCredentials(settings)
   // One connection for the stream; the others for nonces, of which a slow server may hold back a few.
   const pool = new Pool(origin, { connections: 4, headersTimeout: HEAD_TIME_LIMIT_MS, bodyTimeout: 0 })
   const stop = new AbortController()
+  // Of the stream. Not one signal made of this and `stop`: what lives long would keep a note of each that was made with it.
+  let giveUp = new AbortController()
   let isLive = false
   let failures = 0
+  let losses = 0
+  let provedAt: number | undefined
+  let roundTripMs: number | undefined
 
   const following = follow()
   return {
+    statistics() {
+      const now = performance.now()
+      // Also of a lease that is over, or was ended: the age goes on.
+      const leaseAgeMs = provedAt === undefined ? undefined : now - provedAt
+      return { isProved: isProved(view, now), leaseAgeMs, roundTripMs, losses }
+    },
     async close() {
       stop.abort()
+      giveUp.abort()
       await following
+      // Nonces that are still out go with it.
       await pool.destroy()
     }
   }
@@ -59,7 +81,10 @@ export function followRevocations(
           return describe(error)
         }
       )
-      if (isLive && !stop.signal.aborted) log?.warn({ event: 'revocation_feed_lost', reason }, 'revocation feed lost')
+      if (isLive && !stop.signal.aborted) {
+        losses += 1
+        log?.warn({ event: 'revocation_feed_lost', reason }, 'revocation feed lost')
+      }
       isLive = false
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS)
       failures += 1
@@ -70,10 +95,10 @@ export function followRevocations(
 
   /** Opens one stream and reads it to its end. @returns why it ended @throws when the connection broke */
   async function readStream(): Promise<string> {
-    const giveUp = new AbortController()
+    giveUp = new AbortController()
+    const { signal } = giveUp
     // Also for the time that it waits for a connection.
     const headLimit = setTimeout(() => giveUp.abort(), GIVE_UP_AFTER_MS)
-    const signal = AbortSignal.any([stop.signal, giveUp.signal])
     const { statusCode, body } = await pool
       .request({
         method: 'GET',
@@ -105,7 +130,9 @@ export function followRevocations(
 
   function takeIn(events: ReturnType<ReturnType<typeof eventStreamReader>>): boolean {
     for (const event of events ?? []) {
+      const { provedUntil } = view
       if (!receive(view, event)) return false
+      if (view.provedUntil > provedUntil) noteProof(view.provedUntil - LEASE_MS)
       if (event.event === 'opened') postNonce()
     }
     if (!isLive && isProved(view, performance.now())) {
@@ -114,6 +141,11 @@ export function followRevocations(
       log?.info({ event: 'revocation_feed_live' }, 'revocation feed live')
     }
     return events !== undefined
+  }
+
+  function noteProof(sentAt: number): void {
+    provedAt = sentAt
+    roundTripMs = performance.now() - sentAt
   }
 
   function postNonce(): void {
@@ -128,7 +160,7 @@ export function followRevocations(
         headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
         body: `stream=${encodeURIComponent(stream.id)}&nonce=${nonce}`,
         bodyTimeout: HEAD_TIME_LIMIT_MS,
-        signal: AbortSignal.any([stop.signal, AbortSignal.timeout(HEAD_TIME_LIMIT_MS)])
+        signal: AbortSignal.timeout(HEAD_TIME_LIMIT_MS)
       })
       .then(({ body }) => body.dump())
       // Whatever it was: no proof comes back, and that is what counts.

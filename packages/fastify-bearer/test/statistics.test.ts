@@ -1,0 +1,69 @@
+import { expect, test } from '@jest/globals'
+import { advanceClock, cachedIntrospectors } from './cached-introspector.js'
+import { until } from './until.js'
+
+const world = cachedIntrospectors()
+const { build } = world
+
+test('a request is a bypass while the feed is not proved, then a miss, then a hit', async () => {
+  world.server.provesLife(false)
+  const { ask, statistics, untilLive } = build()
+  await ask()
+  expect(statistics().cache).toMatchObject({ hits: 0, misses: 0, bypasses: 1, entries: 0 })
+  world.server.provesLife(true)
+  await untilLive()
+  await ask()
+  await ask()
+  await ask()
+  expect(statistics().cache).toMatchObject({ hits: 2, misses: 1, bypasses: 1, entries: 1 })
+  expect(statistics().cache.bytes).toBeGreaterThan(0)
+})
+
+test('the lease: its age, how long the nonce took, and whether it holds', async () => {
+  const { statistics, untilLive } = build()
+  expect(statistics().feed).toEqual({ isProved: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 })
+  await untilLive()
+  const { feed } = statistics()
+  expect(feed?.isProved).toBe(true)
+  expect(feed?.leaseAgeMs).toBeLessThan(2_000)
+  expect(feed?.roundTripMs).toBeLessThanOrEqual(feed?.leaseAgeMs ?? 0)
+  world.server.provesLife(false)
+  advanceClock(5_000)
+  expect(statistics().feed).toMatchObject({ isProved: false, losses: 0 })
+  expect(statistics().feed?.leaseAgeMs).toBeGreaterThan(5_000)
+})
+
+test('a feed that was proved and ended is a loss', async () => {
+  const { statistics, untilLive } = build()
+  await untilLive()
+  world.server.endStreams()
+  await until(() => statistics().feed?.losses === 1)
+})
+
+test('without a cache each request is a bypass, and there is no feed', async () => {
+  const { ask, statistics } = build({ seconds: 0 })
+  await ask()
+  await ask()
+  expect(statistics()).toMatchObject({ cache: { hits: 0, misses: 0, bypasses: 2, entries: 0, bytes: 0 } })
+  expect(statistics().feed).toBeUndefined()
+})
+
+test('calls that ended, the tokens in them and how long they took', async () => {
+  const { ask, statistics } = build({ seconds: 0 })
+  await ask()
+  await ask('other')
+  const { ended, tokens, milliseconds } = statistics().calls
+  expect([ended, tokens]).toEqual([2, 2])
+  expect(milliseconds).toBeGreaterThan(0)
+})
+
+test('failures by their reason; while the server is left alone no call is made', async () => {
+  const introspector = build({}, { withFeed: false })
+  await world.server.close()
+  for (let attempt = 0; attempt < 7; attempt++) {
+    await expect(introspector.introspect(`token-${attempt}`, 'request')).rejects.toThrow()
+  }
+  const { calls } = introspector.statistics()
+  expect(calls.failures).toEqual({ unreachable: 5, timeout: 0, bad_status: 0, unreadable_answer: 0, resting: 2 })
+  expect(calls.ended).toBe(5)
+})
