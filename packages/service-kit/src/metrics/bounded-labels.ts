@@ -1,0 +1,36 @@
+import type { Labels } from './sample.js'
+
+/** Every value that a label may have, by the label's name. */
+export type LabelValues = Readonly<Record<string, readonly string[]>>
+
+const OTHER = 'other'
+
+/**
+ * Label values come from lists in the code. Whatever else comes, perhaps from outside, is `other`: nobody can make series by
+ * what they send.
+ */
+export function boundedLabels(lists: LabelValues) {
+  const names = Object.keys(lists)
+  const known = names.map((name) => new Set(lists[name]))
+  const combinations = names.reduce<Labels[]>(
+    (sofar, name) => sofar.flatMap((labels) => (lists[name] ?? []).map((value) => ({ ...labels, [name]: value }))),
+    [{}]
+  )
+
+  function bounded(value: string | undefined, index: number): string {
+    return value !== undefined && known[index]?.has(value) ? value : OTHER
+  }
+
+  /** @param values in the order of the lists */
+  function keyOf(values: readonly string[]): string {
+    return names.map((_name, index) => bounded(values[index], index)).join(' ')
+  }
+
+  return {
+    keyOf,
+    labelsOf: (values: readonly string[]): Labels =>
+      Object.fromEntries(names.map((name, index) => [name, bounded(values[index], index)])),
+    /** With their keys, those with `other` left out. */
+    all: combinations.map((labels) => ({ labels, key: keyOf(Object.values(labels)) }))
+  }
+}

@@ -1,0 +1,64 @@
+import { type Buckets, createBuckets } from './histogram.js'
+import type { Metrics } from './metrics.js'
+import type { Labels } from './sample.js'
+
+/** What one listener tells of its requests. */
+export type HttpMeter = {
+  /** @param route its template: what stands in the address itself is the caller's, and would be a series each */
+  answered(route: string, method: string, status: number, milliseconds: number): void
+  /** What was no request that a route could answer. */
+  unreadable(): void
+}
+
+const NAME = 'valetkey_http_request_duration_seconds'
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx']
+
+/** Rate, errors and duration of each route, for all listeners of a process. */
+export function createHttpMetrics(metrics: Metrics, listeners: readonly string[]): (listener: string) => HttpMeter {
+  const series: { labels: Labels; buckets: Buckets }[] = []
+  metrics.histogramOf({ name: NAME, help: 'How long requests took, by route, method and class of the status.' }, () =>
+    series.flatMap(({ labels, buckets }) => buckets.samples(NAME, labels))
+  )
+  const unreadable = metrics.counter(
+    {
+      name: 'valetkey_http_unreadable_requests_total',
+      help: 'What came and was not a request that a route could answer.'
+    },
+    { listener: listeners }
+  )
+
+  return (listener) => {
+    // One look by the route, one by a number: a request costs no text.
+    const routes = new Map<string, (Buckets | undefined)[]>()
+
+    function newSeries(route: string, methodAt: number, classAt: number): Buckets {
+      const labels = {
+        listener,
+        route,
+        method: METHODS[methodAt] ?? 'other',
+        status: CLASSES[classAt] ?? 'other'
+      }
+      const buckets = createBuckets(BOUNDS)
+      series.push({ labels, buckets })
+      return buckets
+    }
+
+    return {
+      answered(route, method, status, milliseconds) {
+        let known = routes.get(route)
+        if (known === undefined) {
+          known = []
+          routes.set(route, known)
+        }
+        const methodAt = METHODS.indexOf(method)
+        const classAt = Math.floor(status / 100) - 1
+        const at = (methodAt + 1) * CLASSES.length + classAt
+        known[at] ??= newSeries(route, methodAt, classAt)
+        known[at].observe(milliseconds / 1_000)
+      },
+      unreadable: () => unreadable.add(listener)
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterEach, expect, test } from '@jest/globals'
+import { buildServer } from '../../src/build-server.js'
+import { buildLogger } from '../../src/logger.js'
+import { createHttpMetrics } from '../../src/metrics/http-metrics.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { metricsRoute } from '../../src/metrics/metrics-route.js'
+
+let server: ReturnType<typeof buildServer>
+
+afterEach(() => server.close())
+
+function build(level = 'silent', lines: string[] = []) {
+  const metrics = createMetrics()
+  const meter = createHttpMetrics(metrics, ['public'])('public')
+  server = buildServer({ logger: buildLogger('test', level, { write: (line) => lines.push(line) }), meter })
+  server.get('/files/:id', async (_request, reply) => reply.code(200).send('one'))
+  server.post('/files/:id', async () => {
+    throw new Error('broken')
+  })
+  server.get('/stream', { config: { isStream: true } }, async (request, reply) =>
+    reply.code(request.headers['x-bad'] === undefined ? 200 : 401).send('')
+  )
+  server.register(metricsRoute, { metrics })
+  return server
+}
+
+/** How many requests were counted, by what is said of them. */
+async function counts(): Promise<Record<string, string>> {
+  const { body } = await server.inject('/metrics')
+  const lines = body.matchAll(/^valetkey_http_request_duration_seconds_count\{(.+)\} (\d+)$/gm)
+  return Object.fromEntries([...lines].map(([, labels = '', count = '']) => [labels.replaceAll('"', ''), count]))
+}
+
+test('requests are counted by route, method and class of the status', async () => {
+  build()
+  await server.inject('/files/1')
+  await server.inject('/files/2?secret=hush')
+  await server.inject({ method: 'POST', url: '/files/1' })
+  await server.inject({ method: 'HEAD', url: '/files/1' })
+  expect(await counts()).toEqual({
+    'listener=public,route=/files/:id,method=GET,status=2xx': '2',
+    'listener=public,route=/files/:id,method=POST,status=5xx': '1',
+    'listener=public,route=/files/:id,method=HEAD,status=2xx': '1'
+  })
+})
+
+test('no address, method or header that somebody makes up becomes a series', async () => {
+  build()
+  for (let number = 0; number < 100; number++) {
+    await server.inject({ method: 'GET', url: `/made-up/${number}`, headers: { 'x-request-id': `made-up-${number}` } })
+    await server.inject({ method: 'GET', url: `/files/${number}` })
+  }
+  for (const method of ['PROPFIND', 'MKCOL', 'LOCK'] as never[]) await server.inject({ method, url: '/made-up' })
+  expect(Object.keys(await counts()).sort()).toEqual([
+    'listener=public,route=/files/:id,method=GET,status=2xx',
+    'listener=public,route=unknown,method=GET,status=4xx',
+    'listener=public,route=unknown,method=other,status=4xx'
+  ])
+  expect((await server.inject('/metrics')).body).not.toContain('made-up')
+})
+
+test('a stream that stays open has no duration, one that is refused has', async () => {
+  build()
+  await server.inject('/stream')
+  expect(await counts()).toEqual({})
+  await server.inject({ url: '/stream', headers: { 'x-bad': '1' } })
+  expect(Object.keys(await counts())).toContain('listener=public,route=/stream,method=GET,status=4xx')
+})
+
+test.each([
+  { name: 'no HTTP at all', bytes: 'hush\r\n\r\n' },
+  { name: 'an address that cannot be decoded', bytes: 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' },
+  {
+    name: 'an unknown expectation',
+    bytes: 'GET / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n'
+  }
+])('$name is counted as unreadable', async ({ bytes }) => {
+  build()
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  const address = server.server.address()
+  const socket = connect(typeof address === 'object' ? (address?.port ?? 0) : 0, '127.0.0.1')
+  socket.write(bytes)
+  await text(socket)
+  const { body } = await server.inject('/metrics')
+  expect(body).toContain('valetkey_http_unreadable_requests_total{listener="public"} 1\n')
+})
+
+test('/metrics is text for Prometheus, never cached, and its own log lines are below info', async () => {
+  const lines: string[] = []
+  build('info', lines)
+  const { statusCode, headers } = await server.inject('/metrics')
+  expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+    'no-store'
+  ])
+  expect(lines).toEqual([])
+})
