@@ -1,0 +1,23 @@
+import { type Finding, fatal, ok, warning } from './finding.js'
+
+const NOTABLE_MS = 2_000
+const BROKEN_MS = 60_000
+
+/** @param offsetMs by how much the other clock is ahead */
+export function judgeClock(check: string, offsetMs: number): Finding {
+  const size = Math.abs(offsetMs)
+  if (size <= NOTABLE_MS) return ok(check, 'agrees with the clock of this machine')
+  const complaint = {
+    what: `is ${(size / 1_000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the clock of this machine`,
+    why: 'Codes, tokens and sessions begin and end too early or too late.',
+    mend: 'let NTP set the clocks of all machines'
+  }
+  return size > BROKEN_MS ? fatal(check, complaint) : warning(check, complaint)
+}
+
+/** The other clock's lead, taking it that both ways took the same time. */
+export async function measureClock(ask: () => Promise<number>): Promise<number> {
+  const before = Date.now()
+  const theirs = await ask()
+  return theirs - (before + Date.now()) / 2
+}

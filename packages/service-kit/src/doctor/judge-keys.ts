@@ -1,0 +1,42 @@
+import { type Finding, graveInProduction, ok, warning } from './finding.js'
+
+const PLACEHOLDER = /change.?me|placeholder|your.?(?:secret|key)|password|example/i
+const FEWEST_CHARACTERS = 10
+const MANY = 3
+const OLD_DAYS = 365
+const DAY_MS = 86_400_000
+
+/**
+ * Keys that sign, the newest first. Their length was checked when they were read.
+ * @param changedAt when the file that holds them was written, where they come from one
+ */
+export function judgeKeys(
+  check: string,
+  keys: readonly string[],
+  { isProduction, changedAt, now }: { isProduction: boolean; changedAt: Date | undefined; now: Date }
+): readonly Finding[] {
+  const findings: Finding[] = []
+  const guessable = keys.filter((key) => PLACEHOLDER.test(key) || new Set(key).size < FEWEST_CHARACTERS)
+  if (guessable.length > 0) {
+    findings.push(
+      graveInProduction(isProduction)(check, {
+        what: `${guessable.length} of ${keys.length} can be guessed`,
+        why: 'Whoever knows a key signs in its name.',
+        mend: 'make keys by: openssl rand -hex 32'
+      })
+    )
+  }
+  if (new Set(keys).size < keys.length) findings.push(warning(check, { what: 'names a key twice', ...ROTATION }))
+  if (keys.length > MANY) findings.push(warning(check, { what: `has ${keys.length} keys`, ...ROTATION }))
+  const days = changedAt === undefined ? 0 : Math.floor((now.getTime() - changedAt.getTime()) / DAY_MS)
+  if (days > OLD_DAYS) {
+    findings.push(warning(check, { what: `its file was written ${days} days ago`, ...ROTATION }))
+  }
+  const age = changedAt === undefined ? ', of unknown age' : ''
+  return findings.length > 0 ? findings : [ok(check, `${keys.length} in use${age}`)]
+}
+
+const ROTATION = {
+  why: 'Each key that is kept may have leaked, and is believed as long as it is there.',
+  mend: 'rotate as docs/rotation.md says: the new key first, and drop the old ones after a day'
+}

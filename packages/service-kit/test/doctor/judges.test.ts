@@ -1,0 +1,128 @@
+import { describe, expect, test } from '@jest/globals'
+import { fatal, ok, refuseFatal, warning } from '../../src/doctor/finding.js'
+import { isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from '../../src/doctor/judge-addresses.js'
+import { judgeClock, measureClock } from '../../src/doctor/judge-clock.js'
+import { judgeKeys } from '../../src/doctor/judge-keys.js'
+import { printFindings } from '../../src/doctor/report.js'
+
+const now = new Date('2026-11-21T12:00:00Z')
+const GOOD = '0123456789abcdef0123456789abcdef'
+const OTHER = 'fedcba98765432100123456789abcdef'
+
+test.each([
+  ['https://auth.example', true],
+  ['http://10.0.0.1:4000', true],
+  ['http://localhost:4000', false],
+  ['http://127.0.0.2', false],
+  ['http://[::1]:4000', false],
+  ['http://127.0.0.1.evil.example', true]
+])('%s is production: %s', (issuer, expected) => {
+  expect(isProduction(issuer)).toBe(expected)
+})
+
+test.each([
+  ['https://auth.example', 'ok'],
+  ['http://localhost:4000', 'ok'],
+  ['http://auth.example', 'fatal']
+])('a public address %s is %s', (url, severity) => {
+  expect(judgePublicUrl('ISSUER', url)).toMatchObject({ check: 'ISSUER', severity })
+})
+
+test.each([
+  [{ host: 'cache', tls: false }, 'warning'],
+  [{ host: 'cache', tls: true }, 'ok'],
+  [{ host: '127.0.0.1', tls: false }, 'ok']
+])('an inner address %j is %s', (address, severity) => {
+  expect(judgeInnerUrl('REDIS_URL', address).severity).toBe(severity)
+})
+
+test.each([
+  ['postgres://u:hush@db/name', ['warning']],
+  ['postgres://u:hush@db/name?sslmode=disable', ['warning']],
+  ['postgres://u:hush@db/name?sslmode=no-verify', ['warning']],
+  ['postgres://u:hush@db/name?sslmode=require', ['ok']],
+  ['postgres://u:hush@127.0.0.1,db/name', ['ok', 'warning']]
+])('the database %s is %j', (url, severities) => {
+  const findings = judgePostgresUrl('DATABASE_URL', url)
+  expect(findings.map(({ severity }) => severity)).toEqual(severities)
+  expect(JSON.stringify(findings)).not.toContain('hush')
+})
+
+describe('keys', () => {
+  const judge = (keys: readonly string[], change: { isProduction?: boolean; changedAt?: Date } = {}) =>
+    judgeKeys('COOKIE_KEYS', keys, { isProduction: true, changedAt: undefined, now, ...change })
+
+  test.each([
+    ['a good one', [GOOD], {}, ['ok']],
+    ['one letter many times', ['k'.repeat(40)], {}, ['fatal']],
+    ['one letter many times, on this machine', ['k'.repeat(40)], { isProduction: false }, ['warning']],
+    ['a placeholder', ['change-me-change-me-1234567890-abcdef'], {}, ['fatal']],
+    ['the same twice', [GOOD, GOOD], {}, ['warning']],
+    ['many', [GOOD, OTHER, `${GOOD}1`, `${OTHER}1`], {}, ['warning']],
+    ['an old file', [GOOD], { changedAt: new Date('2025-01-01') }, ['warning']],
+    ['a new file', [GOOD], { changedAt: new Date('2026-11-01') }, ['ok']]
+  ])('%s', (_name, keys, change, severities) => {
+    const findings = judge(keys, change)
+    expect(findings.map(({ severity }) => severity)).toEqual(severities)
+    for (const key of keys) expect(JSON.stringify(findings)).not.toContain(key)
+  })
+})
+
+test.each([
+  [500, 'ok', /agrees/],
+  [-5_000, 'warning', /5\.0 s behind/],
+  [120_000, 'fatal', /120\.0 s ahead/]
+])('a clock that is %i ms ahead is %s', (offset, severity, what) => {
+  expect(judgeClock('clock', offset)).toMatchObject({ severity, what: expect.stringMatching(what) })
+})
+
+test('a clock is measured against the middle of the question', async () => {
+  const offset = await measureClock(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    return Date.now() + 10_000
+  })
+  expect(Math.abs(offset - 10_050)).toBeLessThan(45)
+})
+
+describe('the report', () => {
+  const complaint = { what: 'is wide open', why: 'Somebody may come in.', mend: 'close it' }
+  const findings = [ok('window', 'is closed'), warning('garage', complaint), fatal('door', complaint)]
+  const print = (json: boolean) => {
+    let text = ''
+    const count = printFindings({ out: (more) => (text += more) }, json, findings)
+    return { text, count }
+  }
+
+  test('puts the worst first, with why and how to mend it', () => {
+    const { text, count } = print(false)
+    expect(count).toBe(1)
+    expect(text.split('\n')).toEqual([
+      'fatal    door: is wide open',
+      '         Somebody may come in.',
+      '         Mend: close it',
+      'warning  garage: is wide open',
+      '         Somebody may come in.',
+      '         Mend: close it',
+      'ok       window: is closed',
+      '1 fatal, 1 warnings, 1 ok',
+      ''
+    ])
+  })
+
+  test('as JSON is one document', () => {
+    expect(JSON.parse(print(true).text)).toEqual({
+      findings: [
+        { check: 'door', severity: 'fatal', ...complaint },
+        { check: 'garage', severity: 'warning', ...complaint },
+        { check: 'window', severity: 'ok', what: 'is closed' }
+      ],
+      fatal: 1,
+      warnings: 1
+    })
+  })
+
+  test('a start is refused for what is fatal, with a line each, and for nothing else', () => {
+    expect(() => refuseFatal(findings)).toThrow(/^door: is wide open; close it$/)
+    expect(() => refuseFatal(findings.slice(0, 2))).not.toThrow()
+  })
+})
