@@ -3,11 +3,15 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Logger } from './logger.js'
+import type { HttpMeter } from './metrics/http-metrics.js'
+import { otherRequestIds, REQUEST_ID } from './request-ids.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Called all the time and by design: its good answers are logged at level debug. */
     isRoutine?: boolean
+    /** Its good answers stay open for as long as both sides like: no duration is measured. */
+    isStream?: boolean
   }
 }
 
@@ -19,8 +23,12 @@ export type BuildServerOptions = {
   bodyLimit?: number
   /** Take over the caller's X-Request-Id: only for listeners that no stranger reaches. */
   keepsRequestId?: boolean
+  /** Once aborted, every answer ends its connection, so that the next one is opened to a process that stays. */
+  draining?: AbortSignal | undefined
   /** The body of an answer to what reaches no route, by its status; an OAuth error by default. */
   unreadable?: (status: number) => UnreadableBody
+  /** Hears of each request when it has been answered. */
+  meter?: HttpMeter
 }
 
 export type UnreadableBody = { contentType: string; body: string }
@@ -35,11 +43,10 @@ const DRAIN_LIMIT_MS = 6_000
 
 const PROBES = ['/livez', '/readyz']
 
-const REQUEST_ID = /^[A-Za-z0-9_.-]{8,64}$/
-
 /** A Fastify server with the limits, time-outs and request ids that every listener of every service has. */
 export function buildServer(options: BuildServerOptions): FastifyInstance {
   const unreadable = options.unreadable ?? oauthError
+  const { meter } = options
   const server = fastify({
     loggerInstance: options.logger,
     // Fastify's own request lines quote the URL with its query, where codes and states travel.
@@ -59,13 +66,15 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
       requireHostHeader: false
     },
     routerOptions: { maxParamLength: 200 },
-    return503OnClosing: true,
+    // What still comes on a connection that was kept alive is served, and told to come elsewhere.
+    return503OnClosing: false,
     genReqId: (request) => {
       const given = options.keepsRequestId ? request.headers['x-request-id'] : undefined
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
     // An address that is not even one (`/%zz`) reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
+      meter?.unreadable()
       refuseUnreadable(
         request as unknown as FastifyRequest,
         reply as unknown as FastifyReply,
@@ -73,26 +82,35 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
         unreadable(400)
       )
     },
-    clientErrorHandler: answerUnreadable(unreadable)
+    clientErrorHandler: answerUnreadable(unreadable, meter)
   }) as unknown as FastifyInstance
 
   // These two run at every request, with callbacks: a promise for each would cost more than they do.
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+    if (options.draining?.aborted) reply.header('connection', 'close')
     const lacksHost = request.raw.httpVersion === '1.1' && request.headers.host === undefined
     // RFC 9112 §3.2.
     if (lacksHost) refuseUnreadable(request, reply.header('connection', 'close'), 'NO_HOST', unreadable(400))
     else done()
   })
-  server.server.on('checkExpectation', (_request, response) => refuseExpectation(server, response, unreadable(417)))
+  server.server.on('checkExpectation', (_request, response) => {
+    meter?.unreadable()
+    refuseExpectation(server, response, unreadable(417))
+  })
   server.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown'
-    const milliseconds = Math.round(reply.elapsedTime * 10) / 10
+    // Each look at it makes it anew.
+    const { url: route = 'unknown', config } = request.routeOptions
+    const { elapsedTime, statusCode: status } = reply
+    const { method } = request
+    if (config.isStream !== true || status >= 400) meter?.answered(route, method, status, elapsedTime)
+    const milliseconds = Math.round(elapsedTime * 10) / 10
     // Probes come every few seconds; what they see is in their answer.
-    const isRoutine = request.routeOptions.config.isRoutine === true && reply.statusCode < 400
+    const isRoutine = config.isRoutine === true && status < 400
     const level = isRoutine || PROBES.includes(route) ? 'debug' : 'info'
+    const others = options.keepsRequestId ? otherRequestIds(request.headers) : undefined
     request.log[level](
-      { event: 'request', method: request.method, route, status: reply.statusCode, milliseconds },
+      { event: 'request', method, route, status, milliseconds, ...(others && { otherReqIds: others }) },
       'request'
     )
     done()
@@ -148,10 +166,11 @@ function refuseExpectation(server: FastifyInstance, response: ServerResponse, sa
 }
 
 /** What is not HTTP never reaches a route; the answer says no more than that, and the connection ends. */
-function answerUnreadable(unreadable: (status: number) => UnreadableBody) {
+function answerUnreadable(unreadable: (status: number) => UnreadableBody, meter: HttpMeter | undefined) {
   return function answer(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
     // What follows a request that was the last one by its own word is not read, and the answer to that request stands.
     if (error.code === 'ECONNRESET' || error.code === 'HPE_CLOSED_CONNECTION' || socket.destroyed) return
+    meter?.unreadable()
     const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
     const said = unreadable(status)
     const requestId = randomUUID()

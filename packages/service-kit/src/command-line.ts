@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises'
 import { ConfigurationError } from './environment-reader.js'
 
 /** Prints a command's result: one JSON document with `--json`, lines for people without. */
@@ -16,4 +17,17 @@ export function linesOfFailure(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [String(error)]
   const cause = error.cause instanceof Error && error.cause.message !== '' ? ` (${error.cause.message})` : ''
   return [`${error.message}${cause}`]
+}
+
+/** Asks whoever sits at the terminal; anything but a yes is a no. */
+export async function askAtTerminal(question: string): Promise<'yes' | 'no' | 'interrupted'> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim()) ? 'yes' : 'no'
+  } catch {
+    // Ctrl-C or Ctrl-D at the question.
+    return 'interrupted'
+  } finally {
+    terminal.close()
+  }
 }

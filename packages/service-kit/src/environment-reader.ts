@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { postgresUrls, problemOfPostgresUrl } from './postgres-url.js'
+import { problemOfRedisUrl } from './redis-url.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type ListenAddress = { host: string; port: number }
@@ -83,6 +85,24 @@ export function environmentReader(environment: Environment) {
     url(name: string, protocols: readonly string[], meaning: string): string {
       const value = required(name, meaning)
       parsedUrl(name, value, protocols)
+      return value ?? ''
+    },
+
+    /** A Postgres database, on one server or on several of which one is the primary. */
+    postgresUrl(name: string, meaning: string): string {
+      const value = required(name, meaning)
+      if (value === undefined) return ''
+      const isPostgres = parsedUrl(name, postgresUrls(value)[0], ['postgres:', 'postgresql:']) !== undefined
+      const problem = isPostgres ? problemOfPostgresUrl(value) : undefined
+      if (problem !== undefined) complain(name, problem)
+      return value
+    },
+
+    /** A Redis server, or the Sentinels that know it. */
+    redisUrl(name: string, meaning: string): string {
+      const value = required(name, meaning)
+      const problem = value === undefined ? undefined : problemOfRedisUrl(value)
+      if (problem !== undefined) complain(name, problem)
       return value ?? ''
     },
 

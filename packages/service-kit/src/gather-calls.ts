@@ -17,10 +17,12 @@ type Waiting<Asked, Answer> = {
  * and back. A call that comes alone leaves in the same turn of the event loop, and shares with nobody.
  * @param ask hands back one answer for each that was asked, in the same order
  * @param largestBatch calls in one statement at most
+ * @param onBatch hears how many share each statement; it must not throw
  */
 export function gatherCalls<Asked, Answer>(
   ask: (batch: readonly Asked[]) => Promise<readonly Answer[]>,
-  largestBatch = 128
+  largestBatch = 128,
+  onBatch?: (size: number) => void
 ): (asked: Asked) => Promise<Answer> {
   let waiting: Waiting<Asked, Answer>[] = []
   let inFlight = 0
@@ -37,6 +39,7 @@ export function gatherCalls<Asked, Answer>(
     const batch = waiting.slice(0, largestBatch)
     waiting = waiting.slice(largestBatch)
     inFlight += 1
+    onBatch?.(batch.length)
     let isCounted = true
     const makeRoom = () => {
       if (!isCounted) return

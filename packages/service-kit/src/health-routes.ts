@@ -1,31 +1,64 @@
 import type { FastifyPluginAsync } from 'fastify'
 
-/** One probe a dependency; it resolves when the dependency answers. */
-export type HealthChecks = Readonly<Record<string, () => Promise<unknown>>>
+/** Resolves when the dependency answers. */
+type Probe = () => Promise<unknown>
+
+/**
+ * A dependency of this process. A function alone is one without which nothing works. `needed: 'at start'`: an instance that
+ * has never reached it is not ready, so that a wrong address or secret stops a roll-out; one that has is, for what all
+ * instances miss must not take all of them from the balancer. `'never'`: it is told, and decides nothing.
+ */
+export type HealthCheck = Probe | { needed: 'always' | 'at start' | 'never'; probe: Probe }
+
+export type HealthChecks = Readonly<Record<string, HealthCheck>>
+
+export type HealthRouteOptions = {
+  checks: HealthChecks
+  /** Aborted once the process is about to stop: it finishes what it has, and should get nothing more. */
+  draining?: AbortSignal | undefined
+}
 
 const CHECK_TIME_LIMIT_MS = 2_000
 
-/** `GET /livez`: the process runs. `GET /readyz`: every dependency answers; 503 and which one, otherwise. */
-export const healthRoutes: FastifyPluginAsync<{ checks: HealthChecks }> = async (server, { checks }) => {
+/**
+ * `GET /livez`: the process runs. `GET /readyz`: 200 where requests should be sent to this process, else 503; and dependency
+ * by dependency what answers.
+ */
+export const healthRoutes: FastifyPluginAsync<HealthRouteOptions> = async (server, { checks, draining }) => {
+  const reached = new Set<string>()
+
   server.get('/livez', async () => ({ status: 'ok' }))
 
   server.get('/readyz', async (_request, reply) => {
-    const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => [name, await probe(check)] as const)
-    )
-    const ready = results.every(([, result]) => result === 'ok')
-    reply.code(ready ? 200 : 503).header('cache-control', 'no-store')
-    return { status: ready ? 'ok' : 'unavailable', checks: Object.fromEntries(results) }
+    reply.header('cache-control', 'no-store')
+    if (draining?.aborted) {
+      reply.code(503)
+      return { status: 'draining', checks: {} }
+    }
+    const results = await Promise.all(Object.entries(checks).map(look))
+    const isUnready = results.some(({ isMissed }) => isMissed)
+    const isDegraded = results.some(({ answer }) => answer !== 'ok')
+    reply.code(isUnready ? 503 : 200)
+    const status = isUnready ? 'unavailable' : isDegraded ? 'degraded' : 'ok'
+    return { status, checks: Object.fromEntries(results.map(({ name, answer }) => [name, answer])) }
   })
+
+  async function look([name, check]: [string, HealthCheck]) {
+    const { needed, probe } = typeof check === 'function' ? { needed: 'always', probe: check } : check
+    const answer = await answerOf(probe)
+    if (answer === 'ok') reached.add(name)
+    const isNeeded = needed === 'always' || (needed === 'at start' && !reached.has(name))
+    return { name, answer, isMissed: isNeeded && answer !== 'ok' }
+  }
 }
 
-async function probe(check: () => Promise<unknown>): Promise<'ok' | 'unavailable'> {
+async function answerOf(probe: Probe): Promise<'ok' | 'unavailable'> {
   let timer: NodeJS.Timeout | undefined
   const timeLimit = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error('no answer in time')), CHECK_TIME_LIMIT_MS)
   })
   try {
-    await Promise.race([check(), timeLimit])
+    await Promise.race([probe(), timeLimit])
     return 'ok'
   } catch {
     return 'unavailable'

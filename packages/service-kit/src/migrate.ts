@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { Client } from 'pg'
+import type { Client } from 'pg'
+import { connectToPrimary } from './postgres-primary.js'
 
 /** A migration that cannot be applied; the message names it. */
 export class MigrationError extends Error {
@@ -52,10 +53,7 @@ export async function pendingMigrations(databaseUrl: string, directory: string):
 }
 
 async function withClient<Result>(databaseUrl: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 })
-  // A connection that breaks while idle is reported by the next query as well.
-  client.on('error', () => {})
-  await client.connect()
+  const client = await connectToPrimary(databaseUrl, { connectionTimeoutMillis: 10_000 })
   try {
     return await work(client)
   } finally {

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import { Client } from 'pg'
+import { postgresUrls } from './postgres-url.js'
 import { settleWithin } from './settle-within.js'
 
 export type NotificationChannel = {
@@ -19,9 +20,27 @@ const GOODBYE_LIMIT_MS = 500
  * before it was sent has been heard, on whichever of the channels.
  * @param onNotification every payload, in the order of the commits across all channels; it must not throw
  * @param onLost at most once, when the connection ends without `close`
+ * @param url of several servers that it names, the first that lets it listen, which a standby does not
  * @throws when it cannot connect or listen, or when a pooler answers in Postgres's place
  */
 export async function openNotificationChannel(
+  url: string,
+  channels: readonly [string, ...string[]],
+  onNotification: (payload: string, channel: string) => void,
+  onLost: (error: Error) => void
+): Promise<NotificationChannel> {
+  let failure: unknown
+  for (const one of postgresUrls(url)) {
+    try {
+      return await openAt(one, channels, onNotification, onLost)
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw failure
+}
+
+async function openAt(
   url: string,
   channels: readonly [string, ...string[]],
   onNotification: (payload: string, channel: string) => void,

@@ -60,6 +60,23 @@ test.each([
 })
 
 test.each([
+  { given: 'gateway-1234,gateway-5678', logged: ['gateway-1234', 'gateway-5678'] },
+  { given: Array.from({ length: 63 }, () => 'eight888').join(','), logged: Array(63).fill('eight888') },
+  { given: Array.from({ length: 64 }, () => 'eight888').join(','), logged: undefined },
+  { given: 'gateway-1234,a"quote-and-more', logged: undefined },
+  { given: 'gateway-1234, gateway-5678', logged: undefined },
+  { given: '', logged: undefined }
+])('it logs whose else a call is, if the list is plain: $given', async ({ given, logged }) => {
+  await build({ keepsRequestId: true }).inject({ url: '/', headers: { 'x-other-request-ids': given } })
+  expect(lines.map(({ otherReqIds }) => otherReqIds)).toEqual([logged])
+})
+
+test('a listener that strangers reach logs no ids of theirs', async () => {
+  await build().inject({ url: '/', headers: { 'x-other-request-ids': 'gateway-1234' } })
+  expect(lines[0]).not.toHaveProperty('otherReqIds')
+})
+
+test.each([
   { name: 'nobody is trusted by default', trusted: [], from: '10.0.0.1', address: '10.0.0.1' },
   { name: 'a proxy is believed', trusted: ['10.0.0.0/8'], from: '10.0.0.1', address: '203.0.113.7' },
   { name: 'a stranger is not', trusted: ['10.0.0.0/8'], from: '192.0.2.1', address: '192.0.2.1' }

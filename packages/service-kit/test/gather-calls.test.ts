@@ -95,3 +95,14 @@ test('statements that hang hold up nobody who comes after them', async () => {
   }
   expect(sizes()).toEqual([1, 1, 1, 1, 1])
 })
+
+test('whoever watches hears how many share each statement', async () => {
+  const sizes: number[] = []
+  const call = gatherCalls(
+    async (asked: readonly number[]) => asked,
+    2,
+    (size) => sizes.push(size)
+  )
+  await Promise.all([call(1), call(2), call(3)])
+  expect(sizes).toEqual([2, 1])
+})

@@ -39,7 +39,38 @@ test('/readyz answers within three seconds when a dependency hangs', async () =>
   expect(Date.now() - startedAt).toBeLessThan(3_000)
 })
 
+test('/readyz: what is needed at the start decides until it has answered once, and is told from then on', async () => {
+  let probe = broken as () => Promise<unknown>
+  const server = serverWith({ postgres: fine, redis: { needed: 'at start', probe: () => probe() } })
+  const readiness = async () => {
+    const answer = await server.inject('/readyz')
+    return [answer.statusCode, answer.json().status, answer.json().checks.redis]
+  }
+  expect(await readiness()).toEqual([503, 'unavailable', 'unavailable'])
+  probe = fine
+  expect(await readiness()).toEqual([200, 'ok', 'ok'])
+  probe = broken
+  expect(await readiness()).toEqual([200, 'degraded', 'unavailable'])
+})
+
+test('/readyz: what is never needed is told, and decides nothing', async () => {
+  const answer = await serverWith({ postgres: fine, feed: { needed: 'never', probe: broken } }).inject('/readyz')
+  expect([answer.statusCode, answer.json()]).toEqual([
+    200,
+    { status: 'degraded', checks: { postgres: 'ok', feed: 'unavailable' } }
+  ])
+})
+
 test('/livez asks nobody', async () => {
   const answer = await serverWith({ postgres: broken }).inject('/livez')
   expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }])
+})
+
+test('/readyz is 503 and asks nobody once the process is about to stop', async () => {
+  const server = buildServer({ logger: buildLogger('test', 'silent') })
+  servers.push(server)
+  server.register(healthRoutes, { checks: { postgres: fine }, draining: AbortSignal.abort() })
+  const answer = await server.inject('/readyz')
+  expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'draining', checks: {} }])
+  expect((await server.inject('/livez')).statusCode).toBe(200)
 })

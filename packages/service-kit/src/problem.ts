@@ -1,0 +1,35 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyReply } from 'fastify'
+
+/** A refusal in words that the caller may read. */
+export class Problem extends Error {
+  readonly status: number
+  constructor(status: number, detail = '') {
+    super(detail)
+    this.name = 'Problem'
+    this.status = status
+  }
+}
+
+const MEDIA_TYPE = 'application/problem+json'
+
+/**
+ * Problem details (RFC 9457) without `type`, which then means: what the status says.
+ * @param error the code of RFC 6750 §3.1, where what came as a bearer is what is wrong
+ */
+export function sendProblem(reply: FastifyReply, { status, message }: Problem, error?: string): FastifyReply {
+  return reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .type(MEDIA_TYPE)
+    .send(problemJson(status, message, error))
+}
+
+/** For what reaches no route. */
+export function unreadableProblem(status: number): { contentType: string; body: string } {
+  return { contentType: `${MEDIA_TYPE}; charset=utf-8`, body: problemJson(status, 'The request could not be read.') }
+}
+
+function problemJson(status: number, detail: string, error?: string): string {
+  return JSON.stringify({ title: STATUS_CODES[status], status, ...(detail && { detail }), ...(error && { error }) })
+}
