@@ -25,18 +25,22 @@ export type AccessTokenKey = { digest: TokenDigest; bucket: number }
  */
 export function createAccessTokenBuckets(database: Database) {
   let tables: ReadonlyMap<number, string> = new Map()
+  let sizes: ReadonlyMap<number, number> = new Map()
   let lastReload = Number.NEGATIVE_INFINITY
   let nextReload: Promise<void> | undefined
 
   async function load(): Promise<void> {
-    const rows = await database.query<{ bucket: number }>({
+    // The sizes are what Postgres has counted anyway: nothing is read for them.
+    const rows = await database.query<{ bucket: number; tokens: number }>({
       name: 'list_access_token_buckets',
-      text: `select substring(c.relname from '[0-9]+$')::integer as bucket
+      text: `select substring(c.relname from '[0-9]+$')::integer as bucket,
+          greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::double precision as tokens
         from pg_inherits i join pg_class c on c.oid = i.inhrelid
         where i.inhparent = 'access_tokens'::regclass and c.relname ~ '^access_tokens_[0-9]+$'`,
       values: []
     })
     tables = new Map(rows.map(({ bucket }) => [bucket, tableName(bucket)]))
+    sizes = new Map(rows.map(({ bucket, tokens }) => [bucket, tokens]))
   }
 
   /** Reads the list from Postgres. Whoever asks gets one that was read after the question; those who wait share it. */
@@ -123,6 +127,13 @@ export function createAccessTokenBuckets(database: Database) {
         forget(tableName(bucket))
         return write(await tableToWrite(bucket))
       }
+    },
+
+    /** About how many tokens there are that have not expired, as of the last time that housekeeping looked. */
+    estimate(now: Date): number {
+      let sum = 0
+      for (const [bucket, tokens] of sizes) if (!isOver(bucket, now)) sum += tokens
+      return sum
     },
 
     /** Makes the tables that the next hours need, and drops those in which all has expired. @param lifetime in seconds */

@@ -1,5 +1,6 @@
-import type { Client, TokenDigest } from '@valetkey/oauth-protocol'
+import type { Client, ClientLifetimes } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
+import type { Page } from './page.js'
 
 /** A client with what only operators see. */
 export type ClientRegistration = Client & {
@@ -28,47 +29,31 @@ type ClientRow = {
   created_at: Date
   disabled_at: Date | null
   verified_at: Date | null
+  access_token_ttl: number | null
+  refresh_token_idle_ttl: number | null
+  refresh_token_max_ttl: number | null
 }
 
 const COLUMNS = `client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-  issues_refresh_tokens, consent, created_at, disabled_at, verified_at`
+  issues_refresh_tokens, consent, created_at, disabled_at, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl`
 
 export function createClientStore(database: Database) {
   return {
-    /** Client and first secret in one statement; a public client has no secret. */
-    async create(client: ClientRegistration, secretDigest: TokenDigest | undefined): Promise<void> {
-      await database.query({
-        name: 'create_client',
-        text: `with created as (
-            insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-              issues_refresh_tokens, consent, created_at, verified_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12)
-            returning client_id
-          )
-          insert into client_secrets (client_id, secret_hash, created_at)
-          select client_id, $11::bytea, $10 from created where $11::bytea is not null`,
-        values: [
-          client.clientId,
-          client.name,
-          client.type,
-          client.redirectUris,
-          client.requiredScopes,
-          client.optionalScopes,
-          client.requiresPkce,
-          client.issuesRefreshTokens,
-          client.consent,
-          client.createdAt,
-          secretDigest,
-          client.verified ? client.createdAt : undefined
-        ]
-      })
-    },
-
     async list(): Promise<ClientRegistration[]> {
       const rows = await database.query<ClientRow>({
         name: 'list_clients',
         text: `select ${COLUMNS} from clients order by created_at, client_id`,
         values: []
+      })
+      return rows.map(toRegistration)
+    },
+
+    /** By id, those that come after this one. */
+    async listPage({ after = '', limit }: Page): Promise<ClientRegistration[]> {
+      const rows = await database.query<ClientRow>({
+        name: 'list_clients_after',
+        text: `select ${COLUMNS} from clients where client_id > $1 order by client_id limit $2`,
+        values: [after, limit]
       })
       return rows.map(toRegistration)
     },
@@ -136,6 +121,16 @@ function toRegistration(row: ClientRow): ClientRegistration {
     consent: row.consent,
     createdAt: row.created_at,
     disabled: row.disabled_at !== null,
-    verified: row.verified_at !== null
+    verified: row.verified_at !== null,
+    lifetimes: toLifetimes(row)
   }
+}
+
+function toLifetimes(row: ClientRow): ClientLifetimes | undefined {
+  const lifetimes = {
+    accessToken: row.access_token_ttl ?? undefined,
+    refreshTokenIdle: row.refresh_token_idle_ttl ?? undefined,
+    refreshTokenMax: row.refresh_token_max_ttl ?? undefined
+  }
+  return Object.values(lifetimes).every((lifetime) => lifetime === undefined) ? undefined : lifetimes
 }

@@ -1,5 +1,11 @@
 import type { Database } from '@valetkey/service-kit'
 
+type ConsentPlace = { user_id: string; client_id: string }
+
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+/** Rows looked at in one statement: some tens of milliseconds. */
+const STEP = 20_000
+
 /** What users have allowed to clients that are registered to remember it. */
 export function createConsentStore(database: Database) {
   return {
@@ -22,6 +28,27 @@ export function createConsentStore(database: Database) {
             granted_at = excluded.granted_at`,
         values: [userId, clientId, scope, now]
       })
+    },
+
+    /** Forgets what all users have allowed to a client, in short statements however many there are. */
+    async forgetClient(clientId: string): Promise<void> {
+      let place: ConsentPlace | undefined = { user_id: NOBODY, client_id: '' }
+      while (place !== undefined) {
+        const rows: ConsentPlace[] = await database.query<ConsentPlace>({
+          name: 'forget_consents_to_client',
+          // Once through all of them, in the order of their key: those to one client lie scattered.
+          text: `with step as (
+              select user_id, client_id from consents where (user_id, client_id) > ($2::uuid, $3::text)
+              order by user_id, client_id limit ${STEP}
+            ), forgotten as (
+              delete from consents c using step
+              where step.client_id = $1 and c.user_id = step.user_id and c.client_id = step.client_id
+            )
+            select user_id, client_id from step order by user_id desc, client_id desc limit 1`,
+          values: [clientId, place.user_id, place.client_id]
+        })
+        place = rows[0]
+      }
     }
   }
 }

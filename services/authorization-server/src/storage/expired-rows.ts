@@ -2,8 +2,13 @@ import type { Database } from '@valetkey/service-kit'
 
 const BATCH = 1_000
 
-/** Deletes what has expired, in small batches that hold no lock for long and that instances share without waiting. */
-export function createExpiredRows(database: Database) {
+const DAY_MS = 86_400_000
+
+/**
+ * Deletes what has expired, in small batches that hold no lock for long and that instances share without waiting.
+ * @param retention.auditRetentionDays how long audit events are kept; 0: for ever
+ */
+export function createExpiredRows(database: Database, { auditRetentionDays } = { auditRetentionDays: 0 }) {
   async function deleteBatch(table: 'grants' | 'access_tokens' | 'refresh_tokens', now: Date): Promise<number> {
     const rows = await database.query({
       name: `delete_expired_${table}`,
@@ -16,6 +21,18 @@ export function createExpiredRows(database: Database) {
     return rows.length
   }
 
+  async function deleteAuditBatch(now: Date): Promise<number> {
+    if (auditRetentionDays === 0) return 0
+    const rows = await database.query({
+      name: 'delete_old_audit_events',
+      text: `delete from audit_events where ctid = any (array(
+          select ctid from audit_events where occurred_at < $1 order by occurred_at limit ${BATCH} for update skip locked
+        )) returning 1 as deleted`,
+      values: [new Date(now.getTime() - auditRetentionDays * DAY_MS)]
+    })
+    return rows.length
+  }
+
   return {
     /** @returns whether a batch was full, so that there is likely more */
     async deleteSome(now: Date): Promise<boolean> {
@@ -24,7 +41,8 @@ export function createExpiredRows(database: Database) {
       const deleted = [
         await deleteBatch('access_tokens', now),
         await deleteBatch('refresh_tokens', now),
-        await deleteBatch('grants', now)
+        await deleteBatch('grants', now),
+        await deleteAuditBatch(now)
       ]
       return deleted.some((count) => count === BATCH)
     },

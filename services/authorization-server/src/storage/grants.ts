@@ -16,10 +16,15 @@ export type RedeemedGrant = {
   redeemed: boolean
 }
 
-export function createGrantStore(database: Database, buckets = createAccessTokenBuckets(database)) {
-  const redeem = createRedemptions(database, buckets)
+/** @param on hears how many share each statement */
+export function createGrantStore(
+  database: Database,
+  buckets = createAccessTokenBuckets(database),
+  on: { opening?: (size: number) => void; redemption?: (size: number) => void } = {}
+) {
+  const redeem = createRedemptions(database, buckets, on.redemption)
   return {
-    open: createGrantOpening(database),
+    open: createGrantOpening(database, on.opening),
 
     /**
      * Redeems a code and stores its tokens in one statement, which those who come together share. Whoever comes second

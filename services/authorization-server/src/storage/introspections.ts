@@ -20,9 +20,16 @@ type TokenRow = {
   expires_at: number
 }
 
-/** One look for all introspections that come together and whose tokens lie in the same table. */
-export function createIntrospectionStore(database: Database, buckets = createAccessTokenBuckets(database)) {
-  const gathered = gatherCalls(async (asked: readonly Placed[]) => {
+/**
+ * One look for all introspections that come together and whose tokens lie in the same table.
+ * @param onBatch hears how many share each look
+ */
+export function createIntrospectionStore(
+  database: Database,
+  buckets = createAccessTokenBuckets(database),
+  onBatch?: (size: number) => void
+) {
+  async function findAll(asked: readonly Placed[]): Promise<(ActiveAccessToken | undefined)[]> {
     const found = new Map<Placed, ActiveAccessToken>()
     const looks = [...groupBy(asked, ({ table }) => table)].map(async ([table, together]) => {
       for (const row of await lookIn(table, together)) {
@@ -32,13 +39,14 @@ export function createIntrospectionStore(database: Database, buckets = createAcc
     })
     await Promise.all(looks)
     return asked.map((one) => found.get(one))
-  })
+  }
 
   async function lookIn(table: string | undefined, asked: readonly Placed[]): Promise<TokenRow[]> {
     const values = [asked.map(({ token }) => token.digest)]
     return buckets.orWithout(table, (place) => database.query<TokenRow>({ ...findIn(place), values }))
   }
 
+  const gathered = gatherCalls(findAll, undefined, onBatch)
   return {
     async find(lookup: IntrospectionLookup): Promise<ActiveAccessToken | undefined> {
       const { bucket } = lookup.token

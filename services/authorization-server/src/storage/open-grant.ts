@@ -27,8 +27,8 @@ export type OpenGrant = ReturnType<typeof createGrantOpening>
  * Opens grants; those that are opened at the same time share a statement. It waits for nobody: users, clients and consents
  * are only read, and no two rows have a key in common.
  */
-export function createGrantOpening(database: Database) {
-  const open = gatherWrites(async (grants: readonly NewGrant[]): Promise<readonly boolean[]> => {
+export function createGrantOpening(database: Database, onBatch?: (size: number) => void) {
+  async function openAll(grants: readonly NewGrant[]): Promise<readonly boolean[]> {
     const rows = await database.query<{ grant_id: string }>({
       name: 'open_grant',
       text: TEXT,
@@ -36,7 +36,9 @@ export function createGrantOpening(database: Database) {
     })
     const opened = new Set(rows.map((row) => row.grant_id))
     return grants.map(({ grantId }) => opened.has(grantId))
-  })
+  }
+
+  const open = gatherWrites(openAll, onBatch)
 
   /**
    * Writes the grant with the generations of its user and client as they are now.

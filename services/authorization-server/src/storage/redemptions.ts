@@ -26,7 +26,8 @@ const RETRY_WITHIN_MS = 1_000
 /** Redeems the codes of those who come together by one statement for each hour in which their access tokens end. */
 export function createRedemptions(
   database: Database,
-  buckets: AccessTokenBuckets
+  buckets: AccessTokenBuckets,
+  onBatch?: (size: number) => void
 ): (redemption: Redemption) => Promise<Redeemed> {
   /** An outage in one hour is that of its own exchanges: those of another have their tokens, and must be told so. */
   async function redeemAll(batch: readonly Redemption[]): Promise<readonly Settled[]> {
@@ -72,7 +73,7 @@ export function createRedemptions(
     for (const row of rows) redeemed[row.number - 1] = { scope: row.scope, userId: row.user_id }
   }
 
-  const redeem = gatherWrites(redeemAll)
+  const redeem = gatherWrites(redeemAll, onBatch)
   return async (redemption) => {
     const settled = await redeem(redemption)
     if (settled instanceof StoreUnavailable) throw settled

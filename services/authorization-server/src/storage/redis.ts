@@ -1,18 +1,12 @@
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { Redis } from 'ioredis'
+import { redisOptions } from './redis-options.js'
 
 export type { Redis } from 'ioredis'
 
-export function connectRedis(url: string): Redis {
-  const redis = new Redis(url, {
-    enableAutoPipelining: true,
-    connectTimeout: 3_000,
-    commandTimeout: 3_000,
-    maxRetriesPerRequest: 1,
-    retryStrategy: (attempt) => Math.min(attempt * 100, 1_000),
-    // A replica that was a primary a moment ago answers READONLY: look for the primary anew.
-    reconnectOnError: (error) => error.message.startsWith('READONLY')
-  })
+/** @param ca certificates of authorities to trust in place of the system's, as PEM */
+export function connectRedis(url: string, ca?: string): Redis {
+  const redis = new Redis(redisOptions(url, ca))
   // Every failed command reports by itself; without a listener the process would end.
   redis.on('error', () => {})
   return redis

@@ -43,9 +43,13 @@ type RefreshTokenRow = {
   retry_answer: Buffer | null
 }
 
-export function createRefreshTokenStore(database: Database, buckets = createAccessTokenBuckets(database)) {
-  /** One look for all who ask at the time. */
-  const find = gatherCalls(async (digests: readonly TokenDigest[]) => {
+/** @param onBatch hears how many share each look */
+export function createRefreshTokenStore(
+  database: Database,
+  buckets = createAccessTokenBuckets(database),
+  onBatch?: (size: number) => void
+) {
+  async function findAll(digests: readonly TokenDigest[]): Promise<(RefreshTokenRecord | undefined)[]> {
     const rows = await database.query<RefreshTokenRow>({
       name: 'find_refresh_token',
       text: `select asked.number::integer, t.grant_id, g.client_id, g.user_id, g.scope, g.audience, t.expires_at,
@@ -61,7 +65,10 @@ export function createRefreshTokenStore(database: Database, buckets = createAcce
     const found: (RefreshTokenRecord | undefined)[] = digests.map(() => undefined)
     for (const row of rows) found[row.number - 1] = toRecord(row)
     return found
-  })
+  }
+
+  /** One look for all who ask at the time. */
+  const find = gatherCalls(findAll, undefined, onBatch)
 
   return {
     find,

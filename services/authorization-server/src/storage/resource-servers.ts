@@ -1,10 +1,19 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
+import { type AuditNote, audited } from './audited.js'
 
 /** A caller of the introspection endpoint, and the audience whose tokens it may ask about. */
 export type ResourceServer = { clientId: string; name: string; audience: string }
 
+/** What operators see of a credential. */
+export type ResourceServerRegistration = ResourceServer & {
+  createdAt: Date
+  /** To within a few minutes. */
+  lastUsedAt: Date | undefined
+}
+
 type ResourceServerRow = { client_id: string; name: string; audience: string; secret_hash: Buffer }
+type RegistrationRow = Omit<ResourceServerRow, 'secret_hash'> & { created_at: Date; last_used_at: Date | null }
 
 export function createResourceServerStore(database: Database) {
   async function findRow(clientId: string): Promise<ResourceServerRow | undefined> {
@@ -21,14 +30,18 @@ export function createResourceServerStore(database: Database) {
     async create(
       server: ResourceServer,
       secretDigest: TokenDigest,
-      createdAt: Date
+      createdAt: Date,
+      note: AuditNote
     ): Promise<'created' | 'exists' | 'conflict'> {
-      const rows = await database.query<{ client_id: string }>({
+      const change = {
         name: 'create_resource_server',
-        text: `insert into resource_servers (client_id, name, audience, secret_hash, created_at)
-          values ($1, $2, $3, $4, $5) on conflict (client_id) do nothing returning client_id`,
+        parts: `changed as (
+          insert into resource_servers (client_id, name, audience, secret_hash, created_at)
+          values ($1, $2, $3, $4, $5) on conflict (client_id) do nothing returning client_id)`,
+        result: 'select client_id from changed',
         values: [server.clientId, server.name, server.audience, secretDigest, createdAt]
-      })
+      }
+      const rows = await database.query(audited(change, note))
       if (rows.length > 0) return 'created'
       const found = await findRow(server.clientId)
       return found?.audience === server.audience && found.secret_hash.equals(secretDigest) ? 'exists' : 'conflict'
@@ -48,6 +61,48 @@ export function createResourceServerStore(database: Database) {
         values: []
       })
       return rows.map(toFound)
+    },
+
+    /** The oldest first. */
+    async listRegistrations(): Promise<ResourceServerRegistration[]> {
+      const rows = await database.query<RegistrationRow>({
+        name: 'list_resource_server_registrations',
+        text: `select client_id, name, audience, created_at, last_used_at from resource_servers
+          order by created_at, client_id`,
+        values: []
+      })
+      return rows.map((row) => ({
+        clientId: row.client_id,
+        name: row.name,
+        audience: row.audience,
+        createdAt: row.created_at,
+        lastUsedAt: row.last_used_at ?? undefined
+      }))
+    },
+
+    async remove(clientId: string, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'delete_resource_server',
+        parts: 'changed as (delete from resource_servers where client_id = $1 returning client_id)',
+        result: 'select client_id from changed',
+        values: [clientId]
+      }
+      return (await database.query(audited(change, note))).length > 0
+    },
+
+    /** Notes when credentials were last used; an older time than the one stored changes nothing. */
+    async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
+      await database.query({
+        name: 'note_resource_server_use',
+        text: `with held as (
+            select client_id from resource_servers where client_id = any ($1) order by client_id for update
+          )
+          update resource_servers r set last_used_at = u.used_at
+          from unnest($1::text[], $2::timestamptz[]) as u (client_id, used_at)
+          join held on held.client_id = u.client_id
+          where r.client_id = u.client_id and (r.last_used_at is null or r.last_used_at < u.used_at)`,
+        values: [[...uses.keys()], [...uses.values()]]
+      })
     },
 
     async knowsAudience(audience: string): Promise<boolean> {

@@ -1,4 +1,5 @@
-import { type Database, isUniqueViolation } from '@valetkey/service-kit'
+import type { Database } from '@valetkey/service-kit'
+import { type AuditNote, audited, createAudited } from './audited.js'
 
 export type ScopeTranslation = { title?: string; description?: string }
 
@@ -12,6 +13,15 @@ export type Scope = {
   builtIn: boolean
 }
 
+/** `version` changes with every change of the scope. */
+export type ScopeInUse = {
+  scope: Scope
+  version: string
+  /** Ids of the clients that are registered for it, and whether one of them is for nothing else. */
+  clientIds: readonly string[]
+  onlyScopeOf: readonly string[]
+}
+
 type ScopeRow = {
   name: string
   title: string
@@ -20,40 +30,107 @@ type ScopeRow = {
   built_in: boolean
 }
 
+const COLUMNS = 'name, title, description, translations, built_in'
+
 export function createScopeStore(database: Database) {
   return {
     /** @returns false when there is a scope of that name */
-    async create(
-      scope: Omit<Scope, 'builtIn' | 'translations'> & Partial<Pick<Scope, 'translations'>>
-    ): Promise<boolean> {
-      try {
-        await database.query({
-          name: 'create_scope',
-          text: 'insert into scopes (name, title, description, translations) values ($1, $2, $3, $4)',
-          values: [scope.name, scope.title, scope.description, JSON.stringify(scope.translations ?? {})]
-        })
-        return true
-      } catch (error) {
-        if (isUniqueViolation(error)) return false
-        throw error
+    async create(scope: Omit<Scope, 'builtIn'>, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'create_scope',
+        parts: `changed as (
+          insert into scopes (name, title, description, translations) values ($1, $2, $3, $4) returning name)`,
+        result: 'select name from changed',
+        values: textsOf(scope)
       }
+      return createAudited(database, change, note)
     },
 
     async list(): Promise<Scope[]> {
       const rows = await database.query<ScopeRow>({
         name: 'list_scopes',
-        text: 'select name, title, description, translations, built_in from scopes order by built_in desc, name',
+        text: `select ${COLUMNS} from scopes order by built_in desc, name`,
         values: []
       })
+      return rows.map(toScope)
+    },
+
+    async findInUse(name: string): Promise<ScopeInUse | undefined> {
+      const rows = await database.query<ScopeRow & { version: string; client_ids: string[]; only_scope_of: string[] }>({
+        name: 'find_scope_in_use',
+        text: `with users as (
+            select client_id, required_scopes || optional_scopes as scopes from clients
+            where $1 = any (required_scopes) or $1 = any (optional_scopes)
+          )
+          select ${COLUMNS}, xmin::text as version,
+            array(select client_id from users order by client_id) as client_ids,
+            array(select client_id from users where scopes <@ array[$1]::text[] order by client_id) as only_scope_of
+          from scopes where name = $1`,
+        values: [name]
+      })
       return rows.map((row) => ({
-        name: row.name,
-        title: row.title,
-        description: row.description,
-        translations: row.translations,
-        builtIn: row.built_in
-      }))
+        scope: toScope(row),
+        version: row.version,
+        clientIds: row.client_ids,
+        onlyScopeOf: row.only_scope_of
+      }))[0]
+    },
+
+    /** @returns false when it is no longer the version that was read */
+    async update(scope: Omit<Scope, 'builtIn'>, version: string, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'update_scope',
+        parts: `changed as (
+          update scopes set title = $2, description = $3, translations = $4
+          where name = $1 and xmin = $5::xid returning name)`,
+        result: 'select name from changed',
+        values: [...textsOf(scope), version]
+      }
+      return (await database.query(audited(change, note))).length > 0
+    },
+
+    /**
+     * Deletes a scope that is not built in. It is taken from the clients that are registered for it, if that is allowed,
+     * and from what users have allowed for good: a new scope of that name may mean something else.
+     * @returns false when it is gone already, or is in use in a way that does not allow it
+     */
+    async remove(name: string, isTakenFromClients: boolean, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'delete_scope',
+        // Whoever locks several clients does so in the order of their ids.
+        parts: `held as (
+            select client_id, required_scopes || optional_scopes as scopes from clients
+            where $1 = any (required_scopes) or $1 = any (optional_scopes) order by client_id for update
+          ), changed as (
+            delete from scopes where name = $1 and not built_in
+              and not exists (select 1 from held where not $2 or scopes <@ array[$1]::text[])
+            returning name
+          ), narrowed as (
+            update clients c set required_scopes = array_remove(c.required_scopes, $1),
+              optional_scopes = array_remove(c.optional_scopes, $1)
+            from held, changed where c.client_id = held.client_id
+          ), forgotten as (
+            update consents r set scope = array_remove(r.scope, $1) from changed where $1 = any (r.scope))`,
+        result: 'select name from changed',
+        values: [name, isTakenFromClients]
+      }
+      return (await database.query(audited(change, note))).length > 0
     }
   }
 }
 
 export type ScopeStore = ReturnType<typeof createScopeStore>
+
+function textsOf({ name, title, description, translations }: Omit<Scope, 'builtIn'>): unknown[] {
+  return [name, title, description, JSON.stringify(translations)]
+}
+
+function toScope(row: ScopeRow): Scope {
+  return {
+    name: row.name,
+    title: row.title,
+    description: row.description,
+    translations: row.translations,
+    builtIn: row.built_in
+  }
+}

@@ -1,4 +1,6 @@
-import { type Database, isUniqueViolation } from '@valetkey/service-kit'
+import type { Database } from '@valetkey/service-kit'
+import { type AuditNote, audited, createAudited } from './audited.js'
+import type { Page } from './page.js'
 
 export type User = {
   userId: string
@@ -23,29 +25,51 @@ type UserRow = {
 const COLUMNS = 'user_id, username, generation, session_generation, created_at, disabled_at'
 
 export function createUserStore(database: Database) {
+  /** @returns the user as it is after the change, or was before it was deleted */
+  async function change(
+    name: string,
+    statement: string,
+    values: readonly unknown[],
+    note: AuditNote
+  ): Promise<User | undefined> {
+    const parts = `changed as (${statement} returning ${COLUMNS})`
+    const result = `select ${COLUMNS} from changed`
+    return (await database.query<UserRow>(audited({ name, parts, result, values }, note))).map(toUser)[0]
+  }
+
   return {
     /** @returns false when the user name is taken */
-    async create(user: { userId: string; username: string; passwordHash: string; createdAt: Date }): Promise<boolean> {
-      try {
-        await database.query({
-          name: 'create_user',
-          text: 'insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, $4)',
-          values: [user.userId, user.username, user.passwordHash, user.createdAt]
-        })
-        return true
-      } catch (error) {
-        if (isUniqueViolation(error)) return false
-        throw error
+    async create(
+      user: { userId: string; username: string; passwordHash: string; createdAt: Date },
+      note: AuditNote
+    ): Promise<boolean> {
+      const change = {
+        name: 'create_user',
+        parts: `changed as (
+          insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, $4) returning user_id)`,
+        result: 'select user_id from changed',
+        values: [user.userId, user.username, user.passwordHash, user.createdAt]
       }
+      return createAudited(database, change, note)
     },
 
-    async list(): Promise<User[]> {
+    /** By name; those whose names come after the given one. */
+    async list({ after = '', limit }: Page): Promise<User[]> {
       const rows = await database.query<UserRow>({
         name: 'list_users',
-        text: `select ${COLUMNS} from users order by username`,
-        values: []
+        text: `select ${COLUMNS} from users where username > $1 order by username limit $2`,
+        values: [after, limit]
       })
       return rows.map(toUser)
+    },
+
+    async findByName(username: string): Promise<User | undefined> {
+      const rows = await database.query<UserRow>({
+        name: 'find_user_by_name',
+        text: `select ${COLUMNS} from users where username = $1`,
+        values: [username]
+      })
+      return rows.map(toUser)[0]
     },
 
     async findById(userId: string): Promise<User | undefined> {
@@ -74,6 +98,29 @@ export function createUserStore(database: Database) {
         text: 'update users set password_hash = $3 where user_id = $1 and password_hash = $2',
         values: [userId, change.from, change.to]
       })
+    },
+
+    /** Ends all sessions and tokens as well. @returns undefined when there is no enabled user of that id */
+    async disable(userId: string, now: Date, note: AuditNote): Promise<User | undefined> {
+      const set = 'set disabled_at = $2, generation = generation + 1 where user_id = $1 and disabled_at is null'
+      return change('disable_user', `update users ${set}`, [userId, now], note)
+    },
+
+    /** @returns undefined when there is no disabled user of that id */
+    async enable(userId: string, note: AuditNote): Promise<User | undefined> {
+      const set = 'set disabled_at = null where user_id = $1 and disabled_at is not null'
+      return change('enable_user', `update users ${set}`, [userId], note)
+    },
+
+    /** Ends all sessions and tokens as well. @returns undefined when there is no user of that id */
+    async setPassword(userId: string, passwordHash: string, note: AuditNote): Promise<User | undefined> {
+      const set = 'set password_hash = $2, generation = generation + 1 where user_id = $1'
+      return change('set_password', `update users ${set}`, [userId, passwordHash], note)
+    },
+
+    /** Tokens end with the user, for introspection misses it. @returns undefined when there is no user of that id */
+    async delete(userId: string, note: AuditNote): Promise<User | undefined> {
+      return change('delete_user', 'delete from users where user_id = $1', [userId], note)
     },
 
     /** Ends every session of a user, in every browser. */

@@ -77,3 +77,17 @@ test('none at all is no row', async () => {
   await events.append([])
   expect(await rows()).toEqual([])
 })
+
+test('those that may be there are written once: what is there stays as it is, what is missing is added', async () => {
+  const [there, other] = [
+    { ...bare, requestId: 'one' },
+    { ...bare, requestId: 'two' }
+  ]
+  await events.append([there])
+  await events.appendMissing([there, { ...there, event: 'token_refreshed' }, other])
+  expect((await rows()).map(({ request_id, event }) => [request_id, event])).toEqual([
+    ['one', 'code_redeemed'],
+    ['one', 'token_refreshed'],
+    ['two', 'code_redeemed']
+  ])
+})

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { isUniqueViolation } from '@valetkey/service-kit'
+import { type ClientChangeStore, createClientChangeStore } from '../../src/storage/client-changes.js'
 import { type ClientRegistration, type ClientStore, createClientStore } from '../../src/storage/clients.js'
+import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { newDigest } from '../support/stored-grant.js'
 
@@ -10,12 +12,14 @@ const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
 
 let opened: MigratedDatabase
 let clients: ClientStore
+let changes: ClientChangeStore
 let client: ClientRegistration
 const secret = newDigest()
 
 beforeAll(async () => {
   opened = await createMigratedDatabase()
   clients = createClientStore(opened.database)
+  changes = createClientChangeStore(opened.database)
 })
 beforeEach(async () => {
   client = {
@@ -32,7 +36,7 @@ beforeEach(async () => {
     disabled: false,
     verified: true
   }
-  await clients.create(client, secret)
+  await changes.create(client, secret, NOTE)
 })
 afterAll(() => opened.close())
 
@@ -63,7 +67,7 @@ describe('a client', () => {
       createdAt: after(1),
       verified: false
     }
-    await clients.create(opposite, undefined)
+    await changes.create(opposite, undefined, NOTE)
     expect(await clients.findWithSecrets(opposite.clientId, NOW)).toEqual({ client: opposite, secretHashes: [] })
   })
 
@@ -88,16 +92,16 @@ describe('a client', () => {
   test('is listed after those that are older, and by its id among those of the same moment', async () => {
     const ids = ['b', 'a', 'c'].map((letter) => `${letter}-${randomUUID()}`)
     const [b = '', a = '', c = ''] = ids
-    await clients.create({ ...client, clientId: b, createdAt: after(-1) }, secret)
-    await clients.create({ ...client, clientId: a, createdAt: after(-1) }, secret)
-    await clients.create({ ...client, clientId: c, createdAt: after(-2) }, secret)
+    await changes.create({ ...client, clientId: b, createdAt: after(-1) }, secret, NOTE)
+    await changes.create({ ...client, clientId: a, createdAt: after(-1) }, secret, NOTE)
+    await changes.create({ ...client, clientId: c, createdAt: after(-2) }, secret, NOTE)
     const listed = (await clients.list()).map(({ clientId }) => clientId)
     expect(listed.filter((id) => ids.includes(id))).toEqual([c, a, b])
     expect(listed.indexOf(client.clientId)).toBeGreaterThan(listed.indexOf(b))
   })
 
   test('is not created twice, and the second attempt adds no secret', async () => {
-    const again = clients.create({ ...client, name: 'Another' }, newDigest())
+    const again = changes.create({ ...client, name: 'Another' }, newDigest(), NOTE)
     await expect(again.catch((error) => Promise.reject(isUniqueViolation(error)))).rejects.toBe(true)
     expect(await clients.find(client.clientId)).toMatchObject({ name: client.name })
     expect(await secretsAt(NOW)).toEqual([secret])
@@ -126,7 +130,7 @@ describe('secrets', () => {
   })
 
   test('another client’s are not among them', async () => {
-    await clients.create({ ...client, clientId: randomUUID() }, newDigest())
+    await changes.create({ ...client, clientId: randomUUID() }, newDigest(), NOTE)
     expect(await secretsAt(NOW)).toEqual([secret])
   })
 
@@ -142,7 +146,7 @@ describe('clients with their secrets, for the registry', () => {
     const ending = newDigest()
     await addSecret(ending, after(1_000))
     const open: ClientRegistration = { ...client, clientId: randomUUID(), type: 'public' }
-    await clients.create(open, undefined)
+    await changes.create(open, undefined, NOTE)
     await opened.run('update clients set disabled_at = now() where client_id = $1', [open.clientId])
     const secrets = expect.arrayContaining([
       { hash: secret, expiresAt: undefined },

@@ -67,3 +67,19 @@ test('it goes with its user and with its client', async () => {
 test('of a user who was deleted meanwhile nothing is remembered', async () => {
   await expect(consents.remember(randomUUID(), await newClient(), ['a'], NOW)).rejects.toThrow(/foreign key/)
 })
+
+test('a client is forgotten in steps, whoever allowed it among however many, and no other is', async () => {
+  const [client, other] = [await newClient(), await newClient()]
+  await stores.run(
+    `with people as (
+      insert into users select gen_random_uuid(), 'forget ' || n, 'hash', 0, now() from generate_series(1, 30000) n
+      returning user_id)
+    insert into consents select user_id, c, '{a}', now() from people cross join unnest($1::text[]) c`,
+    [[client, other]]
+  )
+  await consents.forgetClient(client)
+  const left = await stores.run('select client_id, count(*)::int from consents where client_id = any ($1) group by 1', [
+    [client, other]
+  ])
+  expect(left).toEqual([{ client_id: other, count: 30_000 }])
+})

@@ -18,7 +18,7 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase()
   await migrate(testDatabase.url, MIGRATIONS)
   database = connectPostgres(testDatabase.url, { connections: 4 })
-  expiredRows = createExpiredRows(database)
+  expiredRows = createExpiredRows(database, { auditRetentionDays: 30 })
 })
 afterAll(async () => {
   await database.close()
@@ -82,6 +82,38 @@ describe.each(TABLES)('%s', (table) => {
     }
     await expiredRows.deleteSome(NOW)
     expect(await countOf(table)).toBe(0)
+  })
+})
+
+describe('audit events', () => {
+  const DAY = 86_400_000
+  const before = (days: number, milliseconds = 0) => new Date(NOW.getTime() - days * DAY - milliseconds)
+  const insertEvents = (occurredAt: Date, count = 1) =>
+    run(
+      `insert into audit_events (occurred_at, event, details) select $1, 'test', '{}' from generate_series(1, $2::int)`,
+      [occurredAt, count]
+    )
+  beforeEach(() => run('truncate audit_events'))
+
+  test('what is older than the retention goes, and nothing younger', async () => {
+    for (const time of [before(31), before(30, 1), before(30), before(29), NOW]) await insertEvents(time)
+    expect(await expiredRows.deleteSome(NOW)).toBe(false)
+    const rest = await run<{ occurred_at: Date }>('select occurred_at from audit_events order by 1')
+    expect(rest.map(({ occurred_at }) => occurred_at)).toEqual([before(30), before(29), NOW])
+  })
+
+  test('a thousand at a time, and it says when there is likely more', async () => {
+    await insertEvents(before(40), 1_001)
+    expect(await expiredRows.deleteSome(NOW)).toBe(true)
+    expect(await countOf('audit_events')).toBe(1)
+    expect(await expiredRows.deleteSome(NOW)).toBe(false)
+    expect(await countOf('audit_events')).toBe(0)
+  })
+
+  test('a retention of 0 days keeps all of them', async () => {
+    await insertEvents(before(4_000))
+    await createExpiredRows(database, { auditRetentionDays: 0 }).deleteSome(NOW)
+    expect(await countOf('audit_events')).toBe(1)
   })
 })
 

@@ -3,11 +3,16 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { connectPostgres, type Database, type Statement } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
 import { createAccessTokenStore } from '../../src/storage/access-tokens.js'
+import { createAuditEntryStore } from '../../src/storage/audit-entries.js'
+import { createAuditEventStore } from '../../src/storage/audit-events.js'
 import { createConnectedAppStore } from '../../src/storage/connected-apps.js'
+import { createConsentStore } from '../../src/storage/consents.js'
 import { createExpiredRows } from '../../src/storage/expired-rows.js'
+import { createGrantedAccessStore } from '../../src/storage/granted-access.js'
 import { createGrantStore } from '../../src/storage/grants.js'
 import { createIntrospectionStore } from '../../src/storage/introspections.js'
 import { createRefreshTokenStore } from '../../src/storage/refresh-tokens.js'
+import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { newDigest } from '../support/stored-grant.js'
 
@@ -50,8 +55,25 @@ beforeAll(async () => {
   await apps.noteUse(new Map([[randomUUID(), now]]))
   await apps.end(randomUUID(), 'client', now)
   await apps.list(randomUUID(), now)
-  await createExpiredRows(database).deleteSome(now)
-  await createExpiredRows(database).eraseRetryAnswers(now)
+  const expiredRows = createExpiredRows(database, { auditRetentionDays: 1 })
+  await expiredRows.deleteSome(now)
+  await expiredRows.eraseRetryAnswers(now)
+  const granted = createGrantedAccessStore(database)
+  const place = { userId: randomUUID(), clientId: 'client', grantId: randomUUID() }
+  for (const filter of [{}, { userId: place.userId }, { clientId: place.clientId }, place]) {
+    await granted.list(filter, { limit: 10 }, now)
+    await granted.list(filter, { after: place, limit: 10 }, now)
+  }
+  await granted.end(place.grantId, now, NOTE)
+  await granted.endOfUser({ userId: place.userId, clientId: undefined }, now, NOTE)
+  await granted.endOfUser(place, now, NOTE)
+  await createConsentStore(database).forgetClient('client')
+  await createAuditEventStore(database).appendMissing([])
+  const entries = createAuditEntryStore(database)
+  await entries.list({ since: now }, { after: '1', limit: 10 })
+  await entries.list({ userId: place.userId }, { limit: 10 })
+  await entries.listFrom({ event: 'code_issued' }, { after: '1', limit: 10 })
+  await entries.newestId()
 })
 afterAll(async () => {
   await session.close()

@@ -103,6 +103,14 @@ describe('announced to the registry', () => {
     expect(await announced()).toEqual([client(), client(`${id}_new`)])
   })
 
+  test('not that a secret or a credential was used', async () => {
+    await operator.query(RESOURCE_SERVER.replace(/'rs'/, "'rs_used'"))
+    await announced()
+    await operator.query('update client_secrets set last_used_at = now() where client_id = $1', [id])
+    await operator.query('update resource_servers set last_used_at = now()')
+    expect(await announced()).toEqual([])
+  })
+
   test('nothing that is rolled back', async () => {
     await operator.query('begin')
     await operator.query('update clients set disabled_at = now() where client_id = $1', [id])

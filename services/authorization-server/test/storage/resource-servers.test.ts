@@ -5,6 +5,7 @@ import {
   type ResourceServer,
   type ResourceServerStore
 } from '../../src/storage/resource-servers.js'
+import { NOTE } from '../support/audit-note.js'
 import { newDigest, openTestDatabase } from '../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
@@ -21,13 +22,13 @@ beforeAll(async () => {
 beforeEach(async () => {
   const id = randomUUID()
   files = { clientId: `rs_${id}`, name: 'files', audience: `https://${id}.example` }
-  await store.create(files, DIGEST, NOW)
+  await store.create(files, DIGEST, NOW, NOTE)
 })
 afterAll(() => opened.close())
 
 describe('resource server store: create', () => {
   test('a new id is created', async () => {
-    expect(await store.create({ ...files, clientId: 'rs_new' }, DIGEST, NOW)).toBe('created')
+    expect(await store.create({ ...files, clientId: 'rs_new' }, DIGEST, NOW, NOTE)).toBe('created')
   })
 
   test.each([
@@ -36,19 +37,19 @@ describe('resource server store: create', () => {
     { name: 'another secret', change: {}, digest: newDigest(), outcome: 'conflict' },
     { name: 'another audience', change: { audience: 'https://o.example' }, digest: DIGEST, outcome: 'conflict' }
   ])('$name: $outcome, and the first stays as it was', async ({ change, digest, outcome }) => {
-    expect(await store.create({ ...files, ...change }, digest, NOW)).toBe(outcome)
+    expect(await store.create({ ...files, ...change }, digest, NOW, NOTE)).toBe(outcome)
     expect(await store.findWithSecret(files.clientId)).toEqual({ resourceServer: files, secretHash: DIGEST })
   })
 
   test('ten at once: one created, nine exist', async () => {
     const server = { ...files, clientId: `rs_${randomUUID()}` }
-    const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, DIGEST, NOW)))
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, DIGEST, NOW, NOTE)))
     expect(outcomes.toSorted()).toEqual(['created', ...Array(9).fill('exists')])
   })
 
   test('several credentials may share an audience', async () => {
     const second = { ...files, clientId: `rs_${randomUUID()}` }
-    expect(await store.create(second, newDigest(), NOW)).toBe('created')
+    expect(await store.create(second, newDigest(), NOW, NOTE)).toBe('created')
     expect((await store.findWithSecret(files.clientId))?.secretHash).toEqual(DIGEST)
   })
 })

@@ -1,0 +1,129 @@
+import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { Database } from '@valetkey/service-kit'
+import { type AuditNote, audited, type Change } from './audited.js'
+import type { ClientRegistration } from './clients.js'
+
+/** The client as it was read: a change that rests on what was read is refused once somebody else has changed it. */
+export type ClientVersion = { clientId: string; version: string }
+
+/**
+ * What holds the client, in the version that was read, so that of two that rest on the same version one is refused. A new
+ * version of the row is all that is wanted; nothing in it changes.
+ */
+const HELD = `changed as (
+  update clients set name = name where client_id = $1 and xmin = $2::xid returning client_id)`
+
+export function createClientChangeStore(database: Database) {
+  async function make(change: Omit<Change, 'result'>, note: AuditNote): Promise<boolean> {
+    const result = 'select client_id from changed'
+    return (await database.query(audited({ ...change, result }, note))).length > 0
+  }
+
+  return {
+    async findVersion(clientId: string): Promise<string | undefined> {
+      const rows = await database.query<{ version: string }>({
+        name: 'find_client_version',
+        text: 'select xmin::text as version from clients where client_id = $1',
+        values: [clientId]
+      })
+      return rows[0]?.version
+    },
+
+    /** Client and first secret in one statement; a public client has no secret. */
+    async create(client: ClientRegistration, secretDigest: TokenDigest | undefined, note: AuditNote): Promise<void> {
+      const parts = `changed as (
+          insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
+            issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
+            type, created_at)
+          values ($1, $2, $3, $4, $5, $6, $7, $8, case when $9 then $14::timestamptz end, $10, $11, $12, $13, $14)
+          returning client_id
+        ), secret as (
+          insert into client_secrets (client_id, secret_hash, created_at)
+          select client_id, $15::bytea, $14 from changed where $15::bytea is not null)`
+      const values = [client.clientId, ...settingsOf(client), client.type, client.createdAt, secretDigest]
+      await make({ name: 'create_client', parts, values }, note)
+    },
+
+    /** @returns false when it is no longer the version that was read */
+    async update(client: ClientRegistration, version: string, now: Date, note: AuditNote): Promise<boolean> {
+      const parts = `changed as (
+          update clients set name = $2, redirect_uris = $3, required_scopes = $4, optional_scopes = $5, requires_pkce = $6,
+            issues_refresh_tokens = $7, consent = $8,
+            verified_at = case when $9 then coalesce(verified_at, $14::timestamptz) end,
+            access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12
+          where client_id = $1 and xmin = $13::xid returning client_id)`
+      const values = [client.clientId, ...settingsOf(client), version, now]
+      return make({ name: 'update_client', parts, values }, note)
+    },
+
+    /** The generation ends every token. @returns false when it is disabled already, or is not there */
+    async disable(clientId: string, now: Date, note: AuditNote): Promise<boolean> {
+      const parts = `changed as (
+          update clients set disabled_at = $2, generation = generation + 1
+          where client_id = $1 and disabled_at is null returning client_id)`
+      return make({ name: 'disable_client', parts, values: [clientId, now] }, note)
+    },
+
+    async enable(clientId: string, note: AuditNote): Promise<boolean> {
+      const parts = `changed as (
+          update clients set disabled_at = null where client_id = $1 and disabled_at is not null returning client_id)`
+      return make({ name: 'enable_client', parts, values: [clientId] }, note)
+    },
+
+    /** A token whose client is missing is dead. Secrets and remembered consents go as well. */
+    async remove(clientId: string, note: AuditNote): Promise<boolean> {
+      const parts = 'changed as (delete from clients where client_id = $1 returning client_id)'
+      return make({ name: 'delete_client', parts, values: [clientId] }, note)
+    },
+
+    /**
+     * Adds a secret; those that are live get an end at the latest, and those that have ended leave.
+     * @returns false when it is no longer the version that was read
+     */
+    async addSecret(
+      { clientId, version }: ClientVersion,
+      secret: { digest: TokenDigest; createdAt: Date; othersUntil: Date },
+      note: AuditNote
+    ): Promise<boolean> {
+      const parts = `${HELD},
+        gone as (
+          delete from client_secrets s using changed where s.client_id = changed.client_id and s.expires_at <= $4),
+        ending as (
+          update client_secrets s set expires_at = least(s.expires_at, $5::timestamptz) from changed
+          where s.client_id = changed.client_id and (s.expires_at is null or s.expires_at > $4)),
+        added as (
+          insert into client_secrets (client_id, secret_hash, created_at)
+          select client_id, $3::bytea, $4::timestamptz from changed)`
+      const values = [clientId, version, secret.digest, secret.createdAt, secret.othersUntil]
+      return make({ name: 'add_client_secret', parts, values }, note)
+    },
+
+    /** @returns false when it is no longer the version that was read */
+    async removeSecret({ clientId, version }: ClientVersion, secretId: string, note: AuditNote): Promise<boolean> {
+      const parts = `${HELD},
+        gone as (
+          delete from client_secrets s using changed
+          where s.client_id = changed.client_id and left(encode(s.secret_hash, 'hex'), 12) = $3)`
+      return make({ name: 'remove_client_secret', parts, values: [clientId, version, secretId] }, note)
+    }
+  }
+}
+
+export type ClientChangeStore = ReturnType<typeof createClientChangeStore>
+
+/** $2 to $12 of the statements above. */
+function settingsOf(client: ClientRegistration): unknown[] {
+  return [
+    client.name,
+    client.redirectUris,
+    client.requiredScopes,
+    client.optionalScopes,
+    client.requiresPkce,
+    client.issuesRefreshTokens,
+    client.consent,
+    client.verified,
+    client.lifetimes?.accessToken,
+    client.lifetimes?.refreshTokenIdle,
+    client.lifetimes?.refreshTokenMax
+  ]
+}

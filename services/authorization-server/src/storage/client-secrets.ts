@@ -1,0 +1,65 @@
+import { secretIdOf } from '@valetkey/oauth-protocol'
+import type { Database } from '@valetkey/service-kit'
+
+/** What operators see of a client's secret: never the secret, nor its hash. */
+export type ClientSecret = {
+  secretId: string
+  createdAt: Date
+  expiresAt: Date | undefined
+  /** To within a few minutes. */
+  lastUsedAt: Date | undefined
+}
+
+type ClientSecretRow = { secret_hash: Buffer; created_at: Date; expires_at: Date | null; last_used_at: Date | null }
+
+/** A client's secret as `noteUse` knows it. Neither id holds a blank. */
+export function clientSecretKey(clientId: string, secretId: string): string {
+  return `${clientId} ${secretId}`
+}
+
+export function createClientSecretStore(database: Database) {
+  return {
+    /** Those that have ended as well; the oldest first. */
+    async list(clientId: string): Promise<ClientSecret[]> {
+      const rows = await database.query<ClientSecretRow>({
+        name: 'list_client_secrets',
+        text: `select secret_hash, created_at, expires_at, last_used_at from client_secrets
+          where client_id = $1 order by created_at, secret_hash`,
+        values: [clientId]
+      })
+      return rows.map(toSecret)
+    },
+
+    /** Notes when secrets were last used, each by its key; an older time than the one stored changes nothing. */
+    async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
+      const keys = [...uses.keys()].map((key) => key.split(' '))
+      await database.query({
+        name: 'note_client_secret_use',
+        // Whoever locks several does so in one order, so that no two wait for each other.
+        text: `with used as (
+            select * from unnest($1::text[], $2::text[], $3::timestamptz[]) as u (client_id, secret_id, used_at)
+          ), held as (
+            select s.client_id, s.secret_hash, used.used_at
+            from client_secrets s join used on used.client_id = s.client_id
+              and used.secret_id = left(encode(s.secret_hash, 'hex'), 12)
+            order by s.client_id, s.secret_hash for update of s
+          )
+          update client_secrets s set last_used_at = held.used_at from held
+          where s.client_id = held.client_id and s.secret_hash = held.secret_hash
+            and (s.last_used_at is null or s.last_used_at < held.used_at)`,
+        values: [keys.map(([clientId]) => clientId), keys.map(([, secretId]) => secretId), [...uses.values()]]
+      })
+    }
+  }
+}
+
+export type ClientSecretStore = ReturnType<typeof createClientSecretStore>
+
+function toSecret(row: ClientSecretRow): ClientSecret {
+  return {
+    secretId: secretIdOf(row.secret_hash),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at ?? undefined,
+    lastUsedAt: row.last_used_at ?? undefined
+  }
+}

@@ -1,0 +1,39 @@
+import type { Redis } from './redis.js'
+import { reached } from './redis.js'
+
+export type RedisState = {
+  version: string
+  /** Milliseconds since 1970, by its own clock. */
+  now: number
+  evictionPolicy: string
+  maxMemory: number
+  appendOnly: boolean
+  /** Whether snapshots are written; unknown where the user may not ask. */
+  snapshots: boolean | undefined
+}
+
+/** What a Redis says of itself. @throws {StoreUnavailable} */
+export async function readRedisState(redis: Redis): Promise<RedisState> {
+  const [seconds = 0, microseconds = 0] = (await reached(redis.time())).map(Number)
+  const now = seconds * 1_000 + microseconds / 1_000
+  const info = await reached(redis.info())
+  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  return {
+    version: field('redis_version'),
+    now,
+    evictionPolicy: field('maxmemory_policy'),
+    maxMemory: Number(field('maxmemory') || 0),
+    appendOnly: field('aof_enabled') === '1',
+    snapshots: await readSnapshots(redis)
+  }
+}
+
+async function readSnapshots(redis: Redis): Promise<boolean | undefined> {
+  try {
+    const answer: unknown = await redis.config('GET', 'save')
+    return Array.isArray(answer) ? answer[1] !== '' : undefined
+  } catch {
+    // The right to read the configuration is none that the service needs, and hosts of Redis keep it to themselves.
+    return undefined
+  }
+}

@@ -1,0 +1,70 @@
+import type { Database } from '@valetkey/service-kit'
+
+/** What `doctor` judges of a client that is not disabled. */
+export type ClientState = {
+  clientId: string
+  type: 'confidential' | 'public'
+  redirectUris: readonly string[]
+  requiresPkce: boolean
+  issuesRefreshTokens: boolean
+  consent: 'ask' | 'remember'
+  /** Live ones that have no end: a rotation leaves one. */
+  endlessSecrets: number
+  /** Of its live secrets; undefined for a public client. */
+  oldestSecretAt: Date | undefined
+}
+
+const STATEMENT = `
+  select c.client_id, c.type, c.redirect_uris, c.requires_pkce, c.issues_refresh_tokens, c.consent,
+    (select count(*)::int from client_secrets s
+     where s.client_id = c.client_id and s.expires_at is null) as endless_secrets,
+    (select min(s.created_at) from client_secrets s
+     where s.client_id = c.client_id and (s.expires_at is null or s.expires_at > $1)) as oldest_secret_at
+  from clients c
+  where c.disabled_at is null
+  order by c.client_id`
+
+type Row = {
+  client_id: string
+  type: ClientState['type']
+  redirect_uris: string[]
+  requires_pkce: boolean
+  issues_refresh_tokens: boolean
+  consent: ClientState['consent']
+  endless_secrets: number
+  oldest_secret_at: Date | null
+}
+
+export async function readClientStates(database: Database, now: Date): Promise<readonly ClientState[]> {
+  const rows = await database.query<Row>({ name: 'read_client_states', text: STATEMENT, values: [now] })
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    type: row.type,
+    redirectUris: row.redirect_uris,
+    requiresPkce: row.requires_pkce,
+    issuesRefreshTokens: row.issues_refresh_tokens,
+    consent: row.consent,
+    endlessSecrets: row.endless_secrets,
+    oldestSecretAt: row.oldest_secret_at ?? undefined
+  }))
+}
+
+/** Credentials that never end by themselves. */
+export type CredentialState = {
+  kind: 'resource server' | 'operator key'
+  /** Of the credential: its client id, or the name of the key. */
+  name: string
+  createdAt: Date
+}
+
+export async function readCredentialStates(database: Database): Promise<readonly CredentialState[]> {
+  const rows = await database.query<Omit<CredentialState, 'createdAt'> & { created_at: Date }>({
+    name: 'read_credential_states',
+    text: `select 'resource server' as kind, client_id as name, created_at from resource_servers
+      union all
+      select 'operator key', name, created_at from operator_keys where revoked_at is null
+      order by kind, name`,
+    values: []
+  })
+  return rows.map(({ created_at: createdAt, ...row }) => ({ ...row, createdAt }))
+}
