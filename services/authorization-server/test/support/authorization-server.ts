@@ -15,11 +15,13 @@ import {
 import { type App, type AppDeps, buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
 import { hashPassword } from '../../src/passwords/password.js'
-import { type ClientRegistration, createClientStore } from '../../src/storage/clients.js'
+import { createClientChangeStore } from '../../src/storage/client-changes.js'
+import type { ClientRegistration } from '../../src/storage/clients.js'
 import { createResourceServerStore } from '../../src/storage/resource-servers.js'
-import { createUserStore } from '../../src/storage/users.js'
 import { wire } from '../../src/wire.js'
+import { NOTE } from './audit-note.js'
 import { Browser } from './browser.js'
+import { insertUser } from './insert-user.js'
 
 export const ISSUER = 'http://localhost:4000'
 export const AUDIENCE = 'http://localhost:4100'
@@ -64,7 +66,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     async createUser(username: string, password: string): Promise<string> {
       const userId = randomUUID()
       const passwordHash = await hashPassword(password)
-      await createUserStore(database).create({ userId, username, passwordHash, createdAt: new Date() })
+      await insertUser(database, { userId, username, passwordHash, createdAt: new Date() })
       return userId
     },
 
@@ -86,7 +88,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
         ...change
       }
       const digest = client.type === 'public' ? undefined : digestToken(clientSecret)
-      await createClientStore(database).create(client, digest)
+      await createClientChangeStore(database).create(client, digest, NOTE)
       await until(async () => (await deps.authorize.judge.clients.find(client.clientId)) !== undefined)
       return { clientId: client.clientId, clientSecret }
     },
@@ -94,14 +96,14 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     async createResourceServer(audience = AUDIENCE): Promise<Credentials> {
       const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
       const server = { clientId: credentials.clientId, name: 'files', audience }
-      await createResourceServerStore(database).create(server, digestToken(credentials.clientSecret), new Date())
+      await createResourceServerStore(database).create(server, digestToken(credentials.clientSecret), new Date(), NOTE)
       await until(async () => (await deps.feed.resourceServers.findWithSecret(server.clientId)) !== undefined)
       return credentials
     },
 
     async close() {
       await Promise.all([app.publicServer.close(), app.internalServer.close(), app.operatorServer.close()])
-      await Promise.all([deps.audit.close(), deps.usage.close()])
+      await Promise.all([deps.audit, ...deps.usages].map((each) => each.close()))
       await database.close()
       await testRedis.close()
       await testDatabase.drop()

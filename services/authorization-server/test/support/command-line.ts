@@ -1,9 +1,20 @@
 import { Readable } from 'node:stream'
 import type { Database } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
+import { AdministrationError } from '../../src/administration/administration-error.js'
 import type { CommandContext } from '../../src/cli/context.js'
-import { CommandFailure, EXIT } from '../../src/cli/exit.js'
+import { CommandFailure, EXIT, exitCodeOf } from '../../src/cli/exit.js'
 import { buildProgram } from '../../src/cli/program.js'
+
+/** Who runs the commands of tests. */
+export const OPERATOR = 'olivia'
+
+type Surroundings = {
+  stdin?: string | Buffer
+  databaseUrl?: string
+  /** What whoever sits at the terminal answers; without, nobody does. */
+  answer?: boolean
+}
 
 export type CommandResult = { code: number; out: string; said: string }
 
@@ -11,24 +22,32 @@ export type CommandResult = { code: number; out: string; said: string }
 export async function runCommand(
   database: Database,
   args: readonly string[],
-  { stdin = '', databaseUrl = 'postgres://unused' }: { stdin?: string | Buffer; databaseUrl?: string } = {}
+  { stdin = '', databaseUrl = 'postgres://unused', answer }: Surroundings = {}
 ): Promise<CommandResult> {
   const [out, said]: [string[], string[]] = [[], []]
   const context: CommandContext = {
+    environment: () => ({}),
     databaseUrl: () => databaseUrl,
     database: () => database,
     stdin: Readable.from([Buffer.from(stdin)]),
     out: (text) => out.push(text),
-    say: (text) => said.push(text)
+    say: (text) => said.push(text),
+    userName: () => OPERATOR,
+    confirm:
+      answer === undefined
+        ? undefined
+        : async (question) => {
+            said.push(`${question}\n`)
+            return answer
+          }
   }
   const ended = (code: number) => ({ code, out: out.join(''), said: said.join('') })
   try {
     await buildProgram(context).parseAsync(['node', 'valetkey', ...args])
     return ended(EXIT.ok)
   } catch (error) {
-    if (error instanceof CommanderError) return ended(error.exitCode === 0 ? EXIT.ok : EXIT.usage)
-    if (!(error instanceof CommandFailure)) throw error
-    said.push(error.message)
-    return ended(error.exitCode)
+    if (error instanceof CommandFailure || error instanceof AdministrationError) said.push(error.message)
+    else if (!(error instanceof CommanderError)) throw error
+    return ended(exitCodeOf(error))
   }
 }

@@ -36,7 +36,7 @@ export async function startInstance(server: TestServer, options: InstanceOptions
     database,
     async close() {
       await Promise.all([app.publicServer.close(), app.internalServer.close(), app.operatorServer.close()])
-      await deps.audit.close()
+      await Promise.all([deps.audit, ...deps.usages].map((each) => each.close()))
       await connected.close()
     }
   }

@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { createTestDatabase } from '@valetkey/dev-stack'
 import { digestToken, expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
-import { createClientStore } from '../../src/storage/clients.js'
+import { createClientChangeStore } from '../../src/storage/client-changes.js'
 import { createGrantStore } from '../../src/storage/grants.js'
-import { createUserStore } from '../../src/storage/users.js'
+import { NOTE } from './audit-note.js'
+import { insertUser } from './insert-user.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
 
@@ -47,7 +48,7 @@ export async function storeGrant(
   const clientId = owner.clientId ?? `client_${randomUUID()}`
   const userId = owner.userId ?? randomUUID()
   if (owner.userId === undefined) {
-    await createUserStore(database).create({ userId, username: userId, passwordHash: 'none', createdAt: now })
+    await insertUser(database, { userId, username: userId, passwordHash: 'none', createdAt: now })
   }
   if (owner.clientId === undefined) {
     const client = {
@@ -64,7 +65,7 @@ export async function storeGrant(
       disabled: false,
       verified: false
     }
-    await createClientStore(database).create(client, undefined)
+    await createClientChangeStore(database).create(client, undefined, NOTE)
   }
   const grants = createGrantStore(database)
   const grantId = randomUUID()

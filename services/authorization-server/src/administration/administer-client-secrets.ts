@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import { digestToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
+import type { ClientSecret } from '../storage/client-secrets.js'
+import type { Author } from './actor.js'
+import {
+  ATTEMPTS,
+  type ClientAdministration,
+  changedMeanwhile,
+  findClient,
+  findVersioned
+} from './administer-client.js'
+import { AdministrationError } from './administration-error.js'
+import { recordChange } from './record-change.js'
+import type { NewSecret } from './register-client.js'
+
+const DAY = 86_400
+/** Seconds; long enough for somebody else's next release. */
+export const KEEP_OLD_FOR = { default: 7 * DAY, longest: 90 * DAY }
+/** As many as the comparison in constant time allows for. */
+const MOST_LIVE = 2
+
+/** The secrets of a client; those that have ended stay until the next rotation. */
+export async function listClientSecrets(
+  clientId: string,
+  deps: ClientAdministration
+): Promise<readonly ClientSecret[]> {
+  await findClient(clientId, deps)
+  return deps.secrets.list(clientId)
+}
+
+/**
+ * Makes a second secret. The old one goes on for a while, so that whoever runs the client can change over without a gap.
+ * @param command.keepOldFor seconds; 0 ends every other secret at once
+ */
+export async function rotateClientSecret(
+  { clientId, keepOldFor = KEEP_OLD_FOR.default }: { clientId: string; keepOldFor?: number | undefined },
+  author: Author,
+  deps: ClientAdministration
+): Promise<NewSecret & { old: readonly ClientSecret[] }> {
+  if (!Number.isInteger(keepOldFor) || keepOldFor < 0 || keepOldFor > KEEP_OLD_FOR.longest) {
+    throw new AdministrationError('invalid', `the old one is kept for 0 to ${KEEP_OLD_FOR.longest} seconds`)
+  }
+  const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
+  const digest = digestToken(clientSecret)
+  const secretId = secretIdOf(digest)
+  const old = await changeSecrets(clientId, deps, async (live, version, now) => {
+    if (keepOldFor > 0 && live.length >= MOST_LIVE) throw twoAreLive(live)
+    const othersUntil = new Date(now.getTime() + keepOldFor * 1000)
+    const ending = live.map((secret) => ({ ...secret, expiresAt: earlier(secret.expiresAt, othersUntil) }))
+    const details = { secretId, old: ending.map(describe) }
+    const event = { event: 'client_secret_rotated', clientId, details } as const
+    const rotated = await recordChange(event, { author, now }, (note) =>
+      deps.changes.addSecret({ clientId, version }, { digest, createdAt: now, othersUntil }, note)
+    )
+    return rotated ? ending : undefined
+  })
+  return { clientSecret, secretId, old }
+}
+
+/** Ends a secret at once. The last one that is live stays: without it the client could prove itself no longer. */
+export async function deleteClientSecret(
+  { clientId, secretId }: { clientId: string; secretId: string },
+  author: Author,
+  deps: ClientAdministration
+): Promise<ClientSecret> {
+  return changeSecrets(clientId, deps, async (live, version, now, all) => {
+    const secret = all.find((each) => each.secretId === secretId)
+    if (secret === undefined) {
+      throw new AdministrationError('not_found', `the client ${clientId} has no secret ${secretId}`)
+    }
+    if (live.length === 1 && live[0] === secret) {
+      const advice = 'make another one first, which can end this one at once, or disable the client'
+      throw new AdministrationError('conflict', `${secretId} is the only secret of the client that is live: ${advice}`)
+    }
+    const event = { event: 'client_secret_deleted', clientId, details: describe(secret) } as const
+    const deleted = await recordChange(event, { author, now }, (note) =>
+      deps.changes.removeSecret({ clientId, version }, secretId, note)
+    )
+    return deleted ? secret : undefined
+  })
+}
+
+/** What operators see of a secret. */
+export function clientSecretDocument(secret: ClientSecret, now: Date) {
+  return {
+    secret_id: secret.secretId,
+    live: isLive(secret, now),
+    created_at: secret.createdAt.toISOString(),
+    ...(secret.expiresAt && { expires_at: secret.expiresAt.toISOString() }),
+    ...(secret.lastUsedAt && { last_used_at: secret.lastUsedAt.toISOString() })
+  }
+}
+
+/** Tries again while others change the same client. @param change undefined when somebody else was first */
+async function changeSecrets<Outcome>(
+  clientId: string,
+  deps: ClientAdministration,
+  change: (
+    live: readonly ClientSecret[],
+    version: string,
+    now: Date,
+    all: readonly ClientSecret[]
+  ) => Promise<Outcome | undefined>
+): Promise<Outcome> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const { client, version } = await findVersioned(clientId, deps)
+    if (client.type === 'public') throw new AdministrationError('conflict', 'a public client has no secret')
+    const [all, now] = [await deps.secrets.list(clientId), deps.now()]
+    const live = all.filter((secret) => isLive(secret, now))
+    const outcome = await change(live, version, now, all)
+    if (outcome !== undefined) return outcome
+  }
+  throw changedMeanwhile(clientId)
+}
+
+function twoAreLive(live: readonly ClientSecret[]): AdministrationError {
+  const each = live.map(({ secretId, expiresAt }) =>
+    expiresAt ? `${secretId} (until ${expiresAt.toISOString()})` : secretId
+  )
+  const advice = 'delete the old one, or have the new one end both at once'
+  return new AdministrationError('conflict', `two secrets of the client are live: ${each.join(' and ')}; ${advice}`)
+}
+
+function describe({ secretId, createdAt, expiresAt, lastUsedAt }: ClientSecret) {
+  return { secretId, createdAt, expiresAt, lastUsedAt }
+}
+
+const isLive = ({ expiresAt }: ClientSecret, now: Date) => expiresAt === undefined || expiresAt > now
+const earlier = (one: Date | undefined, other: Date) => (one !== undefined && one < other ? one : other)

@@ -1,0 +1,23 @@
+import { AdministrationError } from './administration-error.js'
+
+/** With these a name can show as another, and reach into the text beside it (Unicode TR 36 §2.3). */
+const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/
+
+/** A name that people read: trimmed, 1 to 100 characters, nothing in it that is not seen. */
+export function requireName(given: string, what = 'a name'): string {
+  const name = given.normalize('NFC').trim()
+  if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) {
+    throw new AdministrationError('invalid', `${what} has 1 to 100 characters and no control characters`)
+  }
+  if (BIDI_CONTROL.test(name)) {
+    throw new AdministrationError('invalid', `${what} has no characters that turn the direction of the text around it`)
+  }
+  return name
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Whether something with this id could be there at all; Postgres refuses to look for what is no UUID. */
+export function isRecordId(given: string): boolean {
+  return UUID.test(given)
+}

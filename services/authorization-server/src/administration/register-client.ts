@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { digestToken, mintClientIdentifier, mintOpaqueToken, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
+import type { ClientRegistration } from '../storage/clients.js'
+import type { Author } from './actor.js'
+import type { ClientAdministration } from './administer-client.js'
+import { clientDocument } from './client-document.js'
+import { type ClientSettings, requireKnownScopes, withSettings } from './client-settings.js'
+import { recordChange } from './record-change.js'
+
+export type Registration = ClientSettings & { name: string; redirectUris: readonly string[]; type: ClientType }
+
+type ClientType = ClientRegistration['type']
+export type NewSecret = { clientSecret: string; secretId: string }
+
+/** Registers a client. Its secret is in the answer and nowhere else. */
+export async function registerClient(
+  { type, ...settings }: Registration,
+  author: Author,
+  deps: ClientAdministration
+): Promise<{ client: ClientRegistration; secret: NewSecret | undefined }> {
+  const now = deps.now()
+  const client = withSettings(newClient(type, now), settings)
+  await requireKnownScopes(scopesOf(client), deps.scopes)
+  const clientSecret = type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
+  const digest = clientSecret === undefined ? undefined : digestToken(clientSecret)
+  const secretId = digest && secretIdOf(digest)
+  const { client_id: clientId, ...kept } = clientDocument(client)
+  const event = { event: 'client_created', clientId, details: { ...kept, ...(secretId && { secretId }) } } as const
+  await recordChange(event, { author, now }, async (note) => deps.changes.create(client, digest, note).then(() => true))
+  return { client, secret: clientSecret && secretId ? { clientSecret, secretId } : undefined }
+}
+
+function newClient(type: ClientType, createdAt: Date): ClientRegistration {
+  return {
+    clientId: mintClientIdentifier(randomBytes),
+    name: '',
+    type,
+    redirectUris: [],
+    requiredScopes: [],
+    optionalScopes: [],
+    requiresPkce: type === 'public',
+    issuesRefreshTokens: true,
+    consent: 'ask',
+    createdAt,
+    disabled: false,
+    verified: false
+  }
+}
