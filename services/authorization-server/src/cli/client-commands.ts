@@ -1,38 +1,54 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { type ClientRegistration, createClientStore } from '../storage/clients.js'
+import { type ClientAdministration, findClient } from '../administration/administer-client.js'
+import { clientDocument } from '../administration/client-document.js'
+import { registerClient } from '../administration/register-client.js'
+import { createClientChangeStore } from '../storage/client-changes.js'
+import { createClientSecretStore } from '../storage/client-secrets.js'
+import { createClientStore } from '../storage/clients.js'
+import { createConsentStore } from '../storage/consents.js'
 import { createScopeStore } from '../storage/scopes.js'
-import { type CommandContext, table } from './context.js'
-import { CommandFailure } from './exit.js'
-import { type RegistrationOptions, registerClient } from './register-client.js'
+import { addClientChangeCommands } from './client-change-commands.js'
+import { addLifetimeOptions, type ClientOptions, collect, settingsOf } from './client-options.js'
+import { addClientSecretCommands } from './client-secret-commands.js'
+import { authorOf, type CommandContext, table } from './context.js'
+
+type CreateOptions = ClientOptions & { name: string; redirectUri: readonly string[]; public?: boolean; json?: boolean }
 
 export function addClientCommands(program: Command, context: CommandContext): void {
   const clients = program.command('clients').description('the third-party apps that may ask for access')
+  const deps = (): ClientAdministration => administrationOf(context)
 
-  clients
-    .command('create')
-    .description('register a client; its secret is printed once')
-    .requiredOption('--name <text>', 'the name that people see on the consent page')
-    .requiredOption('--redirect-uri <uri>', 'where answers may go; may be repeated', collect)
-    .option('--scope <list>', 'scopes separated by blanks, shown as required; may be repeated', collect, [])
-    .option('--optional-scope <list>', 'scopes that the user can leave out; may be repeated', collect, [])
-    .option('--public', 'it cannot keep a secret: none is made, and PKCE is required')
-    .option('--no-refresh', 'issue no refresh tokens')
-    .option('--require-pkce', 'refuse requests without a code_challenge')
-    .option('--consent <policy>', 'ask (each time) or remember (ask for new scopes only)', 'ask')
-    .option('--verified', 'you have made sure who runs it; the consent page says so')
+  addLifetimeOptions(
+    clients
+      .command('create')
+      .description('register a client; its secret is printed once')
+      .requiredOption('--name <text>', 'the name that people see on the consent page')
+      .requiredOption('--redirect-uri <uri>', 'where answers may go; may be repeated', collect)
+      .option('--scope <list>', 'scopes separated by blanks, shown as required; may be repeated', collect)
+      .option('--optional-scope <list>', 'scopes that the user can leave out; may be repeated', collect)
+      .option('--public', 'it cannot keep a secret: none is made, and PKCE is required')
+      .option('--no-refresh', 'issue no refresh tokens')
+      .option('--require-pkce', 'refuse requests without a code_challenge')
+      .option('--consent <policy>', 'ask (each time) or remember (ask for new scopes only)', 'ask')
+      .option('--verified', 'you have made sure who runs it; the consent page says so')
+  )
     .option('--json', 'print {"client_id","client_secret",…}')
-    .action(async (options: RegistrationOptions & { json?: boolean }) => {
-      const stores = { clients: createClientStore(context.database()), scopes: createScopeStore(context.database()) }
-      const { client, clientSecret } = await registerClient(options, stores)
-      const secretLine =
-        clientSecret === undefined ? [] : [`client secret: ${clientSecret}`, 'It is shown this once only.']
-      printResult(
-        context,
-        options.json,
-        { ...toJson(client), ...(clientSecret !== undefined && { client_secret: clientSecret }) },
-        [`registered ${client.name}`, `client id:     ${client.clientId}`, ...secretLine]
-      )
+    .action(async ({ json, ...options }: CreateOptions) => {
+      const { name, redirectUri: redirectUris } = options
+      const type = options.public ? 'public' : 'confidential'
+      const registration = { ...settingsOf(options), name, redirectUris, type } as const
+      const { client, secret } = await registerClient(registration, authorOf(context), deps())
+      const document = {
+        ...clientDocument(client),
+        ...(secret && { client_secret: secret.clientSecret, secret_id: secret.secretId })
+      }
+      const secretLines = secret ? [`client secret: ${secret.clientSecret}`, 'It is shown this once only.'] : []
+      printResult(context, json, document, [
+        `registered ${client.name}`,
+        `client id:     ${client.clientId}`,
+        ...secretLines
+      ])
     })
 
   clients
@@ -40,7 +56,7 @@ export function addClientCommands(program: Command, context: CommandContext): vo
     .description('list all clients')
     .option('--json', 'print {"clients":[…]}')
     .action(async ({ json }: { json?: boolean }) => {
-      const found = await createClientStore(context.database()).list()
+      const found = await deps().clients.list()
       const rows = found.map((client) => [
         client.clientId,
         client.name,
@@ -48,7 +64,7 @@ export function addClientCommands(program: Command, context: CommandContext): vo
         client.disabled ? 'disabled' : 'enabled'
       ])
       const lines = rows.length === 0 ? ['There are no clients.'] : table(['CLIENT ID', 'NAME', 'TYPE', 'STATE'], rows)
-      printResult(context, json, { clients: found.map(toJson) }, lines)
+      printResult(context, json, { clients: found.map(clientDocument) }, lines)
     })
 
   clients
@@ -57,33 +73,27 @@ export function addClientCommands(program: Command, context: CommandContext): vo
     .argument('<client_id>')
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json }: { json?: boolean }) => {
-      const client = await createClientStore(context.database()).find(clientId)
-      if (client === undefined) throw new CommandFailure('notFound', `there is no client ${clientId}`)
-      const document = toJson(client)
-      const lines = Object.entries(document).map(
-        ([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : value}`
-      )
-      printResult(context, json, document, lines)
+      const document = clientDocument(await findClient(clientId, deps()))
+      printResult(context, json, document, linesOf(document))
     })
+
+  addClientChangeCommands(clients, context, deps)
+  addClientSecretCommands(clients, context, deps)
 }
 
-function collect(value: string, earlier: readonly string[] = []): readonly string[] {
-  return [...earlier, value]
+/** One member a line. */
+export function linesOf(document: object): string[] {
+  return Object.entries(document).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : value}`)
 }
 
-function toJson(client: ClientRegistration) {
+function administrationOf(context: CommandContext): ClientAdministration {
+  const database = context.database()
   return {
-    client_id: client.clientId,
-    name: client.name,
-    type: client.type,
-    redirect_uris: client.redirectUris,
-    scope: client.requiredScopes.join(' '),
-    optional_scope: client.optionalScopes.join(' '),
-    refresh: client.issuesRefreshTokens,
-    require_pkce: client.requiresPkce,
-    consent: client.consent,
-    verified: client.verified,
-    disabled: client.disabled,
-    created_at: client.createdAt.toISOString()
+    clients: createClientStore(database),
+    changes: createClientChangeStore(database),
+    secrets: createClientSecretStore(database),
+    scopes: createScopeStore(database),
+    consents: createConsentStore(database),
+    now: () => new Date()
   }
 }

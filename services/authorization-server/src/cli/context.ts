@@ -1,14 +1,26 @@
-import type { Database } from '@valetkey/service-kit'
+import type { Database, Environment } from '@valetkey/service-kit'
+import type { Author } from '../administration/actor.js'
 
 /** What commands get from the process, so that tests can give them something else. */
 export type CommandContext = {
+  /** All of it, for the one command that looks at the whole service. */
+  environment: () => Environment
   databaseUrl: () => string
   database: () => Database
   stdin: NodeJS.ReadableStream
+  /** The operating system's name of whoever runs the command, for the audit entries. */
+  userName: () => string
   /** stdout: results only. */
   out: (text: string) => void
   /** stderr: everything else. */
   say: (text: string) => void
+  /** Asks whoever sits at the terminal; undefined where nobody does. */
+  confirm: ((question: string) => Promise<boolean>) | undefined
+}
+
+/** Who makes the changes of a command. */
+export function authorOf(context: CommandContext): Author {
+  return { actor: { kind: 'command_line', name: context.userName() } }
 }
 
 /** Columns padded to the widest cell. */

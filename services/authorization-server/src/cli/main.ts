@@ -1,12 +1,14 @@
 #!/usr/bin/env node
-import { ConfigurationError, connectPostgres, type Database, linesOfFailure } from '@valetkey/service-kit'
+import { userInfo } from 'node:os'
+import { askAtTerminal, connectPostgres, type Database, linesOfFailure } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { processEnvironment, readCommandLineConfig } from '../config.js'
-import { CommandFailure, EXIT } from './exit.js'
+import { CommandFailure, EXIT, exitCodeOf } from './exit.js'
 import { buildProgram } from './program.js'
 
 let database: Database | undefined
 const program = buildProgram({
+  environment: () => processEnvironment,
   databaseUrl: () => readCommandLineConfig(processEnvironment).databaseUrl,
   // Opened by the first command that needs it, so that --help works without any setting.
   database: () => {
@@ -15,9 +17,16 @@ const program = buildProgram({
   },
   stdin: process.stdin,
   out: (text) => process.stdout.write(text),
-  say: (text) => process.stderr.write(text)
+  say: (text) => process.stderr.write(text),
+  userName,
+  confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? confirm : undefined
 })
 
+// Whoever read the output has seen enough, as `head` has: that is no news, and nothing can be said any longer.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(EXIT.failed)
+})
 process.exitCode = await run()
 await database?.close()
 
@@ -26,9 +35,25 @@ async function run(): Promise<number> {
     await program.parseAsync(process.argv)
     return EXIT.ok
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    for (const line of linesOfFailure(error)) process.stderr.write(`valetkey: ${line}\n`)
-    if (error instanceof ConfigurationError) return EXIT.usage
-    return error instanceof CommandFailure ? error.exitCode : EXIT.failed
+    // What commander has to say it has said.
+    if (!(error instanceof CommanderError)) {
+      for (const line of linesOfFailure(error)) process.stderr.write(`valetkey: ${line}\n`)
+    }
+    return exitCodeOf(error)
   }
+}
+
+/** A user id that nobody has entered in the books, as in many containers, has no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+async function confirm(question: string): Promise<boolean> {
+  const answer = await askAtTerminal(question)
+  if (answer === 'interrupted') throw new CommandFailure('interrupted', 'interrupted; nothing was changed')
+  return answer === 'yes'
 }

@@ -1,36 +1,41 @@
-import { randomUUID } from 'node:crypto'
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { hashPassword, isAcceptablePassword } from '../passwords/password.js'
-import { createUserStore, type User } from '../storage/users.js'
-import { type CommandContext, table } from './context.js'
-import { CommandFailure } from './exit.js'
+import {
+  createUser,
+  findUserByEither,
+  listUsers,
+  setPassword,
+  type UserAdministration,
+  userDocument
+} from '../administration/administer-users.js'
+import { readAllPages } from '../administration/pages.js'
+import { hashPassword } from '../passwords/password.js'
+import { createUserStore } from '../storage/users.js'
+import { authorOf, type CommandContext, table } from './context.js'
 import { readSecret } from './read-secret.js'
+import { addUserEndingCommands } from './user-ending-commands.js'
+
+const PASSWORD_STDIN = 'read the password from standard input, to its end, without one trailing line break'
 
 export function addUserCommands(program: Command, context: CommandContext): void {
   const users = program.command('users').description('the people who sign in')
+  const deps = (): UserAdministration => ({
+    users: createUserStore(context.database()),
+    hashPassword,
+    now: () => new Date()
+  })
 
   users
     .command('create')
     .description('create a user')
     .argument('<username>', 'what the person types to sign in, 1 to 100 characters')
-    .requiredOption(
-      '--password-stdin',
-      'read the password from standard input, to its end, without one trailing line break'
-    )
+    .requiredOption('--password-stdin', PASSWORD_STDIN)
     .option('--json', 'print {"user_id","username"}')
     .action(async (given: string, { json }: { json?: boolean }) => {
-      const username = toUsername(given)
       const password = await readSecret(context.stdin, 'password')
-      if (!isAcceptablePassword(password))
-        throw new CommandFailure('usage', 'a password has 1 to 1024 bytes and no control characters')
-      const user = { userId: randomUUID(), username, passwordHash: await hashPassword(password), createdAt: new Date() }
-      const created = await createUserStore(context.database()).create(user)
-      if (!created) throw new CommandFailure('conflict', `there is a user ${username} already`)
-      printResult(context, json, { user_id: user.userId, username }, [
-        `created user ${username}`,
-        `user id: ${user.userId}`
-      ])
+      const { userId, username } = await createUser({ username: given, password }, authorOf(context), deps())
+      const lines = [`created user ${username}`, `user id: ${userId}`]
+      printResult(context, json, { user_id: userId, username }, lines)
     })
 
   users
@@ -38,26 +43,25 @@ export function addUserCommands(program: Command, context: CommandContext): void
     .description('list all users')
     .option('--json', 'print {"users":[…]}')
     .action(async ({ json }: { json?: boolean }) => {
-      const found = await createUserStore(context.database()).list()
+      const found = await readAllPages((page) => listUsers(page, deps()))
       const rows = found.map((user) => [user.userId, user.username, user.disabled ? 'disabled' : 'enabled'])
       const lines = rows.length === 0 ? ['There are no users.'] : table(['USER ID', 'USER NAME', 'STATE'], rows)
-      printResult(context, json, { users: found.map(toJson) }, lines)
+      printResult(context, json, { users: found.map(userDocument) }, lines)
     })
-}
 
-function toUsername(given: string): string {
-  const username = given.normalize('NFC').trim()
-  if (username === '' || username.length > 100 || /\p{Cc}/u.test(username)) {
-    throw new CommandFailure('usage', 'a user name has 1 to 100 characters and no control characters')
-  }
-  return username
-}
+  users
+    .command('set-password')
+    .description('give a user a new password; all of their sessions and tokens end')
+    .argument('<user>', 'id or name')
+    .requiredOption('--password-stdin', PASSWORD_STDIN)
+    .option('--json', 'print {"user_id",…}')
+    .action(async (given: string, { json }: { json?: boolean }) => {
+      const { userId } = await findUserByEither(given, deps())
+      const password = await readSecret(context.stdin, 'password')
+      const user = await setPassword({ userId, password }, authorOf(context), deps())
+      const lines = [`set the password of user ${user.username}`, 'Their sessions and tokens have ended.']
+      printResult(context, json, userDocument(user), lines)
+    })
 
-function toJson(user: User) {
-  return {
-    user_id: user.userId,
-    username: user.username,
-    disabled: user.disabled,
-    created_at: user.createdAt.toISOString()
-  }
+  addUserEndingCommands(users, deps, context)
 }

@@ -16,7 +16,13 @@ describe('scopes', () => {
   test('create --json: one document, and the metadata lists it (RFC 8414 2)', async () => {
     const { code, out, said } = await scopes('create', 'reports.read', '--title', ' Your reports ', '--json')
     expect([code, said]).toEqual([0, ''])
-    expect(JSON.parse(out)).toEqual({ name: 'reports.read', title: 'Your reports', description: '', translations: {} })
+    expect(JSON.parse(out)).toEqual({
+      name: 'reports.read',
+      title: 'Your reports',
+      description: '',
+      translations: {},
+      built_in: false
+    })
     const metadata = (await server.publicServer.inject('/.well-known/oauth-authorization-server')).json()
     expect(metadata.scopes_supported).toContain('reports.read')
   })

@@ -38,7 +38,8 @@ describe('clients create', () => {
       verified: false,
       disabled: false,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      client_secret: expect.any(String)
+      client_secret: expect.any(String),
+      secret_id: expect.stringMatching(/^[0-9a-f]{12}$/)
     })
     expect(isWellFormed('clientSecret', client.client_secret)).toBe(true)
     const credentials = bodyCredentials({ clientId: client.client_id, clientSecret: client.client_secret })
@@ -160,7 +161,11 @@ describe('clients create', () => {
 
 describe('clients show and list', () => {
   test('show what create said, without any secret', async () => {
-    const { client_secret: secret, ...registration } = await created(...BASE, '--optional-scope', 'files.read:media')
+    const {
+      client_secret: secret,
+      secret_id: _id,
+      ...registration
+    } = await created(...BASE, '--optional-scope', 'files.read:media')
     const shown = await clients('show', registration.client_id, '--json')
     expect([shown.code, JSON.parse(shown.out)]).toEqual([0, registration])
     const listed = await clients('list', '--json')

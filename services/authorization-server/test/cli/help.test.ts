@@ -11,18 +11,41 @@ const help = (command: string) => runCommand(unreachable, [...command.split(' ')
 
 const COMMANDS = [
   'migrate',
+  'doctor',
   'users create',
   'users list',
+  'users disable',
+  'users enable',
+  'users set-password',
+  'users delete',
   'scopes create',
   'scopes list',
+  'scopes update',
+  'scopes delete',
   'clients create',
   'clients list',
   'clients show',
-  'resource-servers create'
+  'clients update',
+  'clients disable',
+  'clients enable',
+  'clients delete',
+  'clients secrets',
+  'clients rotate-secret',
+  'clients delete-secret',
+  'resource-servers create',
+  'grants list',
+  'grants revoke',
+  'audit tail',
+  'resource-servers list',
+  'resource-servers rotate-secret',
+  'resource-servers delete',
+  'operator-keys create',
+  'operator-keys list',
+  'operator-keys revoke'
 ]
 
 describe('help (contract 5)', () => {
-  test.each(['', 'users', 'scopes', 'clients', 'resource-servers', ...COMMANDS])(
+  test.each(['', 'users', 'scopes', 'clients', 'resource-servers', 'grants', 'operator-keys', 'audit', ...COMMANDS])(
     'valetkey %s --help is 0, on stdout',
     async (command) => {
       const { code, out, said } = await help(command)

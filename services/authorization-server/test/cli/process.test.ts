@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { userInfo } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
@@ -79,6 +80,34 @@ describe('the whole walk, with neither Redis nor any other setting', () => {
     const again = await run(['users', 'create', 'alice', '--password-stdin', '--json'], environment, 'a password\n')
     expect(again).toEqual({ code: 4, out: '', errors: 'valetkey: there is a user alice already\n' })
   })
+})
+
+test('audit tail --follow shows what others do, one document a line, until it is interrupted', async () => {
+  const settings = { DATABASE_URL: database.url }
+  const args = [PROGRAM, 'audit', 'tail', '--follow', '--json', '--event', 'user_disabled']
+  const child = spawn(process.execPath, args, { env: settings, stdio: 'pipe' })
+  const ended = new Promise((resolve) => child.once('close', (_code, signal) => resolve(signal)))
+  const line = new Promise<string>((resolve) => child.stdout.once('data', (chunk) => resolve(String(chunk))))
+  await run(['users', 'create', 'bob', '--password-stdin'], settings, 'a password')
+  await run(['users', 'disable', 'bob', '--yes'], settings)
+  expect(JSON.parse(await line)).toMatchObject({
+    event: 'user_disabled',
+    details: { username: 'bob', actor: { kind: 'command_line', name: userInfo().username } }
+  })
+  child.kill('SIGINT')
+  expect(await ended).toBe('SIGINT')
+})
+
+test('whoever reads the output may stop reading: no stack, and it ends with 1', async () => {
+  const settings = { DATABASE_URL: database.url }
+  const child = spawn(process.execPath, [PROGRAM, 'users', 'list', '--json'], { env: settings, stdio: 'pipe' })
+  child.stdout.destroy()
+  let errors = ''
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  expect([code, errors]).toEqual([1, ''])
 })
 
 describe('when Postgres does not do what it should, it is 1 and one line without the password', () => {

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { printResult } from '@valetkey/service-kit'
+import { type Command, InvalidArgumentError } from 'commander'
+import { findUserByEither } from '../administration/administer-users.js'
+import { isRecordId } from '../administration/name-of-record.js'
+import { auditDocument, readAudit, toAuditFilter } from '../administration/read-audit.js'
+import { type AuditEntry, createAuditEntryStore } from '../storage/audit-entries.js'
+import { createUserStore } from '../storage/users.js'
+import type { CommandContext } from './context.js'
+import { followAudit } from './follow-audit.js'
+
+type TailOptions = {
+  lines?: number
+  follow?: boolean
+  user?: string
+  client?: string
+  event?: string
+  since?: string
+  requestId?: string
+  secret?: string
+  json?: boolean
+}
+
+const LINES = 20
+const LINES_SINCE = 1_000
+const LOOK_EVERY_MS = 1_000
+
+export function addAuditCommands(program: Command, context: CommandContext): void {
+  program
+    .command('audit')
+    .description('the record of security decisions and of changes by operators')
+    .command('tail')
+    .description('show the newest events, the oldest of them first')
+    .option('-n, --lines <number>', `how many; ${LINES} if not said, ${LINES_SINCE} with --since`, readCount)
+    .option('--follow', 'go on and show new events as they come, until it is interrupted')
+    .option('--user <user>', 'of a user, by id or name; a deleted one by id')
+    .option('--client <client_id>', 'of a client')
+    .option('--event <name>', 'of one name, such as sign_in_failed')
+    .option('--since <time>', 'not before: 2026-11-21T08:00:00Z, 2026-11-21, or 15m, 2h, 7d ago')
+    .option('--request-id <id>', 'of one request, by the X-Request-Id of its answer')
+    .option('--secret <secret_id>', 'of those who came with one secret of a client, live or ended')
+    .option('--json', 'print {"events":[…]}; with --follow one document a line for each event')
+    .action(async (options: TailOptions) => {
+      const { client: clientId, event, since, requestId, secret: secretId, follow, json } = options
+      const entries = createAuditEntryStore(context.database())
+      const userId = options.user === undefined ? undefined : await toUserId(options.user, context)
+      const filter = toAuditFilter({ userId, clientId, event, requestId, secretId, since }, new Date())
+      const limit = options.lines ?? (since === undefined ? LINES : LINES_SINCE)
+      const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
+      const shown = newest.toReversed()
+      if (since !== undefined && next !== undefined) context.say(`There are more than ${limit}: see --lines.\n`)
+      if (!follow) return printResult(context, json, { events: shown.map(auditDocument) }, shown.map(toLine))
+      const show = (entry: AuditEntry) =>
+        context.out(`${json ? JSON.stringify(auditDocument(entry)) : toLine(entry)}\n`)
+      for (const entry of shown) show(entry)
+      await followAudit(
+        filter,
+        shown.map(({ eventId }) => eventId),
+        {
+          entries,
+          show,
+          say: context.say,
+          wait: () => sleep(LOOK_EVERY_MS, true),
+          monotonicNow: () => performance.now()
+        }
+      )
+    })
+}
+
+async function toUserId(given: string, context: CommandContext): Promise<string> {
+  if (isRecordId(given)) return given
+  return (await findUserByEither(given, { users: createUserStore(context.database()) })).userId
+}
+
+function readCount(given: string): number {
+  if (/^[1-9][0-9]{0,4}$/.test(given)) return Number(given)
+  throw new InvalidArgumentError('It is a whole number from 1 to 99999.')
+}
+
+/** One line an event: time, name, and then what it has, as name=value. */
+function toLine({ occurredAt, event, userId, clientId, address, requestId, details }: AuditEntry): string {
+  const { actor, ...rest } = details
+  const fields = { actor: actorOf(actor), userId, clientId, ...rest, address, requestId }
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
+  return [occurredAt.toISOString(), event, ...given.map(([name, value]) => `${name}=${plain(value)}`)].join(' ')
+}
+
+function actorOf(actor: unknown): string | undefined {
+  if (typeof actor !== 'object' || actor === null) return undefined
+  const { kind, name } = actor as { kind?: unknown; name?: unknown }
+  return `${kind}:${name}`
+}
+
+/** In quotes where it could be taken for something else. */
+function plain(value: unknown): string {
+  return typeof value === 'string' && /^[\w.:/+-]+$/.test(value) ? value : JSON.stringify(value)
+}

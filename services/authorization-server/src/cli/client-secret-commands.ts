@@ -1,0 +1,93 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import type { ClientAdministration } from '../administration/administer-client.js'
+import {
+  clientSecretDocument,
+  deleteClientSecret,
+  listClientSecrets,
+  rotateClientSecret
+} from '../administration/administer-client-secrets.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandContext, table } from './context.js'
+import { readDuration } from './duration.js'
+import { CommandFailure } from './exit.js'
+
+type RotateOptions = { keepOldFor?: string; now?: boolean; json?: boolean }
+
+export function addClientSecretCommands(
+  clients: Command,
+  context: CommandContext,
+  deps: () => ClientAdministration
+): void {
+  clients
+    .command('rotate-secret')
+    .description('make a second secret; the old one goes on for a while')
+    .argument('<client_id>')
+    .option('--keep-old-for <duration>', 'how long the old one goes on: 3600, 90m, 12h, 7d (the default), up to 90d')
+    .option('--now', 'end the old one at once')
+    .option('--json', 'print {"client_id","client_secret",…}')
+    .action(async (clientId: string, { keepOldFor, now, json }: RotateOptions) => {
+      const { clientSecret, secretId, old } = await rotateClientSecret(
+        { clientId, keepOldFor: readKeepOldFor(keepOldFor, now) },
+        authorOf(context),
+        deps()
+      )
+      const at = deps().now()
+      const document = {
+        client_id: clientId,
+        client_secret: clientSecret,
+        secret_id: secretId,
+        old: old.map((secret) => clientSecretDocument(secret, at))
+      }
+      const oldLines = old.map((each) => `old secret:    ${each.secretId} ends at ${each.expiresAt?.toISOString()}`)
+      printResult(context, json, document, [
+        `client secret: ${clientSecret}`,
+        'It is shown this once only.',
+        `secret id:     ${secretId}`,
+        ...oldLines
+      ])
+    })
+
+  clients
+    .command('secrets')
+    .description('list the secrets of a client by their ids, and when each was last used')
+    .argument('<client_id>')
+    .option('--json', 'print {"secrets":[…]}')
+    .action(async (clientId: string, { json }: { json?: boolean }) => {
+      const at = deps().now()
+      const documents = (await listClientSecrets(clientId, deps())).map((secret) => clientSecretDocument(secret, at))
+      const rows = documents.map((secret) => [
+        secret.secret_id,
+        secret.live ? 'live' : 'ended',
+        secret.created_at,
+        secret.expires_at ?? 'never',
+        secret.last_used_at ?? 'never'
+      ])
+      const header = ['SECRET ID', 'STATE', 'CREATED', 'ENDS', 'LAST USED']
+      const lines = rows.length === 0 ? ['There are no secrets.'] : table(header, rows)
+      printResult(context, json, { secrets: documents }, lines)
+    })
+
+  clients
+    .command('delete-secret')
+    .description('end one secret at once; not the only one that is live')
+    .argument('<client_id>')
+    .argument('<secret_id>')
+    .option('--yes', 'end it without asking')
+    .option('--json', 'print {"secret_id",…}')
+    .action(async (clientId: string, secretId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
+      await requireConfirmation(`End the secret ${secretId} of the client ${clientId}?`, yes, context)
+      const secret = await deleteClientSecret({ clientId, secretId }, authorOf(context), deps())
+      const document = { ...clientSecretDocument(secret, deps().now()), live: false }
+      printResult(context, json, document, [`the secret ${secretId} has ended`])
+      const left = await listClientSecrets(clientId, deps())
+      const end = left.every(({ expiresAt }) => expiresAt !== undefined) && left.at(-1)?.expiresAt
+      if (end) context.say(`The secret that is left ends at ${end.toISOString()}: make another one before then.\n`)
+    })
+}
+
+function readKeepOldFor(given: string | undefined, now: boolean | undefined): number | undefined {
+  if (given !== undefined && now) throw new CommandFailure('usage', '--keep-old-for and --now exclude each other')
+  if (now) return 0
+  return given === undefined ? undefined : readDuration(given, '--keep-old-for')
+}

@@ -1,0 +1,59 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import {
+  createOperatorKey,
+  operatorKeyDocument,
+  revokeOperatorKey
+} from '../administration/administer-operator-keys.js'
+import { createOperatorKeyStore } from '../storage/operator-keys.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandContext, table } from './context.js'
+
+export function addOperatorKeyCommands(program: Command, context: CommandContext): void {
+  const keys = program.command('operator-keys').description('what opens the administration API')
+  const deps = () => ({ operatorKeys: createOperatorKeyStore(context.database()), now: () => new Date() })
+
+  keys
+    .command('create')
+    .description('make a key; it is printed once')
+    .requiredOption('--name <text>', 'who will use it, as audit entries name it')
+    .option('--json', 'print {"operator_key_id","operator_key"}')
+    .action(async ({ name, json }: { name: string; json?: boolean }) => {
+      const { key, operatorKey } = await createOperatorKey({ name }, authorOf(context), deps())
+      printResult(context, json, { operator_key_id: key.operatorKeyId, operator_key: operatorKey }, [
+        `created an operator key for ${key.name}`,
+        `operator key id: ${key.operatorKeyId}`,
+        `operator key:    ${operatorKey}`,
+        'It is shown this once only.'
+      ])
+    })
+
+  keys
+    .command('list')
+    .description('list all keys, revoked ones too')
+    .option('--json', 'print {"operator_keys":[…]}')
+    .action(async ({ json }: { json?: boolean }) => {
+      const found = await deps().operatorKeys.list()
+      const rows = found.map((key) => [
+        key.operatorKeyId,
+        key.name,
+        key.revokedAt === undefined ? 'live' : 'revoked',
+        key.lastUsedAt?.toISOString() ?? 'never'
+      ])
+      const header = ['OPERATOR KEY ID', 'NAME', 'STATE', 'LAST USED']
+      const lines = rows.length === 0 ? ['There are no operator keys.'] : table(header, rows)
+      printResult(context, json, { operator_keys: found.map(operatorKeyDocument) }, lines)
+    })
+
+  keys
+    .command('revoke')
+    .description('end a key for good; once more changes nothing')
+    .argument('<operator_key_id>')
+    .option('--yes', 'revoke without asking')
+    .option('--json', 'print {"operator_key_id",…}')
+    .action(async (operatorKeyId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
+      await requireConfirmation(`Revoke the operator key ${operatorKeyId}?`, yes, context)
+      const key = await revokeOperatorKey(operatorKeyId, authorOf(context), deps())
+      printResult(context, json, operatorKeyDocument(key), [`revoked the operator key ${key.name}`])
+    })
+}
