@@ -1,0 +1,72 @@
+import type { Metrics } from '@valetkey/service-kit'
+import type { AuditEventName, AuditTrail } from '../audit/audit-trail.js'
+
+/** Those that alerts wait for: what has never happened has to be 0, or its first time could not be seen. */
+const FROM_THE_START = [
+  ...(['code_issued', 'code_redeemed', 'code_reused', 'token_refreshed', 'refresh_answer_repeated'] as const),
+  ...(['refresh_token_reused', 'token_revoked', 'grant_ended', 'sign_in_succeeded', 'sign_in_failed'] as const),
+  ...([
+    'authorization_refused',
+    'consent_given',
+    'consent_denied',
+    'form_refused',
+    'request_refused',
+    'operator_refused'
+  ] as const)
+] satisfies AuditEventName[]
+
+const SIGN_IN_REFUSALS = ['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts']
+
+/** Counts what passes on its way to the trail: each security decision is an event there, and so none is counted twice. */
+export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail {
+  const counts = new Map<AuditEventName, number>(FROM_THE_START.map((event) => [event, 0]))
+  const count = (...events: AuditEventName[]) => events.reduce((sum, event) => sum + (counts.get(event) ?? 0), 0)
+
+  metrics.countElsewhere(
+    { name: 'valetkey_audit_events_total', help: 'Security decisions, as in the audit log.' },
+    () => [...counts].map(([event, value]) => ({ labels: { event }, value }))
+  )
+  metrics.countElsewhere(
+    {
+      name: 'valetkey_audit_events_lost_total',
+      help: 'Audit events that are in the log and never came into the table.'
+    },
+    trail.lost
+  )
+  metrics.countElsewhere({ name: 'valetkey_codes_issued_total', help: 'Authorization codes that were issued.' }, () =>
+    count('code_issued')
+  )
+  metrics.countElsewhere({ name: 'valetkey_codes_exchanged_total', help: 'Codes that became tokens.' }, () =>
+    count('code_redeemed')
+  )
+  metrics.countElsewhere({ name: 'valetkey_access_tokens_issued_total', help: 'Access tokens, by grant type.' }, () => [
+    { labels: { grant_type: 'authorization_code' }, value: count('code_redeemed') },
+    { labels: { grant_type: 'refresh_token' }, value: count('token_refreshed') }
+  ])
+  metrics.countElsewhere(
+    {
+      name: 'valetkey_revocations_total',
+      help: 'What was ended by this process: access tokens alone, or whole grants.'
+    },
+    () => [
+      { labels: { of: 'access_token', cause: 'asked' }, value: count('token_revoked') },
+      { labels: { of: 'grant', cause: 'asked' }, value: count('grant_ended') },
+      { labels: { of: 'grant', cause: 'reuse' }, value: count('code_reused', 'refresh_token_reused') }
+    ]
+  )
+  const signIns = metrics.counter(
+    { name: 'valetkey_sign_ins_total', help: 'Sign-ins, by outcome.' },
+    { outcome: ['succeeded', ...SIGN_IN_REFUSALS] }
+  )
+
+  return {
+    record(request, event) {
+      counts.set(event.event, (counts.get(event.event) ?? 0) + 1)
+      if (event.event === 'sign_in_succeeded') signIns.add('succeeded')
+      if (event.event === 'sign_in_failed') signIns.add(event.reason ?? '')
+      trail.record(request, event)
+    },
+    lost: trail.lost,
+    close: trail.close
+  }
+}

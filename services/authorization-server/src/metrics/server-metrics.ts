@@ -1,0 +1,57 @@
+import { createHttpMetrics, createMetrics, type HttpMeter, type Metrics } from '@valetkey/service-kit'
+import { countRefusals, type OnRefusal } from './refusal-metrics.js'
+
+export type Listener = 'public' | 'internal' | 'operator'
+
+/** What this server counts. Each part is handed to whoever knows; what has numbers of its own is in `watch.ts`. */
+export type ServerMetrics = {
+  metrics: Metrics
+  http: (listener: Listener) => HttpMeter
+  refused: OnRefusal
+  introspected: (isActive: boolean) => void
+  limiterRefused: (limit: string) => void
+  registryBypassed: (table: string) => void
+  /** How many requests shared a statement. */
+  batchOf: (statement: Statement) => (size: number) => void
+}
+
+const LISTENERS = ['public', 'internal', 'operator']
+const LIMITS = ['sign-in', 'sign-in-address', 'sign-in-account', 'client', 'client-address', 'operator-address']
+const TABLES = ['clients', 'scopes', 'resource_servers']
+const STATEMENTS = ['authorize', 'exchange', 'refresh', 'introspect'] as const
+const SIZES = [1, 2, 4, 8, 16, 32, 64, 128]
+
+type Statement = (typeof STATEMENTS)[number]
+
+export function createServerMetrics(): ServerMetrics {
+  const metrics = createMetrics()
+  const introspections = metrics.counter(
+    {
+      name: 'valetkey_introspections_total',
+      help: 'Tokens asked about, by answer; refused and unavailable by request.'
+    },
+    { outcome: ['active', 'inactive', 'refused', 'unavailable'] }
+  )
+  const limiter = metrics.counter(
+    { name: 'valetkey_limiter_refusals_total', help: 'Attempts that a brake refused, by limit.' },
+    { limit: LIMITS }
+  )
+  const registry = metrics.counter(
+    { name: 'valetkey_registry_bypasses_total', help: 'Look-ups that memory could not answer, by table.' },
+    { table: TABLES }
+  )
+  const batches = metrics.histogram(
+    { name: 'valetkey_statement_batch_size', help: 'Requests that shared a statement of Postgres.' },
+    SIZES,
+    { statement: STATEMENTS }
+  )
+  return {
+    metrics,
+    http: createHttpMetrics(metrics, LISTENERS),
+    refused: countRefusals(metrics, introspections),
+    introspected: (isActive) => introspections.add(isActive ? 'active' : 'inactive'),
+    limiterRefused: (limit) => limiter.add(limit),
+    registryBypassed: (table) => registry.add(table),
+    batchOf: (statement) => (size) => batches.observe(size, statement)
+  }
+}
