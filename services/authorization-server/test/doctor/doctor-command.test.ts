@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Environment } from '@valetkey/service-kit'
+import { startTestServer, type TestServer } from '../support/authorization-server.js'
+import { freePort } from '../support/failing-network.js'
+
+const MAIN = path.resolve(import.meta.dirname, '../../dist/cli/main.js')
+
+type Document = { findings: { check: string; severity: string; what: string }[]; fatal: number; warnings: number }
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.createClient({ requiresPkce: false })
+})
+afterAll(() => server.close())
+
+/** `valetkey doctor` as an operator runs it, with nothing in its environment but these settings. */
+async function doctor(change: Environment = {}, args = ['--json']) {
+  const environment = {
+    ISSUER: 'http://localhost:4000',
+    RESOURCE_URL: 'http://localhost:4100',
+    DATABASE_URL: server.config.databaseUrl,
+    REDIS_URL: process.env.TEST_REDIS_URL,
+    COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
+    ...change
+  }
+  const child = spawn(process.execPath, [MAIN, 'doctor', ...args], { env: environment as NodeJS.ProcessEnv })
+  const said = { out: '', errors: '' }
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    said.out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    said.errors += text
+  })
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, ...said }
+}
+
+const severities = ({ findings }: Document) => new Map(findings.map(({ check, severity }) => [check, severity]))
+
+test('on stores that work: every check is there, nothing is fatal but what the test servers lack, and the exit code says so', async () => {
+  // The emulation of Redis is in the process of the tests.
+  if (process.env.TEST_REDIS_URL === undefined) return
+  const { code, out } = await doctor()
+  const document = JSON.parse(out) as Document
+  const found = severities(document)
+  expect(found.get('postgres')).toBe('ok')
+  expect(found.get('postgres clock')).toBe('ok')
+  expect(found.get('migrations')).toBe('ok')
+  // The test cluster throws everything away, and the tests are its superuser.
+  expect(found.get('postgres durability')).toBe('warning')
+  expect(found.get('postgres role')).toBe('warning')
+  expect(found.get('redis')).toBe('ok')
+  expect(found.get('redis clock')).toBe('ok')
+  expect(found.get('redis eviction')).toBe('ok')
+  expect(found.get('PKCE')).toBe('warning')
+  expect([code, document.fatal]).toEqual([0, 0])
+})
+
+test('the same in production: a superuser without fsync is fatal, and the exit code is 1', async () => {
+  const { code, out } = await doctor({ ISSUER: 'https://auth.example', RESOURCE_URL: 'https://files.example' })
+  const document = JSON.parse(out) as Document
+  const found = severities(document)
+  expect([found.get('postgres role'), found.get('postgres durability'), code]).toEqual(['fatal', 'fatal', 1])
+  expect(document.fatal).toBe(document.findings.filter(({ severity }) => severity === 'fatal').length)
+})
+
+test('stores that do not answer are fatal, each by itself, without a word of a password', async () => {
+  const nobody = `127.0.0.1:${await freePort()}`
+  const { code, out, errors } = await doctor({
+    DATABASE_URL: `postgres://u:hush@${nobody}/d`,
+    REDIS_URL: `redis://:hush@${nobody}`
+  })
+  const found = severities(JSON.parse(out) as Document)
+  expect([found.get('postgres'), found.get('redis'), found.get('ISSUER'), code]).toEqual(['fatal', 'fatal', 'ok', 1])
+  expect(out + errors).not.toContain('hush')
+})
+
+test('settings that cannot be read are fatal, one finding each, in lines for people', async () => {
+  const { code, out, errors } = await doctor({ COOKIE_KEYS: 'hush', CODE_TTL: '30' }, [])
+  expect(code).toBe(1)
+  expect(out).toMatch(/^fatal +COOKIE_KEYS: every key must have at least 32 characters\n +The service/m)
+  expect(out).toMatch(/^fatal +CODE_TTL: must be a whole number/m)
+  expect(out).toMatch(/^2 fatal, 0 warnings, 0 ok\n$/m)
+  expect(errors).toBe('valetkey: 2 of these must be mended\n')
+  expect(out).not.toContain('hush')
+})
