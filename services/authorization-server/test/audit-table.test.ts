@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { StoreUnavailable } from '@valetkey/service-kit'
 import { type AuditEvent, type AuditTrail, createAuditTrail } from '../src/audit/audit-trail.js'
 import type { AuditEventRecord } from '../src/storage/audit-events.js'
 
@@ -7,6 +8,7 @@ const NOW = new Date('2026-11-21T08:00:00Z')
 let batches: AuditEventRecord[][]
 let logged: Record<string, unknown>[]
 let isAway: boolean
+let failure: Error
 let trail: AuditTrail
 
 beforeEach(() => {
@@ -14,11 +16,12 @@ beforeEach(() => {
   batches = []
   logged = []
   isAway = false
+  failure = new StoreUnavailable('postgres', new Error('away'))
   const append = async (events: readonly AuditEventRecord[]) => {
-    if (isAway) throw new Error('postgres is unavailable')
+    if (isAway) throw failure
     batches.push([...events])
   }
-  trail = createAuditTrail({ append }, () => NOW)
+  trail = createAuditTrail({ append, appendMissing: append }, () => NOW)
 })
 afterEach(() => {
   jest.useRealTimers()
@@ -78,7 +81,7 @@ test('the stop waits for the statement that is under way', async () => {
     if (events.length === 1) await slow
     done.push(events.length)
   }
-  trail = createAuditTrail({ append }, () => NOW)
+  trail = createAuditTrail({ append, appendMissing: append }, () => NOW)
   record()
   await jest.advanceTimersByTimeAsync(250)
   record()
@@ -91,28 +94,57 @@ test('the stop waits for the statement that is under way', async () => {
   expect(done).toEqual([1, 2])
 })
 
-test('while Postgres is away the log has every event, and says how many the table lacks', async () => {
+const lossesIn = (lines: Record<string, unknown>[]) => lines.filter(({ event }) => event === 'audit_batch_lost')
+
+test('what comes while Postgres is away is in the log at once, and in the table when it is back', async () => {
   isAway = true
-  for (let count = 1; count <= 3; count += 1) record()
+  for (let count = 1; count <= 3; count += 1) record({}, `request-${count}`)
+  await jest.advanceTimersByTimeAsync(10_000)
+  record({}, 'request-4')
+  expect(logged.filter(({ event }) => event === 'code_redeemed')).toHaveLength(4)
+  isAway = false
   await jest.advanceTimersByTimeAsync(250)
-  expect(logged.filter(({ event }) => event === 'code_redeemed')).toHaveLength(3)
-  expect(logged.at(-1)).toMatchObject({ level: 'error', event: 'audit_batch_lost', count: 3 })
+  expect(batches.map((batch) => batch.map(({ requestId }) => requestId))).toEqual([
+    ['request-1', 'request-2', 'request-3', 'request-4']
+  ])
+  expect(lossesIn(logged)).toEqual([])
+  expect(trail.lost()).toBe(0)
+})
+
+test('a batch that Postgres refuses is lost, said to be, and counted; the next one is not', async () => {
+  isAway = true
+  failure = new Error('invalid byte sequence')
+  record()
+  record()
+  await jest.advanceTimersByTimeAsync(250)
+  expect(lossesIn(logged)).toMatchObject([{ level: 'error', count: 2, err: failure }])
+  expect(trail.lost()).toBe(2)
   isAway = false
   record()
   await jest.advanceTimersByTimeAsync(250)
   expect(sizes()).toEqual([1])
 })
 
-test('a stop while Postgres is away succeeds, and says so too', async () => {
+test('a stop while Postgres is away succeeds, and says what is lost', async () => {
   isAway = true
   record()
+  await jest.advanceTimersByTimeAsync(250)
+  record()
   await trail.close()
-  expect(logged.at(-1)).toMatchObject({ level: 'error', event: 'audit_batch_lost', count: 1 })
+  expect(lossesIn(logged)).toMatchObject([{ level: 'error', count: 2 }])
 })
 
-test('the queue does not grow without bounds; the log does not care', async () => {
-  for (let count = 1; count <= 10_500; count += 1) record()
+test('the queue does not grow without bounds: the first stay, the rest is counted; the log does not care', async () => {
+  isAway = true
+  for (let count = 1; count <= 10_200; count += 1) record({}, `request-${count}`)
+  await jest.advanceTimersByTimeAsync(250)
+  for (let count = 10_201; count <= 10_500; count += 1) record({}, `request-${count}`)
+  await jest.advanceTimersByTimeAsync(250)
+  isAway = false
   await trail.close()
   expect(sizes()).toEqual([10_000])
-  expect(logged).toHaveLength(10_500)
+  expect(batches[0]?.at(-1)?.requestId).toBe('request-10000')
+  expect(lossesIn(logged).map(({ count }) => count)).toEqual([200, 300])
+  expect(trail.lost()).toBe(500)
+  expect(logged).toHaveLength(10_500 + 2)
 })

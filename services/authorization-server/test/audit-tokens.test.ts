@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { digestToken, secretIdOf } from '@valetkey/oauth-protocol'
 import { collectAuditLog, idOf, storedEvents } from './support/audit-log.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { clearCounters } from './support/counters.js'
@@ -25,8 +26,9 @@ const refused = (reason: string, more: object = {}) => [
   expect.objectContaining({ event: 'request_refused', reason, address: ADDRESS, ...more })
 ]
 
-test('exchanged, refreshed, repeated, revoked: each names client, user and grant', async () => {
-  const concerned = { clientId: client.clientId, userId, grantId: expect.any(String), address: ADDRESS }
+test('exchanged, refreshed, repeated, revoked: each names client, secret, user and grant', async () => {
+  const secretId = secretIdOf(digestToken(client.clientSecret))
+  const concerned = { clientId: client.clientId, userId, grantId: expect.any(String), address: ADDRESS, secretId }
   const exchanged = await exchange(server, client, await obtainCode(server, client))
   expect(eventsOf(exchanged)).toEqual([{ event: 'code_redeemed', ...concerned }])
   const { access_token: accessToken, refresh_token: refreshToken } = exchanged.json()

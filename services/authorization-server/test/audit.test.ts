@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { digestToken, secretIdOf } from '@valetkey/oauth-protocol'
 import { signInLimits } from '../src/limits/rules.js'
 import { collectAuditLog, idOf, storedEvents } from './support/audit-log.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
@@ -132,7 +133,7 @@ test('the table has the same, under the same request id, within a second', async
       client_id: client.clientId,
       user_id: null,
       address: ADDRESS,
-      details: { reason: 'unsupported_grant_type' },
+      details: { reason: 'unsupported_grant_type', secretId: secretIdOf(digestToken(client.clientSecret)) },
       occurred_at: expect.any(Date)
     }
   ])
