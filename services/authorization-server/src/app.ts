@@ -1,9 +1,10 @@
 import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import { parseParameters, serverMetadataPath } from '@valetkey/oauth-protocol'
-import { buildServer, type HealthChecks, healthRoutes, type Logger } from '@valetkey/service-kit'
+import { buildServer, type HealthChecks, healthRoutes, type Logger, metricsRoute } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { type AccountRouteOptions, accountRoutes } from './account/routes.js'
+import { type AdminRouteOptions, adminRoutes } from './admin/routes.js'
 import type { AuditTrail } from './audit/audit-trail.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './consent/routes.js'
@@ -18,17 +19,19 @@ import { oauthErrorHandler } from './http/send-oauth-error.js'
 import { type IntrospectionRouteOptions, introspectionRoutes } from './introspection/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './login/routes.js'
 import { metadataRoutes } from './metadata/routes.js'
+import type { ServerMetrics } from './metrics/server-metrics.js'
 import { type RevocationRouteOptions, revocationRoutes } from './revocation/routes.js'
 import { type SessionOptions, sessionPlugin } from './session/session-plugin.js'
 import type { AccessTokenBuckets } from './storage/access-token-buckets.js'
 import type { ScopeStore } from './storage/scopes.js'
 import { type TokenRouteOptions, tokenRoutes } from './token/routes.js'
-import type { GrantUsage } from './usage/grant-usage.js'
+import type { Usage } from './usage/usage.js'
 
 /** What each surface needs; `wire.ts` makes it. */
 export type AppDeps = {
+  watched: ServerMetrics
   audit: AuditTrail
-  usage: GrantUsage
+  usages: readonly Pick<Usage, 'close'>[]
   channel: RevocationChannel
   buckets: AccessTokenBuckets
   pages: PagesOptions
@@ -42,6 +45,7 @@ export type AppDeps = {
   revocation: RevocationRouteOptions
   introspection: IntrospectionRouteOptions
   feed: FeedRouteOptions
+  admin: AdminRouteOptions
   health: HealthChecks
 }
 
@@ -49,15 +53,16 @@ export type App = { publicServer: FastifyInstance; internalServer: FastifyInstan
 
 /** The map: three listeners, and on each of them every surface in order. */
 export function buildApp(
-  options: { issuer: string; trustedProxies: readonly string[]; logger: Logger },
+  options: { issuer: string; trustedProxies: readonly string[]; logger: Logger; draining?: AbortSignal },
   deps: AppDeps
 ): App {
-  const { issuer, logger, trustedProxies } = options
+  const { issuer, logger, trustedProxies, draining } = options
+  const { watched } = deps
   const base = new URL(issuer).pathname.replace(/\/$/, '')
   const metadataPath = serverMetadataPath(issuer)
 
   // Browsers and third-party clients.
-  const publicServer = buildServer({ logger, trustedProxies })
+  const publicServer = buildServer({ logger, trustedProxies, draining, meter: watched.http('public') })
   publicServer.register(pagesPlugin, deps.pages)
   publicServer.setErrorHandler(pageErrorHandler)
   const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
@@ -77,7 +82,7 @@ export function buildApp(
       site.register(errorRoutes)
       site.register(assetRoutes, deps.pages)
       site.register(async (oauth) => {
-        oauthSurface(oauth, issuer, deps.audit)
+        oauthSurface(oauth, issuer, deps)
         allowAnyOrigin(oauth, [
           { path: '/token', method: 'POST' },
           { path: '/oauth/revoke', method: 'POST' }
@@ -89,7 +94,7 @@ export function buildApp(
     { prefix: base }
   )
   publicServer.register(async (oauth) => {
-    oauthSurface(oauth, issuer, deps.audit)
+    oauthSurface(oauth, issuer, deps)
     allowAnyOrigin(oauth, [{ path: metadataPath, method: 'GET' }])
     oauth.register(metadataRoutes, {
       issuer,
@@ -100,23 +105,26 @@ export function buildApp(
   })
 
   // Resource servers only.
-  const internalServer = buildServer({ logger, keepsRequestId: true })
-  oauthSurface(internalServer, issuer, deps.audit)
+  const internalServer = buildServer({ logger, keepsRequestId: true, draining, meter: watched.http('internal') })
+  oauthSurface(internalServer, issuer, deps)
   internalServer.setNotFoundHandler(notFoundHandler(internalServer, { issuer, jsonPaths: 'all' }))
   internalServer.register(introspectionRoutes, deps.introspection)
-  internalServer.register(feedRoutes, deps.feed)
+  internalServer.register(feedRoutes, { ...deps.feed, draining })
 
   // Operators only.
-  const operatorServer = buildServer({ logger })
-  operatorServer.register(healthRoutes, { checks: deps.health })
+  const operatorServer = buildServer({ logger, meter: watched.http('operator') })
+  operatorServer.register(healthRoutes, { checks: deps.health, draining })
+  operatorServer.register(adminRoutes, { prefix: '/admin', ...deps.admin })
+  operatorServer.register(metricsRoute, { metrics: watched.metrics })
 
   return { publicServer, internalServer, operatorServer }
 }
 
 /** Form in, JSON out, errors in the words of RFC 6749 §5.2. A JSON body here is an invalid_request. */
-function oauthSurface(oauth: FastifyInstance, issuer: string, audit: AuditTrail): void {
+function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched }: AppDeps): void {
   oauth.removeAllContentTypeParsers()
   oauth.register(formbody, { parser: parseParameters })
   oauth.decorateRequest('provenClientId', undefined)
-  oauth.setErrorHandler(oauthErrorHandler({ issuer, audit }))
+  oauth.decorateRequest('provenSecretId', undefined)
+  oauth.setErrorHandler(oauthErrorHandler({ issuer, audit, onRefusal: watched.refused }))
 }

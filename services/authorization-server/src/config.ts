@@ -21,8 +21,9 @@ export function readConfig(environment: Environment) {
     internalListen: read.listen('INTERNAL_LISTEN', ':4001'),
     operatorListen: read.listen('OPERATOR_LISTEN', ':4002'),
     trustedProxies: read.networks('TRUSTED_PROXIES'),
-    databaseUrl: read.url('DATABASE_URL', POSTGRES, 'the Postgres database, postgres://user:password@host:5432/name'),
-    redisUrl: read.url('REDIS_URL', REDIS, 'the Redis server, redis://host:6379'),
+    databaseUrl: read.postgresUrl('DATABASE_URL', 'the Postgres database, postgres://user:password@host:5432/name'),
+    redisUrl: read.redisUrl('REDIS_URL', 'the Redis server, redis://host:6379'),
+    redisCa: read.optionalText('REDIS_CA', '') || undefined,
     cookieKeys: read.keys('COOKIE_KEYS', 'keys that sign forms and cookies, separated by commas, the newest first'),
     /** Seconds, as are all lifetimes here. */
     codeTtl: read.integer('CODE_TTL', 20, { min: 1, max: 29 }),
@@ -30,10 +31,14 @@ export function readConfig(environment: Environment) {
     refreshTokenIdleTtl: read.integer('REFRESH_TOKEN_IDLE_TTL', 14 * DAY, { min: 1, max: 3650 * DAY }),
     refreshTokenMaxTtl: read.integer('REFRESH_TOKEN_MAX_TTL', 90 * DAY, { min: 1, max: 3650 * DAY }),
     refreshRetryWindow: read.integer('REFRESH_RETRY_WINDOW', 30, { min: 0, max: 300 }),
+    /** Days; 0 keeps them for ever. */
+    auditRetentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, { min: 0, max: 36_500 }),
     limitsFactor: read.factor('LIMITS_FACTOR', 1),
     productName: read.optionalText('PRODUCT_NAME', 'Valetkey'),
     productLogo: read.optionalText('PRODUCT_LOGO', '') || undefined,
     accentColor: read.optionalText('ACCENT_COLOR', '') || undefined,
+    /** Seconds from the order to stop to the end of the listeners. */
+    drainDelay: read.integer('DRAIN_DELAY', 0, { min: 0, max: 300 }),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
   }
   read.require(
@@ -49,13 +54,11 @@ export function readConfig(environment: Environment) {
 export function readCommandLineConfig(environment: Environment) {
   const read = environmentReader(environment)
   const config = {
-    databaseUrl: read.url('DATABASE_URL', POSTGRES, 'the Postgres database, postgres://user:password@host:5432/name')
+    databaseUrl: read.postgresUrl('DATABASE_URL', 'the Postgres database, postgres://user:password@host:5432/name')
   }
   read.finish()
   return Object.freeze(config)
 }
 
 const DAY = 86_400
-const POSTGRES = ['postgres:', 'postgresql:']
-const REDIS = ['redis:', 'rediss:']
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const

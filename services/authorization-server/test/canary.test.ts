@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { codeChallengeOf } from '@valetkey/oauth-protocol'
 import { connectRedis } from '../src/storage/redis.js'
+import { administerWithSecrets } from './support/administer-with-secrets.js'
 import { AUDIENCE, type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { Browser, type Page } from './support/browser.js'
 import { runCommand } from './support/command-line.js'
@@ -12,6 +13,7 @@ import { listenOnFreePort, rawRequest, sendRaw } from './support/raw-connection.
 import { createSecretRegister } from './support/secret-register.js'
 
 const PASSWORD = 'canary password zW8 of alice'
+const GIVEN_PASSWORD = 'canary password yT6 of bob'
 const WRONG_PASSWORD = 'canary password qX3 mistyped'
 const STATE = 'canary-state-hT5vNw'
 const VERIFIER = `canary-verifier-${'k7'.repeat(16)}`
@@ -26,10 +28,11 @@ let client: Credentials
 
 beforeAll(async () => {
   server = await startTestServer({}, log.logger)
-  note('password', PASSWORD, WRONG_PASSWORD)
+  note('password', PASSWORD, WRONG_PASSWORD, GIVEN_PASSWORD)
   note('state', STATE)
   note('code verifier', VERIFIER, WRONG_VERIFIER)
   await createByCommandLine()
+  await administerWithSecrets(server, GIVEN_PASSWORD, note)
   const tokens = await walk(server)
   await exchangeWrongly()
   await useTokens(tokens)
@@ -180,9 +183,10 @@ async function failInRedis(): Promise<void> {
 describe('a secret is nowhere but with its owner (contract 2 "Tokens", "Pages"; 5)', () => {
   test('the flows made every kind of secret', () => {
     const counts = Object.fromEntries(kinds().map((kind) => [kind, all(kind).length]))
-    expect(counts).toMatchObject({ password: 2, state: 1, 'code verifier': 2 })
+    expect(counts).toMatchObject({ password: 3, state: 1, 'code verifier': 2 })
     for (const [kind, least] of [
       ['client secret', 5],
+      ['operator key', 3],
       ['code', 4],
       ['token', 8],
       ['cookie vk_browser', 4],
@@ -231,7 +235,8 @@ describe('a secret is nowhere but with its owner (contract 2 "Tokens", "Pages"; 
       'grants',
       'access_tokens',
       'refresh_tokens',
-      'audit_events'
+      'audit_events',
+      'operator_keys'
     ])
       expect([table, dump[table] !== '']).toEqual([table, true])
     for (const [table, rows] of Object.entries(dump)) expect([table, leaks(rows)]).toEqual([table, []])

@@ -23,8 +23,8 @@ beforeAll(async () => {
     wrap: (database) => ({
       ...database,
       query(statement: Statement) {
-        // Audit events are written in the background, whenever a batch is due.
-        if (statement.name !== 'append_audit_events') statements.push(statement.name)
+        // Audit events and uses are written in the background, whenever a batch is due.
+        if (!/^(append_audit_events|note_\w+_use)$/.test(statement.name)) statements.push(statement.name)
         return database.query(statement)
       }
     })

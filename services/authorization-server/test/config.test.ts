@@ -51,8 +51,10 @@ describe('what is not set (contract 5)', () => {
       refreshTokenIdleTtl: 1_209_600,
       refreshTokenMaxTtl: 7_776_000,
       refreshRetryWindow: 30,
+      auditRetentionDays: 365,
       limitsFactor: 1,
       productName: 'Valetkey',
+      drainDelay: 0,
       logLevel: 'info'
     })
   })
@@ -82,6 +84,7 @@ describe('what is set', () => {
     { name: 'REFRESH_TOKEN_IDLE_TTL', value: '61', read: { refreshTokenIdleTtl: 61 } },
     { name: 'REFRESH_TOKEN_MAX_TTL', value: '62', read: { refreshTokenMaxTtl: 62 } },
     { name: 'REFRESH_RETRY_WINDOW', value: '0', read: { refreshRetryWindow: 0 } },
+    { name: 'AUDIT_RETENTION_DAYS', value: '0', read: { auditRetentionDays: 0 } },
     { name: 'LIMITS_FACTOR', value: '0.5', read: { limitsFactor: 0.5 } },
     { name: 'LOG_LEVEL', value: 'debug', read: { logLevel: 'debug' } },
     { name: 'ISSUER', value: 'http://localhost:4000', read: { issuer: 'http://localhost:4000' } },

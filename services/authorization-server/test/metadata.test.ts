@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createScopeStore } from '../src/storage/scopes.js'
+import { NOTE } from './support/audit-note.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { post, refresh } from './support/flow.js'
 import { startInstance } from './support/instance.js'
@@ -72,7 +73,10 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
   })
 
   test('names a scope as soon as the catalogue has it, after the built-in ones', async () => {
-    await createScopeStore(server.database).create({ name: 'a.report', title: 'Report', description: '' })
+    await createScopeStore(server.database).create(
+      { name: 'a.report', title: 'Report', description: '', translations: {} },
+      NOTE
+    )
     expect((await get(PATH)).json().scopes_supported).toEqual([...BUILT_IN, 'a.report'])
     const text = `delete from scopes where name = 'a.report'`
     await server.database.query({ name: 'test_delete_scope', text, values: [] })

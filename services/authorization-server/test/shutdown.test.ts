@@ -29,7 +29,7 @@ async function start(change: Record<string, string> = {}): Promise<ServiceProces
     RESOURCE_URL: server.config.resourceUrl,
     DATABASE_URL: server.config.databaseUrl,
     REDIS_URL: process.env.TEST_REDIS_URL ?? `redis://127.0.0.1:${await freePort()}`,
-    COOKIE_KEYS: 'k'.repeat(32),
+    COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
     ...change
   })
   services.push(service)
@@ -84,6 +84,29 @@ describe('SIGTERM', () => {
     expect(service.log()).toContain('"event":"stopped"')
     const requestId = /\r\nx-request-id: ([^\r]+)/.exec(await answer)?.[1]
     expect(await eventsOf(requestId)).toEqual(['request_refused'])
+  })
+
+  test('/readyz says so, and /metrics answers, as long as a request is under way', async () => {
+    const service = await start()
+    const operator = `http://127.0.0.1:${service.operatorPort}`
+    const { start: head, rest } = tokenRequest(client)
+    const socket = connect(service.publicPort, '127.0.0.1')
+    socket.write(head)
+    const answer = text(socket)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const stopped = stop(service)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const readiness = await fetch(`${operator}/readyz`)
+    expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'draining', checks: {} }])
+    const metrics = await fetch(`${operator}/metrics`)
+    expect([metrics.status, await metrics.text()]).toEqual([
+      200,
+      expect.stringContaining('valetkey_codes_issued_total')
+    ])
+    socket.write(rest)
+    expect(await answer).toMatch(/^HTTP\/1\.1 400 /)
+    const { code, milliseconds } = await stopped
+    expect([code, milliseconds < 3_000]).toEqual([0, true])
   })
 
   test('ends idle connections at once', async () => {
@@ -174,7 +197,7 @@ test('a port that is taken ends the start with 1 and one line', async () => {
     RESOURCE_URL: server.config.resourceUrl,
     DATABASE_URL: server.config.databaseUrl,
     REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
-    COOKIE_KEYS: 'k'.repeat(32),
+    COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
     PUBLIC_LISTEN: `127.0.0.1:${first.publicPort}`
   })
   services.push(second)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from '@jest/globals'
-import { createGrantUsage } from '../src/usage/grant-usage.js'
+import { createUsage } from '../src/usage/usage.js'
 
 function setUp() {
   const batches: ReadonlyMap<string, Date>[] = []
@@ -12,7 +12,7 @@ function setUp() {
       batches.push(uses)
     }
   }
-  const usage = createGrantUsage(store, () => at)
+  const usage = createUsage(store, () => at)
   return {
     usage,
     batches,

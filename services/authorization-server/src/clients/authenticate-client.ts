@@ -4,17 +4,26 @@ import {
   type ClientCredentials,
   digestToken,
   isClientIdentifier,
-  OAuthError
+  isWellFormed,
+  OAuthError,
+  secretIdOf
 } from '@valetkey/oauth-protocol'
 import type { Limiter } from '../limits/limiter.js'
 import { clientAuthenticationLimits } from '../limits/rules.js'
+import { clientSecretKey } from '../storage/client-secrets.js'
 import type { ClientStore } from '../storage/clients.js'
+import type { Usage } from '../usage/usage.js'
 
 export type ClientAuthenticationDeps = {
   clients: Pick<ClientStore, 'findWithSecrets'>
   limiter: Pick<Limiter, 'count'>
+  /** When each secret was last used, so that an operator knows whether the old one still is. */
+  usage: Pick<Usage, 'note'>
   now: () => Date
 }
+
+/** A client that has proved itself, and by which of its secrets; a public one has none. */
+export type ProvenClient = { client: Client; secretId: string | undefined }
 
 /**
  * Proves which client is asking (RFC 6749 §2.3, §3.2.1). An unknown client and a wrong secret take the same steps and get
@@ -27,9 +36,11 @@ export async function authenticateClient(
   credentials: ClientCredentials,
   address: string,
   deps: ClientAuthenticationDeps
-): Promise<Client> {
+): Promise<ProvenClient> {
   try {
-    return await prove(credentials, deps)
+    const proven = await prove(credentials, deps)
+    if (proven.secretId !== undefined) deps.usage.note(clientSecretKey(proven.client.clientId, proven.secretId))
+    return proven
   } catch (error) {
     if (error instanceof OAuthError && error.code === 'invalid_client') {
       const clientId = 'clientId' in credentials ? credentials.clientId : ''
@@ -39,7 +50,7 @@ export async function authenticateClient(
   }
 }
 
-async function prove(credentials: ClientCredentials, deps: ClientAuthenticationDeps): Promise<Client> {
+async function prove(credentials: ClientCredentials, deps: ClientAuthenticationDeps): Promise<ProvenClient> {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
   if (credentials.kind === 'unusable') throw refuse(credentials.usedHeader, credentials.reason)
 
@@ -47,14 +58,16 @@ async function prove(credentials: ClientCredentials, deps: ClientAuthenticationD
   const usedHeader =
     credentials.kind === 'secret' ? credentials.method === 'client_secret_basic' : credentials.usedHeader
   const found = isClientIdentifier(clientId) ? await deps.clients.findWithSecrets(clientId, deps.now()) : undefined
-  const proven = credentials.kind === 'identifier' || matchesOne(credentials.clientSecret, found?.secretHashes ?? [])
+  const digest = credentials.kind === 'secret' ? digestToken(credentials.clientSecret) : undefined
+  const proven = digest === undefined || matchesOne(digest, found?.secretHashes ?? [])
 
-  if (found === undefined) throw refuse(usedHeader, 'unknown_client', clientId)
+  const formerSecretId = proven ? undefined : idOfFormerSecret(credentials, digest)
+  if (found === undefined) throw refuse(usedHeader, 'unknown_client', clientId, formerSecretId)
   // A confidential client must show its secret; a public one has none that it could show (RFC 6749 §2.1).
   const expected = found.client.type === 'confidential' ? 'secret' : 'identifier'
   if (credentials.kind !== expected) throw refuse(usedHeader, 'wrong_authentication_method', clientId)
-  if (!proven) throw refuse(usedHeader, 'wrong_secret', clientId)
-  return found.client
+  if (!proven) throw refuse(usedHeader, 'wrong_secret', clientId, formerSecretId)
+  return { client: found.client, secretId: digest && secretIdOf(digest) }
 }
 
 /** Compared with where a hash is missing. Random, so that nobody can know a secret for it. */
@@ -63,17 +76,26 @@ const NO_SECRET = randomBytes(32)
 /** As many as are compared at least: two are live while a secret is being replaced. */
 const COMPARISONS = 2
 
-function matchesOne(secret: string, hashes: readonly Buffer[]): boolean {
-  const digest = digestToken(secret)
+function matchesOne(digest: Buffer, hashes: readonly Buffer[]): boolean {
   // Every hash is compared, and never fewer than two, so that the time does not tell how many there are.
   const padding = Array<Buffer>(Math.max(0, COMPARISONS - hashes.length)).fill(NO_SECRET)
   return [...hashes, ...padding].reduce((found, hash) => timingSafeEqual(hash, digest) || found, false)
 }
 
-function refuse(usedHeader: boolean, reason: string, clientId?: string): OAuthError {
+/**
+ * Who still comes with a secret that was replaced is found by its id. Of anything but a secret that we may have made no id
+ * is written: a password that was sent by mistake could be guessed from it.
+ */
+function idOfFormerSecret(credentials: ClientCredentials, digest: Buffer | undefined): string | undefined {
+  if (credentials.kind !== 'secret' || !isWellFormed('clientSecret', credentials.clientSecret)) return undefined
+  return digest && secretIdOf(digest)
+}
+
+function refuse(usedHeader: boolean, reason: string, clientId?: string, secretId?: string): OAuthError {
   return new OAuthError('invalid_client', 'Client authentication failed.', {
     reason,
     ...(clientId !== undefined && isClientIdentifier(clientId) && { clientId }),
+    ...(secretId !== undefined && { secretId }),
     ...(usedHeader && { challenge: 'Basic' as const })
   })
 }

@@ -1,4 +1,5 @@
 import { type AuthorizationRequest, type Client, redirectTarget } from '@valetkey/oauth-protocol'
+import { lifetimesOf, type TokenLifetimes } from '../clients/client-lifetimes.js'
 import type { Language, Message } from '../language/language.js'
 import { type DescribedScope, describeScope } from '../scopes/describe-scope.js'
 import type { ClientRegistration } from '../storage/clients.js'
@@ -17,9 +18,6 @@ export type ConsentView = {
   remembered: readonly DescribedScope[]
   lasts: Message
 }
-
-/** Seconds. */
-export type ConsentLifetimes = { accessToken: number; refreshTokenMax: number }
 
 export type Asked = {
   request: AuthorizationRequest
@@ -40,7 +38,7 @@ export function sortScopes({ request, client, rememberedScope }: Asked) {
 export function consentView(
   asked: Asked,
   catalogue: readonly Scope[],
-  lifetimes: ConsentLifetimes,
+  lifetimes: TokenLifetimes,
   language: Language
 ): ConsentView {
   const { client, request } = asked
@@ -53,7 +51,7 @@ export function consentView(
     required: required.map(describe),
     optional: optional.map(describe),
     remembered: remembered.map(describe),
-    lasts: howLong(client, lifetimes, language)
+    lasts: howLong(client, lifetimesOf(client, lifetimes), language)
   }
 }
 
@@ -69,7 +67,7 @@ function destinationOf(redirectUri: string): { destination: string; destinationA
   }
 }
 
-function howLong(client: Client, lifetimes: ConsentLifetimes, language: Language): Message {
+function howLong(client: Client, lifetimes: TokenLifetimes, language: Language): Message {
   return client.issuesRefreshTokens
     ? { key: 'consent.lasts_away', values: { time: language.duration(lifetimes.refreshTokenMax) } }
     : { key: 'consent.lasts_once', values: { time: language.duration(lifetimes.accessToken) } }

@@ -1,5 +1,6 @@
 import { type AuthorizationRequest, errorLocation, redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { TokenLifetimes } from '../clients/client-lifetimes.js'
 import { remembersConsent } from '../clients/remembers-consent.js'
 import { formOf } from '../http/form.js'
 import { checkForm, refuseForeignForm } from '../http/own-form.js'
@@ -14,7 +15,7 @@ import type { SignedIn } from '../session/session-plugin.js'
 import type { ConsentStore } from '../storage/consents.js'
 import type { PendingRequestStore } from '../storage/pending-requests.js'
 import type { ScopeStore } from '../storage/scopes.js'
-import { type Asked, type ConsentLifetimes, consentView } from './consent-view.js'
+import { type Asked, consentView } from './consent-view.js'
 import { type DecideDeps, decideConsent, readDecision } from './decide-consent.js'
 import { type RepeatDeps, repeatDecision } from './repeat-decision.js'
 
@@ -25,7 +26,7 @@ export type ConsentRouteOptions = {
   pending: Pick<PendingRequestStore, 'find'>
   consents: Pick<ConsentStore, 'findScope'>
   scopes: Pick<ScopeStore, 'list'>
-  lifetimes: ConsentLifetimes
+  lifetimes: TokenLifetimes
   decide: DecideDeps
   repeat: RepeatDeps
 }

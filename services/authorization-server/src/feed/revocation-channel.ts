@@ -8,6 +8,7 @@ import {
   noncePayload,
   openSession,
   openStream,
+  PROOF_MS,
   pulsePayload,
   receive
 } from './listen-session.js'
@@ -56,6 +57,9 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
   let retry: NodeJS.Timeout | undefined
   let retryMs = FIRST_RETRY_MS
   let reported: 'ready' | 'lost' | undefined
+  let provedAt = monotonicNow()
+  let heard = 0
+  let losses = 0
 
   async function listen(): Promise<void> {
     const mine: Listening = { session: openSession(newId()), streams: new Map(), openedAt: monotonicNow() }
@@ -89,9 +93,11 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
     if (current !== mine) return
     const now = monotonicNow()
     for (const frame of receive(mine.session, payload, now)) {
+      if (frame.event === 'revoked') heard += 1
       const streams = frame.stream === 'all' ? mine.streams.values() : [mine.streams.get(frame.stream)]
       for (const stream of streams) stream?.send(frame)
     }
+    provedAt = Math.max(provedAt, mine.session.provedUntil - PROOF_MS)
     if (reported !== 'ready' && isProved(mine.session, now)) {
       reported = 'ready'
       retryMs = FIRST_RETRY_MS
@@ -101,6 +107,7 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
 
   function lose(mine: Listening, reason: string): void {
     if (current !== mine) return
+    losses += 1
     stopListening()
     if (reported !== 'lost') {
       reported = 'lost'
@@ -152,6 +159,20 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
       await connection?.notify(noncePayload(stream, nonce)).catch((error: unknown) => {
         throw new StoreUnavailable('postgres', error)
       })
+    },
+
+    /** How it stands now, and what it has seen so far. Before the first proof the age is that of this process. */
+    state: () => ({
+      isProved: current?.connection !== undefined && isProved(current.session, monotonicNow()),
+      proofAgeMs: monotonicNow() - provedAt,
+      subscribers: current?.streams.size ?? 0,
+      heard,
+      losses
+    }),
+
+    /** @throws {StoreUnavailable} unless this process has a proved session */
+    mustBeProved(): void {
+      proved()
     },
 
     endStreams(): void {

@@ -4,29 +4,36 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { authorizationHeaders, formOf } from '../http/form.js'
 import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
 import type { ResourceServerStore } from '../storage/resource-servers.js'
+import type { Usage } from '../usage/usage.js'
 import { openEventStream } from './event-stream.js'
 import type { RevocationChannel } from './revocation-channel.js'
 
 export type FeedRouteOptions = {
   channel: Pick<RevocationChannel, 'subscribe' | 'relay' | 'endStreams'>
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
+  /** Of the credentials of resource servers. */
+  usage: Pick<Usage, 'note'>
   keepAliveMs: number
+  draining?: AbortSignal | undefined
 }
 
 const RELAYED = /^[A-Za-z0-9_-]{16,64}$/
 
 /** `GET /revocations`: what has just died. `POST /revocations`: a guard asks for proof that it has heard of all of it. */
 export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal, options) => {
-  const { channel, resourceServers, keepAliveMs } = options
+  const { channel, resourceServers, usage, keepAliveMs, draining } = options
   let closing = false
-  // Before the listener waits for its connections to end.
-  internal.addHook('preClose', async () => {
+  const close = (): void => {
     closing = true
     channel.endStreams()
-  })
+  }
+  // As soon as this process is about to stop, so that its guards find another one while it still answers them; and before
+  // the listener waits for its connections to end.
+  draining?.addEventListener('abort', close)
+  internal.addHook('preClose', async () => close())
 
   // HEAD would open a stream that has no body.
-  internal.get('/revocations', { exposeHeadRoute: false }, async (request, reply) => {
+  internal.get('/revocations', { exposeHeadRoute: false, config: { isStream: true } }, async (request, reply) => {
     await authenticate(request)
     // Gone while it was proving itself: nothing would ever close its stream.
     if (reply.raw.destroyed) return reply.hijack()
@@ -49,6 +56,6 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
 
   async function authenticate(request: FastifyRequest): Promise<void> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
-    await authenticateResourceServer(credentials, resourceServers)
+    usage.note((await authenticateResourceServer(credentials, resourceServers)).clientId)
   }
 }

@@ -1,5 +1,6 @@
 import { OAuthError } from '@valetkey/oauth-protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { collectMethods } from './known-routes.js'
 import { sendErrorPage } from './send-error-page.js'
 import { errorBody } from './send-oauth-error.js'
 
@@ -13,10 +14,11 @@ type NotFoundOptions = {
 
 /** 405 with `Allow` for a path that has other methods, else 404: a page for a browser, JSON for a program. */
 export function notFoundHandler(server: FastifyInstance, options: NotFoundOptions) {
-  const routes = collectRoutes(server)
+  const methodsOf = collectMethods(server)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const path = request.url.split('?', 1)[0] ?? ''
-    const allowed = METHODS.filter((method) => routes.some((route) => route.method === method && fits(route, path)))
+    const known = methodsOf(path)
+    const allowed = METHODS.filter((method) => known.includes(method))
     const status = allowed.length > 0 ? 405 : 404
     reply.header('cache-control', 'no-store')
     if (status === 405) reply.header('allow', allowed.join(', '))
@@ -27,23 +29,4 @@ export function notFoundHandler(server: FastifyInstance, options: NotFoundOption
       status === 405 ? `The method must be ${allowed.join(' or ')}.` : 'There is nothing at this address.'
     return reply.code(status).send(errorBody(new OAuthError('invalid_request', description), options.issuer))
   }
-}
-
-type Route = { method: string; segments: readonly string[] }
-
-/** The routes that are registered from now on. Fastify looks one up by its pattern only, and not by an address. */
-function collectRoutes(server: FastifyInstance): readonly Route[] {
-  const routes: Route[] = []
-  server.addHook('onRoute', ({ method, url }) => {
-    for (const each of [method].flat()) routes.push({ method: each, segments: url.split('/') })
-  })
-  return routes
-}
-
-function fits({ segments }: Route, path: string): boolean {
-  const given = path.split('/')
-  return (
-    given.length === segments.length &&
-    segments.every((segment, index) => (segment.startsWith(':') ? given[index] !== '' : segment === given[index]))
-  )
 }

@@ -8,19 +8,27 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The client that has proved itself, for the record of a refusal that comes after. */
     provenClientId: string | undefined
+    /** The secret by which it did; every audit event of the request names it. */
+    provenSecretId: string | undefined
   }
 }
 
-type JsonErrorContext = { issuer: string; audit: AuditTrail }
+type JsonErrorContext = {
+  issuer: string
+  audit: AuditTrail
+  /** Hears of each error that is sent, with its exact cause. */
+  onRefusal?: (request: FastifyRequest, status: number, reason: string) => void
+}
 
 /** Seconds until a client should try again after a 503. */
 const RETRY_AFTER_OUTAGE = 2
 
 /** The error handler of every JSON endpoint (RFC 6749 §5.2). Nothing else writes a JSON error. */
-export function oauthErrorHandler({ issuer, audit }: JsonErrorContext) {
+export function oauthErrorHandler({ issuer, audit, onRefusal }: JsonErrorContext) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { refusal, status, retryAfter } = toRefusal(error)
-    const { reason, clientId, grantId, challenge } = refusal.details
+    const { reason, clientId, grantId, secretId, challenge } = refusal.details
+    onRefusal?.(request, status, reason ?? refusal.code)
     if (challenge === 'Basic') reply.header('www-authenticate', 'Basic realm="valetkey", charset="UTF-8"')
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (status >= 500) {
@@ -30,6 +38,7 @@ export function oauthErrorHandler({ issuer, audit }: JsonErrorContext) {
         event: 'request_refused',
         clientId: clientId ?? request.provenClientId,
         grantId,
+        secretId,
         reason: reason ?? refusal.code
       })
     }

@@ -12,13 +12,16 @@ import { authorizationHeaders, formOf } from '../http/form.js'
 import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
 import type { IntrospectionStore } from '../storage/introspections.js'
 import type { ResourceServerStore } from '../storage/resource-servers.js'
-import type { GrantUsage } from '../usage/grant-usage.js'
+import type { Usage } from '../usage/usage.js'
 
 export type IntrospectionRouteOptions = {
   issuer: string
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
   introspections: IntrospectionStore
-  usage: GrantUsage
+  /** Of grants, and of the credentials of resource servers. */
+  usage: { grants: Pick<Usage, 'note'>; resourceServers: Pick<Usage, 'note'> }
+  /** Hears what each token was found to be. */
+  onAnswer?: (isActive: boolean) => void
   now: () => Date
 }
 
@@ -48,7 +51,7 @@ const MOST_TOKENS = 64
  * `token_type_hint` is not needed: the prefix tells.
  */
 export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
-  const { issuer, resourceServers, introspections, usage, now } = options
+  const { issuer, resourceServers, introspections, usage, onAnswer, now } = options
 
   const one = { response: { 200: INTROSPECTION_RESPONSE } }
   oauth.post('/introspect', { schema: one }, async (request, reply): Promise<IntrospectionResponse> => {
@@ -79,12 +82,15 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
   /** Before anything else is judged or looked up: strangers learn nothing but that they are. */
   async function proveCaller(request: FastifyRequest): Promise<string> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
-    return (await authenticateResourceServer(credentials, resourceServers)).audience
+    const { clientId, audience } = await authenticateResourceServer(credentials, resourceServers)
+    usage.resourceServers.note(clientId)
+    return audience
   }
 
   async function introspect(token: string | undefined, audience: string): Promise<IntrospectionResponse> {
     const answer = introspectionResponse(await findAccessToken(token), { audience, issuer })
-    if (answer.active) usage.note(answer.grant_id)
+    if (answer.active) usage.grants.note(answer.grant_id)
+    onAnswer?.(answer.active)
     return answer
   }
 

@@ -11,6 +11,9 @@ export class TooManyAttempts extends Error {
   }
 }
 
+/** What stands before the hashes in a limit's name. */
+const kindOf = ({ name }: Limit): string => name.split(':', 1)[0] ?? ''
+
 export type Limiter = {
   /**
    * Counts an attempt as failed, before or after it is judged: against the narrowest limit first, and against no wider one
@@ -22,8 +25,15 @@ export type Limiter = {
   forget(limits: readonly Limit[]): Promise<void>
 }
 
-/** @param factor multiplies every limit (`LIMITS_FACTOR`); one attempt is always left, or nobody could sign in */
-export function createLimiter(counters: AttemptCounterStore, factor: number): Limiter {
+/**
+ * @param factor multiplies every limit (`LIMITS_FACTOR`); one attempt is always left, or nobody could sign in
+ * @param onRefusal hears which kind of limit refused an attempt
+ */
+export function createLimiter(
+  counters: AttemptCounterStore,
+  factor: number,
+  onRefusal: (kind: string) => void = () => {}
+): Limiter {
   const mostOf = (limit: Limit): number => Math.max(1, limit.count * factor)
 
   /** Of those that are exhausted as well: who waits for one brake only would run into the next. */
@@ -37,6 +47,7 @@ export function createLimiter(counters: AttemptCounterStore, factor: number): Li
       for (const [index, limit] of limits.entries()) {
         const { count, remainingSeconds } = await counters.add(limit.name, limit.windowSeconds)
         if (count <= mostOf(limit)) continue
+        onRefusal(kindOf(limit))
         // An attempt that is not judged is no failure. Counted against the others, it would lock them from one address.
         await Promise.all(limits.slice(0, index).map(({ name }) => counters.forget(name)))
         throw new TooManyAttempts(Math.max(remainingSeconds, ...(await waitsOf(limits.slice(index + 1)))))

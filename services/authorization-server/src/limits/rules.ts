@@ -28,6 +28,11 @@ export function clientAuthenticationLimits(clientId: string, address: string): r
   ]
 }
 
+/** Operator keys that are none. An address alone can be braked, for a wrong key says nothing of whose it should be. */
+export function operatorAuthenticationLimits(address: string): readonly Limit[] {
+  return [{ name: `operator-address:${hashed(addressGroup(address))}`, count: 100, windowSeconds: MINUTE }]
+}
+
 function hashed(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }

@@ -7,7 +7,7 @@ import type { User, UserStore } from '../storage/users.js'
 
 export type SignInDeps = {
   users: Pick<UserStore, 'findWithPassword' | 'replacePasswordHash'>
-  passwordQueue: PasswordQueue
+  passwordQueue: Pick<PasswordQueue, 'run'>
   limiter: Limiter
   audit: AuditTrail
   /** The hash of a password that nobody has, made with the parameters in force when it is first asked for. */

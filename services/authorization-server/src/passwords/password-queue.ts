@@ -14,6 +14,8 @@ export type PasswordQueue = {
    * @throws {PasswordQueueFull} when too many are waiting
    */
   run<Result>(hashing: () => Promise<Result>): Promise<Result>
+  /** How it stands now, and how many it has refused so far. */
+  state(): { running: number; waiting: number; refused: number }
 }
 
 /**
@@ -22,10 +24,15 @@ export type PasswordQueue = {
  */
 export function createPasswordQueue(bounds: { atOnce: number; waiting: number }): PasswordQueue {
   const limit = pLimit(bounds.atOnce)
+  let refused = 0
   return {
     async run(hashing) {
-      if (limit.pendingCount >= bounds.waiting) throw new PasswordQueueFull()
+      if (limit.pendingCount >= bounds.waiting) {
+        refused += 1
+        throw new PasswordQueueFull()
+      }
       return limit(hashing)
-    }
+    },
+    state: () => ({ running: limit.activeCount, waiting: limit.pendingCount, refused })
   }
 }

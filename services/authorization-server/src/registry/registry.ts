@@ -24,19 +24,24 @@ type Session = {
 
 const TABLES = ['clients', 'scopes', 'resource_servers'] as const
 
+type Table = (typeof TABLES)[number]
+
 /**
  * What operators register, in memory: clients with their secrets, scopes, resource servers. Each look-up is answered from
  * there as long as it is proved that this process hears of every change, and else from Postgres: one statement, whether
  * there is what was asked for or not.
+ * @param onBypass hears of each look-up that goes to Postgres
  */
-export function createRegistry(stores: RegistryStores) {
+export function createRegistry(stores: RegistryStores, onBypass: (table: Table) => void = () => {}) {
   let session: Session | undefined
 
   /** The session, while it may answer: the proof is looked at each time, for a timer may be late. */
   const proved = (): Session | undefined => (session?.isProved() ? session : undefined)
 
   function findRecord(clientId: string) {
-    return proved()?.clients.find(clientId) ?? ({ isKnown: false } as const)
+    const found = proved()?.clients.find(clientId) ?? ({ isKnown: false } as const)
+    if (!found.isKnown) onBypass('clients')
+    return found
   }
 
   return {
@@ -59,20 +64,26 @@ export function createRegistry(stores: RegistryStores) {
     scopes: {
       async list(): ReturnType<ScopeStore['list']> {
         const scopes = proved()?.scopes.all()
-        return scopes === undefined ? stores.scopes.list() : [...scopes.values()]
+        if (scopes !== undefined) return [...scopes.values()]
+        onBypass('scopes')
+        return stores.scopes.list()
       }
     },
 
     resourceServers: {
       async findWithSecret(clientId: string): ReturnType<ResourceServerStore['findWithSecret']> {
         const found = proved()?.resource_servers.find(clientId)
-        return found?.isKnown ? found.row : stores.resourceServers.findWithSecret(clientId)
+        if (found?.isKnown) return found.row
+        onBypass('resource_servers')
+        return stores.resourceServers.findWithSecret(clientId)
       },
 
       async knowsAudience(audience: string): Promise<boolean> {
         const all = proved()?.resource_servers.all()
-        if (all === undefined) return stores.resourceServers.knowsAudience(audience)
-        return [...all.values()].some(({ resourceServer }) => resourceServer.audience === audience)
+        if (all !== undefined)
+          return [...all.values()].some(({ resourceServer }) => resourceServer.audience === audience)
+        onBypass('resource_servers')
+        return stores.resourceServers.knowsAudience(audience)
       }
     },
 

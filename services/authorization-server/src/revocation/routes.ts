@@ -17,8 +17,9 @@ export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = asyn
     const unreadable = ['token', 'token_type_hint'].find((name) => form.isRepeated(name) || form.isMalformed(name))
     if (unreadable) throw new OAuthError('invalid_request', `The parameter ${unreadable} is repeated or malformed.`)
     const credentials = readClientCredentials(authorizationHeaders(request), form)
-    const client = await authenticateClient(credentials, request.ip, authentication)
+    const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
     request.provenClientId = client.clientId
+    request.provenSecretId = secretId
     const token = form.get('token')
     if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
     await revokeToken(token, client, revocation, request)

@@ -7,9 +7,7 @@ import {
   type RandomBytes,
   type TokenResponse
 } from '@valetkey/oauth-protocol'
-
-/** Seconds. */
-export type TokenLifetimes = { accessToken: number; refreshTokenIdle: number; refreshTokenMax: number }
+import type { TokenLifetimes } from '../clients/client-lifetimes.js'
 
 /** A new access token: the value for the client, the digest for the store. */
 export function newAccessToken(now: Date, lifetimes: TokenLifetimes, randomBytes: RandomBytes) {

@@ -11,9 +11,10 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
+import { lifetimesOf, type TokenLifetimes } from '../clients/client-lifetimes.js'
 import type { CodeMismatch, CodePresentation, CodeStore } from '../storage/codes.js'
 import type { GrantStore, RedeemedGrant } from '../storage/grants.js'
-import { inSeconds, newAccessToken, newRefreshToken, type TokenLifetimes, tokenResponse } from './mint-tokens.js'
+import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
 
 export type RedeemDeps = {
   codes: Pick<CodeStore, 'take' | 'putBack'>
@@ -60,10 +61,11 @@ async function issueTokens(
   audited: AuditedRequest
 ): Promise<TokenResponse> {
   const now = deps.now()
-  const accessToken = newAccessToken(now, deps.lifetimes, deps.randomBytes)
-  const refreshableUntil = inSeconds(now, deps.lifetimes.refreshTokenMax)
+  const lifetimes = lifetimesOf(client, deps.lifetimes)
+  const accessToken = newAccessToken(now, lifetimes, deps.randomBytes)
+  const refreshableUntil = inSeconds(now, lifetimes.refreshTokenMax)
   const refreshToken = client.issuesRefreshTokens
-    ? newRefreshToken(now, refreshableUntil, deps.lifetimes, deps.randomBytes)
+    ? newRefreshToken(now, refreshableUntil, lifetimes, deps.randomBytes)
     : undefined
   const tokens = { accessToken, refreshToken, refreshableUntil: refreshToken && refreshableUntil }
   const redeemed = await redeemOrPutBack(digest, taken, tokens, deps)

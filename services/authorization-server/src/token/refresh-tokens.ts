@@ -10,10 +10,11 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
+import { lifetimesOf, type TokenLifetimes } from '../clients/client-lifetimes.js'
 import type { GrantStore } from '../storage/grants.js'
 import type { RefreshTokenRecord, RefreshTokenStore } from '../storage/refresh-tokens.js'
 import { judgeRefresh, requestedScopeKey } from './judge-refresh.js'
-import { inSeconds, newAccessToken, newRefreshToken, type TokenLifetimes, tokenResponse } from './mint-tokens.js'
+import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
 import { openAnswer, sealAnswer } from './retry-answer.js'
 
 export type RefreshDeps = {
@@ -36,6 +37,7 @@ export async function refreshTokens(
 ): Promise<TokenResponse> {
   if (!isWellFormed('refreshToken', request.refreshToken)) throw refusal('invalid_grant', 'malformed', client)
   const digest = digestToken(request.refreshToken)
+  const lifetimes = lifetimesOf(client, deps.lifetimes)
   const presented = { clientId: client.clientId, scope: request.scope, resource: request.resource }
   // A second look is needed only when another request rotated the token between our look and our own rotation.
   for (let look = 1; look <= 2; look++) {
@@ -46,7 +48,7 @@ export async function refreshTokens(
     const judgement = judgeRefresh(record, presented, deps.now())
     switch (judgement.kind) {
       case 'rotate': {
-        const pair = await rotate(request, digest, record, judgement.scope, deps)
+        const pair = await rotate(request, digest, record, judgement.scope, { ...deps, lifetimes })
         if (pair === undefined) continue
         deps.audit.record(audited, { event: 'token_refreshed', ...concerned, scope: judgement.scope })
         return pair

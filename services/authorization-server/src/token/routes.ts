@@ -42,8 +42,9 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
       requireSingleParameters(form)
       // The client first: a code or token is only looked at for somebody who may ask about it (RFC 6749 §3.2.1).
       const credentials = readClientCredentials(authorizationHeaders(request), form)
-      const client = await authenticateClient(credentials, request.ip, authentication)
+      const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
       request.provenClientId = client.clientId
+      request.provenSecretId = secretId
       const tokenRequest = readTokenRequest(form)
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {

@@ -1,22 +1,24 @@
 import { createDelayedWrite } from '../background/delayed-write.js'
-import type { ConnectedAppStore } from '../storage/connected-apps.js'
 
-/** When each grant was last used, for the people whose account it is. */
-export type GrantUsage = {
+/** When each thing of a kind was last used, for people and operators who wonder whether it still is. */
+export type Usage = {
   /** Never fails and never waits. */
-  note(grantId: string): void
+  note(id: string): void
   /** Writes what is noted and stops. */
   close(): Promise<void>
 }
 
+/** Stores the time of the last use of each; an older one than is stored changes nothing. */
+export type UseStore = { noteUse(uses: ReadonlyMap<string, Date>): Promise<void> }
+
 const BATCH_INTERVAL_MS = 5_000
-/** Within this time a second use of the same grant is not written again. */
+/** Within this time a second use of the same thing is not written again. */
 const RESOLUTION_MS = 5 * 60_000
 // A bound for memory: beyond it uses go unrecorded until the next period begins.
-const MAX_GRANTS = 50_000
+const MAX_IDS = 50_000
 
-/** Gathers uses in memory and writes them in batches, so that introspection stays one statement. */
-export function createGrantUsage(store: Pick<ConnectedAppStore, 'noteUse'>, now: () => Date): GrantUsage {
+/** Gathers uses in memory and writes them in batches, so that noting one costs the request no statement. */
+export function createUsage(store: UseStore, now: () => Date): Usage {
   let seen = new Set<string>()
   let seenSince = now().getTime()
   let queue = new Map<string, Date>()
@@ -26,22 +28,22 @@ export function createGrantUsage(store: Pick<ConnectedAppStore, 'noteUse'>, now:
     const batch = queue
     queue = new Map()
     if (batch.size === 0) return
-    // The page shows an earlier day after an outage; the next use is written again.
+    // An earlier time is shown after an outage; the next use is written again.
     await store.noteUse(batch).catch(() => {
-      for (const grantId of batch.keys()) seen.delete(grantId)
+      for (const id of batch.keys()) seen.delete(id)
     })
   }
 
   return {
-    note(grantId) {
+    note(id) {
       const at = now()
       if (at.getTime() >= seenSince + RESOLUTION_MS) {
         seen = new Set()
         seenSince = at.getTime()
       }
-      if (seen.has(grantId) || seen.size >= MAX_GRANTS) return
-      seen.add(grantId)
-      queue.set(grantId, at)
+      if (seen.has(id) || seen.size >= MAX_IDS) return
+      seen.add(id)
+      queue.set(id, at)
       background.request()
     },
     close: background.close
