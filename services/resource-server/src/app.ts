@@ -1,6 +1,13 @@
 import openApi from '@fastify/swagger'
 import { bearerPlugin, type Introspector } from '@valetkey/fastify-bearer'
-import { buildServer, type HealthChecks, healthRoutes, type Logger } from '@valetkey/service-kit'
+import {
+  buildServer,
+  type HealthChecks,
+  healthRoutes,
+  type Logger,
+  metricsRoute,
+  unreadableProblem
+} from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { FILE_SCOPE_MEANINGS, FILE_SCOPES } from './files/file-scopes.js'
 import { PARAMETER_RULES } from './files/list-files-schema.js'
@@ -8,22 +15,36 @@ import { type FileRouteOptions, fileRoutes } from './files/routes.js'
 import { notFoundHandler } from './http/answer-not-found.js'
 import { openApiRoute } from './http/open-api-route.js'
 import { openApiSettings } from './http/open-api-settings.js'
-import { unreadableProblem } from './http/problem.js'
 import { problemErrorHandler } from './http/send-problem-for-error.js'
+import type { ServerMetrics } from './metrics/server-metrics.js'
 
-export type AppOptions = { issuer: string; resourceUrl: string; trustedProxies: readonly string[]; logger: Logger }
+export type AppOptions = {
+  issuer: string
+  resourceUrl: string
+  trustedProxies: readonly string[]
+  logger: Logger
+  draining?: AbortSignal
+}
 
 /** What each surface needs; `start.ts` makes it. */
-export type AppDeps = { introspector: Introspector; files: FileRouteOptions; health: HealthChecks }
+export type AppDeps = {
+  watched: ServerMetrics
+  introspector: Introspector
+  files: FileRouteOptions
+  health: HealthChecks
+}
 
 export type App = { publicServer: FastifyInstance; operatorServer: FastifyInstance }
 
 /** The map: two listeners, and on each of them every surface in order. */
-export function buildApp({ issuer, resourceUrl, trustedProxies, logger }: AppOptions, deps: AppDeps): App {
+export function buildApp(options: AppOptions, deps: AppDeps): App {
+  const { issuer, resourceUrl, trustedProxies, logger, draining } = options
+  const { watched } = deps
   const prefix = new URL(resourceUrl).pathname.replace(/\/$/, '')
 
   // Third-party clients.
-  const publicServer = buildServer({ logger, trustedProxies, unreadable: unreadableProblem })
+  const meter = watched.http('public')
+  const publicServer = buildServer({ logger, trustedProxies, unreadable: unreadableProblem, draining, meter })
   ignoreBodies(publicServer)
   publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))
@@ -33,14 +54,16 @@ export function buildApp({ issuer, resourceUrl, trustedProxies, logger }: AppOpt
     resource: resourceUrl,
     realm: 'files',
     scopesSupported: FILE_SCOPES,
-    introspection: deps.introspector
+    introspection: deps.introspector,
+    onRefusal: watched.tokenRefused
   })
   publicServer.register(fileRoutes, { prefix, ...deps.files })
   publicServer.register(openApiRoute, { prefix })
 
   // Operators only.
-  const operatorServer = buildServer({ logger })
-  operatorServer.register(healthRoutes, { checks: deps.health })
+  const operatorServer = buildServer({ logger, meter: watched.http('operator') })
+  operatorServer.register(healthRoutes, { checks: deps.health, draining })
+  operatorServer.register(metricsRoute, { metrics: watched.metrics })
 
   return { publicServer, operatorServer }
 }

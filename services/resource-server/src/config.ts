@@ -28,6 +28,8 @@ export function readConfig(environment: Environment) {
       // 0 seconds: it asks the authorization server at every request.
       cache: { seconds: introspectionCacheTtl, ...(revocationsUrl && { revocationsUrl }) }
     },
+    /** Seconds from the order to stop to the end of the listeners. */
+    drainDelay: read.integer('DRAIN_DELAY', 0, { min: 0, max: 300 }),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
   }
   const isFeedKnown = introspectionCacheTtl === 0 || revocationsUrl !== undefined
@@ -57,7 +59,7 @@ function readIntrospectionUrls(read: ReturnType<typeof environmentReader>) {
 
 function readDatabaseUrl(read: ReturnType<typeof environmentReader>): string {
   const meaning = 'the Postgres database, postgres://user:password@host:5432/name'
-  return read.url('RESOURCE_DATABASE_URL', ['postgres:', 'postgresql:'], meaning)
+  return read.postgresUrl('RESOURCE_DATABASE_URL', meaning)
 }
 
 const HTTP = ['http:', 'https:']

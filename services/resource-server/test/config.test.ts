@@ -26,6 +26,7 @@ test('the defaults of contract §5', () => {
     operatorListen: { host: '0.0.0.0', port: 4101 },
     trustedProxies: [],
     introspection: { cache: { seconds: 0 } },
+    drainDelay: 0,
     logLevel: 'info'
   })
 })

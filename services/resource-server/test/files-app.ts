@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { IntrospectionAnswer } from '@valetkey/fastify-bearer'
 import { mintAccessToken } from '@valetkey/oauth-protocol'
-import { buildLogger } from '@valetkey/service-kit'
+import { buildLogger, type HealthChecks } from '@valetkey/service-kit'
 import type { InjectOptions } from 'fastify'
 import { type App, buildApp } from '../src/app.js'
+import { createServerMetrics } from '../src/metrics/server-metrics.js'
 import type { FilePage, FileQuery } from '../src/storage/file-record.js'
 import { expectDocumented } from './documented-answers.js'
 
@@ -49,6 +50,7 @@ type Change = {
   list?: (query: FileQuery) => Promise<FilePage>
   resourceUrl?: string
   pageTokenKeys?: readonly string[]
+  health?: HealthChecks
 }
 
 /** The real app, on an authorization server and a store of our making. */
@@ -56,14 +58,16 @@ export function build({
   introspect = async () => live,
   list = listFrom(stored),
   resourceUrl = RESOURCE,
-  pageTokenKeys = [KEY]
+  pageTokenKeys = [KEY],
+  health = { postgres: async () => {}, introspection: introspect }
 }: Change = {}): App {
   app = buildApp(
     { issuer: 'https://auth.example', resourceUrl, trustedProxies: [], logger: buildLogger('test', 'silent') },
     {
+      watched: createServerMetrics(),
       introspector: { introspect, close: async () => {} },
       files: { files: { list }, pageTokenKeys },
-      health: { postgres: async () => {}, introspection: introspect }
+      health
     }
   )
   return app

@@ -1,7 +1,9 @@
-import type { Database } from '@valetkey/service-kit'
+import type { Database, Environment } from '@valetkey/service-kit'
 
 /** What commands get from the process, so that tests can give them something else. */
 export type CommandContext = {
+  /** All of it, for the one command that looks at the whole service. */
+  environment: () => Environment
   databaseUrl: () => string
   database: () => Database
   /** stdout: results only. */

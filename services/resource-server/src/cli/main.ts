@@ -1,6 +1,11 @@
 #!/usr/bin/env node
-import { createInterface } from 'node:readline/promises'
-import { ConfigurationError, connectPostgres, type Database, linesOfFailure } from '@valetkey/service-kit'
+import {
+  askAtTerminal,
+  ConfigurationError,
+  connectPostgres,
+  type Database,
+  linesOfFailure
+} from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { processEnvironment, readCommandLineConfig } from '../config.js'
 import { CommandFailure, EXIT } from './exit.js'
@@ -8,6 +13,7 @@ import { buildProgram } from './program.js'
 
 let database: Database | undefined
 const program = buildProgram({
+  environment: () => processEnvironment,
   databaseUrl: () => readCommandLineConfig(processEnvironment).databaseUrl,
   // Opened by the first command that needs it, so that --help works without any setting.
   database: () => {
@@ -18,7 +24,7 @@ const program = buildProgram({
   say: (text) => process.stderr.write(text),
   isWatched: process.stderr.isTTY === true,
   columns: () => process.stderr.columns ?? 80,
-  confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? askAtTerminal : undefined,
+  confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? confirm : undefined,
   untilInterrupted: () => {
     const interruption = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort())
@@ -41,14 +47,8 @@ async function run(): Promise<number> {
   }
 }
 
-async function askAtTerminal(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
-  } catch {
-    // Ctrl-C or Ctrl-D at the question.
-    throw new CommandFailure('interrupted', 'interrupted; nothing was removed')
-  } finally {
-    terminal.close()
-  }
+async function confirm(question: string): Promise<boolean> {
+  const answer = await askAtTerminal(question)
+  if (answer === 'interrupted') throw new CommandFailure('interrupted', 'interrupted; nothing was removed')
+  return answer === 'yes'
 }

@@ -1,6 +1,6 @@
+import { Problem } from '@valetkey/service-kit'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { answerWithEntityTag } from '../http/entity-tag.js'
-import { Problem } from '../http/problem.js'
 import { FILE_SCOPES, fileAccess, WHOLE_SCOPE } from './file-scopes.js'
 import { type ListFilesNeeds, listFiles } from './list-files.js'
 import {

@@ -1,5 +1,5 @@
+import { Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Problem, sendProblem } from './problem.js'
 
 const METHODS = ['GET', 'HEAD'] as const
 

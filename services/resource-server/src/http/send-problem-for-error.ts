@@ -1,6 +1,5 @@
-import { StoreUnavailable } from '@valetkey/service-kit'
+import { Problem, StoreUnavailable, sendProblem } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { Problem, sendProblem } from './problem.js'
 
 /** Seconds until a client should try again after a 503. */
 const RETRY_AFTER = '2'

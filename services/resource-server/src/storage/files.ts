@@ -12,11 +12,12 @@ type PageRow = { number: string; files_json: string; end_id: string; end_created
 /** A page may have a thousand files; what one statement brings must stay small beside the rest of the process. */
 const PAGES_IN_ONE_STATEMENT = 16
 
-export function createFileStore(database: Database) {
+/** @param onBatch hears how many lists share each statement */
+export function createFileStore(database: Database, onBatch?: (size: number) => void) {
   const readers = new Map<string, (query: FileQuery) => Promise<FilePage>>()
 
   function readerOf(shape: string): (query: FileQuery) => Promise<FilePage> {
-    const reader = readers.get(shape) ?? gatherCalls(readPages, PAGES_IN_ONE_STATEMENT)
+    const reader = readers.get(shape) ?? gatherCalls(readPages, PAGES_IN_ONE_STATEMENT, onBatch)
     readers.set(shape, reader)
     return reader
   }

@@ -32,6 +32,7 @@ export async function createFilesWorld() {
       isWatched: false,
       columns: () => 80,
       confirm: undefined,
+      environment: () => ({}),
       untilInterrupted: () => new AbortController().signal,
       ...change
     }

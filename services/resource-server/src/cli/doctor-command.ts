@@ -1,0 +1,18 @@
+import { printFindings } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { examine } from '../doctor/examine.js'
+import type { CommandContext } from './context.js'
+import { CommandFailure } from './exit.js'
+
+export function addDoctorCommand(program: Command, context: CommandContext): void {
+  program
+    .command('doctor')
+    .description(
+      'examine the settings of the service, its database and the introspection; needs what the service needs'
+    )
+    .option('--json', 'print {"findings":[…],"fatal":…,"warnings":…}')
+    .action(async ({ json }: { json?: boolean }) => {
+      const fatal = printFindings(context, json, await examine(context.environment()))
+      if (fatal > 0) throw new CommandFailure('failed', `${fatal} of these must be mended`)
+    })
+}

@@ -1,0 +1,55 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildIntrospector } from '@valetkey/fastify-bearer'
+import {
+  buildLogger,
+  ConfigurationError,
+  type Environment,
+  examinePostgres,
+  type Finding,
+  fatal,
+  fileChangedAt,
+  findingsOfUnreadable,
+  isProduction,
+  ok
+} from '@valetkey/service-kit'
+import { type Config, readConfig } from '../config.js'
+import { judgeSettings } from './judge-settings.js'
+
+const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
+
+/** Looks at everything that a server with these settings would use; changes nothing. */
+export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(environment)
+  } catch (error) {
+    if (error instanceof ConfigurationError) return findingsOfUnreadable(error)
+    throw error
+  }
+  const pageTokenKeysChangedAt = fileChangedAt(environment, 'PAGE_TOKEN_KEYS')
+  const [postgres, introspection] = await Promise.all([
+    examinePostgres(config.databaseUrl, { migrations: MIGRATIONS, isProduction: isProduction(config.issuer) }),
+    examineIntrospection(config)
+  ])
+  return [...judgeSettings(config, { pageTokenKeysChangedAt, now }), ...postgres, introspection]
+}
+
+async function examineIntrospection({ introspection }: Config): Promise<Finding> {
+  // Without a cache: the feed is not waited for.
+  const asking = { ...introspection, cache: { seconds: 0 } }
+  const introspector = buildIntrospector(asking, buildLogger('resource-server', 'silent'))
+  try {
+    await introspector.introspect('doctor', 'doctor')
+    return ok('introspection', 'answers, and knows our credential')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return fatal('introspection', {
+      what: `does not answer as it should: ${reason}`,
+      why: 'No token can be checked, and every request is 503.',
+      mend: 'look at INTROSPECTION_URL, INTROSPECTION_CLIENT_ID and INTROSPECTION_CLIENT_SECRET'
+    })
+  } finally {
+    await introspector.close()
+  }
+}

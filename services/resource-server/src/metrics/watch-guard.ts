@@ -1,0 +1,70 @@
+import type { FeedStatistics, WatchedIntrospector } from '@valetkey/fastify-bearer'
+import type { Metrics } from '@valetkey/service-kit'
+
+/** What the guard knows of itself: its cache, its calls to the authorization server, and the feed that both hang on. */
+export function watchGuard(metrics: Metrics, { statistics }: Pick<WatchedIntrospector, 'statistics'>): void {
+  watchCache(metrics, () => statistics().cache)
+  watchCalls(metrics, () => statistics().calls)
+  watchFeed(metrics, () => statistics().feed)
+}
+
+type Statistics = ReturnType<WatchedIntrospector['statistics']>
+
+function watchCache(metrics: Metrics, cache: () => Statistics['cache']): void {
+  metrics.countElsewhere(
+    { name: 'valetkey_token_cache_requests_total', help: 'Requests with a token, by what the cache of tokens did.' },
+    () => {
+      const { hits, misses, bypasses } = cache()
+      return Object.entries({ hit: hits, miss: misses, bypass: bypasses }).map(([result, value]) => ({
+        labels: { result },
+        value
+      }))
+    }
+  )
+  metrics.gauge(
+    { name: 'valetkey_token_cache_entries', help: 'Answers about tokens that are kept now.' },
+    () => cache().entries
+  )
+  metrics.gauge(
+    { name: 'valetkey_token_cache_bytes', help: 'What they take in memory, by estimate.' },
+    () => cache().bytes
+  )
+}
+
+function watchCalls(metrics: Metrics, calls: () => Statistics['calls']): void {
+  metrics.summary(
+    { name: 'valetkey_introspection_call_seconds', help: 'Calls to the authorization server that have ended.' },
+    () => ({ count: calls().ended, sum: calls().milliseconds / 1_000 })
+  )
+  metrics.countElsewhere(
+    { name: 'valetkey_introspection_call_tokens_total', help: 'Tokens that these calls asked about.' },
+    () => calls().tokens
+  )
+  metrics.countElsewhere(
+    { name: 'valetkey_introspection_failures_total', help: 'Calls that failed, or were not made at all, by reason.' },
+    () => Object.entries(calls().failures).map(([reason, value]) => ({ labels: { reason }, value }))
+  )
+}
+
+function watchFeed(metrics: Metrics, feed: () => FeedStatistics | undefined): void {
+  /** Without a feed, and before its first proof, there is no line: a number would mean something. */
+  const known = (value: number | undefined) => (value === undefined ? [] : [{ value }])
+
+  metrics.gauge(
+    { name: 'valetkey_feed_lease_held', help: '1 while the revocation feed is proved and kept answers may be used.' },
+    () => known(feed() && Number(feed()?.isProved))
+  )
+  metrics.gauge({ name: 'valetkey_feed_lease_age_seconds', help: 'Since the nonce of the lease was sent.' }, () =>
+    known(inSeconds(feed()?.leaseAgeMs))
+  )
+  metrics.gauge(
+    { name: 'valetkey_feed_round_trip_seconds', help: 'How long the last nonce took to come back through Postgres.' },
+    () => known(inSeconds(feed()?.roundTripMs))
+  )
+  metrics.countElsewhere({ name: 'valetkey_feed_losses_total', help: 'How often a proved feed was lost.' }, () =>
+    known(feed()?.losses)
+  )
+}
+
+const inSeconds = (milliseconds: number | undefined): number | undefined =>
+  milliseconds === undefined ? undefined : milliseconds / 1_000
