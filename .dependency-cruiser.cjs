@@ -2,7 +2,7 @@
 const AUTHORIZATION = '^services/authorization-server/src'
 const STEPS = '(authorize|login|consent|account|token|revocation|introspection|feed|metadata|errors|admin)'
 const LEAVES =
-  '(audit|background|clients|codes|http|language|limits|passwords|registry|requests|resource-servers|scopes|sealing|session|storage|usage)'
+  '(administration|audit|background|clients|codes|doctor|http|language|limits|metrics|passwords|registry|requests|resource-servers|scopes|sealing|session|storage|usage)'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {

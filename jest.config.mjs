@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os'
+
 /** One configuration for every package; `npm test` brings Postgres and Redis and runs it. */
 export default {
   testEnvironment: 'node',
@@ -11,5 +13,9 @@ export default {
     ]
   },
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  // Two at least: modules are never given back, so one process for all suites would grow to gigabytes, and stand still for
+  // seconds while it collects its garbage. A worker that has grown is replaced by a new one.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
+  workerIdleMemoryLimit: '600MB',
   testTimeout: 30_000
 }

@@ -17,17 +17,17 @@ const throwAwaySettings = ['fsync=off', 'synchronous_commit=off', 'full_page_wri
 
 /**
  * @param {{ directory: string, password: string, durable: boolean, logFile: string, processes: object }} options
- * `directory` is where the cluster lives or will live.
+ * `directory` is where the cluster lives or will live; `port` is where it was before, for a server that comes back.
  */
 export async function startEmbeddedPostgres(options) {
-  const { directory, password, durable, logFile, processes } = options
+  const { directory, password, durable, logFile, processes, port: formerPort } = options
   const identity = postgresIdentity()
   const binaries = await findBinaries()
   giveTo(identity.owner, directory)
   if (!existsSync(path.join(directory, 'PG_VERSION'))) await createCluster({ ...options, identity, binaries })
   await endOrphan(directory)
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort()
+    const port = formerPort ?? (await freePort())
     const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', ...(durable ? [] : throwAwaySettings)]
     const server = processes.start({
       name: 'Postgres',

@@ -54,6 +54,18 @@ export function commandLineEnvironment(settings, { databaseUrl, resourceDatabase
   }
 }
 
+/** And what the command that looks at the whole service needs beside it. */
+export function doctorEnvironment(caller, settings, { redisUrl, credential, secrets }) {
+  return {
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey,
+    PAGE_TOKEN_KEYS: caller.PAGE_TOKEN_KEYS ?? secrets.pageTokenKey,
+    INTROSPECTION_URL: settings.introspectionUrl,
+    INTROSPECTION_CLIENT_ID: credential.id,
+    INTROSPECTION_CLIENT_SECRET: credential.secret
+  }
+}
+
 /** The caller's own credential for introspection, or undefined; half a credential is a mistake. */
 export function givenCredential({ INTROSPECTION_CLIENT_ID: id, INTROSPECTION_CLIENT_SECRET: secret }) {
   if ((id === undefined) !== (secret === undefined)) {

@@ -1,17 +1,17 @@
 // The three programs people come for.
 import { programs } from './checkout.mjs'
 import { authorizationServerEnvironment, demoClientEnvironment, resourceServerEnvironment } from './environments.mjs'
-import { nodeProgram } from './programs.mjs'
+import { nodeProgram, serviceProgram } from './programs.mjs'
 import { waitUntilReady } from './readiness.mjs'
 import { localUrl } from './settings.mjs'
 
 /** @returns a function that starts all three, notes each in `running` and settles when all are ready */
 export function createServices({ caller, settings, servers, secrets, credential, client, data, processes }) {
   const { listen } = settings
-  const launch = (name, file, environment) =>
+  const launch = (name, program, environment) =>
     processes.start({
       name: name.replace('-', ' '),
-      program: nodeProgram(file),
+      program,
       environment,
       logFile: data.log(name),
       restartable: true
@@ -20,12 +20,14 @@ export function createServices({ caller, settings, servers, secrets, credential,
   return async function startServices(running) {
     const authorizationServer = launch(
       'authorization-server',
-      servers.redisUrl === undefined ? programs.emulatedAuthorizationServer : programs.authorizationServer,
+      serviceProgram(
+        servers.redisUrl === undefined ? programs.emulatedAuthorizationServer : programs.authorizationServer
+      ),
       authorizationServerEnvironment(caller, settings, { ...servers, secrets })
     )
     const resourceServer = launch(
       'resource-server',
-      programs.resourceServer,
+      serviceProgram(programs.resourceServer),
       resourceServerEnvironment(caller, settings, { ...servers, credential, secrets })
     )
     running.push(authorizationServer, resourceServer)
@@ -34,7 +36,8 @@ export function createServices({ caller, settings, servers, secrets, credential,
       waitUntilReady(resourceServer, `${localUrl(listen.filesOperator)}/readyz`)
     ])
     // A client comes when there is a server to be a client of.
-    const demoClient = launch('demo-client', programs.demoClient, demoClientEnvironment(caller, settings, client))
+    const environment = demoClientEnvironment(caller, settings, client)
+    const demoClient = launch('demo-client', nodeProgram(programs.demoClient), environment)
     running.push(demoClient)
     await waitUntilReady(demoClient, `${localUrl(listen.demo)}/`)
   }

@@ -13,7 +13,7 @@ const listenVariables = [
 
 /** Settings of one service only; whoever is not named here never sees the value. */
 export const privateVariables = {
-  authorizationServer: ['DATABASE_URL', 'REDIS_URL', 'COOKIE_KEYS'],
+  authorizationServer: ['DATABASE_URL', 'REDIS_URL', 'REDIS_CA', 'COOKIE_KEYS'],
   resourceServer: [
     ...['RESOURCE_DATABASE_URL', 'PAGE_TOKEN_KEYS', 'REVOCATIONS_URL'],
     ...['INTROSPECTION_URL', 'INTROSPECTION_CLIENT_ID', 'INTROSPECTION_CLIENT_SECRET']
@@ -27,7 +27,8 @@ export const serviceVariables = [
   ...privateVariables.authorizationServer,
   ...privateVariables.resourceServer,
   ...['CODE_TTL', 'ACCESS_TOKEN_TTL', 'REFRESH_TOKEN_IDLE_TTL', 'REFRESH_TOKEN_MAX_TTL', 'REFRESH_RETRY_WINDOW'],
-  ...['LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL', 'PRODUCT_NAME', 'PRODUCT_LOGO', 'ACCENT_COLOR'],
+  ...['LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'AUDIT_RETENTION_DAYS', 'DRAIN_DELAY', 'LOG_LEVEL'],
+  ...['PRODUCT_NAME', 'PRODUCT_LOGO', 'ACCENT_COLOR'],
   ...['CLIENT_ID', 'CLIENT_SECRET', 'BASE_URL', 'LISTEN']
 ]
 

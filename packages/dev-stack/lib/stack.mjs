@@ -2,7 +2,12 @@
 import { checkout, displayPath } from './checkout.mjs'
 import { commandLine } from './command-lines.mjs'
 import { ensureClient, ensureResourceServer, ensureUser, rememberedOf } from './demo-data.mjs'
-import { authorizationServerEnvironment, commandLineEnvironment, givenCredential } from './environments.mjs'
+import {
+  authorizationServerEnvironment,
+  commandLineEnvironment,
+  doctorEnvironment,
+  givenCredential
+} from './environments.mjs'
 import { findPortProblems } from './ports.mjs'
 import { writeRunFile } from './run-file.mjs'
 import { openSecrets, resourceServerCredential } from './secrets.mjs'
@@ -40,7 +45,10 @@ export async function startStack({ caller, settings, files, data, processes, pro
   await progress.step('Database tables', async () => {
     await Promise.all([valetkey(['migrate']), valetkeyFiles(['migrate'])])
   })
-  writeRunFile(data.run, commandLineEnvironment(settings, servers))
+  writeRunFile(data.run, {
+    ...commandLineEnvironment(settings, servers),
+    ...doctorEnvironment(caller, settings, { ...servers, credential, secrets })
+  })
 
   const remembered = rememberedOf(secrets, caller)
   const { user, client } = await progress.step('Demo user and demo client', async () => {

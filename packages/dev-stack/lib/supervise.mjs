@@ -10,6 +10,13 @@ if (process.channel !== undefined) {
   })
   // The channel must not keep a command alive that has done its work.
   process.channel.unref()
+  // Unless its work comes that way, as that of Jest's workers does, which inherit this.
+  process.on('newListener', (event) => {
+    if (event === 'message') process.channel?.ref()
+  })
+  process.on('removeListener', (event) => {
+    if (event === 'message') process.channel?.unref()
+  })
 }
 
 /** The launcher makes its children leaders of their group: then the group goes too, for example Jest's own children. */

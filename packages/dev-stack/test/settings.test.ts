@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from '@jest/globals'
 import { library } from './support/library.js'
 
-const { readCaller, readSettings } = await library('settings')
+const { readCaller, readSettings, serviceVariables } = await library('settings')
 const { resourceServerCredential } = await library('secrets')
 const { authorizationServerEnvironment, demoClientEnvironment, givenCredential, resourceServerEnvironment } =
   await library('environments')
@@ -114,4 +114,11 @@ test('each audience has a credential of its own, made once', () => {
   const first = resourceServerCredential(kept, 'http://localhost:4100')
   expect(resourceServerCredential(kept, 'http://localhost:5100')).not.toEqual(first)
   expect(resourceServerCredential(kept, 'http://localhost:4100')).toEqual(first)
+})
+
+test.each(['authorization-server', 'resource-server'])('every setting that the %s reads is known here', (service) => {
+  const config = path.resolve(import.meta.dirname, `../../../services/${service}/src/config.ts`)
+  const read = [...readFileSync(config, 'utf8').matchAll(/read\.\w+\(\s*'([A-Z_]+)'/g)].map(([, name]) => name)
+  expect(read.length).toBeGreaterThan(10)
+  expect(read.filter((name) => !serviceVariables.includes(name))).toEqual([])
 })

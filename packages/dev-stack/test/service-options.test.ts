@@ -1,0 +1,21 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from '@jest/globals'
+
+const programs = new URL('../lib/programs.mjs', import.meta.url).href
+const { SERVICE_OPTIONS } = (await import(programs)) as { SERVICE_OPTIONS: readonly string[] }
+
+test('the images start a service with the same options of Node as npm start', () => {
+  const dockerfile = readFileSync(path.resolve(import.meta.dirname, '../../../infra/docker/Dockerfile'), 'utf8')
+  const commands = dockerfile.split('\n').filter((line) => line.startsWith('CMD ['))
+  expect(commands).toEqual([
+    `CMD ${JSON.stringify(['node', ...SERVICE_OPTIONS, 'dist/main.js']).replaceAll(',', ', ')}`
+  ])
+})
+
+// What they are good for can only be measured: npm run bench has the pauses in it.
+test('this Node knows every option of the services', () => {
+  const ran = spawnSync(process.execPath, [...SERVICE_OPTIONS, '--eval', 'console.log("runs")'], { encoding: 'utf8' })
+  expect({ output: ran.stdout, complaints: ran.stderr }).toEqual({ output: 'runs\n', complaints: '' })
+})
