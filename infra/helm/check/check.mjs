@@ -1,85 +1,54 @@
-// npm run check:helm: lints the chart, renders it for a trial and for production, and holds every document against the
-// types of the Kubernetes API and against our own rules.
-import { spawnSync } from 'node:child_process'
+// npm run check:helm: lints the chart, renders it for a trial, for production and with its switches the other way, and
+// holds every document against the types of the Kubernetes API, our own rules, and who may reach whom.
 import path from 'node:path'
+import { createHelm } from './helm.mjs'
+import { expectedFiles, wrongFiles } from './mounted-files.mjs'
+import { expected, mistakes, wrongReach } from './reachability.mjs'
+import { refusedValues } from './refused-values.mjs'
 import * as rules from './rules.mjs'
-import { findHelm, here, installPackages } from './tools.mjs'
+import { here, installPackages } from './tools.mjs'
 import { typeErrors } from './type-check.mjs'
 
 const chart = path.join(here, '..', 'valetkey')
-const production = path.join(chart, 'examples', 'production.yaml')
+const production = ['--values', path.join(chart, 'examples', 'production.yaml')]
+// Every switch the other way, so that no branch of a template goes unseen.
+const switched = ['--values', path.join(here, 'switched.yaml')]
 
 installPackages()
-const helm = await findHelm()
-const { parseAllDocuments } = await import('yaml')
+const helm = await createHelm(chart)
 let failed = 0
 
-report('helm lint --strict', complaintsOf(runHelm(['lint', '--strict', chart])))
-report('helm lint --strict, production', complaintsOf(runHelm(['lint', '--strict', chart, '--values', production])))
+report('helm lint --strict', helm.lint([]))
+report('helm lint --strict, production', helm.lint(production))
 
-const renderings = [
-  { name: 'default', documents: render([]) },
-  { name: 'production', documents: render(['--values', production]) },
-  // Every switch the other way, so that no branch of a template goes unseen.
-  {
-    name: 'switched',
-    documents: render([
-      ...['--set', 'issuer=https://example.com/auth', '--set', 'resourceUrl=https://example.com/files'],
-      ...['--set', 'authorizationServer.ingress.enabled=true', '--set', 'resourceServer.ingress.enabled=true'],
-      ...['--set', 'networkPolicy.operatorFrom[0].ipBlock.cidr=10.0.0.0/8', '--set', 'drainSeconds=0'],
-      ...[
-        '--set',
-        'resourceServer.serviceAccountName=files',
-        '--set',
-        'authorizationServer.podAnnotations.team=identity'
-      ]
-    ])
-  }
-]
+const renderings = Object.entries({ default: [], production, switched }).map(([name, args]) => {
+  const { documents, complaints } = helm.render(args)
+  report(`helm template, ${name}: ${documents.length} documents`, complaints)
+  return { name, documents }
+})
 for (const { name, documents } of renderings) {
-  report(`helm template, ${name}: ${documents.length} documents`, documents.length > 0 ? [] : ['nothing was rendered'])
   for (const [rule, complaints] of Object.entries(rules)) report(`${rule}, ${name}`, complaints(documents))
+  report(`each pod gets its files and no other, ${name}`, wrongFiles(documents, expectedFiles[name]))
+  report(`the network policies let pass whom they should, ${name}`, wrongReach(documents, expected[name]))
 }
 report('every document fits the Kubernetes API', typeErrors(renderings))
 
 // A check that cannot fail is none.
 report('an unknown field is refused', expectRefusal(typeErrors([{ name: 'wrong', documents: [misspelt()] }])))
-report(
-  'an unknown value is refused',
-  expectRefusal(complaintsOf(runHelm(['template', 'x', chart, '--set', 'isuer=a'])))
-)
-report(
-  'an issuer with a trailing slash is refused',
-  expectRefusal(complaintsOf(runHelm(['template', 'x', chart, '--set', 'issuer=https://example.com/'])))
-)
-process.exitCode = failed === 0 ? 0 : 1
-
-function render(args) {
-  const { status, stdout, stderr } = runHelm(['template', 'valetkey', chart, ...args])
-  if (status !== 0) {
-    report('helm template', [stderr])
-    return []
-  }
-  // Kubernetes reads YAML 1.1, where 0440 is octal.
-  const parsed = parseAllDocuments(stdout, { version: '1.1' }).map((document) => document.toJS())
-  return parsed.filter((document) => document !== null)
+for (const [mistake, make] of Object.entries(mistakes)) {
+  const { documents } = renderings.find(({ name }) => name === 'production')
+  report(`${mistake} is noticed`, expectRefusal(wrongReach(make(documents), expected.production)))
 }
+for (const [what, args] of Object.entries(refusedValues)) {
+  report(`${what} is refused`, expectRefusal(helm.render(args).complaints))
+}
+process.exitCode = failed === 0 ? 0 : 1
 
 function misspelt() {
   const { documents } = renderings[0]
   const copy = structuredClone(documents.find(({ kind }) => kind === 'Deployment'))
   copy.spec.template.spec.containers[0].readOnly = true
   return copy
-}
-
-function runHelm(args) {
-  const result = spawnSync(helm, args, { encoding: 'utf8', timeout: 60_000 })
-  if (result.error) throw new Error(`helm cannot be run (${result.error.message}); HELM may name one`)
-  return result
-}
-
-function complaintsOf({ status, stdout, stderr }) {
-  return status === 0 ? [] : [stdout + stderr]
 }
 
 function expectRefusal(complaints) {

@@ -1,4 +1,5 @@
 // What every rendering must keep to, whatever the values. Each rule returns its complaints.
+import { selects } from './network-policies.mjs'
 
 /** A chart that renders a Secret writes it into the release's history, for all who may read that. */
 export const noSecretIsRendered = (documents) =>
@@ -31,34 +32,106 @@ export const servicesHaveOnePort = (documents) =>
     .filter(({ kind, spec }) => kind === 'Service' && spec.ports.length !== 1)
     .map(({ metadata }) => `Service ${metadata.name} has more than one port`)
 
-/** Introspection for resource servers and the peers named for it; operator listeners for named peers; no open rule. */
-export function policiesKeepListenersApart(documents) {
-  const complaints = []
-  for (const { metadata, spec } of documents.filter(({ kind }) => kind === 'NetworkPolicy')) {
-    for (const rule of spec.ingress) {
-      const ports = (rule.ports ?? []).map(({ port }) => port)
-      const open = (rule.from ?? []).length === 0
-      if (ports.length !== 1) complaints.push(`${metadata.name}: a rule must name one port`)
-      if (open && ports[0] !== 'public') complaints.push(`${metadata.name}: ${ports[0]} is open to everybody`)
-    }
-  }
-  for (const { name, component } of podsOf(documents).filter(({ kind }) => kind === 'Deployment')) {
-    const selects = ({ kind, spec }) =>
-      kind === 'NetworkPolicy' && spec.podSelector.matchLabels['app.kubernetes.io/component'] === component
-    if (!documents.some(selects)) complaints.push(`${name} has no network policy`)
-  }
-  return complaints
-}
-
 /** A selector that misses its pods renders well and serves nobody. */
 export function selectorsFindPods(documents) {
-  const pods = podsOf(documents).filter(({ kind }) => kind === 'Deployment')
-  const selecting = documents.filter(({ kind }) => ['Service', 'NetworkPolicy'].includes(kind))
-  return selecting.flatMap(({ kind, metadata, spec }) => {
-    const selector = kind === 'Service' ? spec.selector : spec.podSelector.matchLabels
-    const found = pods.filter(({ labels }) => Object.entries(selector).every(([key, value]) => labels[key] === value))
-    return found.length === 1 ? [] : [`${kind} ${metadata.name} selects ${found.length} deployments`]
+  const pods = podsOf(documents)
+  const selectorOf = {
+    Service: ({ selector }) => ({ matchLabels: selector }),
+    NetworkPolicy: ({ podSelector }) => podSelector,
+    PodDisruptionBudget: ({ selector }) => selector,
+    Deployment: ({ selector }) => selector
+  }
+  return documents.flatMap(({ kind, metadata, spec }) => {
+    const selector = selectorOf[kind]?.(spec)
+    if (selector === undefined) return []
+    const found = pods.filter(({ labels }) => selects(selector, labels))
+    const isOfJobs = found.length > 0 && found.every((pod) => pod.kind === 'Job')
+    const isRight = kind === 'NetworkPolicy' && isOfJobs ? true : found.length === 1 && !isOfJobs
+    return isRight ? [] : [`${kind} ${metadata.name} selects ${found.map(({ name }) => name).join(', ') || 'nothing'}`]
   })
+}
+
+/** What scales a deployment, and a deployment that also says how many there are, undo each other. */
+export const replicasHaveOneMaster = (documents) =>
+  documents
+    .filter(({ kind }) => kind === 'HorizontalPodAutoscaler')
+    .flatMap(({ spec: { scaleTargetRef, minReplicas, maxReplicas } }) => {
+      const target = documents.find(
+        ({ kind, metadata }) => kind === 'Deployment' && metadata.name === scaleTargetRef.name
+      )
+      if (target === undefined) return [`nothing is named ${scaleTargetRef.name}`]
+      if (minReplicas > maxReplicas) return [`${scaleTargetRef.name}: at least ${minReplicas}, at most ${maxReplicas}`]
+      return target.spec.replicas === undefined ? [] : [`${scaleTargetRef.name} has a number of its own`]
+    })
+
+/** After SIGTERM a service takes 15 seconds at most; before it comes the pause in which balancers forget the pod. */
+export const podsGetTheTimeToStop = (documents) =>
+  podsOf(documents)
+    .filter(({ kind }) => kind === 'Deployment')
+    .filter(({ spec }) => {
+      const [, seconds = '0'] = spec.containers[0].lifecycle?.preStop.exec.command ?? []
+      const [{ configMapRef }] = spec.containers[0].envFrom
+      const settings = documents.find(
+        ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === configMapRef.name
+      )
+      const delay = settings.data.DRAIN_DELAY ?? '0'
+      return spec.terminationGracePeriodSeconds <= Number(seconds) + Number(delay) + 15
+    })
+    .map(({ name }) => `${name} is killed before it has stopped`)
+
+const PLACEMENT = ['serviceAccountName', 'priorityClassName', 'nodeSelector', 'tolerations']
+
+/** A job runs a service's program, and may go where that service's pods may: elsewhere it would wait for a node for ever. */
+export const jobsGoWhereTheirServiceGoes = (documents) => {
+  const placements = new Map(podsOf(documents).map(({ kind, spec }) => [`${kind} ${imageOf(spec)}`, placementOf(spec)]))
+  return podsOf(documents)
+    .filter(({ kind, spec }) => kind === 'Job' && placements.get(`Deployment ${imageOf(spec)}`) !== placementOf(spec))
+    .map(({ name }) => `${name} goes elsewhere than the pods with its image`)
+}
+
+const imageOf = ({ containers: [{ image }] }) => image
+const placementOf = (spec) => JSON.stringify(PLACEMENT.map((field) => spec[field]))
+
+const PROBES = { startupProbe: '/livez', livenessProbe: '/livez', readinessProbe: '/readyz' }
+
+export const serversAreProbed = (documents) =>
+  podsOf(documents)
+    .filter(({ kind }) => kind === 'Deployment')
+    .flatMap(({ name, spec: { containers } }) => {
+      const wrong = Object.entries(PROBES).filter(([probe, path]) => {
+        const { httpGet } = containers[0][probe] ?? {}
+        return httpGet?.path !== path || httpGet.port !== 'operator'
+      })
+      return wrong.map(([probe, path]) => `${name}: ${probe} does not ask the operator listener for ${path}`)
+    })
+
+/** A pod gets the keys of the Secrets that it reads, and no other: each file that is mounted is named by a setting. */
+export const noFileIsMountedInVain = (documents) =>
+  podsOf(documents).flatMap(({ name, spec }) => {
+    const { mounted, named } = filesOf(spec, documents)
+    return mounted.filter((file) => !named.includes(file)).map((file) => `${name} gets ${file} in vain`)
+  })
+
+/** The converse: what a setting or a command names lies where it says. */
+export const filesThatAreNamedAreMounted = (documents) =>
+  podsOf(documents).flatMap(({ name, spec }) => {
+    const { mounted, named } = filesOf(spec, documents)
+    return named.filter((file) => !mounted.includes(file)).map((file) => `${name} has no ${file}`)
+  })
+
+function filesOf({ containers: [container], volumes }, documents) {
+  const mounted = container.volumeMounts.flatMap(({ name, mountPath }) => {
+    const { projected } = volumes.find((volume) => volume.name === name)
+    const items = projected.sources.flatMap(({ secret, configMap }) => (secret ?? configMap).items)
+    return items.map(({ path }) => `${mountPath}/${path}`)
+  })
+  const maps = (container.envFrom ?? []).map(({ configMapRef }) => configMapRef.name)
+  const settings = documents.filter(({ kind, metadata }) => kind === 'ConfigMap' && maps.includes(metadata.name))
+  const text = JSON.stringify([container.env, container.command, settings.map(({ data }) => data)])
+  const named = text.match(/\/run\/[\w./-]+/g) ?? []
+  // The URL of a database is a file itself, and names the authority that lies beside it.
+  const authorities = mounted.filter((file) => file.endsWith('/postgres-ca.pem'))
+  return { mounted, named: named.some((file) => file.endsWith('database-url')) ? [...named, ...authorities] : named }
 }
 
 function podsOf(documents) {

@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { here } from './tools.mjs'
 
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
+/** Not of Kubernetes itself. */
+const PROMETHEUS_OPERATOR = '@kubernetes-models/prometheus-operator'
 const folder = path.join(here, 'node_modules', '.rendered')
 
 /**
@@ -40,7 +42,8 @@ export function typeErrors(renderings) {
 function toSource(documents) {
   const lines = documents.map((document, index) => {
     const { apiVersion, kind } = document
-    const type = `import('kubernetes-models/${apiVersion}').I${kind}`
+    const models = apiVersion.startsWith('monitoring.coreos.com/') ? PROMETHEUS_OPERATOR : 'kubernetes-models'
+    const type = `import('${models}/${apiVersion}').I${kind}`
     return `export const document${index}: ${type} = ${JSON.stringify(document, undefined, 2)}`
   })
   return `${lines.join('\n\n')}\n`

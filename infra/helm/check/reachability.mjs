@@ -1,0 +1,152 @@
+// Who reaches what by the rendered network policies. For each port the callers that pass are named, all of them: whoever
+// is not in the list must be refused.
+import { isAllowed } from './network-policies.mjs'
+
+const RELEASE = 'valetkey'
+const inNamespace = (namespace, labels, address) => ({ namespace, labels, address })
+
+/** Those around a release: each has somebody beside it who differs in one thing only. */
+const others = {
+  browser: { address: '203.0.113.7' },
+  'ingress controller': inNamespace('ingress-nginx', { 'app.kubernetes.io/component': 'controller' }, '10.42.0.1'),
+  'pod beside the ingress controller': inNamespace('ingress-nginx', { app: 'debug' }, '10.42.0.2'),
+  'reports API': inNamespace('reports', { app: 'reports-api' }, '10.42.0.3'),
+  'pod beside the reports API': inNamespace('reports', { app: 'web' }, '10.42.0.4'),
+  'reports API of another namespace': inNamespace('copies', { app: 'reports-api' }, '10.42.0.5'),
+  monitoring: inNamespace('monitoring', { app: 'prometheus' }, '10.42.0.6'),
+  'pod beside the release': inNamespace(RELEASE, { app: 'debug' }, '10.42.0.7'),
+  'resource server of another release': inNamespace(
+    RELEASE,
+    {
+      'app.kubernetes.io/name': 'valetkey',
+      'app.kubernetes.io/instance': 'another',
+      'app.kubernetes.io/component': 'resource-server'
+    },
+    '10.42.0.8'
+  )
+}
+const services = {
+  databases: inNamespace('databases', { app: 'postgres' }, '10.42.1.1'),
+  dns: inNamespace('kube-system', { 'k8s-app': 'kube-dns' }, '10.42.1.2'),
+  internet: { address: '198.51.100.1' }
+}
+
+const everybody = Object.keys(others)
+const servers = ['authorization-server', 'resource-server']
+const migrations = ['authorization-server-migration', 'resource-server-migration']
+const jobs = [...migrations, 'credential']
+const nobody = []
+/** The ports of our own listeners, and one that a debugger would open. */
+const listeners = (named) => ({ 'authorization-server 9229': nobody, 'resource-server 9229': nobody, ...named })
+const connections = (named) => ({
+  'databases 22': nobody,
+  'internet 443': nobody,
+  'dns 53 UDP': [...servers, ...jobs],
+  'dns 53': [...servers, ...jobs],
+  'databases 5432': [...servers, ...jobs],
+  'databases 6379': ['authorization-server'],
+  ...named
+})
+
+/** By rendering; a row is a port and who passes. */
+export const expected = {
+  default: {
+    ...listeners({
+      'authorization-server 4000': everybody,
+      'authorization-server 4001': ['resource-server'],
+      'authorization-server 4002': nobody,
+      'resource-server 4100': everybody,
+      'resource-server 4101': nobody
+    }),
+    // Where the databases are, nobody has said.
+    ...connections({ 'internet 5432': [...servers, ...jobs], 'internet 6379': ['authorization-server'] })
+  },
+  production: {
+    ...listeners({
+      'authorization-server 4000': ['ingress controller'],
+      'authorization-server 4001': ['reports API', 'resource-server'],
+      'authorization-server 4002': ['monitoring'],
+      'resource-server 4100': ['ingress controller'],
+      'resource-server 4101': ['monitoring']
+    }),
+    ...connections({ 'databases 26379': ['authorization-server'], 'internet 5432': nobody, 'internet 6379': nobody })
+  },
+  switched: {
+    // The resource servers ask an authorization server elsewhere.
+    ...listeners({ 'authorization-server 4001': nobody, 'authorization-server 4002': ['monitoring'] }),
+    // No job registers a credential there.
+    'dns 53': [...servers, ...migrations],
+    'databases 22': nobody,
+    'databases 5432': [...servers, ...migrations],
+    'databases 6379': ['authorization-server'],
+    'internet 443': nobody,
+    'internet 4318': servers,
+    'internet 8443': ['resource-server']
+  }
+}
+
+/** @returns {string[]} where the policies let somebody pass who should not, or refuse somebody who should */
+export function wrongReach(documents, rows) {
+  const policies = documents
+    .filter(({ kind }) => kind === 'NetworkPolicy')
+    .map((document) => ({ ...document, metadata: { ...document.metadata, namespace: RELEASE } }))
+  const own = podsOf(documents)
+  return Object.entries(rows).flatMap(([row, allowed]) => {
+    const [name, port, protocol = 'TCP'] = row.split(' ')
+    const to = own[name] ?? services[name]
+    if (to === undefined) return [`${name} is not rendered`]
+    // Whether strangers reach what is outside the release is nothing that the release decides.
+    const callers = name in own ? { ...others, ...own } : own
+    const reached = Object.keys(callers).filter(
+      (caller) => caller !== name && isAllowed(policies, callers[caller], to, { port: Number(port), protocol })
+    )
+    const surplus = reached.filter((caller) => !allowed.includes(caller)).map((caller) => `${caller} reaches ${row}`)
+    const missing = allowed.filter((caller) => !reached.includes(caller))
+    return [...surplus, ...missing.map((caller) => `${caller} does not reach ${row}`)]
+  })
+}
+
+function podsOf(documents) {
+  const templates = documents.filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
+  const pods = templates.map(({ spec: { template } }, index) => {
+    const { labels } = template.metadata
+    const ports = template.spec.containers.flatMap((container) => container.ports ?? [])
+    const named = Object.fromEntries(ports.map(({ name, containerPort }) => [name, containerPort]))
+    return [
+      labels['app.kubernetes.io/component'],
+      { ...inNamespace(RELEASE, labels, `10.42.2.${index}`), ports: named }
+    ]
+  })
+  return Object.fromEntries(pods)
+}
+
+/** Ways to get the policies wrong, each of which `wrongReach` must notice in the production rendering. */
+export const mistakes = {
+  'a missing policy': (documents) => documents.filter(({ metadata }) => !/-resource-server$/.test(metadata.name)),
+  'introspection for everybody': changed(({ ingress: [, internal] }) => {
+    internal.from = []
+  }),
+  'a port without a rule': changed(({ ingress }) => {
+    ingress.shift()
+  }),
+  'an operator rule for all namespaces': changed(({ ingress }) => {
+    ingress.at(-1).from = [{ namespaceSelector: {} }]
+  }),
+  'a peer cut into two': changed(({ ingress: [, { from }] }) => {
+    const { podSelector, namespaceSelector } = from.pop()
+    from.push({ podSelector }, { namespaceSelector })
+  }),
+  'no rule for what goes out': changed((spec) => {
+    spec.policyTypes = ['Ingress']
+  })
+}
+
+/** Changes the policy of the authorization server. */
+function changed(change) {
+  return (documents) => {
+    const copies = structuredClone(documents)
+    const isMeant = ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-authorization-server')
+    change(copies.find(isMeant).spec)
+    return copies
+  }
+}

@@ -1,0 +1,24 @@
+// Values that the chart must not accept: each would render well and mean something else than whoever wrote it thinks.
+const set = (...values) => values.flatMap((value) => ['--set', value])
+
+export const refusedValues = {
+  'an unknown value': set('isuer=a'),
+  'an unknown value inside': set('resourceServer.autoscaling.maxReplica=3'),
+  'an issuer with a trailing slash': set('issuer=https://example.com/'),
+  'a secret among the settings': set('authorizationServer.config.COOKIE_KEYS=abc'),
+  'a setting of the chart among the settings': set('authorizationServer.config.INTERNAL_LISTEN=:80'),
+  'a secret without a key': set('authorizationServer.secretKeys.DATABASE_URL=postgres://db'),
+  'a secret that is left out': set('resourceServer.secretKeys.PAGE_TOKEN_KEYS=null'),
+  'another secret for migrations': set('migrations.secretKeys.REDIS_URL.key=a'),
+  'an authority without a key': set('resourceServer.postgresCa.secret=a'),
+  'an authority in two places': ['--set-json', 'resourceServer.postgresCa={"secret":"a","configMap":"b","key":"c"}'],
+  'a logo of an unknown kind': set('authorizationServer.logo.configMap=a', 'authorizationServer.logo.key=logo.gif'),
+  'the path of a logo among the settings': set('authorizationServer.config.PRODUCT_LOGO=/logo.svg'),
+  'the path of a logo in a Secret': set('authorizationServer.secretKeys.PRODUCT_LOGO.key=logo.svg'),
+  'operators by address': set('networkPolicy.operatorFrom[0].ipBlock.cidr=10.0.0.0/8'),
+  'operators from everywhere': ['--set-json', 'networkPolicy.operatorFrom=[{"namespaceSelector":{}}]'],
+  'a misspelt peer': ['--set-json', 'networkPolicy.publicFrom=[{"nameSpaceSelector":{}}]'],
+  'a database without a port': ['--set-json', 'networkPolicy.egress.postgres.ports=[]'],
+  'monitoring that the network policies refuse': set('serviceMonitors.enabled=true'),
+  'a disruption budget that lets nothing go': set('resourceServer.disruptionBudget.maxUnavailable=0')
+}

@@ -1,0 +1,42 @@
+{{- /* A secret setting is a file, named like its variable: DATABASE_URL is /run/valetkey/database-url. */ -}}
+{{- define "valetkey.secretFile" -}}
+{{ . | lower | replace "_" "-" }}
+{{- end -}}
+
+{{- /* The lines of a ConfigMap that say where those files lie. */ -}}
+{{- define "valetkey.secretSettings" -}}
+{{- range $name, $_ := .secretKeys -}}
+{{ $name }}_FILE: /run/valetkey/{{ include "valetkey.secretFile" $name }}
+{{ end }}
+{{- end -}}
+
+{{- /* The service knows by its ending what it is. */ -}}
+{{- define "valetkey.logoFile" -}}
+logo{{ ext .key }}
+{{- end -}}
+
+{{- /* A volume with the files of some settings of a service, and `files` by their names, and nothing else of its Secrets. */ -}}
+{{- define "valetkey.filesVolume" -}}
+{{- $files := default dict .files -}}
+{{- range $setting, $reference := .secretKeys -}}
+{{- $_ := set $files (include "valetkey.secretFile" $setting) $reference -}}
+{{- /* Where the URL of a database goes, there goes the authority that it may name. */ -}}
+{{- if hasSuffix "DATABASE_URL" $setting }}{{ $_ := set $files "postgres-ca.pem" $.server.postgresCa }}{{ end -}}
+{{- end -}}
+- name: {{ .name }}
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- range $path, $reference := $files }}
+      {{- with $reference }}
+      {{- $kind := ternary "configMap" "secret" (hasKey . "configMap") }}
+      - {{ $kind }}:
+          name: {{ get . $kind | default $.server.existingSecret }}
+          items: [{ key: {{ .key | quote }}, path: {{ $path }} }]
+      {{- end }}
+      {{- end }}
+{{- end -}}
+
+{{- define "valetkey.filesMount" -}}
+- { name: files, mountPath: /run/valetkey, readOnly: true }
+{{- end -}}

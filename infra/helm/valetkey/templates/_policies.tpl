@@ -1,0 +1,52 @@
+{{- /* Ports and peers of one rule; without peers it means any address. */ -}}
+{{- define "valetkey.egressRule" -}}
+- ports:
+    {{- range .ports }}
+    - { protocol: TCP, port: {{ int . }} }
+    {{- end }}
+  {{- with .to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{- define "valetkey.egressToDns" -}}
+- ports:
+    {{- range .dns.ports }}
+    - { protocol: UDP, port: {{ int . }} }
+    - { protocol: TCP, port: {{ int . }} }
+    {{- end }}
+  {{- with .dns.to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{- /* A listener for everybody, or for the peers that are named. */ -}}
+{{- define "valetkey.publicIngress" -}}
+- ports: [{ port: public }]
+  {{- with .publicFrom }}
+  from:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{- /* A rule without peers would let everybody in, so without peers there is no rule. */ -}}
+{{- define "valetkey.operatorIngress" -}}
+{{- with .operatorFrom -}}
+- ports: [{ port: operator }]
+  from:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end -}}
+
+{{- /* The ports of the authorization server elsewhere that a resource server asks. */ -}}
+{{- define "valetkey.portsElsewhere" -}}
+{{- $ports := list -}}
+{{- range compact (list .introspectionUrl .revocationsUrl) -}}
+{{- $url := urlParse . -}}
+{{- $named := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- $ports = append $ports ($named | default (ternary "443" "80" (eq $url.scheme "https"))) -}}
+{{- end -}}
+{{- uniq $ports | toJson -}}
+{{- end -}}
