@@ -1,43 +1,81 @@
-// Makes the secrets of a deployment on one host, once: a file that exists is never touched again. Each folder is a volume
-// that only the containers in need of its files mount; the files are readable to all in there, since each image has its
-// own user. To replace a secret, write the new file and start the services again.
+// Makes the secrets of a deployment on one host. It runs at each start and keeps what is there; only what follows from
+// another file follows it again: the URLs their passwords, the credential's id its secret and its audience. Each folder is
+// a volume that only the containers in need of its files mount; the files are readable to all in there, since each image
+// has its own user. To replace a secret: docs/rotation.md, "With compose".
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 const [root, resourceUrl] = process.argv.slice(2)
 if (root === undefined || resourceUrl === undefined) throw new Error('usage: make-secrets.mjs FOLDER RESOURCE_URL')
 
-const authorizationPassword = keep('postgres/authorization-password', random())
-const filesPassword = keep('postgres/files-password', random())
-keep('postgres/superuser-password', random())
+keep('postgres/superuser-password')
+for (const service of ['authorization', 'files']) {
+  const password = keep(`postgres/${service}-password`)
+  // The role is named like its database.
+  const role = `valetkey_${service}`
+  follow(`${service}/database-url`, `postgres://${role}:`, encodeURIComponent(password), `@postgres:5432/${role}`)
+}
 
-const redisPassword = keep('redis/password', random())
-keep('redis/redis.conf', `requirepass ${redisPassword}\n`)
+const redisPassword = keep('redis/password')
+follow('redis/redis.conf', 'requirepass ', redisPassword, '\n')
+follow('authorization/redis-url', 'redis://:', encodeURIComponent(redisPassword), '@redis:6379')
 
-keep('authorization/database-url', databaseUrl('valetkey_authorization', authorizationPassword))
-keep('authorization/redis-url', `redis://:${redisPassword}@redis:6379`)
-keep('authorization/cookie-keys', random())
+keep('authorization/cookie-keys')
+keep('files/page-token-keys')
 
-keep('files/database-url', databaseUrl('valetkey_files', filesPassword))
-keep('files/page-token-keys', random())
-keep('files/introspection-client-secret', random())
-// Not a secret. A credential belongs to one audience, so another RESOURCE_URL later on gets one of its own.
-const audienceMark = createHash('sha256').update(resourceUrl).digest('hex').slice(0, 16)
-writeFileSync(path.join(root, 'files/introspection-client-id'), `files-${audienceMark}`)
+keepCredential(keep('files/introspection-client-secret'))
 
 /** Only characters that stand for themselves in a URL and in a Redis configuration. */
-function random() {
-  return randomBytes(32).toString('base64url')
+function keep(name) {
+  const value = read(name) ?? randomBytes(32).toString('base64url')
+  if (!existsSync(fileOf(name))) write(name, value)
+  return value.replace(/\r?\n$/, '')
 }
 
-/** The role is named like its database. */
-function databaseUrl(name, password) {
-  return `postgres://${name}:${password}@postgres:5432/${name}`
+/** Whatever else is in the file stays: parameters, other lines, the URL of another server. */
+function follow(name, before, password, after) {
+  const found = read(name) ?? before + after
+  const start = found.indexOf(before) + before.length
+  const end = found.indexOf(after, start)
+  if (!found.includes(before) || end < 0) return
+  write(name, found.slice(0, start) + password + found.slice(end))
 }
 
-function keep(name, value) {
-  const file = path.join(root, name)
-  if (!existsSync(file)) writeFileSync(file, value, { mode: 0o444, flag: 'wx' })
-  return readFileSync(file, 'utf8')
+/**
+ * The id is no secret. The authorization server holds one secret and one audience for an id, so another RESOURCE_URL or
+ * another secret gets an id of its own, the same one for the same two. An id that somebody else wrote stays with the two
+ * that it was first seen with; the mark beside it says which they were.
+ */
+function keepCredential(secret) {
+  const id = read('files/introspection-client-id')?.trim()
+  const marked = read('files/introspection-client-mark')
+  const markOf = (name) => `${name} ${digest(secret)} ${resourceUrl}`
+  // Before there were marks, each id named its audience.
+  const isOfBefore = marked === undefined && /^files-[0-9a-f]{16}$/.test(id) && id !== `files-${digest(resourceUrl)}`
+  const isLeftBehind = marked?.startsWith(`${id} `) && marked !== markOf(id)
+  const current = !id || isOfBefore || isLeftBehind ? `files-${digest(`${resourceUrl} ${secret}`)}` : id
+  write('files/introspection-client-id', current)
+  write('files/introspection-client-mark', markOf(current))
+}
+
+function digest(text) {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+function fileOf(name) {
+  return path.join(root, name)
+}
+
+function read(name) {
+  return existsSync(fileOf(name)) ? readFileSync(fileOf(name), 'utf8') : undefined
+}
+
+/** In one step, for services may be reading it; and without the capability to write where only reading is allowed. */
+function write(name, value) {
+  if (read(name) === value) return
+  const next = fileOf(`${name}.new`)
+  rmSync(next, { force: true })
+  writeFileSync(next, value, { mode: 0o444, flag: 'wx' })
+  renameSync(next, fileOf(name))
 }
