@@ -1,14 +1,19 @@
-// The main job on the compose stack, with three resource servers, and what keeps its containers to themselves.
+// The main job on the compose stack, with three resource servers, what keeps its containers to themselves, the rotation
+// of its secrets, a backup and its restoration, and the same behind the proxy that ends TLS.
 // Needs an engine: `docker compose`, or the command that COMPOSE names. Builds the images, starts a project of its own on
 // free ports, and takes everything away again. node e2e/containers.mjs
 import assert from 'node:assert/strict'
+import { backUp, restoreChecks } from './containers/backup.mjs'
 import { confinementChecks, portsInUse } from './containers/confinement.mjs'
 import { endingChecks, mainJobChecks } from './containers/main-job.mjs'
 import { killRunning } from './containers/programs.mjs'
 import { createReport } from './containers/report.mjs'
+import { rotationChecks } from './containers/rotation.mjs'
+import { runbookChecks } from './containers/runbooks.mjs'
 import { inspect, prepareStack } from './containers/stack.mjs'
+import { tlsChecks } from './containers/tls.mjs'
 
-const TIME_LIMIT_MINUTES = 12
+const TIME_LIMIT_MINUTES = 15
 
 const report = createReport()
 const usedBefore = await portsInUse()
@@ -23,7 +28,13 @@ if (!report.hasFailed()) {
   const job = await mainJobChecks(report, stack)
   await confinementChecks(report, stack, usedBefore)
   await report.check('every service stops by itself when asked, and finds its data again', () => restart(job))
+  await runbookChecks(report, stack)
+  await rotationChecks(report, stack, job)
+  const backup = await backUp(report, stack, job)
   await endingChecks(report, job)
+  await restoreChecks(report, stack, job, backup)
+  await backup.remove()
+  await tlsChecks(report, stack, job.client)
 }
 if (report.hasFailed() && !ending) console.log(await stack.logs())
 await end()

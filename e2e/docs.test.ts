@@ -1,11 +1,17 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { fastify, type RouteOptions } from 'fastify'
 import { readConfig as readDemoConfig } from '../examples/demo-client/src/config.js'
 import { mintAccessToken, mintOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
+import { adminRoutes } from '../services/authorization-server/src/admin/routes.js'
 import { buildProgram as buildValetkey } from '../services/authorization-server/src/cli/program.js'
 import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
-import { clientAuthenticationLimits, signInLimits } from '../services/authorization-server/src/limits/rules.js'
+import {
+  clientAuthenticationLimits,
+  operatorAuthenticationLimits,
+  signInLimits
+} from '../services/authorization-server/src/limits/rules.js'
 import { buildProgram as buildValetkeyFiles } from '../services/resource-server/src/cli/program.js'
 import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
 import { anchorsOf, code, codeOf, files, linksOf, matches, read, root, rowsBelow, sorted } from './support/documents.js'
@@ -58,11 +64,13 @@ function isThere(word: string): boolean {
 const endsAFile = (word: string): boolean => files.some((file) => file === word || file.endsWith(`/${word}`))
 
 const context = {
+  environment: () => ({}),
   databaseUrl: () => '',
   database: () => {
     throw new Error('no command is run here')
   },
   stdin: process.stdin,
+  userName: () => '',
   out() {},
   say() {},
   isWatched: false,
@@ -141,7 +149,7 @@ describe('docs/operations.md', () => {
 
   test('every audit event, and no other; every event of the logs', () => {
     const trail = read('services/authorization-server/src/audit/audit-trail.ts')
-    const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /\| '(\w+)'/g)
+    const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /[|=] '(\w+)'/g)
     expect(
       rowsBelow(operations, '## Audit events')
         .flatMap(([event]) => code(event))
@@ -154,8 +162,34 @@ describe('docs/operations.md', () => {
     expect(sorted(logged).filter((event) => !described.includes(event))).toEqual([])
   })
 
+  test('the administration API: every list, and what each can be asked for', async () => {
+    const routes: RouteOptions[] = []
+    const app = fastify().addHook('onRoute', (route) => void routes.push(route))
+    // No route is called, so none of them needs a store.
+    await app.register(adminRoutes, { prefix: '/admin' } as never)
+    await app.ready()
+    await app.close()
+    const lists = routes.flatMap(({ method, url, schema }) => {
+      const { properties } = (schema?.querystring ?? {}) as { properties?: object }
+      const isOne = /:\w+$/.test(url)
+      if (method !== 'GET' || isOne || (schema as { hide?: boolean }).hide) return []
+      const filters = Object.keys(properties ?? {}).filter((name) => !['after', 'limit'].includes(name))
+      return [[url.replaceAll(/:(\w+)/g, '{$1}'), filters] as const]
+    })
+    const named = rowsBelow(operations, '## The administration API').flatMap(([path, what = '']) => {
+      const [, filters] = /^GET lists(?: \[[^\]]+\]\([^)]+\))?(?: \(([^)]+)\))?/.exec(what) ?? []
+      return what.startsWith('GET lists') ? [[code(path)[0], code(filters)] as const] : []
+    })
+    expect(lists.length).toBeGreaterThan(6)
+    expect(Object.fromEntries(named)).toEqual(Object.fromEntries(lists))
+  })
+
   test('the limits are those in force', () => {
-    const inForce = [...signInLimits('a', '::1', false), ...clientAuthenticationLimits('a', '::1')]
+    const inForce = [
+      ...signInLimits('a', '::1', false),
+      ...clientAuthenticationLimits('a', '::1'),
+      ...operatorAuthenticationLimits('::1')
+    ]
     const named = rowsBelow(operations, '## Limits').map(([, , count, window]) => [count, window])
     expect(named).toEqual(
       inForce.map(({ count, windowSeconds }) => [`${count}`, windowSeconds === 60 ? '1 minute' : '15 minutes'])
@@ -164,7 +198,7 @@ describe('docs/operations.md', () => {
 
   test('the pattern for secret scanners finds every kind of secret, and the table tells their lengths', () => {
     const random = (size: number) => Buffer.alloc(size, 7)
-    const kinds = ['refreshToken', 'authorizationCode', 'clientSecret'] as const
+    const kinds = ['refreshToken', 'authorizationCode', 'clientSecret', 'operatorKey'] as const
     const secrets = [mintAccessToken(new Date(), random), ...kinds.map((kind) => mintOpaqueToken(kind, random))]
     const pattern = new RegExp(`^${matches(operations, /```text\n(vk_.*)\n```/g)[0]}$`)
     expect(secrets.filter((secret) => !pattern.test(secret))).toEqual([])

@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { parse } from 'yaml'
+import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
+import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
+import { code, read, rowsBelow, sorted } from './support/documents.js'
 
 const KEY = 'a-key-of-at-least-thirty-two-characters'
 const common = { ISSUER: 'http://localhost:4000', RESOURCE_URL: 'http://localhost:4100' }
@@ -42,6 +46,27 @@ const rows: Row[] = [
     resourceServer,
     { INTROSPECTION_CACHE_TTL: '60' },
     ['REVOCATIONS_URL']
+  ],
+  [
+    'an issuer of the world without TLS',
+    'authorization-server',
+    authorizationServer,
+    { ISSUER: 'http://auth.example', RESOURCE_URL: 'http://files.example' },
+    ['ISSUER', 'RESOURCE_URL']
+  ],
+  [
+    'a key in production that can be guessed',
+    'authorization-server',
+    authorizationServer,
+    { ISSUER: 'https://auth.example', RESOURCE_URL: 'https://files.example', COOKIE_KEYS: 'k'.repeat(40) },
+    ['COOKIE_KEYS']
+  ],
+  [
+    'a key in production that can be guessed',
+    'resource-server',
+    resourceServer,
+    { ISSUER: 'https://auth.example', RESOURCE_URL: 'https://files.example', PAGE_TOKEN_KEYS: 'change-me-'.repeat(4) },
+    ['PAGE_TOKEN_KEYS']
   ]
 ]
 
@@ -50,7 +75,43 @@ test.each(rows)('%s stops the %s with one line for each variable', async (_case,
   expect(code).toBe(1)
   const lines = stderr.trimEnd().split('\n')
   expect(lines.map((line) => line.split(': ')[0]).sort()).toEqual([...names].sort())
-  expect(stdout + stderr).not.toMatch(/secret-|thirty-two/)
+  expect(stdout + stderr).not.toMatch(/secret-|thirty-two|kkkk|change-me/)
+})
+
+type Service = [string, string, Record<string, string>, (environment: Record<string, string>) => object]
+const both: Service[] = [
+  ['authorization-server', '### Authorization server', authorizationServer, readAuthorizationConfig],
+  ['resource-server', '### Resource server', resourceServer, readFilesConfig]
+]
+const documented = (heading: string) =>
+  rowsBelow(read('docs/operations.md'), heading).map(([name]) => code(name)[0] ?? '')
+const fixed = rowsBelow(read('docs/containers.md'), '## Settings').flatMap(([names]) => code(names))
+
+describe.each(both)('docker-compose.yml: the %s', (service, heading, least, readConfig) => {
+  const { services } = parse(read('docker-compose.yml'), { merge: true }) as {
+    services: Record<string, { environment: Record<string, string> }>
+  }
+  const environment = services[service]?.environment ?? {}
+
+  test('gets every setting from outside, but for those that docs/containers.md names', () => {
+    const passed = Object.keys(environment).filter((name) => environment[name]?.startsWith(`\${${name}:-`))
+    const given = Object.keys(environment).map((name) => name.replace(/_FILE$/, ''))
+    const names = documented(heading)
+    expect(sorted(passed)).toEqual(sorted(names.filter((name) => !fixed.includes(name))))
+    expect(given.filter((name) => !names.includes(name))).toEqual([])
+  })
+
+  test('has its defaults where nobody has set anything', () => {
+    const empty = Object.keys(environment).filter((name) => environment[name] === `\${${name}:-}`)
+    expect(empty.length).toBeGreaterThan(3)
+    const unset = Object.fromEntries(empty.map((name) => [name, '']))
+    expect(readConfig({ ...least, ...unset })).toEqual(readConfig(least))
+  })
+})
+
+test('docs/containers.md names no setting as fixed that nobody reads', () => {
+  const names = both.flatMap(([, heading]) => documented(heading))
+  expect(fixed.filter((name) => !names.includes(name))).toEqual([])
 })
 
 /** A service by itself, with these settings and nothing else from here. */

@@ -1,15 +1,19 @@
 // An Apache in front of an API, in a temporary folder: one listener on loopback, the modules that it needs and no others.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
+const APACHE = '/usr/sbin/apache2'
 const MODULES = '/usr/lib/apache2/modules'
 const NEEDED = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'proxy', 'proxy_http', 'rewrite', 'oauth2']
 
 /** `protect` is the configuration of each protected path, by its name. */
 export async function startApache(protect) {
+  if (!existsSync(APACHE) || !existsSync(`${MODULES}/mod_oauth2.so`)) {
+    throw new Error('needs Apache with mod_oauth2: apt-get install apache2-bin libapache2-mod-oauth2')
+  }
   const home = mkdtempSync(path.join(tmpdir(), 'valetkey-apache-'))
   const port = await freePort()
   // The API behind it, which lets everybody in.
@@ -32,7 +36,7 @@ export async function startApache(protect) {
   ]
   writeFileSync(path.join(home, 'apache.conf'), `${lines.join('\n')}\n`)
 
-  const child = spawn('/usr/sbin/apache2', ['-d', home, '-f', 'apache.conf', '-D', 'FOREGROUND'], { stdio: 'inherit' })
+  const child = spawn(APACHE, ['-d', home, '-f', 'apache.conf', '-D', 'FOREGROUND'], { stdio: 'inherit' })
   const ended = new Promise((resolve) => child.once('close', resolve))
   await untilItListens(port, ended)
 

@@ -11,8 +11,15 @@ export type Cluster = {
   /** Of the first authorization server; the others answer for it as well. */
   issuer: string
   resource: string
-  authorizationServers: { publicPort: number; internalPort: number; pid: number; postgres: TcpProxy }[]
-  resourceServers: { url: string; pid: number; internal: TcpProxy }[]
+  authorizationServers: {
+    publicPort: number
+    internalPort: number
+    operatorPort: number
+    pid: number
+    logFile: string
+    postgres: TcpProxy
+  }[]
+  resourceServers: { url: string; operatorPort: number; pid: number; logFile: string; internal: TcpProxy }[]
   valetkey(args: readonly string[], options?: { input?: string }): Promise<Record<string, string>>
   valetkeyFiles(args: readonly string[]): Promise<Record<string, number>>
   stop(): Promise<void>
@@ -23,4 +30,6 @@ export function startCluster(options?: {
   resourceServers?: number
   /** Seconds; 0 for none. */
   cacheSeconds?: number
+  /** `warn` by default. */
+  logLevel?: string
 }): Promise<Cluster>

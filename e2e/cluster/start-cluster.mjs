@@ -2,15 +2,14 @@
 // `stop` has ended.
 import path from 'node:path'
 import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
-import { commandLine } from '../../packages/dev-stack/lib/command-lines.mjs'
-import { databases, ensureDatabase } from '../../packages/dev-stack/lib/databases.mjs'
 import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
 import { createProcesses } from '../../packages/dev-stack/lib/processes.mjs'
-import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
+import { serviceProgram } from '../../packages/dev-stack/lib/programs.mjs'
 import { waitUntilReady } from '../../packages/dev-stack/lib/readiness.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
 import { startTestServers } from '../../packages/dev-stack/lib/test-servers.mjs'
+import { makeDatabases, prepareBooks } from './make-databases.mjs'
 import { startTcpProxy } from './tcp-proxy.mjs'
 
 const RESOURCE = 'https://files.example'
@@ -19,7 +18,8 @@ const RESOURCE = 'https://files.example'
  * Resource server `n` asks authorization server `n` (counted round), through a proxy of its own; each authorization
  * server reaches Postgres through one, too. start-cluster.d.mts says what comes back.
  */
-export async function startCluster({ authorizationServers = 2, resourceServers = 0, cacheSeconds = 0 } = {}) {
+export async function startCluster(options = {}) {
+  const { authorizationServers = 2, resourceServers = 0, cacheSeconds = 0, logLevel = 'warn' } = options
   const processes = createProcesses()
   const { directory } = makeTestDirectory()
   const proxies = []
@@ -34,9 +34,9 @@ export async function startCluster({ authorizationServers = 2, resourceServers =
     const ports = await Promise.all(Array.from({ length: authorizationServers }, freePort))
     const issuer = `http://127.0.0.1:${ports[0]}`
     const { PATH } = process.env
-    const environment = { PATH, ISSUER: issuer, RESOURCE_URL: RESOURCE, LOG_LEVEL: 'warn' }
+    const environment = { PATH, ISSUER: issuer, RESOURCE_URL: RESOURCE, LOG_LEVEL: logLevel }
     const databaseUrls = await makeDatabases(postgresUrl)
-    const commands = await prepare(environment, databaseUrls, processes)
+    const commands = await prepareBooks(environment, databaseUrls, processes)
     const shared = { ...environment, REDIS_URL: redisUrl, COOKIE_KEYS: randomSecret() }
     const servers = []
     for (const port of ports)
@@ -63,18 +63,19 @@ export async function startCluster({ authorizationServers = 2, resourceServers =
   async function startAuthorizationServer(index, publicPort, settings, databaseUrl) {
     const [internalPort, operatorPort] = [await freePort(), await freePort()]
     const postgres = await proxyTo(Number(new URL(databaseUrl).port))
+    const logFile = path.join(directory, `authorization-server-${index + 1}.log`)
     const handle = processes.start({
       name: `authorization server ${index + 1}`,
-      program: nodeProgram(programs.authorizationServer),
+      program: serviceProgram(programs.authorizationServer),
       environment: {
         ...settings,
         DATABASE_URL: withPort(databaseUrl, postgres.port),
         ...listeners({ PUBLIC: publicPort, INTERNAL: internalPort, OPERATOR: operatorPort })
       },
-      logFile: path.join(directory, `authorization-server-${index + 1}.log`)
+      logFile
     })
     await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
-    return { publicPort, internalPort, postgres, pid: handle.child.pid }
+    return { publicPort, internalPort, operatorPort, postgres, logFile, pid: handle.child.pid }
   }
 
   async function resourceSettings(environment, databaseUrl, valetkey) {
@@ -93,41 +94,21 @@ export async function startCluster({ authorizationServers = 2, resourceServers =
   async function startResourceServer(index, authorizationServer, settings) {
     const [port, operatorPort] = [await freePort(), await freePort()]
     const internal = await proxyTo(authorizationServer.internalPort, /POST \/introspect /g)
+    const logFile = path.join(directory, `resource-server-${index + 1}.log`)
     const handle = processes.start({
       name: `resource server ${index + 1}`,
-      program: nodeProgram(programs.resourceServer),
+      program: serviceProgram(programs.resourceServer),
       environment: {
         ...settings,
         INTROSPECTION_URL: `http://127.0.0.1:${internal.port}/introspect`,
         REVOCATIONS_URL: `http://127.0.0.1:${internal.port}/revocations`,
         ...listeners({ PUBLIC: port, OPERATOR: operatorPort })
       },
-      logFile: path.join(directory, `resource-server-${index + 1}.log`)
+      logFile
     })
     await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
-    return { url: `http://127.0.0.1:${port}`, internal, pid: handle.child.pid }
+    return { url: `http://127.0.0.1:${port}`, operatorPort, internal, logFile, pid: handle.child.pid }
   }
-}
-
-/** One for each service, with a role of its own. */
-async function makeDatabases(postgresUrl) {
-  const password = randomSecret()
-  const urls = []
-  // One after the other: both change the rights on the databases that every cluster has.
-  for (const { database, role } of Object.values(databases)) {
-    await ensureDatabase(postgresUrl, { database, role }, password)
-    urls.push(Object.assign(new URL(postgresUrl), { username: role, password, pathname: `/${database}` }).href)
-  }
-  return urls
-}
-
-async function prepare(environment, [databaseUrl, filesDatabaseUrl], processes) {
-  const books = { ...environment, DATABASE_URL: databaseUrl }
-  const files = { ...environment, RESOURCE_DATABASE_URL: filesDatabaseUrl }
-  const valetkey = commandLine({ service: 'authorization-server', environment: books, processes })
-  const valetkeyFiles = commandLine({ service: 'resource-server', environment: files, processes })
-  await Promise.all([valetkey(['migrate']), valetkeyFiles(['migrate'])])
-  return { valetkey, valetkeyFiles }
 }
 
 const withPort = (url, port) => Object.assign(new URL(url), { port: String(port) }).href

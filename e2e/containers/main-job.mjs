@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createApp, REDIRECT_URI } from './app.mjs'
 import { run } from './programs.mjs'
+import { ACCESS_TOKEN_TTL } from './stack.mjs'
 
-const PERSON = { username: 'alice', password: 'walks on gravel at dawn' }
-const FILES = { 'Invoice 2026-10.pdf': 48_213, 'photos/Lake & mountain ü.jpg': 1_024, 'empty.txt': 0 }
+export const PERSON = { username: 'alice', password: 'walks on gravel at dawn' }
+export const FILES = { 'Invoice 2026-10.pdf': 48_213, 'photos/Lake & mountain ü.jpg': 1_024, 'empty.txt': 0 }
 // So many that all three servers get one as good as surely: a miss has odds of one in five million.
 const REQUESTS = 45
 
@@ -52,10 +53,11 @@ export async function mainJobChecks(report, stack) {
     assert.match(answer.code ?? '', /^vk_ac_/)
     return { code: answer.code, codeVerifier }
   })
-  const tokens = await report.check('the code becomes an access token', async () => {
+  const tokens = await report.check('the code becomes an access token, with the life that was set', async () => {
     const { status, body } = await app.exchange(granted.code, granted.codeVerifier)
     assert.equal(status, 200, JSON.stringify(body))
     assert.match(body.access_token, /^vk_at_/)
+    assert.equal(body.expires_in, ACCESS_TOKEN_TTL)
     return body
   })
   await report.check("the token lists the person's real files", async () => {
@@ -66,7 +68,7 @@ export async function mainJobChecks(report, stack) {
     assert.deepEqual(listed, Object.fromEntries(expected))
   })
   await report.check('all three resource servers answer', () => spreadOverServers(stack, app, tokens.access_token))
-  return { app, tokens }
+  return { app, tokens, client }
 }
 
 export async function endingChecks(report, { app, tokens }) {

@@ -7,9 +7,22 @@ import { run } from './programs.mjs'
 const checkout = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 const composeCommand = (process.env.COMPOSE ?? 'docker compose').split(' ')
 const LASTING = ['authorization-server', 'resource-server', 'proxy', 'postgres', 'redis']
+/** Another one than by default. */
+export const ACCESS_TOKEN_TTL = 1_800
+/** Where an engine's networks lie unless it is told otherwise. */
+const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16'
+/** Without a terminal some releases of compose want to hear of it (`-T`), others find out. */
+const DOCKER_FOR_PAGES = `
+docker() {
+  if [ "$1" != compose ]; then command docker "$@"; return; fi
+  local word=$2
+  shift 2
+  case "$word $*" in exec*' -T '* | run*' -T '*) ;; exec* | run*) set -- -T "$@" ;; esac
+  $COMPOSE "$word" "$@"
+}`
 
 export async function prepareStack() {
-  const [authorizationPort, filesPort] = await freePorts(2)
+  const [authorizationPort, filesPort, httpPort, httpsPort] = await freePorts(4)
   const issuer = `http://localhost:${authorizationPort}`
   const resourceUrl = `http://localhost:${filesPort}`
   const environment = {
@@ -18,14 +31,16 @@ export async function prepareStack() {
     FILES_PORT: String(filesPort),
     ISSUER: issuer,
     RESOURCE_URL: resourceUrl,
-    PUBLISH_ADDRESS: '127.0.0.1'
+    PUBLISH_ADDRESS: '127.0.0.1',
+    ACCESS_TOKEN_TTL: String(ACCESS_TOKEN_TTL)
   }
   process.chdir(checkout)
 
   const compose = (args, options = {}) => run([...composeCommand, ...args], { ...options, environment })
   const containersOf = async (service) => (await compose(['ps', '-q', service])).stdout.split('\n').filter(Boolean)
   /** What the engine knows of every container that stays. */
-  const inspectAll = async () => inspect((await Promise.all(LASTING.map(containersOf))).flat())
+  const inspectAll = async () => inspect((await Promise.all(lasting().map(containersOf))).flat())
+  const lasting = () => (environment.COMPOSE_PROFILES === 'tls' ? [...LASTING, 'tls'] : LASTING)
 
   return {
     issuer,
@@ -33,6 +48,20 @@ export async function prepareStack() {
     publishedPorts: [authorizationPort, filesPort],
     compose,
     containersOf,
+    /** A script of this checkout, on this project. */
+    script: (name, args, options) =>
+      run([`infra/docker/${name}`, ...args], {
+        seconds: 240,
+        ...options,
+        environment: { ...environment, COMPOSE: composeCommand.join(' ') }
+      }),
+    /** Commands as a page has them, with a command for compose that may be another one, and no terminal. */
+    shell: (commands, options) =>
+      run(['bash', '-euo', 'pipefail', '-c', `${DOCKER_FOR_PAGES}\n${commands}`], {
+        ...options,
+        environment: { ...environment, COMPOSE: composeCommand.join(' ') }
+      }),
+    valetkey: (words, options) => compose(['exec', '-T', 'authorization-server', 'valetkey', ...words], options),
     inspectAll,
 
     /** Builds what has changed, starts everything and waits until it is healthy. */
@@ -45,6 +74,28 @@ export async function prepareStack() {
       await compose(['up', '--detach', '--scale', 'resource-server=3'], { seconds: 240 })
       await waitUntilHealthy(await inspectAll())
     },
+
+    /** The same installation at https addresses, behind the proxy of the profile `tls`. */
+    async startTls() {
+      const addresses = {
+        issuer: `https://auth.localhost:${httpsPort}`,
+        resourceUrl: `https://files.localhost:${httpsPort}`
+      }
+      Object.assign(environment, {
+        COMPOSE_PROFILES: 'tls',
+        ISSUER: addresses.issuer,
+        RESOURCE_URL: addresses.resourceUrl,
+        TRUSTED_PROXIES: PRIVATE_NETWORKS,
+        TLS_CERTIFICATES: 'internal',
+        HTTP_PORT: String(httpPort),
+        HTTPS_PORT: String(httpsPort)
+      })
+      await this.start()
+      return { ...addresses, httpPort }
+    },
+
+    /** Everything away but the images. */
+    empty: () => compose(['down', '--volumes', '--remove-orphans'], { seconds: 120 }),
 
     down: () => compose(['down', '--volumes', '--rmi', 'local', '--remove-orphans'], { seconds: 120 }),
 

@@ -9,5 +9,5 @@ export type HttpBrowser = {
   cookie(): string
 }
 
-/** A browser without JavaScript, for the site of this address and no other. */
-export function createHttpBrowser(issuer: string): HttpBrowser
+/** A browser without JavaScript, for the site of this address and no other; the headers go with every request. */
+export function createHttpBrowser(issuer: string, headers?: Record<string, string>): HttpBrowser

@@ -1,5 +1,5 @@
 /** @returns as much of a browser as forms need: cookies, redirects within one site, hidden fields, the Origin of a form POST */
-export function createHttpBrowser(issuer) {
+export function createHttpBrowser(issuer, headers = {}) {
   const { origin: site } = new URL(issuer)
   const cookies = new Map()
   const cookie = () => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -9,7 +9,7 @@ export function createHttpBrowser(issuer) {
     const own = body && { origin: site, 'sec-fetch-site': 'same-origin' }
     const response = await fetch(url, {
       redirect: 'manual',
-      headers: { accept: 'text/html', cookie: cookie(), ...own },
+      headers: { accept: 'text/html', cookie: cookie(), ...own, ...headers },
       signal: AbortSignal.timeout(10_000),
       ...(body && { method: 'POST', body })
     })

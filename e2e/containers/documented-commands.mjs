@@ -1,0 +1,23 @@
+// Commands as pages have them.
+import { readFileSync } from 'node:fs'
+
+const docs = new URL('../../docs/', import.meta.url)
+
+/**
+ * The blocks of commands in a section, by the bold words that begin their paragraph; those before any such words by ''.
+ * @returns {Record<string, string[]>}
+ */
+export function documentedCommands(page, heading) {
+  const text = readFileSync(new URL(page, docs), 'utf8')
+  const [section] = (`\n${text}`.split(`\n${heading}\n`)[1] ?? '').split(/\n#+ /)
+  const paragraphs = section.split(/\n(?=\*\*)/).map((paragraph) => {
+    const [, title = ''] = /^\*\*(.+?)\*\*/.exec(paragraph) ?? []
+    return [title, [...paragraph.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block)]
+  })
+  return Object.fromEntries(paragraphs.filter(([, blocks]) => blocks.length > 0))
+}
+
+/** With what somebody puts in place of the words that stand for something. */
+export function withNames(commands, names) {
+  return commands.replace(/\b[A-Za-z_]+\b/g, (word) => names[word] ?? word)
+}

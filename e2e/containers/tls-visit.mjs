@@ -1,0 +1,29 @@
+// A process of its own, since a process reads NODE_EXTRA_CA_CERTS once, when it starts. The task comes on standard
+// input, what was seen goes out as JSON.
+import dns from 'node:dns'
+import { text } from 'node:stream/consumers'
+import { createApp } from './app.mjs'
+
+// Names below localhost are this machine (RFC 6761 6.3), but not every resolver knows.
+const { lookup } = dns
+dns.lookup = (host, ...rest) => lookup(host.endsWith('.localhost') ? '127.0.0.1' : host, ...rest)
+
+const { issuer, resourceUrl, httpPort, client, person, claimed } = JSON.parse(await text(process.stdin))
+const app = createApp({ issuer, resourceUrl, clientId: client.client_id, clientSecret: client.client_secret })
+
+const metadata = await (await fetch(`${issuer}/.well-known/oauth-authorization-server`)).json()
+const login = await fetch(`${issuer}/login`)
+const { answer, codeVerifier } = await app.authorize(person, 'allow')
+const { body: tokens } = await app.exchange(answer.code, codeVerifier)
+const { body: page } = await app.listFiles(tokens.access_token)
+const redirect = await fetch(`http://${new URL(issuer).hostname}:${httpPort}/login`, { redirect: 'manual' })
+await app.failSignIn(person.username, { 'x-forwarded-for': claimed })
+
+console.log(
+  JSON.stringify({
+    metadata,
+    cookies: login.headers.getSetCookie(),
+    files: page.files.map(({ name }) => name),
+    redirect: { status: redirect.status, location: redirect.headers.get('location') }
+  })
+)

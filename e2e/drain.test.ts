@@ -1,0 +1,32 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { judge } from './fleet/flows.mjs'
+import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+
+jest.setTimeout(60_000)
+
+let world: World | undefined
+beforeAll(async () => {
+  if (hasRedisServer()) world = await startWorld({ settings: { DRAIN_DELAY: '1' }, cacheSeconds: 60 })
+})
+afterAll(() => world?.close())
+
+test('one of two of each service is restarted under load behind a balancer: no request fails', async () => {
+  // Without a server of Redis there is nothing that two processes could share.
+  if (world === undefined) return
+  const { fleet, flows } = world
+  const sessions = [await flows.signIn(), await flows.signIn(), await flows.signIn()]
+  const load = flows.run(sessions)
+  await wait(500)
+  for (const service of ['resource-server', 'authorization-server'] as const) {
+    const [first] = fleet.instances[service]
+    if (first !== undefined) await fleet.restart(first)
+  }
+  await wait(500)
+  await load.stop()
+  const { requests, failed } = judge(flows.seen)
+  expect(failed).toEqual([])
+  expect(flows.seen.filter(({ status }) => status === 503)).toEqual([])
+  expect(requests).toBeGreaterThan(200)
+  expect(new Set(flows.seen.map(({ what }) => what))).toEqual(new Set(['authorize', 'exchange', 'files', 'refresh']))
+})

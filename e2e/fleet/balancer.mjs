@@ -1,0 +1,89 @@
+// A small HTTP balancer: takes turns among the servers whose /readyz answers 200, keeps its connections to them, and
+// repeats nothing that was sent. So what a server does to a request is what its caller sees.
+import { Agent, createServer, request } from 'node:http'
+
+const ASK_EVERY_MS = 100
+// Once may be a moment of a busy machine; load balancers in life ask again as well.
+const UNREADY_AFTER = 2
+
+/** @param targets `{ port, readyUrl }` of each server; start-fleet.d.mts says what comes back */
+export async function startBalancer(targets) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 500 })
+  const servers = targets.map((target) => ({ ...target, ready: false }))
+  let turn = 0
+  let asking = true
+
+  const rounds = servers.map(async (server) => {
+    let refusals = UNREADY_AFTER
+    while (asking) {
+      refusals = (await isReady(server.readyUrl)) ? 0 : refusals + 1
+      server.ready = refusals < UNREADY_AFTER
+      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
+    }
+  })
+
+  const listener = createServer(async (incoming, outgoing) => {
+    const parts = []
+    try {
+      for await (const part of incoming) parts.push(part)
+      forward(incoming, Buffer.concat(parts), outgoing, servers.length)
+    } catch {
+      outgoing.destroy()
+    }
+  })
+  // Longer than any test, so that nothing but the servers ends a connection.
+  listener.keepAliveTimeout = 600_000
+  await new Promise((resolve) => listener.listen(0, '127.0.0.1', resolve))
+
+  function forward(incoming, body, outgoing, attempts) {
+    const ready = servers.filter((server) => server.ready)
+    const target = ready[turn++ % ready.length]
+    if (target === undefined) return answer(outgoing, 503)
+    const { connection: _, ...headers } = incoming.headers
+    const { method, url: path } = incoming
+    const sent = request({ host: '127.0.0.1', port: target.port, method, path, headers, agent })
+    sent.on('response', (response) => {
+      const { connection: _, 'keep-alive': __, ...rest } = response.headers
+      outgoing.writeHead(response.statusCode, rest)
+      response.pipe(outgoing)
+      // Streams that are never whole: what broke there breaks here.
+      response.on('error', () => outgoing.destroy())
+    })
+    sent.on('error', (error) => {
+      if (outgoing.headersSent) return outgoing.destroy()
+      // Nobody took the connection, so nothing of it was sent.
+      if (error.code === 'ECONNREFUSED' && attempts > 1) return forward(incoming, body, outgoing, attempts - 1)
+      answer(outgoing, 502, `${error.code ?? error.message} from port ${target.port}`)
+    })
+    outgoing.on('close', () => {
+      if (!outgoing.writableFinished) sent.destroy()
+    })
+    sent.end(body)
+  }
+
+  return {
+    port: listener.address().port,
+    url: `http://127.0.0.1:${listener.address().port}`,
+    readyCount: () => servers.filter((server) => server.ready).length,
+    async close() {
+      asking = false
+      listener.closeAllConnections()
+      await Promise.all([...rounds, new Promise((resolve) => listener.close(resolve))])
+      agent.destroy()
+    }
+  }
+}
+
+function answer(outgoing, status, why = 'no server is ready') {
+  outgoing.writeHead(status, { 'content-type': 'text/plain', 'x-balancer': 'true' }).end(why)
+}
+
+async function isReady(url) {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_500), headers: { connection: 'close' } })
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,153 @@
+// Load that does what people and apps do: a code by a session that consents at once, its exchange, files, a refresh. Each
+// request is noted with what came of it.
+import { setTimeout as wait } from 'node:timers/promises'
+import { createHttpBrowser } from '../support/http-browser.mjs'
+
+/** @param app `{ issuer, filesUrl, clientId, clientSecret, redirectUri, scope, username, password }` */
+export function createFlows(app) {
+  const seen = []
+  const credentials = () => ({ client_id: app.clientId, client_secret: app.clientSecret })
+  const query = { response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, scope: app.scope }
+  const start = `${app.issuer}/oauth/authorize?${new URLSearchParams(query)}`
+
+  async function noted(what, ask) {
+    const at = Date.now()
+    try {
+      const { status, said, ...rest } = await ask()
+      seen.push({ at, what, status, said })
+      return { status, ...rest }
+    } catch (error) {
+      const { cause } = error
+      seen.push({ at, what, status: 0, said: cause?.code ?? cause?.message ?? error.message })
+      return { status: 0 }
+    }
+  }
+
+  /** Signs in and allows the app once; from then on the session is remembered. */
+  async function signIn() {
+    const browser = createHttpBrowser(app.issuer)
+    const consent = await browser.submit(await browser.open(start), { username: app.username, password: app.password })
+    const done = consent.status === 0 ? consent : await browser.submit(consent, { decision: 'allow' })
+    if (done.url.searchParams.get('code') === null)
+      throw new Error(`no code at ${done.url}: ${done.html.slice(0, 300)}`)
+    return { browser, since: Date.now() }
+  }
+
+  const authorize = (session) =>
+    noted('authorize', async () => {
+      const { url, status, html } = await session.browser.open(start)
+      const code = url.searchParams.get('code') ?? undefined
+      if (code !== undefined) return { status: 200, code }
+      if (status === 200 && /type="password"/.test(html)) return { status: 401, said: 'has to sign in again' }
+      return { status: status === 200 ? 500 : status, said: `${url.href.slice(0, 200)} ${status}` }
+    })
+
+  const token = (what, form) =>
+    noted(what, async () => {
+      const body = new URLSearchParams({ ...form, ...credentials() })
+      const response = await fetch(`${app.issuer}/token`, { method: 'POST', body, signal: AbortSignal.timeout(15_000) })
+      const text = await response.text()
+      if (response.status !== 200) return { status: response.status, said: text.slice(0, 200) }
+      return { status: 200, tokens: JSON.parse(text) }
+    })
+
+  const page = (accessToken, pageToken) =>
+    noted('files', async () => {
+      const headers = { authorization: `Bearer ${accessToken}` }
+      const query = new URLSearchParams({ page_size: '1', ...(pageToken && { page_token: pageToken }) })
+      const response = await fetch(`${app.filesUrl}/v1/files?${query}`, {
+        headers,
+        signal: AbortSignal.timeout(15_000)
+      })
+      const text = await response.text()
+      if (response.status !== 200) return { status: response.status, said: text.slice(0, 200) }
+      return { status: 200, pageToken: JSON.parse(text).next_page_token }
+    })
+
+  /** Two pages, so that one instance is given what another one signed. */
+  async function files(accessToken, isRunning) {
+    const first = await again(() => page(accessToken), isRunning)
+    if (first.pageToken !== undefined) await again(() => page(accessToken, first.pageToken), isRunning)
+  }
+
+  /** Signs in by the form, which one instance makes and another one takes. */
+  const newcomer = () =>
+    noted('sign in', async () => {
+      const browser = createHttpBrowser(app.issuer)
+      const form = await browser.open(start)
+      if (form.status !== 200) return { status: form.status, said: `the form: ${form.status}` }
+      const { url, status } = await browser.submit(form, { username: app.username, password: app.password })
+      const done = url.searchParams.get('code') !== null
+      return done ? { status: 200 } : { status: status === 200 ? 500 : status, said: `${url.pathname} ${status}` }
+    })
+
+  /** What is refused for an outage is sent again, as apps do. */
+  async function again(ask, isRunning) {
+    for (;;) {
+      const answer = await ask()
+      if (answer.status !== 503 || !isRunning()) return answer
+      await wait(200)
+    }
+  }
+
+  async function round(session, isRunning) {
+    const { code } = await again(() => authorize(session), isRunning)
+    if (code === undefined) return
+    const redemption = { grant_type: 'authorization_code', code, redirect_uri: app.redirectUri }
+    let { tokens } = await token('exchange', redemption)
+    for (let turn = 0; turn < 3 && tokens !== undefined && isRunning(); turn++) {
+      if (app.filesUrl !== undefined) await files(tokens.access_token, isRunning)
+      const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+      const answer = await again(() => token('refresh', form), isRunning)
+      tokens = answer.tokens
+    }
+  }
+
+  return {
+    seen,
+    signIn,
+    /** Every session goes round by round until `stop`. */
+    run(sessions, { pauseMs = 20, newcomersEveryMs = 0 } = {}) {
+      let running = true
+      const loops = sessions.map(async (session) => {
+        while (running) {
+          await round(session, () => running)
+          await wait(pauseMs)
+        }
+      })
+      async function comeAnew() {
+        while (running) {
+          await newcomer()
+          await wait(newcomersEveryMs)
+        }
+      }
+      if (newcomersEveryMs > 0) loops.push(comeAnew())
+      return {
+        async stop() {
+          running = false
+          await Promise.all(loops)
+        }
+      }
+    },
+    /** From now on apps prove themselves with this one. */
+    useSecret(clientSecret) {
+      app.clientSecret = clientSecret
+    }
+  }
+}
+
+/** What was asked between two moments, by what came of it; `failed` is whatever is neither well nor 503. */
+export function judge(seen, from = 0, to = Number.POSITIVE_INFINITY) {
+  const within = seen.filter(({ at }) => at >= from && at < to)
+  const unavailable = within.filter(({ status }) => status === 503)
+  const failed = within.filter(({ status }) => status !== 200 && status !== 503)
+  const times = unavailable.map(({ at }) => at)
+  return {
+    requests: within.length,
+    unavailable: unavailable.length,
+    /** Milliseconds from the first to the last 503. */
+    awayFor: times.length === 0 ? 0 : Math.max(...times) - Math.min(...times),
+    failed,
+    unavailableAt: times
+  }
+}

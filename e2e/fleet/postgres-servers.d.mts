@@ -1,0 +1,14 @@
+type Tools = { directory: string; processes: unknown }
+
+/** `url` is a superuser's. */
+export function startPostgresWithTls(tools: Tools): Promise<{ url: string; ca: string }>
+
+export function startPostgresPair<Prepared>(
+  tools: Tools & { prepare: (superuserUrl: string) => Promise<Prepared> }
+): Promise<{
+  prepared: Prepared
+  /** Of the primary, and of the standby. */
+  ports: [number, number]
+  standbyUrl: string
+  stopPrimary(): Promise<void>
+}>

@@ -1,0 +1,62 @@
+// Postgres as people run it: with a standby, or with TLS.
+import { spawnSync } from 'node:child_process'
+import { appendFileSync, chmodSync, copyFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/embedded-postgres.mjs'
+import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
+import { makeCertificates } from './certificates.mjs'
+
+/** @param options `processes` and `directory`; `change` is given the folder of the cluster once it is made */
+async function startCluster({ directory, processes, name, change }) {
+  const options = {
+    directory: path.join(directory, name),
+    logFile: path.join(directory, `${name}.log`),
+    password: randomSecret(),
+    durable: false,
+    processes
+  }
+  const first = await startEmbeddedPostgres(options)
+  if (change === undefined) return { ...first, options }
+  await first.process.stop()
+  await change(options.directory)
+  return { ...(await startEmbeddedPostgres(options)), options }
+}
+
+/** Answers TLS with a certificate of an authority of its own, and nothing without TLS. */
+export async function startPostgresWithTls({ directory, processes }) {
+  const { ca, certificate, key } = makeCertificates(path.join(directory, 'postgres-certificates'))
+  const server = await startCluster({
+    directory,
+    processes,
+    name: 'postgres-tls',
+    change(cluster) {
+      copyFileSync(certificate, path.join(cluster, 'server.crt'))
+      copyFileSync(key, path.join(cluster, 'server.key'))
+      chmodSync(path.join(cluster, 'server.key'), 0o600)
+      appendFileSync(path.join(cluster, 'postgresql.auto.conf'), 'ssl = on\n')
+    }
+  })
+  return { url: server.url('postgres'), ca }
+}
+
+/** A primary and a standby that follows it, both with what `prepare` made at the first one. */
+export async function startPostgresPair({ directory, processes, prepare }) {
+  const primary = await startCluster({ directory, processes, name: 'postgres-1' })
+  const prepared = await prepare(primary.url('postgres'))
+  const port = Number(new URL(primary.url('postgres')).port)
+  await primary.process.stop()
+  const options = { ...primary.options, directory: path.join(directory, 'postgres-2') }
+  const { status, stderr } = spawnSync('cp', ['-a', primary.options.directory, options.directory], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the copy failed: ${stderr}`)
+  const followed = `host=127.0.0.1 port=${port} user=postgres password=${options.password}`
+  appendFileSync(path.join(options.directory, 'postgresql.auto.conf'), `primary_conninfo = '${followed}'\n`)
+  writeFileSync(path.join(options.directory, 'standby.signal'), '')
+  const former = await startEmbeddedPostgres({ ...primary.options, port })
+  const standby = await startEmbeddedPostgres({ ...options, logFile: path.join(directory, 'postgres-2.log') })
+  return {
+    prepared,
+    ports: [port, Number(new URL(standby.url('postgres')).port)],
+    standbyUrl: standby.url('postgres'),
+    stopPrimary: () => former.process.stop()
+  }
+}

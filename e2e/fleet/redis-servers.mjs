@@ -1,0 +1,135 @@
+// Redis as people run it: behind three Sentinels with a replica, or with TLS and a user of its own.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createConnection } from 'node:net'
+import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
+import { nativeProgram } from '../../packages/dev-stack/lib/programs.mjs'
+import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
+import { makeCertificates } from './certificates.mjs'
+
+const NAME = 'mymaster'
+const SENTINELS = 3
+
+/** A primary, a replica, and Sentinels that ask for a password of their own. */
+export async function startSentinels({ directory, processes, command }) {
+  const [password, sentinelPassword] = [randomSecret(), randomSecret()]
+  const run = (name, port, lines, args = []) => startServer({ directory, processes, command, name, port, lines, args })
+  const [primaryPort, replicaPort] = [await freePort(), await freePort()]
+  const data = [
+    `requirepass ${password}`,
+    `masterauth ${password}`,
+    'save ""',
+    'appendonly no',
+    'repl-diskless-sync-delay 0'
+  ]
+  const servers = new Map()
+  servers.set(primaryPort, run('redis-1', primaryPort, data))
+  servers.set(replicaPort, run('redis-2', replicaPort, [...data, `replicaof 127.0.0.1 ${primaryPort}`]))
+  const ports = []
+  for (let number = 1; number <= SENTINELS; number++) {
+    const port = await freePort()
+    ports.push(port)
+    const watch = [
+      `requirepass ${sentinelPassword}`,
+      `sentinel sentinel-pass ${sentinelPassword}`,
+      `sentinel monitor ${NAME} 127.0.0.1 ${primaryPort} 2`,
+      `sentinel auth-pass ${NAME} ${password}`,
+      `sentinel down-after-milliseconds ${NAME} 1000`,
+      `sentinel failover-timeout ${NAME} 5000`
+    ]
+    run(`sentinel-${number}`, port, watch, ['--sentinel'])
+  }
+  const state = async (port) => {
+    const answer = await ask(port, sentinelPassword, 'INFO sentinel')
+    return /address=127\.0\.0\.1:(\d+),slaves=(\d+),sentinels=(\d+)/.exec(answer)?.slice(1).map(Number) ?? []
+  }
+  await until('the Sentinels know each other', async () => {
+    const states = await Promise.all(ports.map(state))
+    return states.every(([, replicas, sentinels]) => replicas === 1 && sentinels === SENTINELS)
+  })
+  await until('the replica follows', async () =>
+    (await ask(replicaPort, password, 'INFO replication')).includes('master_link_status:up')
+  )
+  const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',')
+  const primary = async () => (await state(ports[0]))[0]
+  return {
+    url: `redis+sentinel://:${password}@${hosts}/${NAME}/0?sentinelPassword=${sentinelPassword}`,
+    primary,
+    /** Ends the primary without a word; resolves when the Sentinels have made another one. */
+    async killPrimary() {
+      const former = await primary()
+      servers.get(former).child.kill('SIGKILL')
+      await until('another primary', async () => (await primary()) !== former)
+    }
+  }
+}
+
+/** What a service needs, and nothing else. docs/operations.md names the same. */
+const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
+
+/** Only by TLS, and only for a user who may do what a service needs. */
+export async function startSecuredRedis({ directory, processes, command }) {
+  const { ca, certificate, key } = makeCertificates(path.join(directory, 'redis-certificates'))
+  const [port, password] = [await freePort(), randomSecret()]
+  const lines = [
+    `tls-port ${port}`,
+    `tls-cert-file ${certificate}`,
+    `tls-key-file ${key}`,
+    `tls-ca-cert-file ${ca}`,
+    'tls-auth-clients no',
+    'user default off',
+    `user valetkey on >${password} ${RIGHTS}`,
+    'save ""'
+  ]
+  startServer({ directory, processes, command, name: 'redis', port: 0, lines, args: [] })
+  await until('a port that listens', () => isOpen(port))
+  return { url: `rediss://valetkey:${password}@127.0.0.1:${port}/0`, settings: { REDIS_CA_FILE: ca } }
+}
+
+function startServer({ directory, processes, command, name, port, lines, args }) {
+  const own = path.join(directory, name)
+  mkdirSync(own, { recursive: true, mode: 0o700 })
+  const file = path.join(own, 'redis.conf')
+  // A file, for a Sentinel writes into it.
+  writeFileSync(file, ['bind 127.0.0.1', `port ${port}`, `dir ${own}`, ...lines, ''].join('\n'), { mode: 0o600 })
+  return processes.start({
+    name,
+    program: nativeProgram({ command, args: [file, ...args], stopSignal: 'SIGTERM' }),
+    environment: { PATH: process.env.PATH, LC_ALL: 'C' },
+    logFile: path.join(directory, `${name}.log`)
+  })
+}
+
+function ask(port, password, question) {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = createConnection({ host: '127.0.0.1', port })
+    socket.setTimeout(1_000, () => socket.destroy())
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(answer))
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.write(`AUTH ${password}\r\n${question}\r\nQUIT\r\n`)
+  })
+}
+
+function isOpen(port) {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: '127.0.0.1', port })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+async function until(what, holds) {
+  const limit = Date.now() + 30_000
+  while (!(await holds())) {
+    if (Date.now() > limit) throw new Error(`not within 30 seconds: ${what}`)
+    await wait(100)
+  }
+}

@@ -1,0 +1,110 @@
+// Several processes of each service behind balancers, each of which can be restarted with other settings.
+import path from 'node:path'
+import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
+import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
+import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
+import { waitUntilReady } from '../../packages/dev-stack/lib/readiness.mjs'
+import { startBalancer } from './balancer.mjs'
+
+const LISTENERS = {
+  'authorization-server': ['PUBLIC_LISTEN', 'INTERNAL_LISTEN', 'OPERATOR_LISTEN'],
+  'resource-server': ['PUBLIC_LISTEN', 'OPERATOR_LISTEN']
+}
+const MAIN = { 'authorization-server': programs.authorizationServer, 'resource-server': programs.resourceServer }
+
+/** start-fleet.d.mts says what it takes and hands back. */
+export async function startFleet({
+  directory,
+  processes,
+  size = 2,
+  mains = MAIN,
+  resource,
+  settings,
+  registerResourceServer
+}) {
+  const instances = { 'authorization-server': [], 'resource-server': [] }
+  const balancers = []
+  const common = { PATH: process.env.PATH, LOG_LEVEL: 'warn', RESOURCE_URL: resource }
+
+  const auth = await prepare('authorization-server')
+  const [front, internal] = [await balance(auth, 'PUBLIC_LISTEN'), await balance(auth, 'INTERNAL_LISTEN')]
+  Object.assign(common, { ISSUER: front.url })
+  for (const instance of auth) await start(instance, { ...common, ...settings['authorization-server'] })
+
+  let files
+  if (registerResourceServer) {
+    const api = await prepare('resource-server')
+    files = await balance(api, 'PUBLIC_LISTEN')
+    const inner = {
+      INTROSPECTION_URL: `${internal.url}/introspect`,
+      REVOCATIONS_URL: `${internal.url}/revocations`,
+      ...(await registerResourceServer({ ISSUER: front.url, RESOURCE_URL: resource }))
+    }
+    for (const instance of api) await start(instance, { ...common, ...inner, ...settings['resource-server'] })
+  }
+
+  async function prepare(service) {
+    for (let number = 1; number <= size; number++) {
+      const ports = {}
+      for (const variable of LISTENERS[service]) ports[variable] = await freePort()
+      instances[service].push({ service, name: `${service} ${number}`, ports })
+    }
+    return instances[service]
+  }
+
+  async function balance(targets, listener) {
+    const readyUrl = ({ ports }) => `http://127.0.0.1:${ports.OPERATOR_LISTEN}/readyz`
+    const balancer = await startBalancer(targets.map((one) => ({ port: one.ports[listener], readyUrl: readyUrl(one) })))
+    balancers.push(balancer)
+    return balancer
+  }
+
+  async function start(instance, environment) {
+    const { service, name, ports } = instance
+    const listeners = Object.entries(ports).map(([variable, port]) => [variable, `127.0.0.1:${port}`])
+    instance.environment = environment
+    instance.handle = processes.start({
+      name,
+      program: nodeProgram(mains[service]),
+      environment: { ...environment, ...Object.fromEntries(listeners) },
+      logFile: path.join(directory, `${name.replace(' ', '-')}.log`)
+    })
+    await waitUntilReady(instance.handle, `http://127.0.0.1:${ports.OPERATOR_LISTEN}/readyz`)
+  }
+
+  async function restart(instance, change = {}) {
+    const startedAt = Date.now()
+    await instance.handle.stop()
+    const { code } = await instance.handle.exited
+    if (code !== 0) throw new Error(`${instance.name} ended with ${code}`)
+    await start(instance, { ...instance.environment, ...change })
+    await untilBalanced()
+    return Date.now() - startedAt
+  }
+
+  /** Until every balancer sends to every server again. */
+  async function untilBalanced() {
+    const limit = Date.now() + 30_000
+    while (balancers.some((balancer) => balancer.readyCount() < size)) {
+      if (Date.now() > limit) throw new Error('a server is not ready after 30 seconds')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
+  await untilBalanced()
+  return {
+    issuer: front.url,
+    internalUrl: internal.url,
+    filesUrl: files?.url,
+    instances,
+    restart,
+    untilBalanced,
+    /** One after the other. */
+    async restartAll(service, change) {
+      for (const instance of instances[service]) await restart(instance, change)
+    },
+    async close() {
+      for (const balancer of balancers) await balancer.close()
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import type { Flows } from './flows.mjs'
+import type { Fleet } from './start-fleet.mjs'
+
+type CommandLine = (args: readonly string[], options?: { input?: string }) => Promise<Record<string, string>>
+
+export type World<Store = { url: string }> = {
+  fleet: Fleet
+  flows: Flows
+  app: { clientId: string; clientSecret: string; redirectUri: string }
+  redis: Store
+  postgres: { url: string; stop(): Promise<void>; comeBack(): Promise<void> }
+  /** Of the authorization server, and of the resource server. */
+  databaseUrls: [string, string]
+  resource: string
+  directory: string
+  processes: unknown
+  valetkey: CommandLine
+  valetkeyFiles: CommandLine
+  close(): Promise<void>
+}
+
+/** Whether this machine has a Redis server, which a world needs. */
+export function hasRedisServer(): boolean
+
+export function startWorld<
+  Store extends { url: string; settings?: Record<string, string> } = { url: string }
+>(options?: {
+  /** Of each authorization server; `DRAIN_DELAY` of each resource server, too. */
+  settings?: Readonly<Record<string, string>>
+  withFiles?: boolean
+  size?: number
+  cacheSeconds?: number
+  startStore?: (tools: { directory: string; processes: unknown; command: string }) => Promise<Store>
+}): Promise<World<Store>>

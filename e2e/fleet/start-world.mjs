@@ -1,0 +1,147 @@
+// A fleet with its stores, a person, an app and load that uses all of it. start-world.d.mts says what comes back.
+import path from 'node:path'
+import { checkout } from '../../packages/dev-stack/lib/checkout.mjs'
+import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/embedded-postgres.mjs'
+import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/redis.mjs'
+import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
+import { makeDatabases, prepareBooks } from '../cluster/make-databases.mjs'
+import { createFlows } from './flows.mjs'
+import { startFleet } from './start-fleet.mjs'
+import { openWorkshop } from './workshop.mjs'
+
+const RESOURCE = 'https://files.example'
+const REDIRECT_URI = 'https://app.example/callback'
+const USERNAME = 'alice'
+const PASSWORD = 'correct horse battery staple'
+// Any few files.
+const FILES = path.join(checkout, 'docs/adr')
+
+export const hasRedisServer = () => findRedisServer() !== undefined
+
+/** @param startStore starts a Redis of the caller's own, given `{ directory, processes, command }` */
+export async function startWorld({
+  settings = {},
+  withFiles = true,
+  size = 2,
+  cacheSeconds = 0,
+  startStore,
+  mains
+} = {}) {
+  const workshop = openWorkshop()
+  const { directory, processes } = workshop
+  let fleet
+  const close = async () => {
+    await fleet?.close()
+    await workshop.close()
+  }
+  try {
+    const postgres = await startPostgres({ directory, processes })
+    const command = findRedisServer()
+    if (command === undefined) throw new Error('This needs redis-server or valkey-server on PATH.')
+    const redis = await (startStore ?? oneRedis)({ directory, processes, command })
+    const urls = await makeDatabases(postgres.url)
+    const environment = { PATH: process.env.PATH, LOG_LEVEL: 'warn' }
+    const commands = await prepareBooks(environment, urls, processes)
+    fleet = await startFleet({
+      directory,
+      processes,
+      size,
+      mains,
+      resource: RESOURCE,
+      settings: {
+        'authorization-server': {
+          DATABASE_URL: urls[0],
+          REDIS_URL: redis.url,
+          COOKIE_KEYS: randomSecret(),
+          ...redis.settings,
+          ...settings
+        },
+        'resource-server': {
+          RESOURCE_DATABASE_URL: urls[1],
+          PAGE_TOKEN_KEYS: randomSecret(),
+          INTROSPECTION_CACHE_TTL: String(cacheSeconds),
+          ...(settings.DRAIN_DELAY && { DRAIN_DELAY: settings.DRAIN_DELAY })
+        }
+      },
+      ...(withFiles && {
+        async registerResourceServer() {
+          return newResourceServer(commands.valetkey)
+        }
+      })
+    })
+    const app = await registerApp(commands.valetkey)
+    if (withFiles) await commands.valetkeyFiles(['import', '--owner', app.userId, FILES])
+    const flows = createFlows({ issuer: fleet.issuer, filesUrl: fleet.filesUrl, ...app })
+    return {
+      ...commands,
+      fleet,
+      flows,
+      app,
+      redis,
+      postgres,
+      databaseUrls: urls,
+      resource: RESOURCE,
+      directory,
+      processes,
+      close
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Another credential of the same API. */
+export async function newResourceServer(valetkey) {
+  const registration = ['--name', 'files', '--audience', RESOURCE, '--json']
+  const { client_id: id, client_secret: secret } = await valetkey(['resource-servers', 'create', ...registration])
+  return { INTROSPECTION_CLIENT_ID: id, INTROSPECTION_CLIENT_SECRET: secret }
+}
+
+async function registerApp(valetkey) {
+  const user = await valetkey(['users', 'create', USERNAME, '--password-stdin', '--json'], { input: PASSWORD })
+  const registration = ['--name', 'Load', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
+  const client = await valetkey(['clients', 'create', ...registration, '--consent', 'remember', '--json'])
+  const { client_id: clientId, client_secret: clientSecret } = client
+  return {
+    userId: user.user_id,
+    clientId,
+    clientSecret,
+    redirectUri: REDIRECT_URI,
+    scope: 'files.read',
+    username: USERNAME,
+    password: PASSWORD
+  }
+}
+
+/** A server of one's own, for whoever stops it must not stop it for others. */
+async function startPostgres({ directory, processes }) {
+  const options = {
+    directory: path.join(directory, 'postgres'),
+    logFile: path.join(directory, 'postgres.log'),
+    password: randomSecret(),
+    durable: false,
+    processes
+  }
+  let server = await startEmbeddedPostgres(options)
+  const url = server.url('postgres')
+  return {
+    url,
+    stop: () => server.process.stop(),
+    async comeBack() {
+      server = await startEmbeddedPostgres({ ...options, port: Number(new URL(url).port) })
+    }
+  }
+}
+
+async function oneRedis({ directory, processes, command }) {
+  const { url } = await startRedis({
+    command,
+    directory: path.join(directory, 'redis'),
+    logFile: path.join(directory, 'redis.log'),
+    password: randomSecret(),
+    durable: false,
+    processes
+  })
+  return { url }
+}

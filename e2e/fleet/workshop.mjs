@@ -1,0 +1,16 @@
+// A folder and the processes that work in it; both are gone when `close` has ended.
+import { createProcesses } from '../../packages/dev-stack/lib/processes.mjs'
+import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
+
+export function openWorkshop() {
+  const processes = createProcesses()
+  const { directory } = makeTestDirectory()
+  return {
+    directory,
+    processes,
+    async close() {
+      await processes.stopAll()
+      removeTestDirectory(directory)
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import {
+  connectPostgres,
+  type Database,
+  migrate,
+  openNotificationChannel,
+  StoreUnavailable
+} from '../packages/service-kit/src/index.js'
+import { hasOpenssl, makeCertificates } from './fleet/certificates.mjs'
+import { startPostgresPair, startPostgresWithTls } from './fleet/postgres-servers.mjs'
+import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
+
+const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
+
+jest.setTimeout(60_000)
+
+let workshop: Workshop
+const databases: Database[] = []
+beforeAll(() => {
+  workshop = openWorkshop()
+})
+afterAll(async () => {
+  await Promise.all(databases.map((database) => database.close()))
+  await workshop.close()
+})
+
+function connect(url: string): Database {
+  const database = connectPostgres(url, { connections: 3, plans: 'kept by index' })
+  databases.push(database)
+  return database
+}
+
+const ask = async <Row extends Record<string, unknown>>(database: Database, text: string) =>
+  (await database.query<Row>({ name: '', text, values: [] }))[0]
+
+describe('a URL that names a primary and its standby', () => {
+  let pair: Awaited<ReturnType<typeof startPostgresPair>>
+  let url: string
+  beforeAll(async () => {
+    pair = await startPostgresPair({ ...workshop, prepare: (superuser) => migrate(superuser, MIGRATIONS) })
+    const [primary, standby] = pair.ports
+    // The standby first: whoever does not ask what it is would stay with it.
+    url = pair.standbyUrl.replace(/@[^/]+/, `@127.0.0.1:${standby},127.0.0.1:${primary}`)
+  })
+
+  test('the pool, the migrations and the notifications find the primary, whichever comes first', async () => {
+    const [port] = pair.ports
+    expect(await ask(connect(`${url}?target_session_attrs=read-write`), 'select inet_server_port() as port')).toEqual({
+      port
+    })
+    expect(await migrate(url, MIGRATIONS)).toEqual([])
+    const heard: string[] = []
+    const channel = await openNotificationChannel(
+      url,
+      ['test_channel'],
+      (payload) => heard.push(payload),
+      () => {}
+    )
+    await channel.notify('hello')
+    while (heard.length === 0) await wait(10)
+    await channel.close()
+    expect(heard).toEqual(['hello'])
+  })
+
+  test('when the primary is gone it is an outage, and once the standby is promoted the same pool writes there', async () => {
+    const database = connect(url)
+    await ask(database, "insert into scopes (name, title, description, built_in) values ('a.b', 'A', '', false)")
+    await wait(500)
+    await pair.stopPrimary()
+    await expect(ask(database, 'select 1 as one')).rejects.toThrow(StoreUnavailable)
+    const standby = connect(pair.standbyUrl)
+    await ask(standby, 'select pg_promote()')
+    expect(await ask(database, "update scopes set title = 'B' where name = 'a.b' returning title")).toEqual({
+      title: 'B'
+    })
+    expect(await ask(database, 'select inet_server_port() as port')).toEqual({ port: pair.ports[1] })
+  })
+})
+
+test('sslmode=verify-full with sslrootcert is TLS to a server of that authority, and nothing to one of another', async () => {
+  if (!hasOpenssl()) return
+  const { url, ca } = await startPostgresWithTls(workshop)
+  const asking = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()'
+  const other = makeCertificates(path.join(workshop.directory, 'other-authority'), 'Another authority').ca
+  expect(await ask(connect(`${url}?sslmode=verify-full&sslrootcert=${ca}`), asking)).toEqual({ ssl: true })
+  expect(await ask(connect(`${url}?sslmode=require&sslrootcert=${ca}`), asking)).toEqual({ ssl: true })
+  for (const [mode, authority] of [
+    ['verify-full', other],
+    ['require', other]
+  ]) {
+    const database = connect(`${url}?sslmode=${mode}&sslrootcert=${authority}`)
+    await expect(ask(database, asking)).rejects.toThrow(StoreUnavailable)
+  }
+})

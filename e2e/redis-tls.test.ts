@@ -1,0 +1,47 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { hasOpenssl } from './fleet/certificates.mjs'
+import { judge } from './fleet/flows.mjs'
+import { startSecuredRedis } from './fleet/redis-servers.mjs'
+import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+
+jest.setTimeout(60_000)
+
+type Secured = Awaited<ReturnType<typeof startSecuredRedis>>
+
+let world: World<Secured> | undefined
+beforeAll(async () => {
+  if (hasRedisServer() && hasOpenssl()) {
+    world = await startWorld<Secured>({ startStore: startSecuredRedis, withFiles: false, size: 1 })
+  }
+})
+afterAll(() => world?.close())
+
+test('Redis by TLS, for a user with no rights but those that docs/operations.md names: the whole flow', async () => {
+  if (world === undefined) return
+  const { flows } = world
+  const load = flows.run([await flows.signIn()])
+  await wait(500)
+  await load.stop()
+  const { requests, unavailable, failed } = judge(flows.seen)
+  expect([failed, unavailable]).toEqual([[], 0])
+  expect(requests).toBeGreaterThan(5)
+})
+
+test('a certificate of an authority that is not trusted is an outage, not a connection', async () => {
+  if (world === undefined) return
+  const { fleet } = world
+  const [instance] = fleet.instances['authorization-server']
+  if (instance === undefined) throw new Error('there is no instance')
+  // Never ready, so the restart does not come to its end.
+  void fleet.restart(instance, { REDIS_CA_FILE: '' }).catch(() => {})
+  const readyz = `http://127.0.0.1:${instance.ports.OPERATOR_LISTEN}/readyz`
+  let checks: unknown
+  for (let attempt = 0; attempt < 100 && checks === undefined; attempt++) {
+    await wait(100)
+    const answer = await fetch(readyz).catch(() => undefined)
+    if (answer?.status === 503) ({ checks } = (await answer.json()) as { checks?: unknown })
+    if (Object.keys(Object(checks)).length === 0) checks = undefined
+  }
+  expect(checks).toMatchObject({ postgres: 'ok', redis: 'unavailable' })
+})
