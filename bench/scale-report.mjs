@@ -81,7 +81,7 @@ function expiry({ expired, grants, rows, ended, walOfExchange }) {
   ]
   const head = ['what goes', 'time', 'written to the log', 'p99 before', 'p99 meanwhile']
   const facts = [
-    `- Ending ${number(ended.tokens)} live tokens of one user: ${ended.milliseconds.toFixed(1)} ms.`,
+    `- Ending ${number(ended.tokens)} live tokens of one user, as \`valetkey users disable\` does: ${ended.milliseconds.toFixed(1)} ms.`,
     `- A code and its exchange write ${number(Math.round(walOfExchange))} bytes to the log of Postgres.`
   ]
   return [

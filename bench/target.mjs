@@ -2,7 +2,7 @@
 // everything is in a JSON file, and stays until it is told to stop. README.md lists its settings. Linux only.
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { REDIRECT_URI, SCOPE } from './lib/books.mjs'
+import { FILES_SCOPE, REDIRECT_URI, SCOPE } from './lib/books.mjs'
 import { moveToOtherCore } from './lib/cores.mjs'
 import { createStores } from './lib/stores.mjs'
 import { startValetkey } from './lib/valetkey.mjs'
@@ -35,7 +35,8 @@ function describe({ cookie, client, resourceServer, pids, ...urls }) {
     introspect: urls.introspectUrl,
     introspect_auth: 'basic',
     introspect_headers: {},
-    resource: urls.filesUrl,
+    // Without it whoever measures puts a resource server of its own before the introspection.
+    ...(SCOPE === FILES_SCOPE && { resource: urls.filesUrl }),
     client_id: client.id,
     client_secret: client.secret,
     redirect_uri: REDIRECT_URI,

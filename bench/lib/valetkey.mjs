@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
 import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
-import { nodeProgram } from '../../packages/dev-stack/lib/programs.mjs'
+import { serviceProgram } from '../../packages/dev-stack/lib/programs.mjs'
 import { fillBooks, REDIRECT_URI, SCOPE } from './books.mjs'
 import { onServerCore } from './cores.mjs'
 import { signInAndAllow } from './signed-in.mjs'
@@ -95,7 +95,7 @@ export async function startValetkey({
   }
 
   function start(name, file, variables) {
-    const program = onServerCore(nodeProgram(file, [], nodeOptions))
+    const program = onServerCore(serviceProgram(file, nodeOptions))
     return processes.start({ name, program, environment: variables, logFile: path.join(directory, `${name}.log`) })
   }
 }
