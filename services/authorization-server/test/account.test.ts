@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import type { Browser, Page } from './support/browser.js'
+import { runCommand } from './support/command-line.js'
 import { authorizeUrl, exchange, introspect, obtainCode, PASSWORD, refresh } from './support/flow.js'
 import { signOut } from './support/pages.js'
 
@@ -76,6 +77,14 @@ describe('connected apps', () => {
     const code = await obtainCode(server, client, { username })
     await exchange(server, client, code)
     await exchange(server, client, code)
+    expect((await signedIn(username)).page.body).toContain('No app has access')
+  })
+
+  test('what an operator has ended is no access', async () => {
+    const username = await newUser()
+    const client = await server.createClient()
+    await connect(username, client)
+    await runCommand(server.database, ['grants', 'revoke', '--client', client.clientId, '--yes'])
     expect((await signedIn(username)).page.body).toContain('No app has access')
   })
 

@@ -38,6 +38,7 @@ export function createConnectedAppStore(database: Database) {
             select g.client_id, g.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until
             from grants g
             join users u on u.user_id = g.user_id and u.generation = g.user_generation
+            join clients c on c.client_id = g.client_id and c.generation = g.client_generation
             where g.user_id = $1 and g.redeemed_at is not null and g.ended_at is null and g.expires_at > $2
             union all
             select client_id, scope, granted_at, null, false, null from consents where user_id = $1
