@@ -1,13 +1,7 @@
 import { isClientIdentifier } from '@valetkey/oauth-protocol'
 import type { ClientStore } from '../storage/clients.js'
 import type { ConsentStore } from '../storage/consents.js'
-import {
-  ENDED_AT_ONCE,
-  type GrantedAccess,
-  type GrantedAccessStore,
-  type GrantFilter,
-  type GrantPlace
-} from '../storage/granted-access.js'
+import type { GrantedAccess, GrantedAccessStore, GrantFilter, GrantPlace } from '../storage/granted-access.js'
 import type { Page } from '../storage/page.js'
 import type { UserStore } from '../storage/users.js'
 import type { Author } from './actor.js'
@@ -60,19 +54,24 @@ export async function revokeGrants(
   const now = deps.now()
   const event = { event: 'grants_revoked', userId, clientId } as const
   if (userId !== undefined) {
-    const endSome = () =>
-      recordChange(event, { author, now }, (note) => deps.grants.endOfUser({ userId, clientId }, now, note))
-    let [total, ended] = [0, 0]
-    do {
-      ended = (await endSome()) ?? 0
-      total += ended
-    } while (ended === ENDED_AT_ONCE)
+    let total = 0
+    for (let again = true; again; ) {
+      const ended = await recordChange(event, { author, now }, async (note) => {
+        const outcome = await deps.grants.endOfUser({ userId, clientId }, now, note)
+        again = outcome.again
+        return outcome.ended
+      })
+      total += ended ?? 0
+    }
     return total
   }
   if (clientId === undefined) throw new AdministrationError('invalid', 'name a user, a client, or both')
-  await recordChange(event, { author, now }, (note) => deps.grants.endToClient(clientId, note))
+  const endAll = () => recordChange(event, { author, now }, (note) => deps.grants.endToClient(clientId, note))
+  await endAll()
   // Only then: however long it takes, the tokens have ended. Should it fail half-way, doing it again does the rest.
-  await deps.consents.forgetClient(clientId)
+  const forgotten = await deps.consents.forgetClient(clientId)
+  // What was still remembered may have opened a grant meanwhile, without asking anybody.
+  if (forgotten > 0) await endAll()
   return undefined
 }
 

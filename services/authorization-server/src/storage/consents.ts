@@ -1,6 +1,8 @@
 import type { Database } from '@valetkey/service-kit'
 
 type ConsentPlace = { user_id: string; client_id: string }
+/** The last one looked at, and how many of those before it were the client's. */
+type ForgottenStep = ConsentPlace & { forgotten: number }
 
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 /** Rows looked at in one statement: some tens of milliseconds. */
@@ -30,11 +32,15 @@ export function createConsentStore(database: Database) {
       })
     },
 
-    /** Forgets what all users have allowed to a client, in short statements however many there are. */
-    async forgetClient(clientId: string): Promise<void> {
+    /**
+     * Forgets what all users have allowed to a client, in short statements however many there are.
+     * @returns how many were forgotten
+     */
+    async forgetClient(clientId: string): Promise<number> {
+      let total = 0
       let place: ConsentPlace | undefined = { user_id: NOBODY, client_id: '' }
       while (place !== undefined) {
-        const rows: ConsentPlace[] = await database.query<ConsentPlace>({
+        const rows: ForgottenStep[] = await database.query<ForgottenStep>({
           name: 'forget_consents_to_client',
           // Once through all of them, in the order of their key: those to one client lie scattered.
           text: `with step as (
@@ -43,12 +49,16 @@ export function createConsentStore(database: Database) {
             ), forgotten as (
               delete from consents c using step
               where step.client_id = $1 and c.user_id = step.user_id and c.client_id = step.client_id
+              returning 1
             )
-            select user_id, client_id from step order by user_id desc, client_id desc limit 1`,
+            select user_id, client_id, (select count(*) from forgotten)::integer as forgotten
+            from step order by user_id desc, client_id desc limit 1`,
           values: [clientId, place.user_id, place.client_id]
         })
         place = rows[0]
+        total += rows[0]?.forgotten ?? 0
       }
+      return total
     }
   }
 }

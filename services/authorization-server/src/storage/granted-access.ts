@@ -38,7 +38,7 @@ type GrantRow = {
 }
 
 /** Each of them tells the feed; these take well under a second. */
-export const ENDED_AT_ONCE = 10_000
+const ENDED_AT_ONCE = 10_000
 
 /** Those that have not ended by a generation (ADR 0005). */
 const ALIVE = `join users u on u.user_id = g.user_id and u.generation = g.user_generation
@@ -91,13 +91,14 @@ export function createGrantedAccessStore(database: Database) {
     /**
      * Ends grants of a user, those not yet redeemed included, to one client or to all, and forgets the consents: at most
      * `ENDED_AT_ONCE`, so that however many there are, no statement takes long.
-     * @returns how many grants ended; undefined when nothing was changed
+     * @returns how many grants ended; undefined when nothing was changed. `again`: another call may find more, for these
+     *   were as many as one takes, or somebody else was ending them, or one was opened by a consent that is forgotten now
      */
     async endOfUser(
       { userId, clientId }: { userId: string; clientId: string | undefined },
       now: Date,
       note: AuditNote
-    ): Promise<number | undefined> {
+    ): Promise<{ ended: number | undefined; again: boolean }> {
       const toClient = clientId === undefined ? '' : 'and client_id = $3'
       const change = {
         name: clientId === undefined ? 'revoke_grants_of_user' : 'revoke_grants_of_user_to_client',
@@ -113,10 +114,13 @@ export function createGrantedAccessStore(database: Database) {
           ended as (
             update grants g set ended_at = $2 from held where g.grant_id = held.grant_id returning g.grant_id),
           changed as (select 1 as one from ended union all select 1 from forgotten)`,
-        result: 'select (select count(*) from ended)::integer as ended from changed limit 1',
+        result: `select (select count(*) from ended)::integer as ended, exists (select 1 from changed) as changed,
+          exists (select 1 from alive) or exists (select 1 from forgotten) as again`,
         values: [userId, now, ...(clientId === undefined ? [] : [clientId])]
       }
-      return (await database.query<{ ended: number }>(audited(change, note)))[0]?.ended
+      const rows = await database.query<{ ended: number; changed: boolean; again: boolean }>(audited(change, note))
+      const { ended, changed, again } = rows[0] ?? { ended: 0, changed: false, again: false }
+      return { ended: changed ? ended : undefined, again }
     },
 
     /**

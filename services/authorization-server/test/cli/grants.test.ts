@@ -153,23 +153,24 @@ describe('grants revoke', () => {
   })
 
   test.each([
-    { name: 'of a user', args: ['--user', 'alice'], dead: [true, true, false] },
-    { name: 'of a user to a client', args: ['--user', 'alice', '--client'], dead: [true, false, false] },
-    { name: 'to a client', args: ['--client'], dead: [true, false, true] }
-  ])('$name: those are dead at once, the others live; one entry says who did it', async ({ args, dead }) => {
+    { name: 'of a user', args: ['--user', 'alice'], dead: [true, true, false], entries: 1 },
+    { name: 'of a user to a client', args: ['--user', 'alice', '--client'], dead: [true, false, false], entries: 1 },
+    // Once more when what was remembered is forgotten, for what it may have opened meanwhile.
+    { name: 'to a client', args: ['--client'], dead: [true, false, true], entries: 2 }
+  ])('$name: those are dead at once, the others live; entries say who did it', async ({ args, dead, entries }) => {
     const all = [await allow('alice', printer), await allow('alice', album), await allow('bob', printer)]
     const given = args.at(-1) === '--client' ? [...args, printer?.clientId ?? ''] : args
     const before = (await changesIn(server)).length
     expect((await grants(['revoke', ...given, '--yes'])).code).toBe(0)
     expect(await Promise.all(all.map(async ({ isAlive }) => !(await isAlive())))).toEqual(dead)
     const made = (await changesIn(server)).slice(before)
-    expect(made).toHaveLength(1)
-    expect(made[0]).toMatchObject({
+    const entry = {
       event: 'grants_revoked',
       user_id: args.includes('--user') ? aliceId : null,
       client_id: args.includes('--client') ? printer?.clientId : null,
       details: { actor }
-    })
+    }
+    expect(made).toMatchObject(Array(entries).fill(entry))
   })
 
   test('more grants of a user than end in one statement: all of them', async () => {
