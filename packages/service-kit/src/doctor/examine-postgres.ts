@@ -9,6 +9,8 @@ type State = {
   has_powers: boolean
   may_create: boolean
   owns_tables: boolean
+  /** Of ours, those in which it may not do all that services and commands do: read, add, change and delete rows. */
+  closed_tables: string[]
   fsync: string
   synchronous_commit: string
   version: number
@@ -22,6 +24,14 @@ const STATE = `
       select 1 from pg_class c
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and pg_has_role(r.oid, c.relowner, 'member')
     ) as owns_tables,
+    array(
+      select c.relname::text from pg_class c
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relname <> 'schema_migrations'
+        and exists (
+          select 1 from unnest('{select,insert,update,delete}'::text[]) as needed
+          where not has_table_privilege(r.oid, c.oid, needed))
+      order by 1
+    ) as closed_tables,
     current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
     current_setting('server_version_num')::int as version
   from pg_roles r where r.rolname = current_user`
@@ -64,6 +74,15 @@ export async function examinePostgres(
 
 function judgeServer(state: State, isProduction: boolean): readonly Finding[] {
   const findings: Finding[] = [judgeRole(state, isProduction)]
+  if (state.closed_tables.length > 0) {
+    findings.push(
+      fatal('postgres rights', {
+        what: `${state.role} may not read, add, change and delete rows in ${state.closed_tables.join(', ')}`,
+        why: 'Requests and commands that need them fail.',
+        mend: 'grant select, insert, update, delete on all tables in schema public to it'
+      })
+    )
+  }
   if (state.version < OLDEST) {
     const what = `is version ${Math.floor(state.version / 10_000)}`
     findings.push(

@@ -34,12 +34,13 @@ export async function examine(environment: Environment, now = new Date()): Promi
   }
   const cookieKeysChangedAt = fileChangedAt(environment, 'COOKIE_KEYS')
   const inProduction = isProduction(config.issuer)
-  const stores = await Promise.all([
+  const [postgres, redis] = await Promise.all([
     examinePostgres(config.databaseUrl, { migrations: MIGRATIONS, isProduction: inProduction }),
-    examineRedis(config),
-    examineRegistry(config, inProduction, now)
+    examineRedis(config)
   ])
-  return [...judgeSettings(config, { cookieKeysChangedAt, now }), ...stores.flat()]
+  const cannotBeAsked = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
+  const registry = cannotBeAsked ? [] : await examineRegistry(config, inProduction, now)
+  return [...judgeSettings(config, { cookieKeysChangedAt, now }), ...postgres, ...redis, ...registry]
 }
 
 async function examineRedis(config: Config): Promise<readonly Finding[]> {
@@ -71,17 +72,31 @@ async function examineRedis(config: Config): Promise<readonly Finding[]> {
   }
 }
 
-/** Nothing where Postgres cannot be asked, for that is a finding already. */
+/** What is registered, as far as it can be read. */
 async function examineRegistry(config: Config, inProduction: boolean, now: Date): Promise<readonly Finding[]> {
   const database = connectPostgres(config.databaseUrl, { connections: 1 })
   try {
     return [
-      ...judgeClients(await readClientStates(database, now), { isProduction: inProduction, now }),
-      ...judgeCredentials(await readCredentialStates(database), now)
+      ...(await judged('clients', async () => {
+        return judgeClients(await readClientStates(database, now), { isProduction: inProduction, now })
+      })),
+      ...(await judged('credentials', async () => judgeCredentials(await readCredentialStates(database), now)))
     ]
-  } catch {
-    return []
   } finally {
     await database.close()
+  }
+}
+
+async function judged(check: string, judge: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  try {
+    return await judge()
+  } catch (error) {
+    return [
+      fatal(check, {
+        what: `cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        why: 'They were not looked at; the service may not be able to read them either.',
+        mend: 'migrate the database, and give the role its rights'
+      })
+    ]
   }
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Environment } from '@valetkey/service-kit'
+import { Client } from 'pg'
 import { startTestServer, type TestServer } from '../support/authorization-server.js'
 import { freePort } from '../support/failing-network.js'
 
@@ -76,6 +77,31 @@ test('stores that do not answer are fatal, each by itself, without a word of a p
   const found = severities(JSON.parse(out) as Document)
   expect([found.get('postgres'), found.get('redis'), found.get('ISSUER'), code]).toEqual(['fatal', 'fatal', 'ok', 1])
   expect(out + errors).not.toContain('hush')
+})
+
+test('a role without rights to a new table: named, and what can be read is judged all the same', async () => {
+  const owner = new Client({ connectionString: server.config.databaseUrl })
+  await owner.connect()
+  const role = `doctor_${new URL(server.config.databaseUrl).pathname.slice(1)}`
+  await owner.query(`create role ${role} login password 'secret'`)
+  await owner.query(`grant select, insert, update, delete on all tables in schema public to ${role}`)
+  await owner.query(`revoke all on operator_keys from ${role}; revoke insert on audit_events from ${role}`)
+  const url = new URL(server.config.databaseUrl)
+  url.username = role
+  url.password = 'secret'
+  try {
+    const { code, out } = await doctor({ DATABASE_URL: url.href })
+    const { findings } = JSON.parse(out) as Document
+    const fatal = findings.filter(({ severity }) => severity === 'fatal').map(({ check, what }) => `${check}: ${what}`)
+    expect(fatal).toEqual([
+      `postgres rights: ${role} may not read, add, change and delete rows in audit_events, operator_keys`,
+      expect.stringMatching(/^credentials: cannot be read: .*operator_keys/)
+    ])
+    expect([findings.find(({ check }) => check === 'PKCE')?.severity, code]).toEqual(['warning', 1])
+  } finally {
+    await owner.query(`drop owned by ${role}; drop role ${role}`)
+    await owner.end()
+  }
 })
 
 test('settings that cannot be read are fatal, one finding each, in lines for people', async () => {
