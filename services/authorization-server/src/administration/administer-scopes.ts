@@ -3,6 +3,7 @@ import type { Scope, ScopeInUse, ScopeStore, ScopeTranslation } from '../storage
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
 import { changesBetween } from './changes-between.js'
+import { NO_TEXT } from './name-of-record.js'
 import { recordChange } from './record-change.js'
 
 export type ScopeAdministration = { scopes: ScopeStore; now: () => Date }
@@ -117,7 +118,7 @@ function trimmed({ title, description }: ScopeTranslation): ScopeTranslation {
 
 function toText(given: string): string {
   const text = given.trim()
-  if (text.length > LONGEST_TEXT || /\p{Cc}/u.test(text)) {
+  if (text.length > LONGEST_TEXT || NO_TEXT.test(text)) {
     throw invalid(`a text of a scope has up to ${LONGEST_TEXT} characters and no control characters`)
   }
   return text

@@ -1,13 +1,19 @@
 import { AdministrationError } from './administration-error.js'
 
+/** Control characters, and halves of a surrogate pair, which are no text: Postgres refuses both. */
+export const NO_TEXT = /[\p{Cc}\p{Cs}]/u
+
+const VISIBLE = /[^\p{C}\p{Z}]/u
+
 /** With these a name can show as another, and reach into the text beside it (Unicode TR 36 §2.3). */
 const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/
 
-/** A name that people read: trimmed, 1 to 100 characters, nothing in it that is not seen. */
+/** A name that people read: trimmed, 1 to 100 characters, something in it that is seen. */
 export function requireName(given: string, what = 'a name'): string {
   const name = given.normalize('NFC').trim()
-  if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) {
-    throw new AdministrationError('invalid', `${what} has 1 to 100 characters and no control characters`)
+  if (name.length > 100 || NO_TEXT.test(name) || !VISIBLE.test(name)) {
+    const rule = 'has 1 to 100 characters, one that can be seen at least, and no control characters'
+    throw new AdministrationError('invalid', `${what} ${rule}`)
   }
   if (BIDI_CONTROL.test(name)) {
     throw new AdministrationError('invalid', `${what} has no characters that turn the direction of the text around it`)

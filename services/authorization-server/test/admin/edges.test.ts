@@ -11,6 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
+const NAME_RULE = 'a name has 1 to 100 characters, one that can be seen at least, and no control characters'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 describe('what does not fit is refused with its name, and nothing is done', () => {
@@ -28,12 +29,9 @@ describe('what does not fit is refused with its name, and nothing is done', () =
       status: 400,
       detail: 'The request could not be read.'
     },
-    {
-      name: 'a value that breaks a rule',
-      body: { name: ' ' },
-      status: 422,
-      detail: 'a name has 1 to 100 characters and no control characters'
-    },
+    { name: 'a value that breaks a rule', body: { name: ' ' }, status: 422, detail: NAME_RULE },
+    { name: 'a name that nobody sees', body: { name: '\u200b' }, status: 422, detail: NAME_RULE },
+    { name: 'half of a surrogate pair', body: { name: 'a\ud800' }, status: 422, detail: NAME_RULE },
     { name: 'a body over 16 KiB', body: { name: 'x'.repeat(17_000) }, status: 413, detail: 'The body is too large.' }
   ])('$name: $status', async ({ body, status, detail }) => {
     const answer = await admin.call('POST', '/operator-keys', body, JSON_TYPE)
@@ -51,6 +49,11 @@ describe('what does not fit is refused with its name, and nothing is done', () =
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     expect((await admin.call('POST', '/operator-keys', 'name=x', form)).statusCode).toBe(415)
   })
+})
+
+test('half of a surrogate pair in a text of a scope is 422 as well', async () => {
+  const answer = await admin.call('POST', '/scopes', { name: 'x.read', title: 'a\ud800', description: 'b' })
+  expect(answer.statusCode).toBe(422)
 })
 
 describe('addresses and methods', () => {
