@@ -66,9 +66,10 @@ test('a flood of grants keeps the memory bounded, and the next period is written
   const { usage, batches, pass } = setUp()
   for (let use = 0; use < 60_000; use++) usage.note(`grant-${use}`)
   await usage.close()
-  expect(batches[0]?.size).toBe(50_000)
+  // No statement holds many rows.
+  expect(batches.map((batch) => batch.size)).toEqual(Array(50).fill(1_000))
   pass(5)
   usage.note('grant-59999')
   await usage.close()
-  expect(batches[1]?.size).toBe(1)
+  expect(batches.at(-1)?.size).toBe(1)
 })

@@ -80,10 +80,13 @@ export function createConnectedAppStore(database: Database) {
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
       await database.query({
         name: 'note_grant_use',
-        text: `with held as (${lockInOrder('grant_id = any ($1)')})
-          update grants g set last_used_at = u.used_at
-          from unnest($1::uuid[], $2::timestamptz[]) as u (grant_id, used_at) join held on held.grant_id = u.grant_id
-          where g.grant_id = u.grant_id and (g.last_used_at is null or g.last_used_at < u.used_at)`,
+        // The time travels with the row that was found: joined once more to the list of times, each would be held against
+        // all of them. Whoever only refers to a grant, as its new tokens do, need not wait.
+        text: `with held as (
+            select g.grant_id, u.used_at from unnest($1::uuid[], $2::timestamptz[]) as u (grant_id, used_at)
+            join grants g on g.grant_id = u.grant_id and (g.last_used_at is null or g.last_used_at < u.used_at)
+            order by g.grant_id for no key update of g)
+          update grants g set last_used_at = held.used_at from held where g.grant_id = held.grant_id`,
         values: [[...uses.keys()], [...uses.values()]]
       })
     }

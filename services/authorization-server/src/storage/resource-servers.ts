@@ -95,12 +95,10 @@ export function createResourceServerStore(database: Database) {
       await database.query({
         name: 'note_resource_server_use',
         text: `with held as (
-            select client_id from resource_servers where client_id = any ($1) order by client_id for update
-          )
-          update resource_servers r set last_used_at = u.used_at
-          from unnest($1::text[], $2::timestamptz[]) as u (client_id, used_at)
-          join held on held.client_id = u.client_id
-          where r.client_id = u.client_id and (r.last_used_at is null or r.last_used_at < u.used_at)`,
+            select r.client_id, u.used_at from unnest($1::text[], $2::timestamptz[]) as u (client_id, used_at)
+            join resource_servers r on r.client_id = u.client_id and (r.last_used_at is null or r.last_used_at < u.used_at)
+            order by r.client_id for no key update of r)
+          update resource_servers r set last_used_at = held.used_at from held where r.client_id = held.client_id`,
         values: [[...uses.keys()], [...uses.values()]]
       })
     },

@@ -14,6 +14,8 @@ export type UseStore = { noteUse(uses: ReadonlyMap<string, Date>): Promise<void>
 const BATCH_INTERVAL_MS = 5_000
 /** Within this time a second use of the same thing is not written again. */
 const RESOLUTION_MS = 5 * 60_000
+/** Rows that one statement holds: some milliseconds, in which nobody else can end or renew these grants. */
+const AT_ONCE = 1_000
 // A bound for memory: beyond it uses go unrecorded until the next period begins.
 const MAX_IDS = 50_000
 
@@ -25,13 +27,15 @@ export function createUsage(store: UseStore, now: () => Date): Usage {
   const background = createDelayedWrite(write, BATCH_INTERVAL_MS)
 
   async function write(): Promise<void> {
-    const batch = queue
+    const uses = [...queue]
     queue = new Map()
-    if (batch.size === 0) return
-    // An earlier time is shown after an outage; the next use is written again.
-    await store.noteUse(batch).catch(() => {
-      for (const id of batch.keys()) seen.delete(id)
-    })
+    for (let start = 0; start < uses.length; start += AT_ONCE) {
+      const some = new Map(uses.slice(start, start + AT_ONCE))
+      // An earlier time is shown after an outage; the next use is written again.
+      await store.noteUse(some).catch(() => {
+        for (const id of some.keys()) seen.delete(id)
+      })
+    }
   }
 
   return {
