@@ -16,33 +16,52 @@ export function startHousekeeping(
   logger: Logger
 ): { stop(): Promise<void> } {
   let stopped = false
-  let running: Promise<void> = Promise.resolve()
-
-  async function deleteAll(): Promise<void> {
-    while (!stopped && (await expiredRows.deleteSome(now())));
-  }
-
-  function run(task: () => Promise<void>): void {
-    running = running.then(task).catch((error: unknown) => {
-      logger.warn({ event: 'housekeeping_failed', err: error }, 'housekeeping will try again')
-    })
-  }
-
-  function repeat(task: () => Promise<void>, milliseconds: number): NodeJS.Timeout {
-    return setInterval(() => run(task), milliseconds)
-  }
-
-  run(() => keepBuckets(now()))
-  const timers = [
+  // Each by itself: a deletion of millions takes its time, and what must be erased within seconds does not wait for it.
+  const works = [
     repeat(() => keepBuckets(now()), KEEP_BUCKETS_EVERY_MS),
-    repeat(() => expiredRows.eraseRetryAnswers(now()), ERASE_EVERY_MS),
-    repeat(deleteAll, DELETE_EVERY_MS)
+    repeat(
+      untilDone(() => expiredRows.eraseSomeRetryAnswers(now())),
+      ERASE_EVERY_MS
+    ),
+    repeat(
+      untilDone(() => expiredRows.deleteSome(now())),
+      DELETE_EVERY_MS
+    )
   ]
+  works[0]?.run()
+
+  function untilDone(doSome: () => Promise<boolean>): () => Promise<void> {
+    return async () => {
+      while (!stopped && (await doSome()));
+    }
+  }
+
+  /** Never two at a time: while one runs, those that would begin are left out. */
+  function repeat(task: () => Promise<void>, milliseconds: number) {
+    let running: Promise<void> | undefined
+    const run = () => {
+      running ??= task()
+        .catch((error: unknown) => {
+          logger.warn({ event: 'housekeeping_failed', err: error }, 'housekeeping will try again')
+        })
+        .finally(() => {
+          running = undefined
+        })
+    }
+    const timer = setInterval(run, milliseconds)
+    return {
+      run,
+      async stop() {
+        clearInterval(timer)
+        await running
+      }
+    }
+  }
+
   return {
     async stop() {
       stopped = true
-      for (const timer of timers) clearInterval(timer)
-      await running
+      await Promise.all(works.map((work) => work.stop()))
     }
   }
 }

@@ -25,8 +25,9 @@ function fakeRows(fullBatches = 0) {
     async keepBuckets(now: Date) {
       calls.push(`keep ${now.toISOString()}`)
     },
-    async eraseRetryAnswers(now: Date) {
+    async eraseSomeRetryAnswers(now: Date) {
       calls.push(`erase ${now.toISOString()}`)
+      return false
     }
   }
 }
@@ -67,16 +68,38 @@ test('deleting goes on as long as batches are full', async () => {
 test('a failure is logged and the next turn comes all the same', async () => {
   const rows = fakeRows()
   let failures = 0
-  const eraseRetryAnswers = async () => {
+  const eraseSomeRetryAnswers = async () => {
     failures += 1
     throw new Error('postgres is unavailable')
   }
-  const { lines, housekeeping } = start({ ...rows, eraseRetryAnswers })
+  const { lines, housekeeping } = start({ ...rows, eraseSomeRetryAnswers })
   await jest.advanceTimersByTimeAsync(60_000)
   await housekeeping.stop()
   expect(failures).toBe(12)
   expect(lines[0]).toMatchObject({ level: 'warn', event: 'housekeeping_failed' })
   expect(rows.calls.filter((call) => call.startsWith('delete'))).toHaveLength(1)
+})
+
+test('a long deletion holds up neither what must be erased nor the tables, and is not begun a second time', async () => {
+  const rows = fakeRows()
+  let deletions = 0
+  let end = () => {}
+  const deleteSome = () => {
+    deletions += 1
+    return new Promise<boolean>((resolve) => {
+      end = () => resolve(false)
+    })
+  }
+  const { housekeeping } = start({ ...rows, deleteSome })
+  await jest.advanceTimersByTimeAsync(180_000)
+  expect(rows.calls.filter((call) => call.startsWith('erase'))).toHaveLength(36)
+  expect(rows.calls.filter((call) => call.startsWith('keep'))).toHaveLength(4)
+  expect(deletions).toBe(1)
+  end()
+  await jest.advanceTimersByTimeAsync(60_000)
+  expect(deletions).toBe(2)
+  end()
+  await housekeeping.stop()
 })
 
 test('the stop waits for what runs, ends a long deletion, and nothing runs after it', async () => {

@@ -47,13 +47,17 @@ export function createExpiredRows(database: Database, { auditRetentionDays } = {
       return deleted.some((count) => count === BATCH)
     },
 
-    /** Erases stored refresh answers whose window has closed. */
-    async eraseRetryAnswers(now: Date): Promise<void> {
-      await database.query({
+    /** Erases stored refresh answers whose window has closed. @returns as `deleteSome` */
+    async eraseSomeRetryAnswers(now: Date): Promise<boolean> {
+      const rows = await database.query({
         name: 'erase_retry_answers',
-        text: 'update refresh_tokens set retry_answer = null where retry_until <= $1 and retry_answer is not null',
+        text: `update refresh_tokens set retry_answer = null where ctid = any (array(
+            select ctid from refresh_tokens where retry_until <= $1 and retry_answer is not null
+            limit ${BATCH} for update skip locked
+          )) returning 1 as erased`,
         values: [now]
       })
+      return rows.length === BATCH
     }
   }
 }

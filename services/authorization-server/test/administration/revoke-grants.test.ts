@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { type GrantAdministration, revokeGrants } from '../../src/administration/administer-grants.js'
 import { createClientStore } from '../../src/storage/clients.js'
-import { createConsentStore } from '../../src/storage/consents.js'
+import { type ConsentStore, createConsentStore } from '../../src/storage/consents.js'
 import { createGrantedAccessStore } from '../../src/storage/granted-access.js'
 import { createGrantOpening } from '../../src/storage/open-grant.js'
 import { createUserStore } from '../../src/storage/users.js'
@@ -14,16 +14,18 @@ const NOW = new Date('2026-11-21T08:00:00Z')
 const AUTHOR = { actor: { kind: 'command_line', name: 'test' } } as const
 
 let stores: MigratedDatabase
+let consents: ConsentStore
 let deps: GrantAdministration
 
 beforeAll(async () => {
   stores = await createMigratedDatabase()
   const { database } = stores
+  consents = createConsentStore(database)
   deps = {
     grants: createGrantedAccessStore(database),
     users: createUserStore(database),
     clients: createClientStore(database),
-    consents: createConsentStore(database),
+    consents,
     now: () => NOW
   }
 })
@@ -54,15 +56,13 @@ test('all grants of a user end, though somebody else was ending some of the firs
 
 test('what was still remembered opens no grant that outlives the end of all grants to a client', async () => {
   const { clientId, userId } = await storeGrant(stores.database, NOW)
-  await deps.consents.remember(userId, clientId, ['files.read'], NOW)
+  await consents.remember(userId, clientId, ['files.read'], NOW)
   const meanwhile: boolean[] = []
-  const consents = {
-    async forgetClient(id: string) {
-      meanwhile.push(await openRemembered(userId, id))
-      return deps.consents.forgetClient(id)
-    }
+  const forgetClient = async (id: string) => {
+    meanwhile.push(await openRemembered(userId, id))
+    return consents.forgetClient(id)
   }
-  await revokeGrants({ clientId }, AUTHOR, { ...deps, consents })
+  await revokeGrants({ clientId }, AUTHOR, { ...deps, consents: { forgetClient } })
   expect(meanwhile).toEqual([true])
   expect(await aliveOf({ clientId })).toBe(0)
   expect(await openRemembered(userId, clientId)).toBe(false)

@@ -133,9 +133,16 @@ describe('stored refresh answers', () => {
     return (await run<{ retry_answer: Buffer | null; retry_until: Date; retry_scope: string }>(text, [hash]))[0]
   }
 
+  test('a thousand at a time, and it says when there is likely more', async () => {
+    for (let count = 0; count < 1_001; count += 1) await insertAnswer(PAST)
+    expect(await expiredRows.eraseSomeRetryAnswers(NOW)).toBe(true)
+    expect(await expiredRows.eraseSomeRetryAnswers(NOW)).toBe(false)
+    expect(await countOf('refresh_tokens where retry_answer is not null')).toBe(0)
+  })
+
   test('are erased when the window closes, and nothing else of the row is', async () => {
     const [closed, closing, open] = [await insertAnswer(PAST), await insertAnswer(NOW), await insertAnswer(FUTURE)]
-    await expiredRows.eraseRetryAnswers(NOW)
+    await expiredRows.eraseSomeRetryAnswers(NOW)
     for (const hash of [closed, closing]) expect((await answerOf(hash))?.retry_answer).toBeNull()
     expect((await answerOf(open))?.retry_answer).toEqual(Buffer.from([1]))
     expect(await answerOf(closed)).toMatchObject({ retry_until: PAST, retry_scope: 's' })

@@ -59,7 +59,7 @@ beforeAll(async () => {
   await apps.list(randomUUID(), now)
   const expiredRows = createExpiredRows(database, { auditRetentionDays: 1 })
   await expiredRows.deleteSome(now)
-  await expiredRows.eraseRetryAnswers(now)
+  await expiredRows.eraseSomeRetryAnswers(now)
   const granted = createGrantedAccessStore(database)
   const place = { userId: randomUUID(), clientId: 'client', grantId: randomUUID() }
   for (const filter of [{}, { userId: place.userId }, { clientId: place.clientId }, place]) {
