@@ -46,24 +46,29 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
       const userId = options.user === undefined ? undefined : await toUserId(options.user, context)
       const filter = toAuditFilter({ userId, clientId, event, requestId, secretId, since }, new Date())
       const limit = options.lines ?? (since === undefined ? LINES : LINES_SINCE)
-      const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
-      const shown = newest.toReversed()
-      if (since !== undefined && next !== undefined) context.say(`There are more than ${limit}: see --lines.\n`)
-      if (!follow) return printResult(context, json, { events: shown.map(auditDocument) }, shown.map(toLine))
+      const readNewest = async () => {
+        const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
+        if (since !== undefined && next !== undefined) context.say(`There are more than ${limit}: see --lines.\n`)
+        return newest.toReversed()
+      }
+      if (!follow) {
+        const shown = await readNewest()
+        return printResult(context, json, { events: shown.map(auditDocument) }, shown.map(toLine))
+      }
       const show = (entry: AuditEntry) =>
         context.out(`${json ? JSON.stringify(auditDocument(entry)) : toLine(entry)}\n`)
-      for (const entry of shown) show(entry)
-      await followAudit(
-        filter,
-        shown.map(({ eventId }) => eventId),
-        {
-          entries,
-          show,
-          say: context.say,
-          wait: () => sleep(LOOK_EVERY_MS, true),
-          monotonicNow: () => performance.now()
-        }
-      )
+      const showFirst = async () => {
+        const shown = await readNewest()
+        for (const entry of shown) show(entry)
+        return shown.map(({ eventId }) => eventId)
+      }
+      await followAudit(filter, showFirst, {
+        entries,
+        show,
+        say: context.say,
+        wait: () => sleep(LOOK_EVERY_MS, true),
+        monotonicNow: () => performance.now()
+      })
     })
 }
 

@@ -12,7 +12,7 @@ import { authorOf, type CommandContext, table } from './context.js'
 import { readDuration } from './duration.js'
 import { CommandFailure } from './exit.js'
 
-type RotateOptions = { keepOldFor?: string; now?: boolean; json?: boolean }
+type RotateOptions = { keepOldFor?: string; now?: boolean; yes?: boolean; json?: boolean }
 
 export function addClientSecretCommands(
   clients: Command,
@@ -24,11 +24,16 @@ export function addClientSecretCommands(
     .description('make a second secret; the old one goes on for a while')
     .argument('<client_id>')
     .option('--keep-old-for <duration>', 'how long the old one goes on: 3600, 90m, 12h, 7d (the default), up to 90d')
-    .option('--now', 'end the old one at once')
+    .option('--now', 'end all that there are at once')
+    .option('--yes', 'end them without asking')
     .option('--json', 'print {"client_id","client_secret",…}')
-    .action(async (clientId: string, { keepOldFor, now, json }: RotateOptions) => {
+    .action(async (clientId: string, { keepOldFor: given, now, yes, json }: RotateOptions) => {
+      const keepOldFor = readKeepOldFor(given, now)
+      if (keepOldFor === 0) {
+        await requireConfirmation(`End the secrets that the client ${clientId} has now?`, yes, context)
+      }
       const { clientSecret, secretId, old } = await rotateClientSecret(
-        { clientId, keepOldFor: readKeepOldFor(keepOldFor, now) },
+        { clientId, keepOldFor },
         authorOf(context),
         deps()
       )

@@ -21,15 +21,20 @@ const UNDER_WAY = 1_000n
 
 /**
  * Shows entries as they come, until it is told to stop.
- * @param shown the ids that were shown already
+ * @param showFirst shows what is there to begin with and gives the ids; called once it is known what was there before, so
+ *   that what comes in between is in what it shows, or is new
  */
-export async function followAudit(filter: AuditFilter, shown: readonly string[], needs: FollowNeeds): Promise<void> {
+export async function followAudit(
+  filter: AuditFilter,
+  showFirst: () => Promise<readonly string[]>,
+  needs: FollowNeeds
+): Promise<void> {
   const { entries, show, say, wait, monotonicNow } = needs
   const newest = await entries.newestId()
   let floor = BigInt(newest) > UNDER_WAY ? BigInt(newest) - UNDER_WAY : 0n
-  const seen = new Set(shown)
-  // What was there before it began was shown, or not asked for.
-  for (const { eventId } of await listAll(floor)) if (BigInt(eventId) <= BigInt(newest)) seen.add(eventId)
+  const there = (await listAll(floor)).filter(({ eventId }) => BigInt(eventId) <= BigInt(newest))
+  const seen = new Set(there.map(({ eventId }) => eventId))
+  for (const eventId of await showFirst()) seen.add(eventId)
   const looks = [{ at: monotonicNow(), newest: BigInt(newest) }]
 
   async function listAll(after: bigint): Promise<AuditEntry[]> {

@@ -70,7 +70,7 @@ describe('clients rotate-secret', () => {
 
   test('--now ends the old one at once, and both where two are live', async () => {
     const second = await rotate()
-    const third = await rotate('--now')
+    const third = await rotate('--now', '--yes')
     expect([await works(old), await works(second), await works(third)]).toEqual([false, false, true])
   })
 
@@ -124,7 +124,9 @@ describe('clients rotate-secret', () => {
     { name: 'no duration', args: ['--keep-old-for', 'long'] },
     { name: 'a negative one', args: ['--keep-old-for', '-1'] },
     { name: 'over 90 days', args: ['--keep-old-for', '91d'] },
-    { name: 'two answers to one question', args: ['--keep-old-for', '60', '--now'] }
+    { name: 'two answers to one question', args: ['--keep-old-for', '60', '--now'] },
+    { name: 'an end at once, where nobody can be asked', args: ['--now'] },
+    { name: 'the same said as a duration', args: ['--keep-old-for', '0'] }
   ])('$name is wrong usage (2), and makes nothing', async ({ args }) => {
     expect((await clients('rotate-secret', id, ...args)).code).toBe(2)
     expect(await secrets()).toHaveLength(1)
@@ -163,7 +165,7 @@ describe('clients delete-secret', () => {
     const { code, said } = await clients('delete-secret', id, idOf(old), '--yes')
     expect([code, said]).toEqual([4, expect.stringContaining('only secret')])
     expect(await works(old)).toBe(true)
-    const fresh = await rotate('--now')
+    const fresh = await rotate('--now', '--yes')
     expect((await clients('delete-secret', id, idOf(fresh), '--yes')).code).toBe(4)
     expect((await clients('delete-secret', id, idOf(old), '--yes')).code).toBe(0)
   })

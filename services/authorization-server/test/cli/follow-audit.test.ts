@@ -21,12 +21,17 @@ async function follow(
   happenings: readonly (() => Promise<unknown>)[],
   {
     filter = {},
-    entries = createAuditEntryStore(stores.database)
-  }: { filter?: AuditFilter; entries?: Pick<AuditEntryStore, 'listFrom' | 'newestId'> } = {}
+    entries = createAuditEntryStore(stores.database),
+    showFirst = async () => []
+  }: {
+    filter?: AuditFilter
+    entries?: Pick<AuditEntryStore, 'listFrom' | 'newestId'>
+    showFirst?: () => Promise<readonly string[]>
+  } = {}
 ) {
   const [shown, said]: [string[], string[]] = [[], []]
   let second = 0
-  await followAudit(filter, [], {
+  await followAudit(filter, showFirst, {
     entries,
     show: ({ event }) => shown.push(event),
     say: (text) => said.push(text),
@@ -47,6 +52,18 @@ test('each new event once, in order, and nothing of what was there', async () =>
   await insert('before', 3)
   const { shown } = await follow([() => insert('one'), nothing, () => insert('two', 2), nothing])
   expect(shown).toEqual(['one', 'two', 'two'])
+})
+
+test('what comes before the first are shown, and after they were read, is new', async () => {
+  const entries = createAuditEntryStore(stores.database)
+  await insert('there')
+  const showFirst = async () => {
+    await insert('in between')
+    const ids = (await entries.list({}, { limit: 10 })).map(({ eventId }) => eventId)
+    await insert('after')
+    return ids
+  }
+  expect((await follow([nothing, nothing], { showFirst })).shown).toEqual(['after'])
 })
 
 test('of those that the filter lets through', async () => {
