@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Logger } from './logger.js'
 import type { HttpMeter } from './metrics/http-metrics.js'
+import { type UnreadableBody, unreadableProblem } from './problem.js'
 import { otherRequestIds, REQUEST_ID } from './request-ids.js'
 
 declare module 'fastify' {
@@ -25,18 +26,11 @@ export type BuildServerOptions = {
   keepsRequestId?: boolean
   /** Once aborted, every answer ends its connection, so that the next one is opened to a process that stays. */
   draining?: AbortSignal | undefined
-  /** The body of an answer to what reaches no route, by its status; an OAuth error by default. */
+  /** The body of an answer to what reaches no route, by its status; problem details by default. */
   unreadable?: (status: number) => UnreadableBody
   /** Hears of each request when it has been answered. */
   meter?: HttpMeter
 }
-
-export type UnreadableBody = { contentType: string; body: string }
-
-const oauthError = (): UnreadableBody => ({
-  contentType: 'application/json; charset=utf-8',
-  body: '{"error":"invalid_request","error_description":"The request could not be read."}'
-})
 
 /** How long requests in flight may take once the server closes. */
 const DRAIN_LIMIT_MS = 6_000
@@ -45,7 +39,7 @@ const PROBES = ['/livez', '/readyz']
 
 /** A Fastify server with the limits, time-outs and request ids that every listener of every service has. */
 export function buildServer(options: BuildServerOptions): FastifyInstance {
-  const unreadable = options.unreadable ?? oauthError
+  const unreadable = options.unreadable ?? unreadableProblem
   const { meter } = options
   const server = fastify({
     loggerInstance: options.logger,

@@ -25,7 +25,7 @@ export {
   type Statement
 } from './postgres.js'
 export { postgresUrls } from './postgres-url.js'
-export { Problem, sendProblem, unreadableProblem } from './problem.js'
+export { Problem, sendProblem, type UnreadableBody } from './problem.js'
 export { createRandomPool } from './random-pool.js'
 export { type RedisAddress, readRedisUrl } from './redis-url.js'
 export { runUntilSignal } from './run-until-signal.js'

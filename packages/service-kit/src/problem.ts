@@ -25,8 +25,11 @@ export function sendProblem(reply: FastifyReply, { status, message }: Problem, e
     .send(problemJson(status, message, error))
 }
 
-/** For what reaches no route. */
-export function unreadableProblem(status: number): { contentType: string; body: string } {
+/** The body of an answer to what reaches no route. */
+export type UnreadableBody = { contentType: string; body: string }
+
+/** Problem details for it. */
+export function unreadableProblem(status: number): UnreadableBody {
   return { contentType: `${MEDIA_TYPE}; charset=utf-8`, body: problemJson(status, 'The request could not be read.') }
 }
 

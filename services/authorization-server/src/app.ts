@@ -15,7 +15,7 @@ import { allowAnyOrigin } from './http/allow-any-origin.js'
 import { notFoundHandler } from './http/answer-not-found.js'
 import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
-import { oauthErrorHandler } from './http/send-oauth-error.js'
+import { oauthErrorHandler, unreadableOAuthError } from './http/send-oauth-error.js'
 import { type IntrospectionRouteOptions, introspectionRoutes } from './introspection/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './login/routes.js'
 import { metadataRoutes } from './metadata/routes.js'
@@ -62,7 +62,8 @@ export function buildApp(
   const metadataPath = serverMetadataPath(issuer)
 
   // Browsers and third-party clients.
-  const publicServer = buildServer({ logger, trustedProxies, draining, meter: watched.http('public') })
+  const unreadable = unreadableOAuthError(issuer)
+  const publicServer = buildServer({ logger, trustedProxies, unreadable, draining, meter: watched.http('public') })
   publicServer.register(pagesPlugin, deps.pages)
   publicServer.setErrorHandler(pageErrorHandler)
   const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
@@ -105,7 +106,10 @@ export function buildApp(
   })
 
   // Resource servers only.
-  const internalServer = buildServer({ logger, keepsRequestId: true, draining, meter: watched.http('internal') })
+  const internalServer = buildServer({
+    ...{ logger, unreadable, draining, meter: watched.http('internal') },
+    keepsRequestId: true
+  })
   oauthSurface(internalServer, issuer, deps)
   internalServer.setNotFoundHandler(notFoundHandler(internalServer, { issuer, jsonPaths: 'all' }))
   internalServer.register(introspectionRoutes, deps.introspection)

@@ -17,7 +17,11 @@ const LENGTH = `Content-Length: ${BODY.length}`
 const SMUGGLED = 'GET /errors/smuggled HTTP/1.1\r\nHost: localhost:4000\r\n\r\n'
 const NO_CHUNKS = `0\r\n\r\n${SMUGGLED}`
 
-const UNREADABLE = { error: 'invalid_request', error_description: 'The request could not be read.' }
+const UNREADABLE = {
+  error: 'invalid_request',
+  error_description: 'The request could not be read.',
+  error_uri: 'http://localhost:4000/errors/invalid_request'
+}
 
 const toToken = (headers: readonly string[], body: string) => rawRequest('POST /token', [FORM, ...headers], body)
 const chunked = (body: string) => toToken(['Transfer-Encoding: chunked'], `${body}0\r\n\r\n${SMUGGLED}`)

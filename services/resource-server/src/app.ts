@@ -1,13 +1,6 @@
 import openApi from '@fastify/swagger'
 import { bearerPlugin, type Introspector } from '@valetkey/fastify-bearer'
-import {
-  buildServer,
-  type HealthChecks,
-  healthRoutes,
-  type Logger,
-  metricsRoute,
-  unreadableProblem
-} from '@valetkey/service-kit'
+import { buildServer, type HealthChecks, healthRoutes, type Logger, metricsRoute } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { FILE_SCOPE_MEANINGS, FILE_SCOPES } from './files/file-scopes.js'
 import { PARAMETER_RULES } from './files/list-files-schema.js'
@@ -44,7 +37,7 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
 
   // Third-party clients.
   const meter = watched.http('public')
-  const publicServer = buildServer({ logger, trustedProxies, unreadable: unreadableProblem, draining, meter })
+  const publicServer = buildServer({ logger, trustedProxies, draining, meter })
   ignoreBodies(publicServer)
   publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))

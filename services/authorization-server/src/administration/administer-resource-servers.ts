@@ -30,15 +30,16 @@ export async function createResourceServer(
   const now = deps.now()
   const details = { name, audience, ...(command.replaces !== undefined && { replaces: command.replaces }) }
   const event = { event: 'resource_server_created', clientId, details } as const
-  let outcome: Awaited<ReturnType<ResourceServerStore['create']>> | undefined
+  let made: Awaited<ReturnType<ResourceServerStore['create']>> | undefined
   const isNew = await recordChange(event, { author, now }, async (note) => {
-    outcome = await deps.resourceServers.create({ clientId, name, audience }, digestToken(clientSecret), now, note)
-    return outcome === 'created'
+    made = await deps.resourceServers.create({ clientId, name, audience }, digestToken(clientSecret), now, note)
+    return made.outcome === 'created'
   })
-  if (outcome === 'conflict') {
+  if (made?.outcome === 'conflict') {
     throw new AdministrationError('conflict', `there is a resource server ${clientId} with another secret or audience`)
   }
-  return { credential: { clientId, clientSecret, name, audience }, isNew }
+  const kept = made?.outcome === 'exists' ? made.name : name
+  return { credential: { clientId, clientSecret, name: kept, audience }, isNew }
 }
 
 /** A second credential beside the first, for the same name and audience: both work, until the first is deleted. */

@@ -1,5 +1,5 @@
 import { OAUTH_ERROR_STATUS, OAuthError, toErrorDescription } from '@valetkey/oauth-protocol'
-import { StoreUnavailable } from '@valetkey/service-kit'
+import { StoreUnavailable, type UnreadableBody } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../audit/audit-trail.js'
 import { TooManyAttempts } from '../limits/limiter.js'
@@ -19,6 +19,8 @@ type JsonErrorContext = {
   /** Hears of each error that is sent, with its exact cause. */
   onRefusal?: (request: FastifyRequest, status: number, reason: string) => void
 }
+
+const UNREADABLE = 'The request could not be read.'
 
 /** Seconds until a client should try again after a 503. */
 const RETRY_AFTER_OUTAGE = 2
@@ -58,6 +60,12 @@ export function errorBody(refusal: OAuthError, issuer: string) {
   }
 }
 
+/** For what reaches no route of a listener that speaks OAuth. */
+export function unreadableOAuthError(issuer: string): () => UnreadableBody {
+  const body = JSON.stringify(errorBody(new OAuthError('invalid_request', UNREADABLE), issuer))
+  return () => ({ contentType: 'application/json; charset=utf-8', body })
+}
+
 /** The page that says what a code means and how to mend it. */
 export function errorUri(issuer: string, code: string): string {
   return `${issuer}/errors/${code}`
@@ -82,7 +90,7 @@ function toRefusal(error: FastifyError | Error): Refusal {
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500
   if (status >= 400 && status < 500) {
     return {
-      refusal: new OAuthError('invalid_request', 'The request could not be read.', { cause: error }),
+      refusal: new OAuthError('invalid_request', UNREADABLE, { cause: error }),
       status: 400
     }
   }

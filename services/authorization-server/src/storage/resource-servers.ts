@@ -26,13 +26,16 @@ export function createResourceServerStore(database: Database) {
   }
 
   return {
-    /** @returns `exists` when the same id, audience and secret are there already, `conflict` when the id means another */
+    /**
+     * @returns `exists`, with the name it has, when the same id, audience and secret are there already; `conflict` when the
+     *   id means another
+     */
     async create(
       server: ResourceServer,
       secretDigest: TokenDigest,
       createdAt: Date,
       note: AuditNote
-    ): Promise<'created' | 'exists' | 'conflict'> {
+    ): Promise<{ outcome: 'created' | 'conflict' } | { outcome: 'exists'; name: string }> {
       const change = {
         name: 'create_resource_server',
         parts: `changed as (
@@ -42,9 +45,10 @@ export function createResourceServerStore(database: Database) {
         values: [server.clientId, server.name, server.audience, secretDigest, createdAt]
       }
       const rows = await database.query(audited(change, note))
-      if (rows.length > 0) return 'created'
+      if (rows.length > 0) return { outcome: 'created' }
       const found = await findRow(server.clientId)
-      return found?.audience === server.audience && found.secret_hash.equals(secretDigest) ? 'exists' : 'conflict'
+      const isSame = found?.audience === server.audience && found.secret_hash.equals(secretDigest)
+      return isSame ? { outcome: 'exists', name: found.name } : { outcome: 'conflict' }
     },
 
     async findWithSecret(

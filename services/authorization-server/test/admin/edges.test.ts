@@ -70,6 +70,12 @@ describe('addresses and methods', () => {
   })
 })
 
+test('an address that is none is a problem as well', async () => {
+  const answer = await admin.call('GET', '/users/%zz')
+  expect(answer.json()).toEqual({ title: 'Bad Request', status: 400, detail: 'The request could not be read.' })
+  expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
+})
+
 test('no page of a browser may call it: no CORS, for a preflight neither', async () => {
   const origin = { origin: 'https://elsewhere.example' }
   const answer = await admin.call('GET', '/operator-keys', undefined, origin)

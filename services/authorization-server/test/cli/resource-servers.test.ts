@@ -43,6 +43,17 @@ describe('resource-servers create', () => {
     expect(JSON.stringify(events)).not.toContain(secret)
   })
 
+  test('again under another name: it says the name that is kept', async () => {
+    const again = async (name: string) => {
+      const args = ['--audience', AUDIENCE, '--client-id', 'renamed', '--secret-stdin', '--json']
+      const stdin = 'a-secret-made-elsewhere-of-32-or-more'
+      return runCommand(server.database, ['resource-servers', 'create', '--name', name, ...args], { stdin })
+    }
+    expect(JSON.parse((await again('first')).out)).toMatchObject({ name: 'first' })
+    const { code, out } = await again('second')
+    expect([code, JSON.parse(out).name]).toEqual([0, 'first'])
+  })
+
   test.each(['', 'x'.repeat(101), 'a\nb'])('the name %j is wrong usage (2)', async (name) => {
     expect((await servers('create', '--name', name, '--audience', AUDIENCE)).code).toBe(2)
   })

@@ -28,28 +28,46 @@ afterAll(() => opened.close())
 
 describe('resource server store: create', () => {
   test('a new id is created', async () => {
-    expect(await store.create({ ...files, clientId: 'rs_new' }, DIGEST, NOW, NOTE)).toBe('created')
+    expect(await store.create({ ...files, clientId: 'rs_new' }, DIGEST, NOW, NOTE)).toEqual({ outcome: 'created' })
   })
 
   test.each([
-    { name: 'the same again', change: {}, digest: DIGEST, outcome: 'exists' },
-    { name: 'the same under another name', change: { name: 'other' }, digest: DIGEST, outcome: 'exists' },
-    { name: 'another secret', change: {}, digest: newDigest(), outcome: 'conflict' },
-    { name: 'another audience', change: { audience: 'https://o.example' }, digest: DIGEST, outcome: 'conflict' }
-  ])('$name: $outcome, and the first stays as it was', async ({ change, digest, outcome }) => {
-    expect(await store.create({ ...files, ...change }, digest, NOW, NOTE)).toBe(outcome)
+    {
+      name: 'the same again',
+      change: {},
+      digest: DIGEST,
+      outcome: 'exists',
+      says: { outcome: 'exists', name: 'files' }
+    },
+    {
+      name: 'the same under another name',
+      change: { name: 'other' },
+      digest: DIGEST,
+      outcome: 'exists',
+      says: { outcome: 'exists', name: 'files' }
+    },
+    { name: 'another secret', change: {}, digest: newDigest(), outcome: 'conflict', says: { outcome: 'conflict' } },
+    {
+      name: 'another audience',
+      change: { audience: 'https://o.example' },
+      digest: DIGEST,
+      outcome: 'conflict',
+      says: { outcome: 'conflict' }
+    }
+  ])('$name: $outcome, and the first stays as it was', async ({ change, digest, says }) => {
+    expect(await store.create({ ...files, ...change }, digest, NOW, NOTE)).toEqual(says)
     expect(await store.findWithSecret(files.clientId)).toEqual({ resourceServer: files, secretHash: DIGEST })
   })
 
   test('ten at once: one created, nine exist', async () => {
     const server = { ...files, clientId: `rs_${randomUUID()}` }
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, DIGEST, NOW, NOTE)))
-    expect(outcomes.toSorted()).toEqual(['created', ...Array(9).fill('exists')])
+    expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['created', ...Array(9).fill('exists')])
   })
 
   test('several credentials may share an audience', async () => {
     const second = { ...files, clientId: `rs_${randomUUID()}` }
-    expect(await store.create(second, newDigest(), NOW, NOTE)).toBe('created')
+    expect(await store.create(second, newDigest(), NOW, NOTE)).toEqual({ outcome: 'created' })
     expect((await store.findWithSecret(files.clientId))?.secretHash).toEqual(DIGEST)
   })
 })
