@@ -116,10 +116,12 @@ describe('Postgres fails in the middle of an exchange', () => {
     await expectRedeemable()
   })
 
-  test('a code whose life is over meanwhile is not put back', async () => {
+  test('a code whose life is over meanwhile is not put back, and is not taken for a used one', async () => {
     await failAfter(20_000)
-    expect(await redisKeysOf(server, code)).toHaveLength(1)
-    expect(await recordOf(server, code)).toMatch(/^taken /)
+    expect(await redisKeysOf(server, code)).toEqual([])
+    const late = await exchange(server, client, code, right)
+    expectRefusal(late, 400, 'invalid_grant')
+    expect(late.json().error_description).not.toContain('already used')
     expect(await grantOf(server, code)).toEqual(UNTOUCHED)
   })
 

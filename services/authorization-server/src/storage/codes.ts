@@ -81,14 +81,15 @@ end
 return record
 `
 
-// The age of the tombstone is told by what it has left to live itself.
+// The age of the tombstone is told by what it has left to live itself. Where nothing is left of the code the tombstone goes all the
+// same, or a code that brought no tokens would be taken for one that was used; if it was, the grant row says so.
 const PUT_BACK = `
 local record = redis.call('GET', KEYS[1])
 if not record or string.sub(record, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
 local takenAt, code, lifetime, issuedAt = string.match(record, '^taken [^ ]* (%d+) (.* (%d+) (%d+) )$')
 local age = tonumber(ARGV[2]) - redis.call('PTTL', KEYS[1])
 local remaining = tonumber(lifetime) - math.max(0, tonumber(takenAt) - tonumber(issuedAt)) - age
-if remaining <= 0 then return 0 end
+if remaining <= 0 then return redis.call('DEL', KEYS[1]) end
 redis.call('SET', KEYS[1], 'issued ' .. code, 'PX', string.format('%d', remaining))
 return 1
 `

@@ -199,14 +199,18 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
       const attempt = await takeAttempt()
       await age(5_000)
       await codes.putBack(digest, attempt)
-      expect(await codes.take(digest, RIGHT)).toEqual(SPENT)
+      expect(await codes.take(digest, RIGHT)).toEqual({ kind: 'unknown' })
     })
 
-    test('it is not, when its life is over or its tombstone gone', async () => {
+    test('it is not, when its life is over: it is unknown then, and not spent', async () => {
       const attempt = await takeAttempt()
       await age(20_000)
       await codes.putBack(digest, attempt)
-      expect(await codes.take(digest, RIGHT)).toEqual(SPENT)
+      expect(await codes.take(digest, RIGHT)).toEqual({ kind: 'unknown' })
+    })
+
+    test('it is not, when its tombstone is gone', async () => {
+      const attempt = await takeAttempt()
       await redis.client.flushdb()
       await codes.putBack(digest, attempt)
       expect(await codes.take(digest, RIGHT)).toEqual({ kind: 'unknown' })
