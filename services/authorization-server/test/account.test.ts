@@ -130,6 +130,8 @@ describe('connected apps', () => {
     })
     const { page } = await signedIn(username)
     expect(page.body).toContain('Has no access right now, but gets it again without asking you')
+    await runCommand(server.database, ['clients', 'update', client.clientId, '--consent', 'ask'])
+    expect((await signedIn(username)).page.body).toContain('No app has access')
   })
 
   test.each([

@@ -133,8 +133,18 @@ describe('a refresh token that was used', () => {
       outcome: refusal('invalid_grant', 'grant_ended')
     },
     {
-      name: 'when it has expired is refused, window or not',
+      name: 'in the window brings the same answer, though it has expired itself',
       change: { record: { rotation, expiresAt: NOW } },
+      outcome: { ...again, scope: GRANTED }
+    },
+    {
+      name: 'when it has expired, and its window has closed, is refused',
+      change: { record: { rotation: { ...rotation, retryUntil: NOW }, expiresAt: NOW } },
+      outcome: refusal('invalid_grant', 'expired')
+    },
+    {
+      name: 'when it has expired, and its answer was erased, is refused',
+      change: { record: { rotation: { ...rotation, retryAnswer: undefined }, expiresAt: NOW } },
       outcome: refusal('invalid_grant', 'expired')
     },
     {

@@ -60,6 +60,17 @@ describe('idle lifetime', () => {
     await expectRefused(late.refresh_token)
   })
 
+  test('the answer that was lost just before the end can still be fetched after it, while the window is open', async () => {
+    const first = await obtainTokens(server, client)
+    clock.advance(IDLE - 1)
+    const lost = pairOf(await refresh(server, client, first.refresh_token))
+    clock.advance(20)
+    await createExpiredRows(server.database).deleteSome(clock.now())
+    const fetched = pairOf(await refresh(server, client, first.refresh_token))
+    expect(fetched.refresh_token).toBe(lost.refresh_token)
+    expect((await refresh(server, client, fetched.refresh_token)).statusCode).toBe(200)
+  })
+
   test('every refresh starts it anew', async () => {
     const first = await obtainTokens(server, client)
     clock.advance(IDLE - 1)

@@ -30,7 +30,10 @@ const lockInOrder = (condition: string) => `select grant_id from grants where ${
 
 export function createConnectedAppStore(database: Database) {
   return {
-    /** Grants with a token that is alive, and consents that are remembered: both give access without asking again. */
+    /**
+     * Grants with a token that is alive, and consents that count (`remembersConsent`): both give access without asking
+     * again.
+     */
     async list(userId: string, now: Date): Promise<ConnectedApp[]> {
       const rows = await database.query<ConnectedAppRow>({
         name: 'list_connected_apps',
@@ -41,7 +44,10 @@ export function createConnectedAppStore(database: Database) {
             join clients c on c.client_id = g.client_id and c.generation = g.client_generation
             where g.user_id = $1 and g.redeemed_at is not null and g.ended_at is null and g.expires_at > $2
             union all
-            select client_id, scope, granted_at, null, false, null from consents where user_id = $1
+            select r.client_id, r.scope, r.granted_at, null, false, null
+            from consents r
+            join clients c on c.client_id = r.client_id and c.consent = 'remember' and c.type = 'confidential'
+            where r.user_id = $1
           )
           select c.client_id, c.name, c.verified_at is not null as verified,
             array(select distinct unnest(h.scope) from held h where h.client_id = c.client_id order by 1) as scope,

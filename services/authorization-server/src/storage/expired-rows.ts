@@ -9,12 +9,16 @@ const DAY_MS = 86_400_000
  * @param retention.auditRetentionDays how long audit events are kept; 0: for ever
  */
 export function createExpiredRows(database: Database, { auditRetentionDays } = { auditRetentionDays: 0 }) {
-  async function deleteBatch(table: 'grants' | 'access_tokens' | 'refresh_tokens', now: Date): Promise<number> {
+  async function deleteBatch(
+    table: 'grants' | 'access_tokens' | 'refresh_tokens',
+    now: Date,
+    butNot = 'false'
+  ): Promise<number> {
     const rows = await database.query({
       name: `delete_expired_${table}`,
       // `only`: a place is that of one table, and has other rows in those that inherit from it.
       text: `delete from only ${table} where ctid = any (array(
-          select ctid from only ${table} where expires_at <= $1 limit ${BATCH} for update skip locked
+          select ctid from only ${table} where expires_at <= $1 and not (${butNot}) limit ${BATCH} for update skip locked
         )) returning 1 as deleted`,
       values: [now]
     })
@@ -37,10 +41,10 @@ export function createExpiredRows(database: Database, { auditRetentionDays } = {
     /** @returns whether a batch was full, so that there is likely more */
     async deleteSome(now: Date): Promise<boolean> {
       // Of access tokens, those of a release that knew no buckets. A rotated refresh token stays until it would have expired:
-      // until then its reuse must be noticed.
+      // until then its reuse must be noticed, and its answer may be fetched once more until the window closes.
       const deleted = [
         await deleteBatch('access_tokens', now),
-        await deleteBatch('refresh_tokens', now),
+        await deleteBatch('refresh_tokens', now, 'retry_until is not null and retry_until > $1'),
         await deleteBatch('grants', now),
         await deleteAuditBatch(now)
       ]

@@ -23,19 +23,22 @@ export function judgeRefresh(record: RefreshTokenRecord, presented: PresentedRef
   // Another client's token tells that client nothing and changes nothing, used or not.
   if (record.clientId !== presented.clientId) return refuse('invalid_grant', 'wrong_client')
   if (record.ended) return refuse('invalid_grant', 'grant_ended')
-  if (record.expiresAt <= now) return refuse('invalid_grant', 'expired')
+  // The answer is gone when the window was off, has closed, or the successor has been used.
+  const { rotation } = record
+  const kept = rotation?.retryUntil !== undefined && rotation.retryUntil > now ? rotation.retryAnswer : undefined
+  // A token may end within its own window: the new pair lives, and whoever lost it may still fetch it.
+  if (record.expiresAt <= now && kept === undefined) return refuse('invalid_grant', 'expired')
   // What is wrong in itself ends nothing, so it is refused before the question of reuse.
   const scope = presented.scope ?? record.scope
   if (!isWithinScope(scope, record.scope)) return refuse('invalid_scope', 'wider_scope')
   if (presented.resource !== undefined && presented.resource !== record.audience)
     return refuse('invalid_target', 'resource')
 
-  if (record.rotation === undefined) return { kind: 'rotate', scope }
-  const { retryUntil, retryScope, retryAnswer } = record.rotation
-  // The answer is gone when the window was off, has closed, or the successor has been used.
-  if (retryAnswer === undefined || retryUntil === undefined || retryUntil <= now) return { kind: 'end_grant' }
-  if (retryScope !== requestedScopeKey(presented.scope)) return refuse('invalid_scope', 'other_scope_in_retry_window')
-  return { kind: 'repeat_answer', answer: retryAnswer, scope }
+  if (rotation === undefined) return { kind: 'rotate', scope }
+  if (kept === undefined) return { kind: 'end_grant' }
+  if (rotation.retryScope !== requestedScopeKey(presented.scope))
+    return refuse('invalid_scope', 'other_scope_in_retry_window')
+  return { kind: 'repeat_answer', answer: kept, scope }
 }
 
 /** The `scope` parameter in one form, for telling the same request from another; order does not matter. */

@@ -140,6 +140,15 @@ describe('stored refresh answers', () => {
     expect(await countOf('refresh_tokens where retry_answer is not null')).toBe(0)
   })
 
+  test('stay with their token until the window closes, though it has expired', async () => {
+    await insertAnswer(FUTURE, PAST)
+    const closed = await insertAnswer(PAST, PAST)
+    await expiredRows.deleteSome(NOW)
+    expect([await countOf('refresh_tokens'), await answerOf(closed)]).toEqual([1, undefined])
+    await expiredRows.deleteSome(FUTURE)
+    expect(await countOf('refresh_tokens')).toBe(0)
+  })
+
   test('are erased when the window closes, and nothing else of the row is', async () => {
     const [closed, closing, open] = [await insertAnswer(PAST), await insertAnswer(NOW), await insertAnswer(FUTURE)]
     await expiredRows.eraseSomeRetryAnswers(NOW)
