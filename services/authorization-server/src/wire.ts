@@ -168,7 +168,7 @@ export function wire(config: Config, database: Database, redis: Redis): AppDeps 
       grants: { grants: createGrantedAccessStore(database), users, clients, consents, now },
       audit: { entries: createAuditEntryStore(database), now },
       clients: { ...stores, consents, now },
-      scopes: { scopes: stores.scopes, now },
+      scopes: { scopes: stores.scopes, consents, now },
       resourceServers: { resourceServers: stores.resourceServers, now }
     },
     health: {

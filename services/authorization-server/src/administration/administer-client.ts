@@ -49,7 +49,7 @@ export async function updateClient(
     const now = deps.now()
     const event = { event: 'client_updated', clientId, details: { changes } } as const
     const updated = await recordChange(event, { author, now }, (note) =>
-      deps.changes.update(changed, version, now, note)
+      deps.changes.update({ client: changed, added }, version, now, note)
     )
     if (updated) return changed
   }

@@ -1,4 +1,5 @@
 import { isScopeToken } from '@valetkey/oauth-protocol'
+import type { ConsentStore } from '../storage/consents.js'
 import type { Scope, ScopeInUse, ScopeStore, ScopeTranslation } from '../storage/scopes.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
@@ -6,7 +7,11 @@ import { changesBetween } from './changes-between.js'
 import { NO_TEXT } from './name-of-record.js'
 import { recordChange } from './record-change.js'
 
-export type ScopeAdministration = { scopes: ScopeStore; now: () => Date }
+export type ScopeAdministration = {
+  scopes: ScopeStore
+  consents: Pick<ConsentStore, 'forgetScope'>
+  now: () => Date
+}
 
 export type ScopeTexts = {
   title: string
@@ -72,11 +77,15 @@ export async function deleteScope(
     const said = `clients are registered for nothing but the scope ${name}: ${some(onlyScopeOf)}`
     throw new AdministrationError('conflict', `${said}; give them another one, or delete them first`)
   }
+  // What remembers it goes with the scope in any case; of millions, not within one statement.
+  await deps.consents.forgetScope(name)
   const event = { event: 'scope_deleted', details: { ...scopeDocument(scope), scope: name, clientIds } } as const
   const deleted = await recordChange(event, { author, now: deps.now() }, (note) =>
     deps.scopes.remove(name, fromClients, note)
   )
   if (!deleted) throw changedMeanwhile(name)
+  // From clients that were given it at that moment; from now on none can be.
+  await deps.scopes.takeFromClients(name)
   return { scope, clientIds }
 }
 

@@ -3,6 +3,7 @@ import { digestToken, mintClientIdentifier, mintOpaqueToken, scopesOf, secretIdO
 import type { ClientRegistration } from '../storage/clients.js'
 import type { Author } from './actor.js'
 import type { ClientAdministration } from './administer-client.js'
+import { AdministrationError } from './administration-error.js'
 import { clientDocument } from './client-document.js'
 import { type ClientSettings, requireKnownScopes, withSettings } from './client-settings.js'
 import { recordChange } from './record-change.js'
@@ -26,7 +27,11 @@ export async function registerClient(
   const secretId = digest && secretIdOf(digest)
   const { client_id: clientId, ...kept } = clientDocument(client)
   const event = { event: 'client_created', clientId, details: { ...kept, ...(secretId && { secretId }) } } as const
-  await recordChange(event, { author, now }, async (note) => deps.changes.create(client, digest, note).then(() => true))
+  const created = await recordChange(event, { author, now }, (note) => deps.changes.create(client, digest, note))
+  if (!created) {
+    await requireKnownScopes(scopesOf(client), deps.scopes)
+    throw new AdministrationError('conflict', 'the scope catalogue has just been changed by somebody else; try again')
+  }
   return { client, secret: clientSecret && secretId ? { clientSecret, secretId } : undefined }
 }
 

@@ -1,6 +1,7 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createScope, type ScopeAdministration, scopeDocument } from '../administration/administer-scopes.js'
+import { createConsentStore } from '../storage/consents.js'
 import { createScopeStore } from '../storage/scopes.js'
 import { authorOf, type CommandContext, table } from './context.js'
 import { addScopeChangeCommands } from './scope-change-commands.js'
@@ -12,7 +13,10 @@ export function addScopeCommands(program: Command, context: CommandContext): voi
   const scopes = program
     .command('scopes')
     .description('the catalogue of permissions that clients can be registered for')
-  const deps = (): ScopeAdministration => ({ scopes: createScopeStore(context.database()), now: () => new Date() })
+  const deps = (): ScopeAdministration => {
+    const database = context.database()
+    return { scopes: createScopeStore(database), consents: createConsentStore(database), now: () => new Date() }
+  }
 
   addTranslationOptions(
     scopes

@@ -1,4 +1,4 @@
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import { scopesOf, type TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited, type Change } from './audited.js'
 import type { ClientRegistration } from './clients.js'
@@ -12,6 +12,11 @@ export type ClientVersion = { clientId: string; version: string }
  */
 const HELD = `changed as (
   update clients set name = name where client_id = $1 and xmin = $2::xid returning client_id)`
+
+/** Whether all of these scopes are there; they are held, so that none of them is deleted before the change is done. */
+const knownScopes = (names: string) => `
+  held_scopes as (select name from scopes where name = any (${names}::text[]) order by name for key share),
+  known as (select count(*) = cardinality(${names}::text[]) as are_all from held_scopes)`
 
 export function createClientChangeStore(database: Database) {
   async function make(change: Omit<Change, 'result'>, note: AuditNote): Promise<boolean> {
@@ -29,30 +34,43 @@ export function createClientChangeStore(database: Database) {
       return rows[0]?.version
     },
 
-    /** Client and first secret in one statement; a public client has no secret. */
-    async create(client: ClientRegistration, secretDigest: TokenDigest | undefined, note: AuditNote): Promise<void> {
-      const parts = `changed as (
+    /**
+     * Client and first secret in one statement; a public client has no secret.
+     * @returns false when one of its scopes is not in the catalogue
+     */
+    async create(client: ClientRegistration, secretDigest: TokenDigest | undefined, note: AuditNote): Promise<boolean> {
+      const parts = `${knownScopes('$16')}, changed as (
           insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
             issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
             type, created_at)
-          values ($1, $2, $3, $4, $5, $6, $7, $8, case when $9 then $14::timestamptz end, $10, $11, $12, $13, $14)
-          returning client_id
+          select $1, $2, $3::text[], $4::text[], $5::text[], $6::boolean, $7::boolean, $8,
+            case when $9::boolean then $14::timestamptz end, $10::integer, $11::integer, $12::integer, $13, $14::timestamptz
+          from known where known.are_all returning client_id
         ), secret as (
           insert into client_secrets (client_id, secret_hash, created_at)
-          select client_id, $15::bytea, $14 from changed where $15::bytea is not null)`
-      const values = [client.clientId, ...settingsOf(client), client.type, client.createdAt, secretDigest]
-      await make({ name: 'create_client', parts, values }, note)
+          select client_id, $15::bytea, $14::timestamptz from changed where $15::bytea is not null)`
+      const settings = settingsOf(client)
+      const values = [client.clientId, ...settings, client.type, client.createdAt, secretDigest, scopesOf(client)]
+      return make({ name: 'create_client', parts, values }, note)
     },
 
-    /** @returns false when it is no longer the version that was read */
-    async update(client: ClientRegistration, version: string, now: Date, note: AuditNote): Promise<boolean> {
-      const parts = `changed as (
+    /**
+     * @param added those of its scopes that it had not before
+     * @returns false when it is no longer the version that was read, or one of `added` is not in the catalogue
+     */
+    async update(
+      { client, added }: { client: ClientRegistration; added: readonly string[] },
+      version: string,
+      now: Date,
+      note: AuditNote
+    ): Promise<boolean> {
+      const parts = `${knownScopes('$15')}, changed as (
           update clients set name = $2, redirect_uris = $3, required_scopes = $4, optional_scopes = $5, requires_pkce = $6,
             issues_refresh_tokens = $7, consent = $8,
             verified_at = case when $9 then coalesce(verified_at, $14::timestamptz) end,
             access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12
-          where client_id = $1 and xmin = $13::xid returning client_id)`
-      const values = [client.clientId, ...settingsOf(client), version, now]
+          from known where client_id = $1 and xmin = $13::xid and known.are_all returning client_id)`
+      const values = [client.clientId, ...settingsOf(client), version, now, added]
       return make({ name: 'update_client', parts, values }, note)
     },
 

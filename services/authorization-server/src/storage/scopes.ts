@@ -115,6 +115,22 @@ export function createScopeStore(database: Database) {
         values: [name, isTakenFromClients]
       }
       return (await database.query(audited(change, note))).length > 0
+    },
+
+    /** Takes what is no scope any more from the clients that are registered for it. */
+    async takeFromClients(name: string): Promise<void> {
+      await database.query({
+        name: 'take_scope_from_clients',
+        text: `with held as (
+            select client_id from clients
+            where ($1 = any (required_scopes) or $1 = any (optional_scopes))
+              and not exists (select 1 from scopes where name = $1)
+            order by client_id for update)
+          update clients c set required_scopes = array_remove(c.required_scopes, $1),
+            optional_scopes = array_remove(c.optional_scopes, $1)
+          from held where c.client_id = held.client_id`,
+        values: [name]
+      })
     }
   }
 }

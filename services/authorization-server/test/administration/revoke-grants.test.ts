@@ -9,6 +9,7 @@ import { createGrantOpening } from '../../src/storage/open-grant.js'
 import { createUserStore } from '../../src/storage/users.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { newDigest, storeGrant } from '../support/stored-grant.js'
+import { untilBlocked } from '../support/until-blocked.js'
 
 const NOW = new Date('2026-11-21T08:00:00Z')
 const AUTHOR = { actor: { kind: 'command_line', name: 'test' } } as const
@@ -47,7 +48,7 @@ test('all grants of a user end, though somebody else was ending some of the firs
   const some = 'select grant_id from grants where user_id = $1 order by grant_id limit 2000'
   await somebody.query(`update grants set ended_at = $2 where grant_id in (${some})`, [userId, NOW])
   const revoked = revokeGrants({ userId }, AUTHOR, deps)
-  await untilSomebodyWaits()
+  await untilBlocked(stores)
   await somebody.query('commit')
   await somebody.end()
   expect(await revoked).toBe(9_001)
@@ -93,13 +94,4 @@ async function openRemembered(userId: string, clientId: string): Promise<boolean
     createdAt: NOW,
     expiresAt: new Date(NOW.getTime() + 600_000)
   })
-}
-
-async function untilSomebodyWaits(): Promise<void> {
-  const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  for (let look = 0; look < 500; look += 1) {
-    if ((await stores.run(text)).length > 0) return
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  throw new Error('nobody waits')
 }
