@@ -13,6 +13,7 @@ import {
   measureClock
 } from '@valetkey/service-kit'
 import { type Config, readConfig } from '../config.js'
+import { loadBranding } from '../http/branding.js'
 import { connectRedis, type Redis } from '../storage/redis.js'
 import { readRedisState } from '../storage/redis-state.js'
 import { readClientStates, readCredentialStates } from '../storage/registry-state.js'
@@ -28,6 +29,7 @@ export async function examine(environment: Environment, now = new Date()): Promi
   let config: Config
   try {
     config = readConfig(environment)
+    loadBranding(config)
   } catch (error) {
     if (error instanceof ConfigurationError) return findingsOfUnreadable(error)
     throw error

@@ -80,6 +80,8 @@ test('stores that do not answer are fatal, each by itself, without a word of a p
 })
 
 test('a role without rights to a new table: named, and what can be read is judged all the same', async () => {
+  // As above.
+  if (process.env.TEST_REDIS_URL === undefined) return
   const owner = new Client({ connectionString: server.config.databaseUrl })
   await owner.connect()
   const role = `doctor_${new URL(server.config.databaseUrl).pathname.slice(1)}`
@@ -102,6 +104,13 @@ test('a role without rights to a new table: named, and what can be read is judge
     await owner.query(`drop owned by ${role}; drop role ${role}`)
     await owner.end()
   }
+})
+
+test('a logo that the service could not start with is fatal', async () => {
+  const { code, out } = await doctor({ PRODUCT_LOGO: '/nowhere.png', REDIS_URL: 'redis://127.0.0.1:9' })
+  const { findings } = JSON.parse(out) as Document
+  expect(findings).toMatchObject([{ check: 'PRODUCT_LOGO', severity: 'fatal' }])
+  expect(code).toBe(1)
 })
 
 test('settings that cannot be read are fatal, one finding each, in lines for people', async () => {
