@@ -17,23 +17,13 @@ export function startHousekeeping(
 ): { stop(): Promise<void> } {
   let stopped = false
   // Each by itself: a deletion of millions takes its time, and what must be erased within seconds does not wait for it.
-  const works = [
-    repeat(() => keepBuckets(now()), KEEP_BUCKETS_EVERY_MS),
-    repeat(
-      untilDone(() => expiredRows.eraseSomeRetryAnswers(now())),
-      ERASE_EVERY_MS
-    ),
-    repeat(
-      untilDone(() => expiredRows.deleteSome(now())),
-      DELETE_EVERY_MS
-    )
-  ]
-  works[0]?.run()
+  const keepingBuckets = repeat(() => keepBuckets(now()), KEEP_BUCKETS_EVERY_MS)
+  const erasing = repeat(() => untilDone(expiredRows.eraseSomeRetryAnswers), ERASE_EVERY_MS)
+  const deleting = repeat(() => untilDone(expiredRows.deleteSome), DELETE_EVERY_MS)
+  keepingBuckets.run()
 
-  function untilDone(doSome: () => Promise<boolean>): () => Promise<void> {
-    return async () => {
-      while (!stopped && (await doSome()));
-    }
+  async function untilDone(doSome: (now: Date) => Promise<boolean>): Promise<void> {
+    while (!stopped && (await doSome(now())));
   }
 
   /** Never two at a time: while one runs, those that would begin are left out. */
@@ -61,7 +51,7 @@ export function startHousekeeping(
   return {
     async stop() {
       stopped = true
-      await Promise.all(works.map((work) => work.stop()))
+      await Promise.all([keepingBuckets, erasing, deleting].map((work) => work.stop()))
     }
   }
 }

@@ -87,6 +87,11 @@ test('a plan that was made for empty tables goes from row to row by an index, in
   expect(sent.length).toBeGreaterThan(14)
 })
 
+test('no name stands for two statements: a connection keeps the first, and refuses the other', () => {
+  const texts = new Map(sent.map(({ name, text }) => [name, text]))
+  expect(sent.filter(({ name, text }) => name === '' || texts.get(name) !== text)).toEqual([])
+})
+
 test('of thousands that are noted as used none is held against all the others', async () => {
   const noting = sent.filter(({ name }) => ['note_grant_use', 'note_resource_server_use'].includes(name))
   expect(noting).toHaveLength(2)

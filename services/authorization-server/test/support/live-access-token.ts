@@ -10,7 +10,7 @@ export async function findLiveAccessToken(
 ): Promise<ActiveAccessToken | undefined> {
   // The bucket that the token would carry.
   const text = 'select expires_at from access_tokens where token_hash = $1'
-  const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry', text, values: [tokenDigest] })
+  const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry_of_token', text, values: [tokenDigest] })
   const token = { digest: tokenDigest, bucket: expiryBucket(rows[0]?.expires_at ?? now) }
   return createIntrospectionStore(database).find({ token, now })
 }
