@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { noteUseIn } from './note-use.js'
 
 /** What one client may do with a user's account, over all of its grants. */
 export type ConnectedApp = {
@@ -84,17 +85,7 @@ export function createConnectedAppStore(database: Database) {
 
     /** Notes when grants were last used; an older time than the one stored changes nothing. */
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
-      await database.query({
-        name: 'note_grant_use',
-        // The time travels with the row that was found: joined once more to the list of times, each would be held against
-        // all of them. Whoever only refers to a grant, as its new tokens do, need not wait.
-        text: `with held as (
-            select g.grant_id, u.used_at from unnest($1::uuid[], $2::timestamptz[]) as u (grant_id, used_at)
-            join grants g on g.grant_id = u.grant_id and (g.last_used_at is null or g.last_used_at < u.used_at)
-            order by g.grant_id for no key update of g)
-          update grants g set last_used_at = held.used_at from held where g.grant_id = held.grant_id`,
-        values: [[...uses.keys()], [...uses.values()]]
-      })
+      await database.query(noteUseIn({ name: 'note_grant_use', table: 'grants', key: 'grant_id', type: 'uuid' }, uses))
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited } from './audited.js'
+import { noteUseIn } from './note-use.js'
 
 /** A caller of the introspection endpoint, and the audience whose tokens it may ask about. */
 export type ResourceServer = { clientId: string; name: string; audience: string }
@@ -96,15 +97,13 @@ export function createResourceServerStore(database: Database) {
 
     /** Notes when credentials were last used; an older time than the one stored changes nothing. */
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
-      await database.query({
+      const kind = {
         name: 'note_resource_server_use',
-        text: `with held as (
-            select r.client_id, u.used_at from unnest($1::text[], $2::timestamptz[]) as u (client_id, used_at)
-            join resource_servers r on r.client_id = u.client_id and (r.last_used_at is null or r.last_used_at < u.used_at)
-            order by r.client_id for no key update of r)
-          update resource_servers r set last_used_at = held.used_at from held where r.client_id = held.client_id`,
-        values: [[...uses.keys()], [...uses.values()]]
-      })
+        table: 'resource_servers',
+        key: 'client_id',
+        type: 'text'
+      } as const
+      await database.query(noteUseIn(kind, uses))
     },
 
     async knowsAudience(audience: string): Promise<boolean> {
