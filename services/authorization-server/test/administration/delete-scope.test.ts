@@ -79,7 +79,7 @@ test('a change that is under way when the scope is deleted ends first, and what 
     scope
   ])
   const deleting = deleteScope({ name: scope, fromClients: true }, AUTHOR, deps)
-  await untilBlocked(stores)
+  await untilBlocked(stores.run)
   await somebody.query('commit')
   await somebody.end()
   await deleting

@@ -48,7 +48,7 @@ test('all grants of a user end, though somebody else was ending some of the firs
   const some = 'select grant_id from grants where user_id = $1 order by grant_id limit 2000'
   await somebody.query(`update grants set ended_at = $2 where grant_id in (${some})`, [userId, NOW])
   const revoked = revokeGrants({ userId }, AUTHOR, deps)
-  await untilBlocked(stores)
+  await untilBlocked(stores.run)
   await somebody.query('commit')
   await somebody.end()
   expect(await revoked).toBe(9_001)

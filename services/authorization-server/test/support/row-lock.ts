@@ -1,6 +1,7 @@
 import { digestToken } from '@valetkey/oauth-protocol'
 import pg from 'pg'
 import type { TestServer } from './authorization-server.js'
+import { BLOCKED, untilBlocked } from './until-blocked.js'
 
 export type RowLock = {
   /** Waits until so many statements wait for a lock. */
@@ -9,8 +10,6 @@ export type RowLock = {
   terminateBlocked(): Promise<void>
   release(): Promise<void>
 }
-
-const WAITING = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 /** Holds the grant of a refresh token, so that whoever ends or renews it must wait, first come first served. */
 export async function lockGrantOf(server: TestServer, refreshToken: string): Promise<RowLock> {
@@ -31,15 +30,9 @@ async function lockGrant(server: TestServer, grantId: string, secret: string): P
   await holder.query('begin')
   await holder.query(`select 1 from grants where grant_id = ${grantId} for update`, [digestToken(secret)])
   return {
-    async blocked(count) {
-      for (let look = 0; look < 500; look++) {
-        if (((await observer.query(WAITING)).rowCount ?? 0) >= count) return
-        await new Promise((resolve) => setTimeout(resolve, 10))
-      }
-      throw new Error(`no ${count} statements are waiting`)
-    },
+    blocked: (count) => untilBlocked(async (text) => (await observer.query(text)).rows, count),
     async terminateBlocked() {
-      await observer.query(`select pg_terminate_backend(pid, 5000) from (${WAITING}) as waiting`)
+      await observer.query(`select pg_terminate_backend(pid, 5000) from (${BLOCKED}) as waiting`)
     },
     async release() {
       await holder.query('commit')

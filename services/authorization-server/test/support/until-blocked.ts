@@ -1,11 +1,13 @@
-import type { MigratedDatabase } from './migrated-database.js'
+type Run = (text: string) => Promise<readonly unknown[]>
 
-/** Waits until a statement in this database waits for a lock that another one holds. */
-export async function untilBlocked({ run }: MigratedDatabase): Promise<void> {
-  const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+/** Statements in this database that wait for a lock which another one holds. */
+export const BLOCKED = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
+/** @param run asks outside of any transaction, in which the activity would be the same for ever; gives the rows */
+export async function untilBlocked(run: Run, count = 1): Promise<void> {
   for (let look = 0; look < 500; look += 1) {
-    if ((await run(text)).length > 0) return
+    if ((await run(BLOCKED)).length >= count) return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  throw new Error('no statement waits')
+  throw new Error(`no ${count} statements are waiting`)
 }
