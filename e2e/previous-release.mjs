@@ -1,26 +1,31 @@
 // Migrations are safe while the previous release runs: its code, built anew, does the whole flow on databases that the
-// migrations of this checkout brought up to date. Nothing of it is part of npm test.
-// npm run check:previous-release [-- REF]    by default the newest tag, or where there is none the commit below
-// Ends with 3 when this clone does not have it, as a shallow one.
+// migrations of this checkout brought up to date. Not a part of npm test.
+// npm run check:previous-release [-- COMMIT]    by default the commit in infra/previous-release.json
+// Ends with 3 before the first release.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkout } from '../packages/dev-stack/lib/checkout.mjs'
 import { judge } from './fleet/flows.mjs'
+import { readPreviousRelease } from './fleet/read-previous-release.mjs'
 import { startWorld } from './fleet/start-world.mjs'
 import { openWorkshop } from './fleet/workshop.mjs'
 
-/** Of main, before there was a release. */
-const FIRST = '46f0eb5'
+const RECORD = 'infra/previous-release.json'
 const TIME_LIMIT_MINUTES = 5
 const LOAD_MS = 5_000
-const NOT_HERE = 3
+const NO_RELEASE_YET = 3
 
-const ref = process.argv[2] ?? newestTag() ?? FIRST
-if (spawnSync('git', ['cat-file', '-e', `${ref}^{commit}`], { cwd: checkout, stdio: 'ignore' }).status !== 0) {
-  console.log(`${ref} is not in this clone: git fetch --unshallow --tags`)
-  process.exit(NOT_HERE)
+const commit = process.argv[2] ?? readPreviousRelease(path.join(checkout, RECORD))?.commit
+if (commit === undefined) {
+  console.log(`There is no release yet: ${RECORD} names none. Nothing was checked.`)
+  process.exit(NO_RELEASE_YET)
+}
+if (!isHere()) spawnSync('git', ['fetch', '--quiet', 'origin', commit], { cwd: checkout, stdio: 'inherit' })
+if (!isHere()) {
+  console.log(`${commit} is not in this clone and could not be fetched: git fetch --unshallow`)
+  process.exit(1)
 }
 const workshop = openWorkshop()
 let world
@@ -35,8 +40,8 @@ try {
 }
 
 async function run() {
-  const former = build(path.join(workshop.directory, 'previous-release'))
-  const main = (service) => path.join(former, 'services', service, 'dist/main.js')
+  const previous = build(path.join(workshop.directory, 'previous-release'))
+  const main = (service) => path.join(previous, 'services', service, 'dist/main.js')
   const services = ['authorization-server', 'resource-server']
   world = await startWorld({ size: 1, mains: Object.fromEntries(services.map((service) => [service, main(service)])) })
   const { flows } = world
@@ -49,27 +54,27 @@ async function run() {
   return [
     isWell ? 0 : 1,
     [
-      `${ref} on databases migrated by this checkout: ${requests} requests, ${unavailable} answered by 503, ${failed.length} failed`,
+      `${commit} on databases migrated by this checkout: ${requests} requests, ${unavailable} answered by 503, ${failed.length} failed`,
       ...failed.slice(0, 10).map(({ what, status, said }) => `${what} ended with ${status}: ${said}`),
       isWell ? 'PASSED' : 'FAILED'
     ]
   ]
 }
 
-/** The code of the former release in a folder of its own, installed and compiled. */
+/** The code of the previous release in a folder of its own, installed and compiled. */
 function build(folder) {
   mkdirSync(folder)
-  const archive = execFileSync('git', ['archive', ref], { cwd: checkout, maxBuffer: 500 * 1024 * 1024 })
+  const archive = execFileSync('git', ['archive', commit], { cwd: checkout, maxBuffer: 500 * 1024 * 1024 })
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
   const bootstrap = path.join(folder, 'packages/dev-stack/bin/bootstrap.mjs')
   const { status, stdout, stderr } = spawnSync(process.execPath, [bootstrap], { cwd: folder, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`${ref} could not be built:\n${stdout}${stderr}`)
+  if (status !== 0) throw new Error(`${commit} could not be built:\n${stdout}${stderr}`)
   return folder
 }
 
-function newestTag() {
-  const tags = execFileSync('git', ['tag', '--merged', 'HEAD', '--sort=-version:refname', 'v*'], { cwd: checkout })
-  return tags.toString().split('\n')[0] || undefined
+/** A shallow clone may lack the commit. */
+function isHere() {
+  return spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: checkout, stdio: 'ignore' }).status === 0
 }
 
 async function finish(code, lines) {

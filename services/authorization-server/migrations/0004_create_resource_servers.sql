@@ -4,7 +4,9 @@ create table resource_servers (
   -- The resource identifier (RFC 8707). Several credentials may share one.
   audience text not null,
   secret_hash bytea not null,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  -- To within a few minutes.
+  last_used_at timestamptz
 );
 
 create index resource_servers_audience on resource_servers (audience);

@@ -1,33 +1,65 @@
--- One row for each Allow. No foreign keys here and in the token tables: a deleted user or client is missing from the
--- join of introspection, which ends all tokens in one write, and the rows leave when they expire.
+-- A time that a process sends, if it is within 30 s of the present time; else the statement fails. Grants and tokens carry
+-- times of the process that issues them, so a process with a wrong clock must not be able to write one
+-- (docs/adr/0022-one-clock.md). Called as near_now(…, now()).
+create function near_now(given timestamptz, present timestamptz) returns timestamptz language plpgsql stable as $$
+begin
+  if given < present - interval '30 seconds' or given > present + interval '30 seconds' then
+    raise exception 'the process that wrote this believes that it is %', given
+      using errcode = 'VKCLK', hint = 'Let NTP set the clock of its machine.';
+  end if;
+  return given;
+end $$;
+
+-- A user's authorization of a client: what is remembered of it, and its generation.
+create table consents (
+  user_id uuid not null references users on delete cascade,
+  client_id text not null references clients on delete cascade,
+  -- What the consent page need not ask for again; empty when nothing is remembered.
+  scope text[] not null,
+  granted_at timestamptz not null,
+  -- The generation of the authorization when this was remembered. Nothing is remembered once it is another.
+  authorization_generation integer not null default 0,
+  -- Raised when the user or an operator ends the client's access. The generation of the authorization is the sum of this number
+  -- (0 without a row), users.authorization_generation and clients.authorization_generation. Each only grows, so two sums are
+  -- equal exactly while none has grown (ADR 0005).
+  generation integer not null default 0,
+  primary key (user_id, client_id)
+);
+
+-- One row for each code that was exchanged. No foreign keys here and in the token tables (ADR 0008): a deleted user or client is
+-- missing from the join of introspection, which ends all tokens in one write, and the rows are deleted when they expire.
 create table grants (
   grant_id uuid primary key,
   client_id text not null,
   user_id uuid not null,
   scope text[] not null,
+  -- Never changes.
   audience text not null,
   redirect_uri text not null,
   code_challenge text,
+  -- Unique: a code opens one grant, even if Redis loses or restores its record of the code (ADR 0002).
   code_hash bytea not null unique,
-  -- Read once, at Allow; every token of the grant gets a copy of these and never a newer number.
+  -- Read once, at Allow. Every token of the grant gets a copy of the first two, and never a newer number. The third is compared
+  -- with the present one of the authorization: see consents.generation.
   user_generation integer not null,
   client_generation integer not null,
+  authorization_generation integer not null default 0,
   created_at timestamptz not null,
+  -- Null: the code has brought no tokens. A replay came before its exchange, or no client has the tokens of its exchange.
   redeemed_at timestamptz,
+  -- The last time that a token of the grant was issued or introspected, to within a few minutes.
+  last_used_at timestamptz,
   ended_at timestamptz,
   -- The absolute end of refreshing; set by the exchange.
   refreshable_until timestamptz,
-  -- When the row may leave: soon if the code is never redeemed, else with the last token.
+  -- From when on the grant may be refreshed again, by the clock of Postgres. A refresh moves it on by a fixed interval, and never
+  -- lets it fall further behind than a short burst. Null: never refreshed.
+  refresh_allowed_from timestamptz,
+  -- When the row may be deleted: with the last token.
   expires_at timestamptz not null
 );
 
 create index grants_expires_at on grants (expires_at);
-
--- What a user has allowed to a client that is registered to remember it.
-create table consents (
-  user_id uuid not null references users on delete cascade,
-  client_id text not null references clients on delete cascade,
-  scope text[] not null,
-  granted_at timestamptz not null,
-  primary key (user_id, client_id)
-);
+create index grants_user_id on grants (user_id, client_id);
+-- Which audiences a client has grants for, however many grants there are (for users: grants_user_id).
+create index grants_client_id on grants (client_id, audience);

@@ -1,10 +1,8 @@
--- Whoever changes what the processes keep of clients, scopes and resource servers in memory, and however, tells them in the
--- transaction that does it. Only operators do so: what it costs is of no matter.
+-- The processes keep clients, scopes and resource servers in memory (ADR 0016). Every change of these tables is announced on
+-- the channel valetkey_registry, by the transaction that makes it, whichever program runs it. Only operators change them, so the
+-- cost of a change does not matter.
 
--- Rather fail, and be run again, than hold up every writer behind one that is stuck.
-set local lock_timeout = '5s';
-
--- Arguments: the table of the announcement, and the column that names the row in it. Without the latter all of the table
+-- Arguments: the table of the announcement, and the column that identifies the row in it. Without the latter the whole table
 -- is meant.
 create function announce_registry_change() returns trigger language plpgsql as $$
 begin
@@ -12,7 +10,7 @@ begin
     perform pg_notify('valetkey_registry', jsonb_build_object('table', tg_argv[0])::text);
     return null;
   end if;
-  -- A row that was given another key was one, and is another; Postgres drops an announcement that is repeated.
+  -- A changed key concerns two rows. Where both keys are the same, Postgres drops the second announcement.
   if tg_op <> 'INSERT' then
     perform pg_notify('valetkey_registry', jsonb_build_object('table', tg_argv[0], 'key', to_jsonb(old) ->> tg_argv[1])::text);
   end if;
@@ -27,14 +25,15 @@ create trigger announce_to_registry after insert or update or delete on clients 
 create trigger announce_truncated after truncate on clients for each statement
   execute function announce_registry_change('clients');
 
--- A secret is a part of its client.
-create trigger announce_to_registry after insert or update or delete on client_secrets for each row
-  execute function announce_registry_change('clients', 'client_id');
+-- A secret is a part of its client. Its last use is not kept in memory; that of a resource server's secret neither.
+create trigger announce_to_registry after insert or delete or update of client_id, secret_hash, created_at, expires_at
+  on client_secrets for each row execute function announce_registry_change('clients', 'client_id');
 create trigger announce_truncated after truncate on client_secrets for each statement
   execute function announce_registry_change('clients');
 
--- Few, and read as a whole.
+-- These are few, and are read as a whole.
 create trigger announce_to_registry after insert or update or delete or truncate on scopes for each statement
   execute function announce_registry_change('scopes');
-create trigger announce_to_registry after insert or update or delete or truncate on resource_servers for each statement
-  execute function announce_registry_change('resource_servers');
+create trigger announce_to_registry
+  after insert or delete or truncate or update of client_id, name, audience, secret_hash, created_at
+  on resource_servers for each statement execute function announce_registry_change('resource_servers');

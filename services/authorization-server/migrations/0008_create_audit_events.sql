@@ -1,3 +1,4 @@
+-- No foreign keys: an event outlives the user and the client that it names.
 create table audit_events (
   event_id bigint generated always as identity primary key,
   occurred_at timestamptz not null,

@@ -1,17 +1,3 @@
-create table access_tokens (
-  token_hash bytea primary key,
-  token_id uuid not null,
-  grant_id uuid not null,
-  scope text[] not null,
-  user_generation integer not null,
-  client_generation integer not null,
-  issued_at timestamptz not null,
-  expires_at timestamptz not null,
-  revoked_at timestamptz
-);
-
-create index access_tokens_expires_at on access_tokens (expires_at);
-
 create table refresh_tokens (
   token_hash bytea primary key,
   grant_id uuid not null,
@@ -23,7 +9,7 @@ create table refresh_tokens (
   predecessor_hash bytea,
   rotated_at timestamptz,
   -- For a short window after the rotation: the scope that was asked for, and the answer, encrypted with a key that only
-  -- the holder of the old token can derive. Erased when the successor is used.
+  -- the holder of the old token can derive (ADR 0006). Erased when the successor is used.
   retry_until timestamptz,
   retry_scope text,
   retry_answer bytea

@@ -1,0 +1,1 @@
+export function readPreviousRelease(file: string): { version: string; commit: string } | undefined
