@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
+import { type ClientAddress, clientAddressReader } from './client-address.js'
 import type { Logger } from './logger.js'
 import type { HttpMeter } from './metrics/http-metrics.js'
+import { requireRouteGroups } from './metrics/route-groups.js'
 import { type UnreadableBody, unreadableProblem } from './problem.js'
+import { problemOfHead } from './request-head.js'
 import { otherRequestIds, REQUEST_ID } from './request-ids.js'
 
 declare module 'fastify' {
@@ -18,8 +21,8 @@ declare module 'fastify' {
 
 export type BuildServerOptions = {
   logger: Logger
-  /** Addresses or networks whose X-Forwarded-* headers are believed; none by default. */
-  trustedProxies?: readonly string[]
+  /** Addresses or networks whose X-Forwarded-For and Forwarded headers are believed; none by default. */
+  trustedProxies?: readonly string[] | undefined
   /** Bytes; the largest request body this listener takes. */
   bodyLimit?: number
   /** Take over the caller's X-Request-Id: only for listeners that no stranger reaches. */
@@ -28,7 +31,7 @@ export type BuildServerOptions = {
   draining?: AbortSignal | undefined
   /** The body of an answer to what reaches no route, by its status; problem details by default. */
   unreadable?: (status: number) => UnreadableBody
-  /** Hears of each request when it has been answered. */
+  /** Hears of each request when it has been answered. With it, each route needs a group (`groupRoutes`). */
   meter?: HttpMeter
 }
 
@@ -45,7 +48,8 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     loggerInstance: options.logger,
     // Fastify's own request lines quote the URL with its query, where codes and states travel.
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
+    // Fastify would take texts that are not addresses from the headers, and host and protocol, too: see below.
+    trustProxy: false,
     bodyLimit: options.bodyLimit ?? 16 * 1024,
     // A slow sender is cut off: headers within 20 s, the whole request within 30 s.
     requestTimeout: 30_000,
@@ -79,14 +83,14 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     clientErrorHandler: answerUnreadable(unreadable, meter)
   }) as unknown as FastifyInstance
 
+  defineAddress(server, clientAddressReader(options.trustedProxies ?? []))
   // These two run at every request, with callbacks: a promise for each would cost more than they do.
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     if (options.draining?.aborted) reply.header('connection', 'close')
-    const lacksHost = request.raw.httpVersion === '1.1' && request.headers.host === undefined
-    // RFC 9112 §3.2.
-    if (lacksHost) refuseUnreadable(request, reply.header('connection', 'close'), 'NO_HOST', unreadable(400))
-    else done()
+    const problem = problemOfHead(request.raw)
+    if (problem === undefined) done()
+    else refuseUnreadable(request, reply.header('connection', 'close'), problem, unreadable(400))
   })
   server.server.on('checkExpectation', (_request, response) => {
     meter?.unreadable()
@@ -97,7 +101,9 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     const { url: route = 'unknown', config } = request.routeOptions
     const { elapsedTime, statusCode: status } = reply
     const { method } = request
-    if (config.isStream !== true || status >= 400) meter?.answered(route, method, status, elapsedTime)
+    if (config.isStream !== true || status >= 400) {
+      meter?.answered({ route, group: config.routeGroup ?? 'unknown' }, method, status, elapsedTime)
+    }
     const milliseconds = Math.round(elapsedTime * 10) / 10
     // Probes come every few seconds; what they see is in their answer.
     const isRoutine = config.isRoutine === true && status < 400
@@ -109,8 +115,31 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     )
     done()
   })
+  if (meter !== undefined) requireRouteGroups(server)
   drainQuickly(server)
   return server
+}
+
+/** Where `defineAddress` keeps the address of a request that was asked for it. */
+const ADDRESS = Symbol('valetkey.address')
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    [ADDRESS]: string | undefined
+  }
+}
+
+/** `request.ip` is the client's address everywhere: limits, audit records, logs. */
+function defineAddress(server: FastifyInstance, addressOf: ClientAddress): void {
+  server.decorateRequest(ADDRESS, undefined)
+  server.decorateRequest('ip', {
+    getter() {
+      this[ADDRESS] ??= addressOf(this.raw.socket.remoteAddress, this.raw.headers)
+      return this[ADDRESS]
+    }
+  })
+  // Node keeps the address of a peer from the first look at it, and cannot find it after the connection has ended.
+  server.server.on('connection', (socket: Socket) => socket.remoteAddress)
 }
 
 /**

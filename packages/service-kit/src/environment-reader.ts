@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { ipAddress } from './client-address.js'
 import { postgresUrls, problemOfPostgresUrl } from './postgres-url.js'
 import { problemOfRedisUrl } from './redis-url.js'
 
@@ -153,9 +154,12 @@ export function environmentReader(environment: Environment) {
     /** A list separated by commas or white space; missing means empty. */
     list: (name: string): readonly string[] => (raw(name) ?? '').split(/[\s,]+/).filter((item) => item !== ''),
 
-    /** Addresses or networks (`10.0.0.0/8`), separated like a list; missing means none. */
-    networks(name: string): readonly string[] {
-      const networks = (raw(name) ?? '').split(/[\s,]+/).filter((item) => item !== '')
+    /** Addresses or networks (`10.0.0.0/8`), separated like a list; `none` is an empty list, and missing undefined. */
+    networks(name: string): readonly string[] | undefined {
+      const value = raw(name)?.trim()
+      if (value === 'none') return []
+      const networks = (value ?? '').split(/[\s,]+/).filter((item) => item !== '')
+      if (networks.length === 0) return undefined
       const wrong = networks.find((network) => !isNetwork(network))
       if (wrong !== undefined) complain(name, `${JSON.stringify(wrong)} is neither an address nor a network`)
       return networks
@@ -186,5 +190,7 @@ function isNetwork(text: string): boolean {
   // A prefix of 0 would trust everybody.
   const [, address = '', prefix = '1'] = /^([^/%]+)(?:\/([1-9]\d{0,2}))?$/.exec(text) ?? []
   const family = isIP(address)
+  // IPv4 in IPv6: a single address has the same meaning in both spellings, a network has another prefix.
+  if (family === 6 && isIP(ipAddress(address) ?? '') === 4) return prefix === '1'
   return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128)
 }

@@ -1,5 +1,4 @@
 import { type DestinationStream, destination as fileDestination, type Logger, pino, stdTimeFunctions } from 'pino'
-import { gatherLines } from './gather-lines.js'
 
 export type { Logger } from 'pino'
 
@@ -8,7 +7,7 @@ export type { Logger } from 'pino'
  * defence for the members that would hurt most.
  * @param destination where the lines go instead, for a test that reads them
  */
-export function buildLogger(service: string, level: string, destination = standardOutput()): Logger {
+export function buildLogger(service: string, level: string, destination: DestinationStream = standardOutput()): Logger {
   const options = {
     level,
     base: { service },
@@ -19,8 +18,9 @@ export function buildLogger(service: string, level: string, destination = standa
   return pino(options, destination)
 }
 
+/** Synchronous, so that a process that ends in any way has written all of its lines. */
 function standardOutput(): DestinationStream {
-  return gatherLines(fileDestination({ dest: 1, sync: true }))
+  return fileDestination({ dest: 1, sync: true })
 }
 
 const REDACTED = [

@@ -1,5 +1,7 @@
 import { Socket } from 'node:net'
 import { Client } from 'pg'
+import { isTooManyConnections } from './connection-limit.js'
+import { ASK_PID, isBehindPooler } from './postgres-pooler.js'
 import { postgresUrls } from './postgres-url.js'
 import { settleWithin } from './settle-within.js'
 
@@ -21,13 +23,15 @@ const GOODBYE_LIMIT_MS = 500
  * @param onNotification every payload, in the order of the commits across all channels; it must not throw
  * @param onLost at most once, when the connection ends without `close`
  * @param url of several servers that it names, the first that lets it listen, which a standby does not
+ * @param options.makeRoom called before it throws because Postgres gives no more connections (SQLSTATE 53300)
  * @throws when it cannot connect or listen, or when a pooler answers in Postgres's place
  */
 export async function openNotificationChannel(
   url: string,
   channels: readonly [string, ...string[]],
   onNotification: (payload: string, channel: string) => void,
-  onLost: (error: Error) => void
+  onLost: (error: Error) => void,
+  options: { makeRoom?: () => Promise<void> } = {}
 ): Promise<NotificationChannel> {
   let failure: unknown
   for (const one of postgresUrls(url)) {
@@ -37,6 +41,7 @@ export async function openNotificationChannel(
       failure = error
     }
   }
+  if (isTooManyConnections(failure)) await options.makeRoom?.().catch(() => {})
   throw failure
 }
 
@@ -92,12 +97,13 @@ async function openAt(
 
 /**
  * A pooler that hands the connection on to others between two statements drops notifications, yet gives us back our own:
- * it would look alive. It is known by the process id it made up.
+ * it would look alive. It is known by the process id it made up. One in session mode would do, but it can be switched to
+ * another mode while this connection listens, and then revocations would go unheard.
  */
 async function refusePooler(client: Client): Promise<void> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  const { processID } = client as unknown as { processID: number | null }
-  if (rows[0]?.pid !== processID) throw new Error('a pooler stands before Postgres, and cannot pass on notifications')
+  const { rows } = await client.query<{ pid: number }>(ASK_PID)
+  if (isBehindPooler(client, rows[0]?.pid))
+    throw new Error('a pooler stands before Postgres, and cannot pass on notifications')
 }
 
 /** One statement at a time, with all that has gathered meanwhile: one commit for many callers. */

@@ -77,16 +77,50 @@ test('a listener that strangers reach logs no ids of theirs', async () => {
 })
 
 test.each([
-  { name: 'nobody is trusted by default', trusted: [], from: '10.0.0.1', address: '10.0.0.1' },
-  { name: 'a proxy is believed', trusted: ['10.0.0.0/8'], from: '10.0.0.1', address: '203.0.113.7' },
-  { name: 'a stranger is not', trusted: ['10.0.0.0/8'], from: '192.0.2.1', address: '192.0.2.1' }
-])('X-Forwarded-For: $name', async ({ trusted, from, address }) => {
-  const answer = await build({ trustedProxies: trusted }).inject({
-    url: '/',
-    remoteAddress: from,
-    headers: { 'x-forwarded-for': '198.51.100.1, 203.0.113.7', forwarded: 'for=198.51.100.9' }
+  { name: 'no proxy is trusted by default', trusted: [], from: '10.0.0.1', address: '10.0.0.1' },
+  { name: 'a trusted proxy is believed', trusted: ['10.0.0.0/8'], from: '10.0.0.1', address: '203.0.113.7' },
+  { name: 'another peer is not', trusted: ['10.0.0.0/8'], from: '192.0.2.1', address: '192.0.2.1' }
+])('the address of a request: $name, without its port, in every context', async ({ trusted, from, address }) => {
+  build({ trustedProxies: trusted })
+  server.register(async (inner) => {
+    inner.decorateRequest('session', null)
+    inner.get('/inner', async (request) => ({ address: request.ip }))
   })
-  expect(answer.json().address).toBe(address)
+  for (const url of ['/', '/inner']) {
+    for (const value of ['203.0.113.7', '198.51.100.1, 203.0.113.7:40001', '[::ffff:203.0.113.7]:443']) {
+      const headers = { 'x-forwarded-for': value }
+      expect((await server.inject({ url, remoteAddress: from, headers })).json().address).toBe(address)
+    }
+    const headers = { forwarded: 'for="203.0.113.7:40001"' }
+    expect((await server.inject({ url, remoteAddress: from, headers })).json().address).toBe(address)
+  }
+})
+
+test('several lines of X-Forwarded-For are one list, whatever the client sent in the first', async () => {
+  build({ trustedProxies: ['127.0.0.1'] })
+  const lines = ['X-Forwarded-For: 198.51.100.1', 'X-Forwarded-For: 203.0.113.7:40001', 'Connection: close']
+  expect(await exchangeBytes(`GET / HTTP/1.1\r\nHost: x\r\n${lines.join('\r\n')}\r\n\r\n`)).toContain(
+    '{"address":"203.0.113.7"}'
+  )
+})
+
+test('the address is known after the connection has ended', async () => {
+  build()
+  let address: string | undefined
+  const isAnswered = new Promise<void>((resolve) => {
+    server.get('/late', async (request, reply) => {
+      if (!request.raw.socket.destroyed) await new Promise((ended) => request.raw.socket.once('close', ended))
+      address = request.ip
+      reply.hijack()
+      resolve()
+    })
+  })
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  const listening = server.server.address()
+  const socket = connect(typeof listening === 'object' ? (listening?.port ?? 0) : 0, '127.0.0.1')
+  socket.write('GET /late HTTP/1.1\r\nHost: x\r\n\r\n', () => socket.destroy())
+  await isAnswered
+  expect(address).toBe('127.0.0.1')
 })
 
 test.each([
@@ -138,6 +172,29 @@ test.each([
     status: 400
   },
   { name: 'no Host (RFC 9112 3.2)', bytes: 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', status: 400 },
+  { name: 'two Hosts', bytes: 'GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n', status: 400 },
+  {
+    name: 'the same Host twice',
+    bytes: 'GET / HTTP/1.1\r\nHost: x\r\nhOST: x\r\nConnection: close\r\n\r\n',
+    status: 400
+  },
+  { name: 'two Hosts of HTTP/1.0', bytes: 'GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n', status: 400 },
+  {
+    name: 'two Hosts beside an absolute target',
+    bytes: 'GET http://x/ HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n',
+    status: 400
+  },
+  {
+    name: 'no Host beside an absolute target',
+    bytes: 'GET http://x/ HTTP/1.1\r\nConnection: close\r\n\r\n',
+    status: 400
+  },
+  {
+    name: 'two Content-Types',
+    bytes:
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Type: text/html\r\nContent-Length: 1\r\n\r\na',
+    status: 400
+  },
   {
     name: 'an unknown expectation (RFC 9110 10.1.1)',
     bytes: 'GET / HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n',

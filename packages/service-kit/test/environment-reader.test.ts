@@ -175,7 +175,19 @@ describe('lists', () => {
   test('addresses and networks are separated by commas or white space', () => {
     const value = ['10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.7']
     expect(networks(' 10.0.0.0/8,::1\nfd00::/8 , 192.0.2.7')).toEqual({ value, problems: [] })
-    expect(networks(', ')).toEqual({ value: [], problems: [] })
+  })
+
+  test('no network is not the same as the statement that there is none', () => {
+    expect(networks('')).toEqual({ value: undefined, problems: [] })
+    expect(networks(', ')).toEqual({ value: undefined, problems: [] })
+    expect(networks('none')).toEqual({ value: [], problems: [] })
+    expect(networks('none, 10.0.0.1').problems).toEqual([expect.stringContaining('"none"')])
+  })
+
+  test('an IPv4 address may be written as IPv6, a network of them may not', () => {
+    expect(networks('::ffff:10.0.0.1')).toEqual({ value: ['::ffff:10.0.0.1'], problems: [] })
+    expect(networks('::ffff:0:0/96').problems).toHaveLength(1)
+    expect(networks('::ffff:10.0.0.0/8').problems).toHaveLength(1)
   })
 
   test.each([

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals'
 import { buildServer } from '../src/build-server.js'
 import { type HealthChecks, healthRoutes } from '../src/health-routes.js'
 import { buildLogger } from '../src/logger.js'
+import { StoreUnavailable } from '../src/store-unavailable.js'
 
 const servers: ReturnType<typeof buildServer>[] = []
 
@@ -73,4 +74,21 @@ test('/readyz is 503 and asks nobody once the process is about to stop', async (
   const answer = await server.inject('/readyz')
   expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'draining', checks: {} }])
   expect((await server.inject('/livez')).statusCode).toBe(200)
+})
+
+test('/readyz: a setting that is wrong makes a process unready that was ready before, and the reason is named', async () => {
+  let probe = fine as () => Promise<unknown>
+  const server = serverWith({ postgres: fine, redis: { needed: 'at start', probe: () => probe() } })
+  const readiness = async () => {
+    const answer = await server.inject('/readyz')
+    return [answer.statusCode, answer.json().status, answer.json().reasons]
+  }
+  const fails = (message: string) => async () => {
+    throw new StoreUnavailable('redis', Object.assign(new Error(message), { name: 'ReplyError' }))
+  }
+  expect(await readiness()).toEqual([200, 'ok', undefined])
+  probe = fails('OOM command not allowed')
+  expect(await readiness()).toEqual([200, 'degraded', { redis: 'is full: maxmemory is reached' }])
+  probe = fails('WRONGPASS invalid username-password pair')
+  expect(await readiness()).toEqual([503, 'unavailable', { redis: 'refuses the password or the user' }])
 })

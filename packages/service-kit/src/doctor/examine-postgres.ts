@@ -1,7 +1,9 @@
 import { MigrationError, pendingMigrations } from '../migrate.js'
+import { findPooling } from '../postgres-pooler.js'
 import { connectToPrimary } from '../postgres-primary.js'
 import { type Finding, fatal, graveInProduction, ok, warning } from './finding.js'
 import { judgeClock, measureClock } from './judge-clock.js'
+import { judgePooling } from './judge-pooling.js'
 
 type State = {
   role: string
@@ -11,6 +13,8 @@ type State = {
   owns_tables: boolean
   /** Of ours, those in which it may not do all that services and commands do: read, add, change and delete rows. */
   closed_tables: string[]
+  /** Of ours, those with the rights of their owner that it may not execute. */
+  closed_functions: string[]
   fsync: string
   synchronous_commit: string
   version: number
@@ -32,16 +36,25 @@ const STATE = `
           where not has_table_privilege(r.oid, c.oid, needed))
       order by 1
     ) as closed_tables,
+    array(
+      select p.proname::text from pg_proc p
+      where p.pronamespace = 'public'::regnamespace and p.prosecdef and not has_function_privilege(r.oid, p.oid, 'execute')
+      order by 1
+    ) as closed_functions,
     current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
     current_setting('server_version_num')::int as version
   from pg_roles r where r.rolname = current_user`
 
 const OLDEST = 150_000
 
-/** What can be seen of a database from within: whether it answers, its clock, its durability, our rights, our tables. */
+/**
+ * What can be seen of a database from within: whether it answers, a pooler before it, its clock, its durability, our
+ * rights, our tables.
+ * @param options.listens whether the service listens for notifications
+ */
 export async function examinePostgres(
   url: string,
-  options: { migrations: string; isProduction: boolean }
+  options: { migrations: string; isProduction: boolean; listens: boolean }
 ): Promise<readonly Finding[]> {
   try {
     const client = await connectToPrimary(url, { connectionTimeoutMillis: 5_000, query_timeout: 5_000 })
@@ -55,6 +68,7 @@ export async function examinePostgres(
       const found = [ok('postgres', `answers as ${state.role}`), judgeClock('postgres clock', offset)]
       return [
         ...found,
+        judgePooling(await findPooling(url), options.listens),
         ...judgeServer(state, options.isProduction),
         ...(await judgeMigrations(url, options.migrations))
       ]
@@ -72,17 +86,23 @@ export async function examinePostgres(
   }
 }
 
+function judgeRights({ role, closed_tables: tables, closed_functions: functions }: State): readonly Finding[] {
+  const why = 'Requests and commands that need them fail.'
+  const onTables = fatal('postgres rights', {
+    what: `${role} may not read, add, change and delete rows in ${tables.join(', ')}`,
+    why,
+    mend: 'grant select, insert, update, delete on all tables in schema public to it'
+  })
+  const onFunctions = fatal('postgres rights', {
+    what: `${role} may not execute ${functions.join(', ')}`,
+    why,
+    mend: `grant execute on function ${functions.join(', ')} to it`
+  })
+  return [...(tables.length > 0 ? [onTables] : []), ...(functions.length > 0 ? [onFunctions] : [])]
+}
+
 function judgeServer(state: State, isProduction: boolean): readonly Finding[] {
-  const findings: Finding[] = [judgeRole(state, isProduction)]
-  if (state.closed_tables.length > 0) {
-    findings.push(
-      fatal('postgres rights', {
-        what: `${state.role} may not read, add, change and delete rows in ${state.closed_tables.join(', ')}`,
-        why: 'Requests and commands that need them fail.',
-        mend: 'grant select, insert, update, delete on all tables in schema public to it'
-      })
-    )
-  }
+  const findings: Finding[] = [judgeRole(state, isProduction), ...judgeRights(state)]
   if (state.version < OLDEST) {
     const what = `is version ${Math.floor(state.version / 10_000)}`
     findings.push(

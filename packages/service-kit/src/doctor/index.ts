@@ -13,4 +13,5 @@ export {
 export { isLoopback, isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from './judge-addresses.js'
 export { judgeClock, measureClock } from './judge-clock.js'
 export { judgeKeys } from './judge-keys.js'
+export { judgeProxies } from './judge-proxies.js'
 export { printFindings } from './report.js'

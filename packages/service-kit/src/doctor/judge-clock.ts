@@ -1,7 +1,7 @@
+import { MOST_OFFSET_MS } from '../clock/database-clock.js'
 import { type Finding, fatal, ok, warning } from './finding.js'
 
 const NOTABLE_MS = 2_000
-const BROKEN_MS = 60_000
 
 /** @param offsetMs by how much the other clock is ahead */
 export function judgeClock(check: string, offsetMs: number): Finding {
@@ -12,7 +12,7 @@ export function judgeClock(check: string, offsetMs: number): Finding {
     why: 'Codes, tokens and sessions begin and end too early or too late.',
     mend: 'let NTP set the clocks of all machines'
   }
-  return size > BROKEN_MS ? fatal(check, complaint) : warning(check, complaint)
+  return size > MOST_OFFSET_MS ? fatal(check, complaint) : warning(check, complaint)
 }
 
 /** The other clock's lead, taking it that both ways took the same time. */

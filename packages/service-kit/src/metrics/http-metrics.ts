@@ -1,11 +1,15 @@
 import { type Buckets, createBuckets } from './histogram.js'
 import type { Metrics } from './metrics.js'
+import type { RouteGroup } from './route-groups.js'
 import type { Labels } from './sample.js'
+
+/** `unknown` stands for all that reaches no route. */
+export type CountedRoute = { route: string; group: RouteGroup | 'unknown' }
 
 /** What one listener tells of its requests. */
 export type HttpMeter = {
-  /** @param route its template: what stands in the address itself is the caller's, and would be a series each */
-  answered(route: string, method: string, status: number, milliseconds: number): void
+  /** @param counted.route its template: what stands in the address itself is the caller's, and would be a series each */
+  answered(counted: CountedRoute, method: string, status: number, milliseconds: number): void
   /** What was no request that a route could answer. */
   unreadable(): void
 }
@@ -33,9 +37,10 @@ export function createHttpMetrics(metrics: Metrics, listeners: readonly string[]
     // One look by the route, one by a number: a request costs no text.
     const routes = new Map<string, (Buckets | undefined)[]>()
 
-    function newSeries(route: string, methodAt: number, classAt: number): Buckets {
+    function newSeries({ route, group }: CountedRoute, methodAt: number, classAt: number): Buckets {
       const labels = {
         listener,
+        route_group: group,
         route,
         method: METHODS[methodAt] ?? 'other',
         status: CLASSES[classAt] ?? 'other'
@@ -46,7 +51,8 @@ export function createHttpMetrics(metrics: Metrics, listeners: readonly string[]
     }
 
     return {
-      answered(route, method, status, milliseconds) {
+      answered(counted, method, status, milliseconds) {
+        const { route } = counted
         let known = routes.get(route)
         if (known === undefined) {
           known = []
@@ -55,7 +61,7 @@ export function createHttpMetrics(metrics: Metrics, listeners: readonly string[]
         const methodAt = METHODS.indexOf(method)
         const classAt = Math.floor(status / 100) - 1
         const at = (methodAt + 1) * CLASSES.length + classAt
-        known[at] ??= newSeries(route, methodAt, classAt)
+        known[at] ??= newSeries(counted, methodAt, classAt)
         known[at].observe(milliseconds / 1_000)
       },
       unreadable: () => unreadable.add(listener)

@@ -3,6 +3,7 @@ import { fatal, ok, refuseFatal, warning } from '../../src/doctor/finding.js'
 import { isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from '../../src/doctor/judge-addresses.js'
 import { judgeClock, measureClock } from '../../src/doctor/judge-clock.js'
 import { judgeKeys } from '../../src/doctor/judge-keys.js'
+import { judgeProxies } from '../../src/doctor/judge-proxies.js'
 import { printFindings } from '../../src/doctor/report.js'
 
 const now = new Date('2026-11-21T12:00:00Z')
@@ -26,6 +27,28 @@ test.each([
   ['http://auth.example', 'fatal']
 ])('a public address %s is %s', (url, severity) => {
   expect(judgePublicUrl('ISSUER', url)).toMatchObject({ check: 'ISSUER', severity })
+})
+
+test.each<[readonly string[] | undefined, string, string]>([
+  [undefined, 'https://auth.example', 'fatal'],
+  [undefined, 'https://localhost:8443', 'fatal'],
+  [undefined, 'http://localhost:4000', 'ok'],
+  [[], 'https://auth.example', 'ok'],
+  [['10.0.0.0/8', '192.0.2.1', '2400:cb00::/32', '2a06:98c0::/29', '::1'], 'https://auth.example', 'ok'],
+  [['fc00::/7', 'fd00::/8', 'fe80::/10'], 'https://auth.example', 'ok'],
+  [['10.0.0.1', '10.0.0.0/7'], 'https://auth.example', 'warning'],
+  [['128.0.0.0/1'], 'http://localhost:4000', 'warning'],
+  [['2000::/3'], 'https://auth.example', 'warning'],
+  [['8000::/1'], 'https://auth.example', 'warning'],
+  [['::/1'], 'https://auth.example', 'warning']
+])('TRUSTED_PROXIES %j at %s is %s', (networks, url, severity) => {
+  const finding = judgeProxies(networks, { setting: 'ISSUER', url })
+  expect(finding).toMatchObject({ check: 'TRUSTED_PROXIES', severity })
+})
+
+test('the refusal without TRUSTED_PROXIES says what to set', () => {
+  const finding = judgeProxies(undefined, { setting: 'RESOURCE_URL', url: 'https://files.example' })
+  expect(() => refuseFatal([finding])).toThrow(/^TRUSTED_PROXIES: .*RESOURCE_URL is https.*10\.0\.0\.0\/8, or to none/)
 })
 
 test.each([
@@ -71,6 +94,8 @@ describe('keys', () => {
 test.each([
   [500, 'ok', /agrees/],
   [-5_000, 'warning', /5\.0 s behind/],
+  [30_000, 'warning', /30\.0 s ahead/],
+  [-30_001, 'fatal', /30\.0 s behind/],
   [120_000, 'fatal', /120\.0 s ahead/]
 ])('a clock that is %i ms ahead is %s', (offset, severity, what) => {
   expect(judgeClock('clock', offset)).toMatchObject({ severity, what: expect.stringMatching(what) })

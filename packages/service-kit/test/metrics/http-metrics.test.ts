@@ -6,6 +6,7 @@ import { buildLogger } from '../../src/logger.js'
 import { createHttpMetrics } from '../../src/metrics/http-metrics.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { metricsRoute } from '../../src/metrics/metrics-route.js'
+import { groupRoutes, inGroup } from '../../src/metrics/route-groups.js'
 
 let server: ReturnType<typeof buildServer>
 
@@ -15,6 +16,7 @@ function build(level = 'silent', lines: string[] = []) {
   const metrics = createMetrics()
   const meter = createHttpMetrics(metrics, ['public'])('public')
   server = buildServer({ logger: buildLogger('test', level, { write: (line) => lines.push(line) }), meter })
+  groupRoutes(server, 'files')
   server.get('/files/:id', async (_request, reply) => reply.code(200).send('one'))
   server.post('/files/:id', async () => {
     throw new Error('broken')
@@ -22,7 +24,7 @@ function build(level = 'silent', lines: string[] = []) {
   server.get('/stream', { config: { isStream: true } }, async (request, reply) =>
     reply.code(request.headers['x-bad'] === undefined ? 200 : 401).send('')
   )
-  server.register(metricsRoute, { metrics })
+  server.register(inGroup('health', metricsRoute), { metrics })
   return server
 }
 
@@ -40,10 +42,43 @@ test('requests are counted by route, method and class of the status', async () =
   await server.inject({ method: 'POST', url: '/files/1' })
   await server.inject({ method: 'HEAD', url: '/files/1' })
   expect(await counts()).toEqual({
-    'listener=public,route=/files/:id,method=GET,status=2xx': '2',
-    'listener=public,route=/files/:id,method=POST,status=5xx': '1',
-    'listener=public,route=/files/:id,method=HEAD,status=2xx': '1'
+    'listener=public,route_group=files,route=/files/:id,method=GET,status=2xx': '2',
+    'listener=public,route_group=files,route=/files/:id,method=POST,status=5xx': '1',
+    'listener=public,route_group=files,route=/files/:id,method=HEAD,status=2xx': '1'
   })
+})
+
+test('a scope puts its routes into its group, HEAD and OPTIONS too; a scope inside names another', async () => {
+  build()
+  server.register(async (outer) => {
+    groupRoutes(outer, 'sign_in')
+    outer.get('/outer', async () => 'outer')
+    outer.options('/outer', async () => 'options')
+    outer.register(
+      inGroup<{ word: string }>('static', async (inner, { word }) => {
+        inner.get('/inner', async () => word)
+      }),
+      { word: 'inner' }
+    )
+  })
+  expect((await server.inject('/inner')).body).toBe('inner')
+  await server.inject('/outer')
+  await server.inject({ method: 'HEAD', url: '/outer' })
+  await server.inject({ method: 'OPTIONS', url: '/outer' })
+  expect(Object.keys(await counts())).toEqual([
+    'listener=public,route_group=static,route=/inner,method=GET,status=2xx',
+    'listener=public,route_group=sign_in,route=/outer,method=GET,status=2xx',
+    'listener=public,route_group=sign_in,route=/outer,method=HEAD,status=2xx',
+    'listener=public,route_group=sign_in,route=/outer,method=OPTIONS,status=2xx'
+  ])
+})
+
+test('a server with a route that belongs to no group does not start', async () => {
+  const meter = createHttpMetrics(createMetrics(), ['public'])('public')
+  server = buildServer({ logger: buildLogger('test', 'silent'), meter })
+  server.register(inGroup('files', async (files) => void files.get('/known', async () => '')))
+  server.get('/forgotten', async () => '')
+  await expect(server.ready()).rejects.toThrow('these routes belong to no route group: /forgotten')
 })
 
 test('no address, method or header that somebody makes up becomes a series', async () => {
@@ -54,9 +89,9 @@ test('no address, method or header that somebody makes up becomes a series', asy
   }
   for (const method of ['PROPFIND', 'MKCOL', 'LOCK'] as never[]) await server.inject({ method, url: '/made-up' })
   expect(Object.keys(await counts()).sort()).toEqual([
-    'listener=public,route=/files/:id,method=GET,status=2xx',
-    'listener=public,route=unknown,method=GET,status=4xx',
-    'listener=public,route=unknown,method=other,status=4xx'
+    'listener=public,route_group=files,route=/files/:id,method=GET,status=2xx',
+    'listener=public,route_group=unknown,route=unknown,method=GET,status=4xx',
+    'listener=public,route_group=unknown,route=unknown,method=other,status=4xx'
   ])
   expect((await server.inject('/metrics')).body).not.toContain('made-up')
 })
@@ -66,7 +101,7 @@ test('a stream that stays open has no duration, one that is refused has', async 
   await server.inject('/stream')
   expect(await counts()).toEqual({})
   await server.inject({ url: '/stream', headers: { 'x-bad': '1' } })
-  expect(Object.keys(await counts())).toContain('listener=public,route=/stream,method=GET,status=4xx')
+  expect(Object.keys(await counts())).toContain('listener=public,route_group=files,route=/stream,method=GET,status=4xx')
 })
 
 test.each([

@@ -1,6 +1,7 @@
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import { gatherCalls } from '../src/gather-calls.js'
+import { batched } from '../src/batched.js'
+import { StoreUnavailable } from '../src/store-unavailable.js'
 
 /** An answer and what it sets off take a turn each. */
 async function nextTurn(): Promise<void> {
@@ -15,7 +16,7 @@ function slowStore() {
     new Promise<number[]>((resolve, reject) => {
       batches.push({ asked, answer: () => resolve(asked.map((number) => number * 10)), fail: reject })
     })
-  return { batches, call: gatherCalls(ask), sizes: () => batches.map(({ asked }) => asked.length) }
+  return { batches, call: batched(ask), sizes: () => batches.map(({ asked }) => asked.length) }
 }
 
 test('a call that comes alone does not wait for others', async () => {
@@ -98,11 +99,66 @@ test('statements that hang hold up nobody who comes after them', async () => {
 
 test('whoever watches hears how many share each statement', async () => {
   const sizes: number[] = []
-  const call = gatherCalls(
-    async (asked: readonly number[]) => asked,
-    2,
-    (size) => sizes.push(size)
-  )
+  const call = batched(async (asked: readonly number[]) => asked, { largest: 2, onBatch: (size) => sizes.push(size) })
   await Promise.all([call(1), call(2), call(3)])
   expect(sizes).toEqual([2, 1])
+})
+
+test('an answer that is an error rejects its own call only', async () => {
+  const call = batched(async (values: readonly number[]) =>
+    values.map((value) => (value === 2 ? new Error('two') : value))
+  )
+  expect(await Promise.allSettled([call(1), call(2), call(3)])).toEqual([
+    { status: 'fulfilled', value: 1 },
+    { status: 'rejected', reason: new Error('two') },
+    { status: 'fulfilled', value: 3 }
+  ])
+})
+
+/** Refuses every statement that holds one of these numbers, as Postgres does: as a whole. */
+function storeThat(refuse: (rows: readonly number[]) => Error | undefined) {
+  const statements: (readonly number[])[] = []
+  const write = batched(
+    async (rows: readonly number[]) => {
+      statements.push(rows)
+      const error = refuse(rows)
+      if (error !== undefined) throw error
+      return rows.map((number) => number * 10)
+    },
+    { eachAloneWhenRefused: true }
+  )
+  return { statements, write }
+}
+
+test('writes: rows that come together share a statement, and each has its own answer', async () => {
+  const { statements, write } = storeThat(() => undefined)
+  expect(await Promise.all([write(1), write(2), write(3)])).toEqual([10, 20, 30])
+  expect(statements).toEqual([[1, 2, 3]])
+})
+
+test('writes: one bad row fails alone: its neighbours are written one by one', async () => {
+  const { statements, write } = storeThat((rows) => (rows.includes(2) ? new Error('bad value') : undefined))
+  const settled = await Promise.allSettled([write(1), write(2), write(3)])
+  expect(settled).toEqual([
+    { status: 'fulfilled', value: 10 },
+    { status: 'rejected', reason: new Error('bad value') },
+    { status: 'fulfilled', value: 30 }
+  ])
+  expect(statements).toEqual([[1, 2, 3], [1], [2], [3]])
+})
+
+test('writes: a bad row that comes alone is not sent again', async () => {
+  const { statements, write } = storeThat(() => new Error('bad value'))
+  await expect(write(1)).rejects.toThrow('bad value')
+  expect(statements).toEqual([[1]])
+})
+
+test('writes: after StoreUnavailable each call is rejected and nothing is sent again', async () => {
+  const { statements, write } = storeThat(() => new StoreUnavailable('postgres', new Error('cut')))
+  const settled = await Promise.allSettled([write(1), write(2)])
+  expect(settled.map((each) => each.status === 'rejected' && each.reason instanceof StoreUnavailable)).toEqual([
+    true,
+    true
+  ])
+  expect(statements).toEqual([[1, 2]])
 })

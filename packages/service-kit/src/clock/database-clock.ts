@@ -1,0 +1,133 @@
+import { ConfigurationError } from '../environment-reader.js'
+import type { Logger } from '../logger.js'
+import type { Metrics } from '../metrics/metrics.js'
+import type { Database } from '../postgres.js'
+import { settleWithin } from '../settle-within.js'
+import { addSample, bestOf, type ClockSample, offsetOf } from './clock-samples.js'
+
+/** A process whose clock is off by more does not start, and is not ready. */
+export const MOST_OFFSET_MS = 30_000
+
+const MEASURE_EVERY_MS = 5_000
+const START_LIMIT_MS = 3_000
+const PROBE_LIMIT_MS = 1_000
+
+/** The clock of Postgres, as this process knows it (docs/adr/0022-one-clock.md). */
+export type DatabaseClock = {
+  /** Postgres's time. Until it has been measured, that of this process. */
+  now(): Date
+  /** By how many milliseconds the clock of this process is ahead of Postgres's; undefined until it has been measured. */
+  offsetMs(): number | undefined
+  /** Asks Postgres once. @throws {StoreUnavailable} */
+  measure(): Promise<void>
+  /** For readiness: asks, and throws where the clock of this process is wrong, or was never measured. */
+  mustAgree(): Promise<void>
+  /** Measures every five seconds, and logs each change between right and wrong. */
+  start(logger: Pick<Logger, 'info' | 'error'>): void
+  stop(): void
+}
+
+type OwnClocks = { wall(): number; monotonic(): number }
+
+const OWN: OwnClocks = { wall: () => Date.now(), monotonic: () => performance.now() }
+
+/** @param own the clocks of this process, in milliseconds */
+export function createDatabaseClock(database: Pick<Database, 'query'>, own = OWN): DatabaseClock {
+  let samples: readonly ClockSample[] = []
+  let best: ClockSample | undefined
+  let underWay: Promise<void> | undefined
+  let wasWrong = false
+  let logger: Pick<Logger, 'info' | 'error'> | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const now = () => new Date(best === undefined ? own.wall() : own.monotonic() + offsetOf(best))
+  const offsetMs = () => (best === undefined ? undefined : own.wall() - now().getTime())
+
+  async function ask(): Promise<void> {
+    const sentAt = own.monotonic()
+    const [row] = await database.query<{ now: number }>(ASK)
+    if (row === undefined) return
+    samples = addSample(samples, { theirs: row.now, sentAt, receivedAt: own.monotonic() })
+    best = bestOf(samples)
+    logChange()
+  }
+
+  function logChange(): void {
+    const offset = offsetMs()
+    const isWrong = isFarOff(offset)
+    if (offset === undefined || isWrong === wasWrong) return
+    wasWrong = isWrong
+    const fields = { offsetSeconds: offset / 1_000, postgres: now().toISOString() }
+    if (isWrong) logger?.error({ event: 'clock_wrong', ...fields }, describeOffset(offset, now()))
+    else logger?.info({ event: 'clock_right', ...fields }, 'the clock of this machine agrees with Postgres again')
+  }
+
+  function measure(): Promise<void> {
+    underWay ??= ask().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+
+  return {
+    now,
+    offsetMs,
+    measure,
+
+    async mustAgree() {
+      // Without an answer the last measurement counts: that Postgres is away is said by its own check.
+      await settleWithin(PROBE_LIMIT_MS, [measure()])
+      const offset = offsetMs()
+      if (offset === undefined) throw new Error('the clock of Postgres has not been read yet')
+      if (isFarOff(offset)) throw new Error(describeOffset(offset, now()))
+    },
+
+    start(toLog) {
+      logger = toLog
+      logChange()
+      timer = setInterval(() => measure().catch(() => {}), MEASURE_EVERY_MS)
+    },
+
+    stop: () => clearInterval(timer)
+  }
+}
+
+const ASK = {
+  name: 'read_clock',
+  text: 'select (extract(epoch from clock_timestamp()) * 1000)::double precision as now',
+  values: []
+}
+
+const isFarOff = (offsetMs: number | undefined): boolean =>
+  offsetMs !== undefined && Math.abs(offsetMs) > MOST_OFFSET_MS
+
+function describeOffset(offsetMs: number, postgres: Date): string {
+  const own = new Date(postgres.getTime() + offsetMs)
+  const seconds = (Math.abs(offsetMs) / 1_000).toFixed(1)
+  const difference = `${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} that of Postgres`
+  return `the clock of this machine is ${difference}: it is ${own.toISOString()} here, and ${postgres.toISOString()} there; let NTP set both clocks`
+}
+
+/**
+ * Measures the clock before a process serves anything. Where Postgres does not answer in time, readiness judges later.
+ * @throws {ConfigurationError} when the clock of this machine differs from Postgres's by more than `MOST_OFFSET_MS`
+ */
+export async function refuseWrongClock(clock: DatabaseClock): Promise<void> {
+  await settleWithin(START_LIMIT_MS, [clock.measure()])
+  const offset = clock.offsetMs()
+  if (offset !== undefined && isFarOff(offset)) throw new ConfigurationError([describeOffset(offset, clock.now())])
+}
+
+/** The gauge of the clock; without a sample until it has been measured. */
+export function watchClock(metrics: Metrics, clock: Pick<DatabaseClock, 'offsetMs'>): void {
+  metrics.gauge(
+    {
+      name: 'valetkey_clock_offset_seconds',
+      help: 'By how much the clock of this process is ahead of that of Postgres; negative when it is behind.'
+    },
+    () => {
+      const offset = clock.offsetMs()
+      return offset === undefined ? [] : [{ value: offset / 1_000 }]
+    }
+  )
+}
