@@ -10,27 +10,23 @@ export type Parameters = {
   isMalformed(name: string): boolean
 }
 
-type Occurrence = { value: string; malformed: boolean }
-
 /** Reads a query string or a form body (application/x-www-form-urlencoded). */
 export function parseParameters(encoded: string): Parameters {
-  const found = new Map<string, Occurrence[]>()
+  const values = new Map<string, string>()
+  const repeated: string[] = []
+  const malformed: string[] = []
   for (const pair of encoded.split('&')) {
     const { name, encodedValue } = splitPair(pair)
-    const occurrence = decodeComponent(encodedValue)
-    if (occurrence.value === '') continue
-    const others = found.get(name)
-    if (others === undefined) found.set(name, [occurrence])
-    else others.push(occurrence)
+    if (encodedValue === '') continue
+    const value = decodeValue(encodedValue)
+    if (value === undefined) malformed.push(name)
+    if (values.has(name)) repeated.push(name)
+    else values.set(name, value ?? encodedValue)
   }
   return {
-    get(name) {
-      const occurrences = found.get(name)
-      const only = occurrences?.length === 1 ? occurrences[0] : undefined
-      return only === undefined || only.malformed ? undefined : only.value
-    },
-    isRepeated: (name) => (found.get(name)?.length ?? 0) > 1,
-    isMalformed: (name) => found.get(name)?.some((occurrence) => occurrence.malformed) ?? false
+    get: (name) => (repeated.includes(name) || malformed.includes(name) ? undefined : values.get(name)),
+    isRepeated: (name) => repeated.includes(name),
+    isMalformed: (name) => malformed.includes(name)
   }
 }
 
@@ -52,18 +48,23 @@ function splitPair(pair: string): { name: string; encodedValue: string } {
 const PLAIN = /^[\w.~:/-]*$/
 
 function decodeName(encoded: string): string {
-  return PLAIN.test(encoded) ? encoded : decodeComponent(encoded).value
+  return PLAIN.test(encoded) ? encoded : (decode(encoded) ?? encoded)
 }
 
 // Control characters mean nothing in any parameter of ours, and stores choke on NUL.
 const CONTROL_CHARACTER = /\p{Cc}/u
 
-function decodeComponent(encoded: string): Occurrence {
-  if (PLAIN.test(encoded)) return { value: encoded, malformed: false }
+/** @returns undefined for a broken percent-encoding, bytes that are not UTF-8, or a control character */
+function decodeValue(encoded: string): string | undefined {
+  if (PLAIN.test(encoded)) return encoded
+  const value = decode(encoded)
+  return value === undefined || CONTROL_CHARACTER.test(value) ? undefined : value
+}
+
+function decode(encoded: string): string | undefined {
   try {
-    const value = decodeURIComponent(encoded.replaceAll('+', ' '))
-    return { value, malformed: CONTROL_CHARACTER.test(value) }
+    return decodeURIComponent(encoded.replaceAll('+', ' '))
   } catch {
-    return { value: encoded, malformed: true }
+    return undefined
   }
 }

@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import {
+  type BindingMismatch,
+  bindingDigests,
+  bindingMismatch,
+  type CodeBinding,
+  type PresentedBinding,
+  presentedDigest
+} from '../src/code-binding.js'
+
+const bound: CodeBinding = {
+  clientId: 'app',
+  redirectUri: 'https://app.example/callback',
+  codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  audience: 'https://files.example'
+}
+const presented: PresentedBinding = {
+  clientId: bound.clientId,
+  redirectUri: bound.redirectUri,
+  codeChallenge: bound.codeChallenge,
+  resource: undefined
+}
+const fits = (one: CodeBinding, other: PresentedBinding) =>
+  Object.values(bindingDigests(one)).includes(presentedDigest(other))
+
+describe('code binding: the comparison names what differs (RFC 6749 4.1.3)', () => {
+  test.each<{ name: string; change: Partial<PresentedBinding>; mismatch: BindingMismatch | undefined }>([
+    { name: 'the same without a resource', change: {}, mismatch: undefined },
+    { name: 'the same with the resource', change: { resource: bound.audience }, mismatch: undefined },
+    { name: 'another client', change: { clientId: 'other' }, mismatch: 'client' },
+    { name: 'another client and redirect URI', change: { clientId: 'o', redirectUri: 'x' }, mismatch: 'client' },
+    { name: 'another redirect URI', change: { redirectUri: `${bound.redirectUri}/` }, mismatch: 'redirect_uri' },
+    { name: 'another verifier', change: { codeChallenge: 'x' }, mismatch: 'code_challenge' },
+    { name: 'no verifier', change: { codeChallenge: undefined }, mismatch: 'code_challenge' },
+    { name: 'another resource', change: { resource: 'https://reports.example' }, mismatch: 'resource' }
+  ])('$name', ({ change, mismatch }) => {
+    expect(bindingMismatch(bound, { ...presented, ...change })).toBe(mismatch)
+    expect(fits(bound, { ...presented, ...change })).toBe(mismatch === undefined)
+  })
+
+  test('a verifier for a code without a challenge is a mismatch (RFC 9700 4.8.2)', () => {
+    const plain = { ...bound, codeChallenge: undefined }
+    expect(bindingMismatch(plain, presented)).toBe('code_challenge')
+    expect(bindingMismatch(plain, { ...presented, codeChallenge: undefined })).toBeUndefined()
+  })
+})
+
+test('code binding: the digests fit exactly where the comparison finds no mismatch', () => {
+  const text = fc.oneof(fc.constantFrom('', 'a', 'b', 'null', '"', ','), fc.string({ unit: 'binary' }))
+  const optional = fc.option(text, { nil: undefined })
+  fc.assert(
+    fc.property(
+      fc.record({ clientId: text, redirectUri: text, codeChallenge: optional, audience: text }),
+      fc.record({ clientId: text, redirectUri: text, codeChallenge: optional, resource: optional }),
+      (one, other) => {
+        expect(fits(one, other)).toBe(bindingMismatch(one, other) === undefined)
+      }
+    ),
+    { numRuns: 2_000 }
+  )
+})
