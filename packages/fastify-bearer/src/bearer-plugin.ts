@@ -1,12 +1,12 @@
-import { carriesAccessToken, protectedResourceMetadataUrl } from '@valetkey/oauth-protocol'
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { protectedResourceMetadataUrl } from '@valetkey/oauth-protocol'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { buildIntrospector, type IntrospectionSettings, type Introspector } from './introspector.js'
 import type { AccessToken } from './judge-token.js'
 import { metadataRoute } from './metadata-route.js'
-import { refuse } from './refusals.js'
 import type { AnyOfScopes } from './scope-requirement.js'
-import { ADMITTED_BY, carriesAccessTokenMember, tokenGuard } from './token-guard.js'
+import { ADMITTED_BY, tokenGuard } from './token-guard.js'
+import { refuseTokenInForm } from './token-in-form.js'
 
 export type BearerOptions = {
   /** The authorization server whose tokens are accepted; `iss` of an answer, where it is given, must equal it. */
@@ -26,7 +26,7 @@ export type BearerOptions = {
    * never send one: then a token that was issued for any other API of that server opens this one (RFC 9700 §2.3).
    */
   audience?: 'required' | 'if-present'
-  /** The clock against which expiry is checked. */
+  /** This API's clock. A token is refused as expired where this clock and that of the authorization server both say so. */
   now?: () => Date
   /** Hears why a token was refused, as the log does: one of a few words, good for a counter. It must not throw. */
   onRefusal?: (reason: string) => void
@@ -69,23 +69,9 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
     const [first] = scopes
     return tokenGuard(needs, typeof first === 'object' ? first : (scopes as string[]))
   })
-  // The body is read only after the guard; a second token in it makes the request ambiguous all the same.
-  server.addHook('preHandler', (request, reply, done) => {
-    const context = request[ADMITTED_BY]
-    if (context === null || !carriesTokenInForm(request)) return done()
-    request.log.info({ event: 'access_token_refused', reason: 'token_in_body' }, 'access token refused')
-    refuse(reply, context, 'invalid_request')
-    onRefusal?.('token_in_body')
-  })
+  // A body is read only after the guard; a second token in it makes the request ambiguous all the same.
+  server.addHook('preHandler', refuseTokenInForm(onRefusal))
   await server.register(metadataRoute, { resource, issuer, scopesSupported })
-}
-
-/** RFC 6750 §2.2: only a form can carry one; `access_token` in a JSON body is the API's own business. */
-function carriesTokenInForm({ headers, body }: FastifyRequest): boolean {
-  const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
-  if (mediaType !== 'application/x-www-form-urlencoded') return false
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return carriesAccessToken(body.toString('latin1'))
-  return carriesAccessTokenMember(body)
 }
 
 /** Guards the routes of a Fastify server with OAuth 2.0 bearer tokens. */

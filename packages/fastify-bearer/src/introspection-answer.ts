@@ -10,6 +10,8 @@ export type ActiveAnswer = {
   issuer: string | undefined
   tokenType: string | undefined
   expiresAt: Date | undefined
+  /** The authorization server's own clock when it answered, to the second; undefined where it did not tell. */
+  answeredAt?: Date | undefined
   /** The name of this very token (`jti`) and of the grant it came from: what revocation events refer to. */
   tokenId: string | undefined
   grantId: string | undefined

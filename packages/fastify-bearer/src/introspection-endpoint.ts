@@ -8,7 +8,7 @@ import {
 } from './introspection-answer.js'
 import { badStatus, IntrospectionUnavailableError, isOutage, unreadableAnswer } from './introspection-unavailable.js'
 import type { CallStatistics } from './introspector-statistics.js'
-import { postForm, TimeLimitError } from './post-form.js'
+import { type FormAnswer, postForm, TimeLimitError } from './post-form.js'
 import { requestIdHeaders } from './request-id-headers.js'
 
 export type EndpointSettings = {
@@ -66,7 +66,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   let asksAloneUntil = 0
 
   /** @throws {IntrospectionUnavailableError} */
-  async function post(path: string, body: string, requestIds: readonly string[], tokens = 1): Promise<string> {
+  async function post(path: string, body: string, requestIds: readonly string[], tokens = 1): Promise<FormAnswer> {
     const largestAnswer = tokens * LARGEST_ANSWER_BYTES
     const request = { path, headers: { ...headers, ...requestIdHeaders(requestIds) }, body, largestAnswer }
     const begun = performance.now()
@@ -78,7 +78,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
       })
       // A 401 here is about our own credentials (RFC 7662 §2.3) and must never reach the caller as one about the token.
       if (answered.statusCode !== 200) throw badStatus(answered.statusCode)
-      return answered.body
+      return answered
     } catch (error) {
       if (error instanceof IntrospectionUnavailableError) throw error
       const reason = error instanceof TimeLimitError ? 'timeout' : 'unreachable'
@@ -113,10 +113,10 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   function askAlone({ accessToken, requestIds }: Question): Promise<EndpointAnswer> {
     return attempt(1, async () => {
       const form = `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`
-      const body = await post(path, form, requestIds)
+      const { body, date } = await post(path, form, requestIds)
       const answer = parseIntrospectionAnswer(body)
       if (answer === undefined) throw unreadableAnswer()
-      return { answer, size: body.length }
+      return { answer: answeredAt(answer, date), size: body.length }
     })
   }
 
@@ -124,12 +124,14 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
     return attempt(questions.length, async () => {
       const form = `tokens=${questions.map(({ accessToken }) => accessToken).join('+')}`
       const requestIds = questions.flatMap((question) => question.requestIds)
-      const body = await post(severalPath, form, requestIds, questions.length)
+      const { body, date } = await post(severalPath, form, requestIds, questions.length)
       const answers = parseIntrospectionAnswers(body, questions.length)
       if (answers === undefined) throw unreadableAnswer()
       const size = Math.ceil(body.length / questions.length)
       // One that cannot be read is the trouble of whoever asked for it.
-      return answers.map((answer) => (answer === undefined ? rejection(unreadableAnswer()) : { answer, size }))
+      return answers.map((answer) =>
+        answer === undefined ? rejection(unreadableAnswer()) : { answer: answeredAt(answer, date), size }
+      )
     })
   }
 
@@ -177,7 +179,7 @@ export function basicCredentials({ clientId, clientSecret }: { clientId: string;
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`
 }
 
-/** An older release does not know it, and a proxy may let through no more than it was told to. */
+/** A proxy may let through `/introspect` alone. */
 const UNKNOWN_ADDRESS = [403, 404, 405]
 
 function isUnknownAddress(error: unknown): boolean {
@@ -189,6 +191,10 @@ function rejection(error: Error): Promise<never> {
   const rejected = Promise.reject(error)
   rejected.catch(() => {})
   return rejected
+}
+
+function answeredAt(answer: IntrospectionAnswer, date: Date | undefined): IntrospectionAnswer {
+  return answer.active ? { ...answer, answeredAt: date } : answer
 }
 
 function pathOf(address: string): string {

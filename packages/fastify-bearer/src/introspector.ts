@@ -108,7 +108,7 @@ function keepingAnswers(
       answers.delete(key)
       refusals.set(key, begun + REFUSAL_MS, 0)
     } else if (mark.proved && stands(view, mark, names) && (feed === undefined || canBeNamed(answer))) {
-      const until = Math.min(begun + cache.seconds * 1_000, expiryOf(answer))
+      const until = Math.min(begun + cache.seconds * 1_000, begun + lifeOf(answer))
       answers.set(key, { answer, names, mark, until }, size * BYTES_PER_CHARACTER)
     }
     return { answer, names, mark }
@@ -172,7 +172,11 @@ function canBeNamed({ tokenId, grantId, clientId }: ActiveAnswer): boolean {
   return tokenId !== undefined && grantId !== undefined && clientId !== undefined
 }
 
-/** The moment a token expires, on the monotonic clock. */
-function expiryOf({ expiresAt }: ActiveAnswer): number {
-  return expiresAt === undefined ? Number.POSITIVE_INFINITY : performance.now() + expiresAt.getTime() - Date.now()
+/**
+ * How many milliseconds the token may be answered for without asking: by the server's clock or by ours, whichever is ahead. A
+ * clock that is wrong then costs a question, and never lets a token live longer.
+ */
+function lifeOf({ expiresAt, answeredAt }: ActiveAnswer): number {
+  if (expiresAt === undefined) return Number.POSITIVE_INFINITY
+  return expiresAt.getTime() - Math.max(Date.now(), answeredAt?.getTime() ?? 0)
 }

@@ -45,8 +45,10 @@ function findFault(
   // A token that must come with a proof is worth nothing without one: Bearer would make a stolen one useful.
   if (answer.tokenType !== undefined && answer.tokenType.toLowerCase() !== 'bearer') return 'other_type'
   if (answer.isSenderConstrained) return 'sender_constrained'
-  // `active` was true when the server looked; the clock is ours.
-  if (answer.expiresAt !== undefined && answer.expiresAt <= now) return 'expired'
+  // `active` was true when the server looked. Only where its clock and ours agree is it wrong about its own token; how long a
+  // kept answer holds is the introspector's business.
+  const present = answer.answeredAt !== undefined && answer.answeredAt < now ? answer.answeredAt : now
+  if (answer.expiresAt !== undefined && answer.expiresAt <= present) return 'expired'
   // A server that names no audience cannot tell us that the token was meant for us (RFC 9700 §2.3).
   const isUnnamed = answer.audience.length === 0 && !isAudienceRequired
   if (!isUnnamed && !answer.audience.includes(resource)) return 'other_audience'

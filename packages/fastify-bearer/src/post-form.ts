@@ -8,6 +8,9 @@ export type FormRequest = {
   largestAnswer: number
 }
 
+/** `date` is the header of that name, the server's clock when it answered; undefined where it sent none that can be read. */
+export type FormAnswer = { statusCode: number; body: string; date: Date | undefined }
+
 /** The time that a call may take is over. */
 export class TimeLimitError extends Error {
   override name = 'TimeLimitError'
@@ -24,9 +27,10 @@ export function postForm(
   pool: Pool,
   { path, headers, body, largestAnswer }: FormRequest,
   limitMs: number
-): Promise<{ statusCode: number; body: string }> {
+): Promise<FormAnswer> {
   return new Promise((resolve, reject) => {
     let statusCode = 0
+    let date: Date | undefined
     let cancel: (() => void) | undefined
     let overdue: TimeLimitError | undefined
     const chunks: Buffer[] = []
@@ -52,8 +56,9 @@ export function postForm(
           if (overdue !== undefined) controller.abort(overdue)
           else cancel = () => controller.abort(new TimeLimitError())
         },
-        onResponseStart(_controller, status) {
+        onResponseStart(_controller, status, headers) {
           statusCode = status
+          date = readDate(headers.date)
         },
         onResponseData(controller, chunk) {
           size += chunk.length
@@ -62,7 +67,7 @@ export function postForm(
         },
         onResponseEnd() {
           clearTimeout(timer)
-          resolve({ statusCode, body: Buffer.concat(chunks).toString('utf8') })
+          resolve({ statusCode, body: Buffer.concat(chunks).toString('utf8'), date })
         },
         onResponseError(_controller, error) {
           clearTimeout(timer)
@@ -71,4 +76,9 @@ export function postForm(
       }
     )
   })
+}
+
+function readDate(header: string | string[] | undefined): Date | undefined {
+  const date = new Date(typeof header === 'string' ? header : Number.NaN)
+  return Number.isNaN(date.getTime()) ? undefined : date
 }

@@ -13,6 +13,7 @@ export async function startFakeAuthorizationServer(port = 0) {
   let counter = 0
   let provesLife = true
   let stuckStreams = 0
+  let clockAhead = 0
   let beforeAnswer: ((token: string) => Promise<unknown>) | undefined
 
   async function introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -21,6 +22,7 @@ export async function startFakeAuthorizationServer(port = 0) {
     seen.tokens.push(token)
     const answer = answers.get(token) ?? { active: false }
     await beforeAnswer?.(token)
+    response.setHeader('date', new Date(Date.now() + clockAhead).toUTCString())
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
   }
 
@@ -64,6 +66,10 @@ export async function startFakeAuthorizationServer(port = 0) {
     answers,
     provesLife(next: boolean) {
       provesLife = next
+    },
+    /** By how many milliseconds its clock is ahead of the right one, as its answers tell. */
+    clockAhead(next: number) {
+      clockAhead = next
     },
     /** The first ones are refused, by an answer that has no end. */
     refuseStreams(count: number) {

@@ -73,7 +73,7 @@ describe('401 invalid_token, the same answer for all (RFC 6750 §3.1)', () => {
     { name: 'not a token at all', answer: live, authorization: 'Bearer a b' },
     { name: 'a wrong checksum', answer: live, authorization: `${bearer.slice(0, -1)}${bearer.endsWith('0') ? 1 : 0}` },
     { name: 'not active', answer: { active: false }, authorization: bearer },
-    { name: 'expired by our clock', answer: { ...live, exp: inOneHour - 3601 }, authorization: bearer },
+    { name: 'expired by both clocks', answer: { ...live, exp: inOneHour - 3601 }, authorization: bearer },
     { name: 'another audience', answer: { ...live, aud: 'https://other.example' }, authorization: bearer },
     { name: 'no audience', answer: { ...live, aud: undefined }, authorization: bearer },
     { name: 'another issuer', answer: { ...live, iss: 'https://evil.example' }, authorization: bearer },
@@ -147,19 +147,39 @@ test.each([
   expect(endpoint.calls).toHaveLength(0)
 })
 
-describe('a kept answer is judged anew at each request', () => {
+describe('a token is expired where the clocks of both sides say so', () => {
+  const HOUR = 3_600_000
+  /** The server answers with this `Date`; undefined: with none. */
+  const answerAt = (date: number | undefined) =>
+    endpoint.answers((response) => {
+      response.sendDate = false
+      if (date !== undefined) response.setHeader('date', new Date(date).toUTCString())
+      response.writeHead(200).end(JSON.stringify(live))
+    })
+
   test.each([
-    { name: 'scope', request: { url: '/both' }, status: 403, now: 0 },
-    { name: 'expiry', request: { url: '/files' }, status: 401, now: 3_601_000 }
-  ])('$name', async ({ request, status, now }) => {
+    { name: 'ours alone is ahead', api: 2 * HOUR, server: 0, status: 200 },
+    { name: 'ours alone is 400 days ahead', api: 9_600 * HOUR, server: 0, status: 200 },
+    { name: 'that of the server alone is ahead', api: 0, server: 2 * HOUR, status: 200 },
+    { name: 'both are ahead', api: 2 * HOUR, server: 2 * HOUR, status: 401 },
+    { name: 'the server tells none, and ours says so', api: 2 * HOUR, server: undefined, status: 401 },
+    { name: 'the server tells none, and ours does not say so', api: 0, server: undefined, status: 200 }
+  ])('$name: $status', async ({ api, server, status }) => {
+    answerAt(server === undefined ? undefined : Date.now() + server)
+    const behind = await buildApi(endpoint.url, { now: () => new Date(Date.now() + api) })
+    expect((await behind.inject({ url: '/files', headers: { authorization: bearer } })).statusCode).toBe(status)
+    await behind.close()
+  })
+})
+
+describe('a kept answer is judged anew at each request', () => {
+  test('for its scope', async () => {
     endpoint.answers(json(live))
-    let later = 0
     const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret', cache: { seconds: 60 } }
-    const api = await buildApi(endpoint.url, { introspection, now: () => new Date(Date.now() + later) })
+    const api = await buildApi(endpoint.url, { introspection })
     const headers = { authorization: bearer }
     expect((await api.inject({ url: '/files', headers })).statusCode).toBe(200)
-    later = now
-    expect((await api.inject({ ...request, headers })).statusCode).toBe(status)
+    expect((await api.inject({ url: '/both', headers })).statusCode).toBe(403)
     expect(endpoint.calls).toHaveLength(1)
     await api.close()
   })

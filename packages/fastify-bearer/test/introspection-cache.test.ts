@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import { advanceClock, cachedIntrospectors, holdAnswers, live } from './cached-introspector.js'
 import { until } from './until.js'
 
@@ -23,6 +23,24 @@ describe('without a feed an answer is kept for the time that the operator set', 
     advanceClock(21_000)
     await ask()
     expect(world.server.seen.introspections).toBe(2)
+  })
+
+  test.each([
+    { name: 'the server’s clock is an hour ahead', server: 3_600_000, api: 0, asked: 2 },
+    { name: 'this API’s clock is an hour ahead', server: 0, api: 3_600_000, asked: 2 },
+    { name: 'this API’s clock is an hour behind', server: 0, api: -3_600_000, asked: 1 },
+    { name: 'both are right', server: 0, api: 0, asked: 1 }
+  ])('for what is left by the clock that is ahead: $name', async ({ server, api, asked }) => {
+    const now = Date.now()
+    world.server.answers.set('good', { ...live, exp: Math.floor(now / 1000) + 20 })
+    world.server.clockAhead(server - api)
+    jest.spyOn(Date, 'now').mockReturnValue(now + api)
+    const { ask } = build({ seconds: 60 }, { withFeed: false })
+    expect([await ask(), await ask()]).toEqual([true, true])
+    expect(world.server.seen.introspections).toBe(asked)
+    advanceClock(21_000)
+    await ask()
+    expect(world.server.seen.introspections).toBe(asked + 1)
   })
 
   test('an answer that names neither token nor grant is kept as well', async () => {
