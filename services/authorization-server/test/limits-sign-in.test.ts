@@ -1,8 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { createLimiter, TooManyAttempts } from '../src/limits/limiter.js'
 import { signInLimits } from '../src/limits/rules.js'
+import { hashPassword } from '../src/passwords/password.js'
+import { createPasswordQueue } from '../src/passwords/password-queue.js'
+import { createAttemptCounterStore } from '../src/storage/attempt-counters.js'
 import { startTestServer, type TestServer } from './support/authorization-server.js'
 import { clearCounters, countCounters, counterOf, setCounter } from './support/counters.js'
 import { PASSWORD } from './support/flow.js'
+import { insertUser } from './support/insert-user.js'
 import { startInstance } from './support/instance.js'
 import { type Attempt, attemptSignIn } from './support/sign-in.js'
 
@@ -101,7 +107,55 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     expect(await countCounters(server)).toBe(0)
   })
 
-  test('a success takes back itself and no earlier failure', async () => {
+  test('41 correct sign-ins to one account at once all succeed (contract "Limits")', async () => {
+    const statuses = await Promise.all(Array.from({ length: 41 }, () => statusOf({ password: PASSWORD })))
+    expect(statuses).toEqual(Array(41).fill(303))
+    expect(await countCounters(server)).toBe(0)
+  })
+
+  test('230 users behind one address sign in at once, and all succeed (contract "Limits")', async () => {
+    const passwordHash = await hashPassword(PASSWORD)
+    const users = Array.from({ length: 230 }, (_, index) => `user${index}`)
+    const insert = (username: string) =>
+      insertUser(server.database, { userId: randomUUID(), username, passwordHash, createdAt: new Date() })
+    await Promise.all(users.map(insert))
+    // However slow this machine is.
+    const patient = await startInstance(server)
+    const milliseconds = 600_000
+    const { signIn } = patient.deps.login
+    signIn.limiter = createLimiter(createAttemptCounterStore(server.redis), 1, () => {}, {
+      milliseconds,
+      attempts: 130
+    })
+    signIn.passwordQueue = createPasswordQueue({ atOnce: 2, waiting: 100, milliseconds })
+    const attempt = (username: string) => statusOf({ username, password: PASSWORD }, patient)
+    expect(await Promise.all(users.map(attempt))).toEqual(Array(230).fill(303))
+    await patient.close()
+  })
+
+  test('an attempt that waits too long for others is a page with 429 and seconds, and is not counted', async () => {
+    const full = {
+      attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')),
+      count: async () => {}
+    }
+    const { signIn } = server.deps.login
+    const { limiter } = signIn
+    signIn.limiter = full
+    const answer = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
+    signIn.limiter = limiter
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '5'])
+    expect(answer.body).toContain('Your password was not checked, for the queue is full.')
+  })
+
+  test('each counter of a failure is small', async () => {
+    await statusOf()
+    const keys = await server.redis.keys('vk:attempts:*')
+    expect(keys).toHaveLength(3)
+    // Redis adds about 100 bytes to each.
+    for (const key of keys) expect(key.length).toBeLessThan(70)
+  })
+
+  test('a success takes back no failure', async () => {
     await setCounter(server, counter(PAIR), 7)
     expect(await statusOf({ password: PASSWORD })).toBe(303)
     expect(await counterOf(server, counter(PAIR))).toBe(7)

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { addressGroup } from '../src/limits/address-group.js'
-import { clientAuthenticationLimits, signInLimits } from '../src/limits/rules.js'
+import { clientAuthenticationLimit, signInLimits } from '../src/limits/rules.js'
 import { startTestServer, type TestServer } from './support/authorization-server.js'
 import { clearCounters, countCounters, counterOf, setCounter } from './support/counters.js'
 import { PASSWORD } from './support/flow.js'
@@ -35,7 +35,7 @@ async function failAuthentication(instance: TestServer, address: string, headers
   return answer.statusCode
 }
 
-const failuresOf = (address: string) => counterOf(server, clientAuthenticationLimits('nobody', address)[1])
+const failuresOf = (address: string) => counterOf(server, clientAuthenticationLimit(address))
 
 const SPOOFS = [
   { 'x-forwarded-for': '203.0.113.7' },
@@ -51,7 +51,7 @@ describe('the address that is counted', () => {
   test.each(SPOOFS)('without TRUSTED_PROXIES it is the connection’s, whatever %j says', async (headers) => {
     await failAuthentication(server, '192.0.2.1', headers as Record<string, string>)
     expect(await failuresOf('192.0.2.1')).toBe(1)
-    expect(await countCounters(server)).toBe(2)
+    expect(await countCounters(server)).toBe(1)
   })
 
   test.each(SPOOFS)('a stranger is not believed where proxies are configured: %j', async (headers) => {
@@ -68,12 +68,48 @@ describe('the address that is counted', () => {
   })
 
   test('of the other forwarding headers not even a proxy is believed', async () => {
-    for (const headers of SPOOFS.slice(2)) await failAuthentication(proxied, PROXY, headers as Record<string, string>)
-    expect(await failuresOf(PROXY)).toBe(SPOOFS.length - 2)
+    const others = SPOOFS.filter((headers) => !('x-forwarded-for' in headers || 'forwarded' in headers))
+    for (const headers of others) await failAuthentication(proxied, PROXY, headers as Record<string, string>)
+    expect(await failuresOf(PROXY)).toBe(others.length)
+  })
+
+  test('a client that a proxy names with a new port each time has one counter', async () => {
+    for (let port = 40_000; port < 40_005; port++) {
+      await failAuthentication(proxied, PROXY, { 'x-forwarded-for': `203.0.113.10:${port}` })
+      await failAuthentication(proxied, PROXY, { forwarded: `for="203.0.113.10:${port}"` })
+      await failAuthentication(proxied, PROXY, { 'x-forwarded-for': `[2001:db8:1:2::1]:${port}` })
+      await failAuthentication(proxied, PROXY, { forwarded: `for="[2001:db8:1:2::1]:${port}"` })
+    }
+    expect([await failuresOf('203.0.113.10'), await failuresOf('2001:db8:1:2::1')]).toEqual([10, 10])
+    // The pair and the address of each, and no counter more.
+    expect(await countCounters(server)).toBe(2)
+  })
+
+  test('what a client sends left of the address that a proxy adds opens no counter of its own', async () => {
+    const sent = ['198.51.100.1', '198.51.100.1:80', 'unknown', '"', '[', '10.0.0.7', ',', '"x, 198.51.100.2']
+    for (const text of sent) {
+      await failAuthentication(proxied, PROXY, { 'x-forwarded-for': `${text}, 203.0.113.10:1` })
+      await failAuthentication(proxied, PROXY, { forwarded: `for=${text}, for="203.0.113.10:1"` })
+    }
+    expect(await failuresOf('203.0.113.10')).toBe(2 * sent.length)
+    expect(await countCounters(server)).toBe(1)
+  })
+
+  test('texts that are not addresses, and headers that disagree, count as the proxy', async () => {
+    const sent: Record<string, string>[] = [
+      ...['unknown', '_hidden', 'a', 'b', '203.0.113.10:port', '203.0.113.300'].map((text) => ({
+        'x-forwarded-for': text
+      })),
+      ...['for=unknown', 'for=_a', 'for=_b', 'proto=https', 'for="203.0.113.10'].map((forwarded) => ({ forwarded })),
+      ...['1', '2'].map((last) => ({ 'x-forwarded-for': '203.0.113.10', forwarded: `for=198.51.100.${last}` }))
+    ]
+    for (const headers of sent) await failAuthentication(proxied, PROXY, headers)
+    expect(await failuresOf(PROXY)).toBe(sent.length)
+    expect(await countCounters(server)).toBe(1)
   })
 
   test('a braked address does not get out by a header of its own, at the sign-in neither', async () => {
-    await setCounter(server, clientAuthenticationLimits('nobody', '192.0.2.1')[1], 100)
+    await setCounter(server, clientAuthenticationLimit('192.0.2.1'), 100)
     await setCounter(server, signInLimits('alice', '192.0.2.1', false)[0], 20)
     for (const headers of SPOOFS as Record<string, string>[]) {
       expect(await failAuthentication(server, '192.0.2.1', headers)).toBe(429)
@@ -83,7 +119,7 @@ describe('the address that is counted', () => {
   })
 
   test('nobody is braked in another’s name: a spoofed address is not the victim’s', async () => {
-    await setCounter(server, clientAuthenticationLimits('nobody', '203.0.113.7')[1], 99)
+    await setCounter(server, clientAuthenticationLimit('203.0.113.7'), 99)
     for (let attempt = 1; attempt <= 3; attempt++) await failAuthentication(server, '192.0.2.1', SPOOFS[0])
     expect(await failuresOf('203.0.113.7')).toBe(99)
   })

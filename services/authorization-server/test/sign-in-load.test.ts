@@ -24,7 +24,7 @@ test('a full queue answers 503 with Retry-After, counts nothing, and lets the ne
   const browser = server.newBrowser()
   const page = await browser.open(`${ISSUER}/login`)
   const spacious = signIn.passwordQueue
-  const full = createPasswordQueue({ atOnce: 1, waiting: 0 })
+  const full = createPasswordQueue({ atOnce: 1, waiting: 0, milliseconds: 10_000 })
   signIn.passwordQueue = full
   const counters = await server.redis.keys('*sign-in*')
   const refused = await browser.submitOnly(page, { username: 'alice', password: PASSWORD })
@@ -56,7 +56,10 @@ test('with a full queue at the renewal the sign-in still holds, and the hash wai
   await server.database.query({ name: 'test_set_hash', text, values: [older] })
   const { signIn } = server.deps.login
   const spacious = signIn.passwordQueue
-  const [once, full] = [createPasswordQueue({ atOnce: 1, waiting: 1 }), createPasswordQueue({ atOnce: 1, waiting: 0 })]
+  const [once, full] = [
+    createPasswordQueue({ atOnce: 1, waiting: 1, milliseconds: 10_000 }),
+    createPasswordQueue({ atOnce: 1, waiting: 0, milliseconds: 10_000 })
+  ]
   let uses = 0
   signIn.passwordQueue = { run: (hashing) => (uses++ === 0 ? once : full).run(hashing) }
   await signedInBrowser(server)

@@ -9,13 +9,14 @@ import {
   secretIdOf
 } from '@valetkey/oauth-protocol'
 import type { Limiter } from '../limits/limiter.js'
-import { clientAuthenticationLimits } from '../limits/rules.js'
+import { clientAuthenticationLimit } from '../limits/rules.js'
 import { clientSecretKey } from '../storage/client-secrets.js'
 import type { ClientStore } from '../storage/clients.js'
 import type { Usage } from '../usage/usage.js'
 
 export type ClientAuthenticationDeps = {
-  clients: Pick<ClientStore, 'findWithSecrets'>
+  /** `now` is for those who answer from memory. */
+  clients: { findWithSecrets: (clientId: string, now: Date) => ReturnType<ClientStore['findWithSecrets']> }
   limiter: Pick<Limiter, 'count'>
   /** When each secret was last used, so that an operator knows whether the old one still is. */
   usage: Pick<Usage, 'note'>
@@ -43,8 +44,7 @@ export async function authenticateClient(
     return proven
   } catch (error) {
     if (error instanceof OAuthError && error.code === 'invalid_client') {
-      const clientId = 'clientId' in credentials ? credentials.clientId : ''
-      await deps.limiter.count(clientAuthenticationLimits(clientId, address))
+      await deps.limiter.count(clientAuthenticationLimit(address))
     }
     throw error
   }

@@ -1,24 +1,26 @@
-import { isIPv6 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
+import { ipAddress } from '@valetkey/service-kit'
 
 /**
  * What counts as one address: an IPv4 address, or the /64 network that one IPv6 subscriber gets, for within it an
  * attacker has a new address for every attempt.
  */
 export function addressGroup(address: string): string {
-  const [withoutZone = ''] = address.split('%', 1)
-  if (!isIPv6(withoutZone)) return address
-  // One spelling for all: hexadecimal, lower case, the longest run of zeros as `::`.
-  const plain = new URL(`http://[${withoutZone}]`).hostname.slice(1, -1)
-  const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(plain)
-  if (mapped !== null) return [mapped[1], mapped[2]].flatMap(toOctets).join('.')
-  const [head = '', tail] = plain.split('::')
+  const plain = ipAddress(address) ?? address
+  return isIPv6(plain) ? `${firstGroups(plain, 4)}::/64` : plain
+}
+
+/** A network that often belongs to one holder: the /24 of an IPv4 address, the /48 of an IPv6 address. */
+export function addressNetwork(address: string): string {
+  const plain = ipAddress(address) ?? address
+  if (isIPv6(plain)) return `${firstGroups(plain, 3)}::/48`
+  return isIPv4(plain) ? plain.replace(/\d+$/, '0/24') : plain
+}
+
+function firstGroups(address: string, count: number): string {
+  const [head = '', tail] = address.split('::')
   const leading = head === '' ? [] : head.split(':')
   const trailing = tail ? tail.split(':') : []
   const zeros = Array<string>(8 - leading.length - trailing.length).fill('0')
-  return `${[...leading, ...zeros, ...trailing].slice(0, 4).join(':')}::/64`
-}
-
-function toOctets(group = ''): number[] {
-  const number = Number.parseInt(group, 16)
-  return [number >> 8, number & 255]
+  return [...leading, ...zeros, ...trailing].slice(0, count).join(':')
 }

@@ -19,20 +19,29 @@ export function signInLimits(account: string, address: string, knownBrowser: boo
   return knownBrowser ? [perPair, perAddress] : [perPair, perAddress, perAccount]
 }
 
-/** Failed client authentications. Never by client id alone, or anybody could lock a client out. */
-export function clientAuthenticationLimits(clientId: string, address: string): readonly Limit[] {
-  const from = addressGroup(address)
-  return [
-    { name: `client:${hashed(`${clientId}\n${from}`)}`, count: 100, windowSeconds: MINUTE },
-    { name: `client-address:${hashed(from)}`, count: 100, windowSeconds: MINUTE }
-  ]
+/**
+ * Failed client authentications. By address alone, and so for each client id at an address as well: a counter for each made-up
+ * client id would be memory that strangers fill. Never by client id alone, or anybody could lock a client out.
+ */
+export function clientAuthenticationLimit(address: string): Limit {
+  return perMinute(`client-address:${hashed(addressGroup(address))}`)
 }
 
-/** Operator keys that are none. An address alone can be braked, for a wrong key says nothing of whose it should be. */
-export function operatorAuthenticationLimits(address: string): readonly Limit[] {
-  return [{ name: `operator-address:${hashed(addressGroup(address))}`, count: 100, windowSeconds: MINUTE }]
+/** Failed authentications of resource servers, by address as those of clients. */
+export function resourceServerAuthenticationLimit(address: string): Limit {
+  return perMinute(`resource-server-address:${hashed(addressGroup(address))}`)
+}
+
+/** Operator keys that are none. A wrong key says nothing of whose it should be. */
+export function operatorAuthenticationLimit(address: string): Limit {
+  return perMinute(`operator-address:${hashed(addressGroup(address))}`)
+}
+
+function perMinute(name: string): Limit {
+  return { name, count: 100, windowSeconds: MINUTE }
 }
 
 function hashed(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
+  // 128 bits are enough to tell names apart, and keep what strangers can make Redis store small.
+  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url')
 }

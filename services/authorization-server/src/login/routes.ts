@@ -3,13 +3,13 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../http/form.js'
 import { checkForm, refuseForeignForm } from '../http/own-form.js'
 import { allowForms } from '../http/pages.js'
+import { sendErrorPage } from '../http/send-error-page.js'
 import type { Message } from '../language/language.js'
 import { formActionSources } from '../requests/form-action.js'
-import { clientQuery, findHeldRequest, type HeldRequest, namedRequest, stepUrl } from '../requests/held-request.js'
+import { type Again, clientQuery, sentAgain, stepUrl } from '../requests/held-request.js'
 import { type JudgeDeps, judgeRequest } from '../requests/judge-request.js'
 import { formToken } from '../session/form-token.js'
 import { closeSession, openSession, type SessionOptions } from '../session/session-plugin.js'
-import type { PendingRequestStore } from '../storage/pending-requests.js'
 import { knowsAccount, rememberAccount } from './known-browser.js'
 import { type SignInDeps, signIn, toAccount } from './sign-in.js'
 
@@ -17,15 +17,14 @@ export type LoginRouteOptions = {
   issuer: string
   cookieKeys: readonly string[]
   judge: JudgeDeps
-  pending: Pick<PendingRequestStore, 'find'>
   session: SessionOptions
   signIn: SignInDeps
 }
 
 /** What the form shows again, and what it has to say. */
-type Shown = { username: string; problem: Message | ''; wrong: boolean; done: string }
+type Shown = { username: string; problem: Message | ''; wrong: boolean; done: string; isInterrupted: boolean }
 
-const NOTHING_ENTERED: Shown = { username: '', problem: '', wrong: false, done: '' }
+const NOTHING_ENTERED: Shown = { username: '', problem: '', wrong: false, done: '', isInterrupted: false }
 
 /** What the page says after `?done=…`, to somebody who was just signed out. */
 const DONE: ReadonlyMap<unknown, string> = new Map([
@@ -35,28 +34,26 @@ const DONE: ReadonlyMap<unknown, string> = new Map([
 
 /** `/login` and `/logout`. After either the browser goes back to `/oauth/authorize`, which knows what comes next. */
 export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, judge, pending, session } = options
+  const { issuer, cookieKeys, judge, session } = options
 
   pages.get<{ Querystring: { done?: string } }>('/login', async (request, reply) => {
-    const held = await findHeldRequest(request, pending)
     const query = clientQuery(request)
-    if (held === undefined && query !== '') {
-      // The request is no longer held, or not for this browser: start the same one again. A browser that has no cookie
-      // takes the id along: if it has none there either, it keeps none, and would be sent round in circles.
-      const id = request.browserIsKnown ? undefined : namedRequest(request)
-      return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, id), 303)
-    }
-    if (request.signedIn !== undefined) return goOn(reply, held)
+    if (request.signedIn !== undefined) return goOn(reply, query)
+    // Sent back for its cookie: a browser that keeps none would fill in the form for nothing.
+    if (query !== '' && !request.browserIsKnown) return startAgain(reply, query, 'no_cookie')
     const done = DONE.get(request.query.done) ?? ''
-    return showForm(request, reply, held, { ...NOTHING_ENTERED, done })
+    // The cookie names a session that ended, or that the service has lost.
+    const hasLostSession = request.cookies[session.cookies.names.session] !== undefined
+    const isInterrupted = hasLostSession || sentAgain(request) === 'interrupted'
+    return showForm(request, reply, { ...NOTHING_ENTERED, done, isInterrupted })
   })
 
   pages.post('/login', async (request, reply) => {
     const query = clientQuery(request)
     const check = checkForm(request, { issuer, cookieKeys })
     if (check === 'foreign') return refuseForeign(request, reply, query)
-    const held = await findHeldRequest(request, pending)
-    if (check === 'stale' || (held === undefined && query !== '')) return startAgain(reply, query)
+    // Signed in meanwhile, in another tab: nothing was lost.
+    if (check === 'stale') return startAgain(reply, query, request.signedIn ? undefined : 'interrupted')
 
     const form = formOf(request)
     const username = form.get('username') ?? ''
@@ -68,11 +65,18 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     switch (result.kind) {
       case 'refused':
         reply.code(422)
-        return showForm(request, reply, held, { username, problem: { key: 'login.failed' }, wrong: true, done: '' })
-      case 'too_many_attempts': {
+        return showForm(request, reply, {
+          ...NOTHING_ENTERED,
+          username,
+          problem: { key: 'login.failed' },
+          wrong: true
+        })
+      case 'not_judged': {
         reply.code(429).header('retry-after', String(result.retryAfterSeconds))
+        // Too many are in flight, and nothing is exhausted: the same form may be sent again in seconds.
+        if (result.reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 429, reason: 'busy' })
         const problem = { key: 'login.rests', values: { minutes: Math.ceil(result.retryAfterSeconds / 60) } }
-        return showForm(request, reply, held, { username, problem, wrong: false, done: '' })
+        return showForm(request, reply, { ...NOTHING_ENTERED, username, problem })
       }
       case 'signed_in':
     }
@@ -80,7 +84,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     const yearLong = { ...session.cookies.attributes, maxAge: 365 * 86_400 }
     reply.setCookie(session.cookies.names.knownAccounts, remembered, yearLong)
     await openSession(request, reply, result.user, session)
-    return goOn(reply, held)
+    return goOn(reply, query)
   })
 
   pages.post('/logout', async (request, reply) => {
@@ -100,27 +104,23 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
 
   pages.get('/logout', async (_request, reply) => reply.redirect(`${issuer}/login`, 303))
 
-  /** Back to the request that is waiting; without one, to the only page that an account has. */
-  function goOn(reply: FastifyReply, held: HeldRequest | undefined): FastifyReply {
-    const target = held && stepUrl(issuer, '/oauth/authorize', held.query, held.id)
-    return reply.redirect(target ?? `${issuer}/account/apps`, 303)
+  /** Back to the request in the address; without one, to the only page that an account has. */
+  function goOn(reply: FastifyReply, query: string): FastifyReply {
+    return reply.redirect(query === '' ? `${issuer}/account/apps` : stepUrl(issuer, '/oauth/authorize', query), 303)
   }
 
-  async function showForm(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    held: HeldRequest | undefined,
-    shown: Shown
-  ): Promise<FastifyReply> {
-    const judged = held === undefined ? undefined : await judgeRequest(held.query, judge)
-    const accepted = judged?.kind === 'accepted' ? judged : undefined
-    if (accepted !== undefined) allowForms(reply, formActionSources(redirectTarget(accepted.request.redirectUri)))
+  async function showForm(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<FastifyReply> {
+    const query = clientQuery(request)
+    const judged = query === '' ? undefined : await judgeRequest(query, judge)
+    // What is wrong is said there.
+    if (judged !== undefined && judged.kind !== 'accepted') return startAgain(reply, query)
+    if (judged !== undefined) allowForms(reply, formActionSources(redirectTarget(judged.request.redirectUri)))
     return reply.view('login.hbs', {
       title: { key: 'login.title' },
       ...shown,
-      clientName: accepted?.client.name ?? '',
+      clientName: judged?.client.name ?? '',
       csrfToken: tokenFor(request),
-      action: stepUrl(issuer, '/login', held?.query ?? '', held?.id)
+      action: stepUrl(issuer, '/login', query)
     })
   }
 
@@ -128,8 +128,8 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     return formToken(cookieKeys, { browserId: request.browserId, sessionDigest: request.signedIn?.sessionDigest })
   }
 
-  function startAgain(reply: FastifyReply, query: string): FastifyReply {
-    return reply.redirect(query === '' ? `${issuer}/login` : stepUrl(issuer, '/oauth/authorize', query), 303)
+  function startAgain(reply: FastifyReply, query: string, again?: Again): FastifyReply {
+    return reply.redirect(stepUrl(issuer, query === '' ? '/login' : '/oauth/authorize', query, { again }), 303)
   }
 
   function refuseForeign(request: FastifyRequest, reply: FastifyReply, query: string): FastifyReply {

@@ -1,26 +1,27 @@
 import { defineScript, type Redis } from './redis.js'
 
-export type Count = { count: number; remainingSeconds: number }
-
-/** Counters of failed attempts, shared by all instances. A window starts with its first attempt and ends by itself. */
+/** Counters of failed attempts, shared by all instances. A window starts with its first failure and ends by itself. */
 export function createAttemptCounterStore(redis: Redis) {
-  const addOne = defineScript(redis, 'valetkeyCountAttempt', ADD, 1)
-  const lookAt = defineScript(redis, 'valetkeyLookAtAttempts', LOOK, 1)
-  const takeOne = defineScript(redis, 'valetkeyForgetAttempt', TAKE, 1)
+  const addOne = defineScript(redis, 'valetkeyCountFailure', ADD, 1)
+  const lookAt = defineScript(redis, 'valetkeyLookAtFailures', LOOK, 1)
 
   return {
-    async add(name: string, windowSeconds: number): Promise<Count> {
-      const [count, remainingMs] = (await addOne(key(name), windowSeconds * 1000)) as [number, number]
-      return { count, remainingSeconds: Math.max(1, Math.ceil(remainingMs / 1000)) }
+    /**
+     * Counts a failure, but never more than `most`: a flood cannot make a key live longer or hold a larger number.
+     * @returns `counted` false when there were that many already
+     */
+    async add(
+      name: string,
+      most: number,
+      windowSeconds: number
+    ): Promise<{ counted: boolean; remainingSeconds: number }> {
+      const [counted, remainingMs] = (await addOne(key(name), most, windowSeconds * 1000)) as [number, number]
+      return { counted: counted === 1, remainingSeconds: inSeconds(remainingMs) }
     },
-    /** How it stands, without counting. */
-    async look(name: string): Promise<Count> {
+    /** How many there were, without counting. */
+    async look(name: string): Promise<{ count: number; remainingSeconds: number }> {
       const [count, remainingMs] = (await lookAt(key(name))) as [number, number]
-      return { count, remainingSeconds: Math.max(1, Math.ceil(remainingMs / 1000)) }
-    },
-    /** Takes one attempt back that was no failure. */
-    async forget(name: string): Promise<void> {
-      await takeOne(key(name))
+      return { count, remainingSeconds: inSeconds(remainingMs) }
     }
   }
 }
@@ -29,22 +30,23 @@ export type AttemptCounterStore = ReturnType<typeof createAttemptCounterStore>
 
 const key = (name: string): string => `vk:attempts:${name}`
 
+const inSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000))
+
 // Redis works for each command of a script as for one that is sent, so none is asked for what is known.
 const ADD = `
-local count = redis.call('INCR', KEYS[1])
-if count > 1 then return {count, redis.call('PTTL', KEYS[1])} end
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
-return {count, tonumber(ARGV[1])}
+local count = redis.call('GET', KEYS[1])
+if not count then
+  redis.call('SET', KEYS[1], 1, 'PX', ARGV[2])
+  return {1, tonumber(ARGV[2])}
+end
+local remaining = redis.call('PTTL', KEYS[1])
+if tonumber(count) >= tonumber(ARGV[1]) then return {0, remaining} end
+redis.call('INCR', KEYS[1])
+return {1, remaining}
 `
 
 const LOOK = `
 local count = redis.call('GET', KEYS[1])
 if not count then return {0, 0} end
 return {tonumber(count), redis.call('PTTL', KEYS[1])}
-`
-
-// One that is not there has become -1 now, and goes with those at zero.
-const TAKE = `
-if redis.call('DECR', KEYS[1]) <= 0 then redis.call('DEL', KEYS[1]) end
-return 1
 `

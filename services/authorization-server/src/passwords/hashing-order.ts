@@ -1,0 +1,105 @@
+/**
+ * Whose password is hashed: an address group with the network that it lies in, and whether its browser signed in to that
+ * account before.
+ */
+export type HashingTurn = { network: string; group: string; isKnown: boolean }
+
+/** Jobs by address group, by network. */
+type Network<Job> = Map<string, Job[]>
+type Networks<Job> = Map<string, Network<Job>>
+
+/** After so many known browsers one other has its turn: a person with one account must not be able to keep all others out. */
+const KNOWN_IN_A_ROW = 3
+
+/**
+ * The order in which passwords are hashed: known browsers first, and among equals one of each network in turn, within it one
+ * of each address group. So a flood from one address delays others by one hash, a flood from all addresses of a network delays
+ * other networks by one hash, and a flood from many networks hardly delays known browsers. Pure.
+ */
+export function createHashingOrder<Job>() {
+  const known: Networks<Job> = new Map()
+  const others: Networks<Job> = new Map()
+  let knownInARow = 0
+  const networksOf = ({ isKnown }: HashingTurn): Networks<Job> => (isKnown ? known : others)
+
+  return {
+    add(turn: HashingTurn, job: Job): void {
+      const networks = networksOf(turn)
+      const network = networks.get(turn.network) ?? new Map<string, Job[]>()
+      networks.set(turn.network, network)
+      const jobs = network.get(turn.group)
+      if (jobs === undefined) network.set(turn.group, [job])
+      else jobs.push(job)
+    },
+
+    next(): Job | undefined {
+      const isOthersTurn = known.size === 0 || (knownInARow >= KNOWN_IN_A_ROW && others.size > 0)
+      knownInARow = isOthersTurn ? 0 : Math.min(KNOWN_IN_A_ROW, knownInARow + 1)
+      return takeFrom(isOthersTurn ? others : known)
+    },
+
+    /** How many of those that wait now come before a job that is added now, at most. */
+    ahead(turn: HashingTurn): number {
+      const networks = networksOf(turn)
+      const ownNetwork = networks.get(turn.network) ?? new Map<string, Job[]>()
+      // In each round one of each group; the new job is in the round after all of its own group. The same holds for networks.
+      const own = ownNetwork.get(turn.group)?.length ?? 0
+      let alike = 0
+      for (const jobs of ownNetwork.values()) alike += Math.min(jobs.length, own + 1)
+      const ownRounds = alike + 1
+      for (const network of networks.values()) {
+        if (network !== ownNetwork) alike += Math.min(sizeOf(network), ownRounds)
+      }
+      return turn.isKnown
+        ? alike + Math.min(sizeOfAll(others), Math.floor((knownInARow + alike) / KNOWN_IN_A_ROW))
+        : alike + Math.min(sizeOfAll(known), KNOWN_IN_A_ROW * (alike + 1))
+    },
+
+    /** How many wait with an equal claim. */
+    waitingLike: (turn: HashingTurn): number => sizeOfAll(networksOf(turn)),
+
+    isFirstOfNetwork: (turn: HashingTurn): boolean => !networksOf(turn).has(turn.network),
+
+    waiting: (): number => sizeOfAll(known) + sizeOfAll(others)
+  }
+}
+
+function takeFrom<Job>(networks: Networks<Job>): Job | undefined {
+  return takeFirst(
+    networks,
+    (network) =>
+      takeFirst(
+        network,
+        (jobs) => jobs.shift(),
+        (jobs) => jobs.length === 0
+      ),
+    (network) => network.size === 0
+  )
+}
+
+/** Takes from the entry whose turn it is; its next turn is after all others. */
+function takeFirst<Entry, Job>(
+  entries: Map<string, Entry>,
+  take: (entry: Entry) => Job | undefined,
+  isEmpty: (entry: Entry) => boolean
+): Job | undefined {
+  for (const [name, entry] of entries) {
+    const job = take(entry)
+    entries.delete(name)
+    if (!isEmpty(entry)) entries.set(name, entry)
+    return job
+  }
+  return undefined
+}
+
+function sizeOf<Job>(network: Network<Job>): number {
+  let size = 0
+  for (const jobs of network.values()) size += jobs.length
+  return size
+}
+
+function sizeOfAll<Job>(networks: Networks<Job>): number {
+  let size = 0
+  for (const network of networks.values()) size += sizeOf(network)
+  return size
+}
