@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { StoreUnavailable } from '@valetkey/service-kit'
+import { eventsIn } from '../src/audit/audit-budget.js'
 import { type AuditEvent, type AuditTrail, createAuditTrail } from '../src/audit/audit-trail.js'
 import type { AuditEventRecord } from '../src/storage/audit-events.js'
 
@@ -42,7 +43,8 @@ test('an event is in the log at once and in the table within 250 ms', async () =
   await jest.advanceTimersByTimeAsync(249)
   expect(batches).toEqual([])
   await jest.advanceTimersByTimeAsync(1)
-  expect(batches).toEqual([[{ ...common, occurredAt: NOW, requestId: 'request-1', details: { grantId: 'a-grant' } }]])
+  const times = { occurredAt: NOW, recordedAt: expect.any(Number) }
+  expect(batches).toEqual([[{ ...common, ...times, requestId: 'request-1', details: { grantId: 'a-grant' } }]])
 })
 
 test('however many there are, one statement in 250 ms, in order', async () => {
@@ -147,4 +149,62 @@ test('the queue does not grow without bounds: the first stay, the rest is counte
   expect(lossesIn(logged).map(({ count }) => count)).toEqual([200, 300])
   expect(trail.lost()).toBe(500)
   expect(logged).toHaveLength(10_500 + 2)
+})
+
+describe('refusals of anonymous requests', () => {
+  const refuse = (id: string) => record({ event: 'authorization_refused', reason: 'unknown_client' }, id)
+  const refuseMany = (count: number, from = 1) => {
+    for (let index = from; index < from + count; index += 1) refuse(`request-${index}`)
+  }
+  const stored = () => batches.flat().map(({ requestId, details: { count } }) => [requestId, count])
+  const FIRST_FIVE = [1, 2, 3, 4, 5].map((index) => [`request-${index}`, undefined])
+
+  test('all are in the log; the table has the first of a minute at once and the count of the rest at its end', async () => {
+    refuseMany(1_000)
+    expect(logged).toHaveLength(1_000)
+    await jest.advanceTimersByTimeAsync(59_999)
+    expect(stored()).toEqual(FIRST_FIVE)
+    await jest.advanceTimersByTimeAsync(1 + 250)
+    expect(stored()).toEqual([...FIRST_FIVE, ['request-6', 995]])
+    expect(trail.aggregated()).toBe(995)
+  })
+
+  test('the next minute begins with the first event in it', async () => {
+    refuseMany(10)
+    await jest.advanceTimersByTimeAsync(300_000)
+    batches = []
+    refuseMany(10)
+    await jest.advanceTimersByTimeAsync(60_250)
+    expect(stored()).toEqual([...FIRST_FIVE, ['request-6', 5]])
+  })
+
+  test('the stop writes the open minute', async () => {
+    refuseMany(10)
+    await trail.close()
+    expect(stored()).toEqual([...FIRST_FIVE, ['request-6', 5]])
+    await jest.advanceTimersByTimeAsync(120_000)
+    expect(stored()).toHaveLength(6)
+  })
+
+  test('while Postgres is away a flood of hours takes a few rows of the queue, and all are counted when it is back', async () => {
+    isAway = true
+    for (let minute = 0; minute < 120; minute += 1) {
+      refuseMany(1_000)
+      await jest.advanceTimersByTimeAsync(60_000)
+    }
+    record({ event: 'code_redeemed' }, 'a decision')
+    isAway = false
+    await trail.close()
+    expect(batches.flat()).toHaveLength(120 * 6 + 1)
+    expect(eventsIn(batches.flat())).toBe(120_000 + 1)
+    expect(trail.lost()).toBe(0)
+  })
+
+  test('a count that never comes into the table is lost with all its events', async () => {
+    refuseMany(1_000)
+    isAway = true
+    await trail.close()
+    expect(trail.lost()).toBe(1_000)
+    expect(lossesIn(logged)).toMatchObject([{ count: 1_000 }])
+  })
 })

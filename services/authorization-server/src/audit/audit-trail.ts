@@ -1,98 +1,55 @@
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { createDelayedWrite } from '../background/delayed-write.js'
 import type { AuditEventRecord, AuditEventStore } from '../storage/audit-events.js'
+import { eventsIn, openAuditMinute } from './audit-budget.js'
+import type { AuditEvent, AuditedRequest } from './audit-event.js'
 
-/** Security decisions, one event each. Names are stable: alerts and reports hang on them. */
-export type AuditEventName =
-  | 'sign_in_succeeded'
-  | 'sign_in_failed'
-  | 'signed_out'
-  | 'signed_out_everywhere'
-  | 'authorization_refused'
-  | 'form_refused'
-  | 'consent_given'
-  | 'consent_denied'
-  | 'consent_answer_repeated'
-  | 'code_issued'
-  | 'code_redeemed'
-  | 'code_reused'
-  | 'token_refreshed'
-  | 'refresh_answer_repeated'
-  | 'refresh_token_reused'
-  | 'token_revoked'
-  | 'grant_ended'
-  | 'request_refused'
-  | 'operator_refused'
-
-/** Changes that operators make. Each is written by the statement that makes the change (administration/), and not by the trail. */
-export type AdministrationEventName =
-  | 'operator_key_created'
-  | 'operator_key_revoked'
-  | 'user_created'
-  | 'user_disabled'
-  | 'user_enabled'
-  | 'user_password_set'
-  | 'user_deleted'
-  | 'grant_revoked'
-  | 'grants_revoked'
-  | 'client_created'
-  | 'client_updated'
-  | 'client_disabled'
-  | 'client_enabled'
-  | 'client_deleted'
-  | 'client_secret_rotated'
-  | 'client_secret_deleted'
-  | 'scope_created'
-  | 'scope_updated'
-  | 'scope_deleted'
-  | 'resource_server_created'
-  | 'resource_server_deleted'
-
-export type AuditEvent = {
-  event: AuditEventName
-  clientId?: string | undefined
-  userId?: string | undefined
-  grantId?: string | undefined
-  reason?: string | undefined
-  scope?: readonly string[] | undefined
-  /** Of the client secret that was shown. */
-  secretId?: string | undefined
-}
-
-/** What an event takes from the request it happened in; a Fastify request fits. */
-export type AuditedRequest = {
-  id: string
-  ip: string
-  /** By which of its secrets the client proved itself, where one did. */
-  provenSecretId?: string | undefined
-  log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
-}
+export type { AdministrationEventName, AuditEvent, AuditEventName, AuditedRequest } from './audit-event.js'
 
 export type AuditTrail = {
   /** Writes the event to the log at once and queues it for the table. Never fails and never waits. */
   record(request: AuditedRequest, event: AuditEvent): void
+  /** How many events are in the table as part of a count, and have no row of their own. */
+  aggregated(): number
   /** How many events the log has and the table will never have. */
   lost(): number
-  /** Writes what is queued and stops. */
+  /** Writes the counts of the open minute and what is queued, and stops. */
   close(): Promise<void>
 }
 
 const BATCH_INTERVAL_MS = 250
-// While Postgres is away the queue must not eat the memory; the log has every event all the same.
+const MINUTE_MS = 60_000
+// In rows. While Postgres is away the queue must not eat the memory; the log has every event all the same.
 const QUEUE_LIMIT = 10_000
 
 /**
  * At most one statement per 250 ms and process, so that auditing costs the requests nothing. What Postgres does not take
- * while it is away waits for its return.
+ * while it is away waits for its return. Events that the budget (`audit-budget.ts`) gives no row are counted, and the counts
+ * are written a minute after the first event of that minute.
  */
 export function createAuditTrail(store: AuditEventStore, now: () => Date): AuditTrail {
   let queue: AuditEventRecord[] = []
+  let minute = openAuditMinute()
+  let aggregated = 0
   /** After a lost connection nobody knows whether its rows are there. */
   let someMayBeThere = false
   let overflow = 0
   let lost = 0
   let lastLog: AuditedRequest['log'] | undefined
   const background = createDelayedWrite(write, BATCH_INTERVAL_MS)
+  const minuteEnd = createDelayedWrite(endMinute, MINUTE_MS)
+
+  function enqueue(row: AuditEventRecord): void {
+    background.request()
+    if (queue.length < QUEUE_LIMIT) queue.push(row)
+    else overflow += eventsIn([row])
+  }
+
+  async function endMinute(): Promise<void> {
+    const rows = minute.countRows()
+    minute = openAuditMinute()
+    for (const row of rows) enqueue(row)
+  }
 
   async function write(): Promise<void> {
     const batch = queue
@@ -103,7 +60,7 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
       someMayBeThere = false
     } catch (error) {
       if (error instanceof StoreUnavailable) putBack(batch)
-      else lose(batch.length, error)
+      else lose(eventsIn(batch), error)
     }
     lose(overflow)
     overflow = 0
@@ -114,7 +71,7 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
     someMayBeThere = true
     const all = [...batch, ...queue]
     queue = all.slice(0, QUEUE_LIMIT)
-    overflow += all.length - queue.length
+    overflow += eventsIn(all.slice(QUEUE_LIMIT))
     background.request()
   }
 
@@ -129,18 +86,19 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
       const details = { ...more, ...(secretId !== undefined && { secretId }) }
       request.log.info({ event, clientId, userId, address: request.ip, ...details }, event.replaceAll('_', ' '))
       lastLog = request.log
-      background.request()
-      if (queue.length < QUEUE_LIMIT) {
-        queue.push({ occurredAt: now(), event, requestId: request.id, clientId, userId, address: request.ip, details })
-      } else {
-        overflow += 1
-      }
+      minuteEnd.request()
+      const times = { occurredAt: now(), recordedAt: performance.now() }
+      const row = { ...times, event, requestId: request.id, clientId, userId, address: request.ip, details }
+      if (minute.allowsRow(row, request.provenSecretId)) enqueue(row)
+      else aggregated += 1
     },
+    aggregated: () => aggregated,
     lost: () => lost,
     async close() {
+      await minuteEnd.close()
       await background.close()
       // Postgres is away, and there is no later.
-      lose(queue.length)
+      lose(eventsIn(queue))
       queue = []
     }
   }

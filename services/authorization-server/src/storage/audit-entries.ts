@@ -21,7 +21,8 @@ export type AuditFilter = {
   event?: string | undefined
   requestId?: string | undefined
   secretId?: string | undefined
-  since?: Date | undefined
+  /** A time, or how long ago by Postgres's clock. */
+  since?: Date | { secondsAgo: number } | undefined
 }
 
 type AuditRow = {
@@ -45,7 +46,7 @@ export function createAuditEntryStore(database: Database) {
       const { conditions, values, name } = conditionsOf(filter, 1)
       const place = `$${values.length + 2}`
       const rows = await database.query<AuditRow>({
-        name: `list_audit_events${name}${after === undefined ? '' : '_after'}`,
+        name: `list_audit${name}${after === undefined ? '' : '_after'}`,
         text: `select ${COLUMNS} from audit_events where true ${conditions} ${
           after === undefined
             ? ''
@@ -61,7 +62,7 @@ export function createAuditEntryStore(database: Database) {
     async listFrom(filter: AuditFilter, { after, limit }: { after: string; limit: number }): Promise<AuditEntry[]> {
       const { conditions, values, name } = conditionsOf(filter, 2)
       const rows = await database.query<AuditRow>({
-        name: `list_new_audit_events${name}`,
+        name: `list_new_audit${name}`,
         text: `select ${COLUMNS} from audit_events where event_id > $2::bigint ${conditions} order by event_id limit $1`,
         values: [limit, after, ...values]
       })
@@ -93,12 +94,20 @@ function conditionsOf(filter: AuditFilter, before: number) {
     event === undefined ? '' : `and event = ${place(event)}`,
     requestId === undefined ? '' : `and request_id = ${place(requestId)}`,
     secretId === undefined ? '' : `and details->>'secretId' = ${place(secretId)}`,
-    since === undefined ? '' : `and occurred_at >= ${place(since)}`
+    sinceCondition(since, place)
   ]
-  const name = Object.entries({ userId, clientId, event, requestId, secretId, since })
-    .map(([key, value]) => (value === undefined ? '' : `_by_${key.toLowerCase()}`))
+  // Postgres tells names apart by their first 63 characters, and all filters together must fit.
+  const time = { since: since instanceof Date ? since : undefined, ago: since instanceof Date ? undefined : since }
+  const name = Object.entries({ user: userId, client: clientId, event, request: requestId, secret: secretId, ...time })
+    .map(([key, value]) => (value === undefined ? '' : `_${key}`))
     .join('')
   return { conditions: conditions.join(' '), values, name }
+}
+
+function sinceCondition(since: AuditFilter['since'], place: (value: unknown) => string): string {
+  if (since === undefined) return ''
+  if (since instanceof Date) return `and occurred_at >= ${place(since)}`
+  return `and occurred_at >= now() - make_interval(secs => ${place(since.secondsAgo)})`
 }
 
 function toAuditEntry(row: AuditRow): AuditEntry {

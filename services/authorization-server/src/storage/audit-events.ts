@@ -2,6 +2,8 @@ import type { Database } from '@valetkey/service-kit'
 
 export type AuditEventRecord = {
   occurredAt: Date
+  /** The same moment on the monotonic clock of this process, in milliseconds. */
+  recordedAt: number
   event: string
   requestId: string | undefined
   clientId: string | undefined
@@ -10,15 +12,22 @@ export type AuditEventRecord = {
   details: Readonly<Record<string, unknown>>
 }
 
-const EVENTS = `unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::jsonb[])
-  as e (occurred_at, event, request_id, client_id, user_id, address, details)`
+// A wrong clock must neither let retention delete an event at once nor keep it for years: within 30 s of the present, less
+// what the event has waited.
+const EVENTS = `(
+    select greatest(least(given.occurred_at, now()), now() - make_interval(secs => given.waited_ms / 1000 + 30)) as occurred_at,
+      given.event, given.request_id, given.client_id, given.user_id, given.address, given.details
+    from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::jsonb[],
+        $8::double precision[])
+      as given (occurred_at, event, request_id, client_id, user_id, address, details, waited_ms)
+  ) as e`
 
 export function createAuditEventStore(database: Database) {
   async function insert(name: string, condition: string, events: readonly AuditEventRecord[]): Promise<void> {
     await database.query({
       name,
       text: `insert into audit_events (occurred_at, event, request_id, client_id, user_id, address, details)
-        select * from ${EVENTS} ${condition}`,
+        select e.* from ${EVENTS} ${condition}`,
       values: [
         events.map((event) => event.occurredAt),
         events.map((event) => event.event),
@@ -26,7 +35,8 @@ export function createAuditEventStore(database: Database) {
         events.map((event) => event.clientId),
         events.map((event) => event.userId),
         events.map((event) => event.address),
-        events.map((event) => JSON.stringify(event.details))
+        events.map((event) => JSON.stringify(event.details)),
+        events.map((event) => performance.now() - event.recordedAt)
       ]
     })
   }

@@ -2,7 +2,6 @@ import { type Database, isUniqueViolation, type Statement } from '@valetkey/serv
 
 /** An entry of the audit table, for a change that an operator makes. */
 export type AuditNote = {
-  occurredAt: Date
   event: string
   requestId: string | undefined
   clientId: string | undefined
@@ -16,6 +15,8 @@ export type Change = {
   name: string
   /** One or more parts of a `with`; the one called `changed` has a row exactly if something was changed. */
   parts: string
+  /** What only the statement knows, for the entry: an expression over these parts that makes an object. */
+  details?: string
   /** Over these parts. */
   result: string
   values: readonly unknown[]
@@ -25,20 +26,19 @@ export type Change = {
  * The statement that makes a change and its audit entry: neither is there without the other, whatever fails, and a change
  * that changes nothing leaves no entry.
  */
-export function audited({ name, parts, result, values }: Change, note: AuditNote): Statement {
+export function audited({ name, parts, details = `'{}'::jsonb`, result, values }: Change, note: AuditNote): Statement {
   const at = (place: number): string => `$${values.length + place}`
   return {
     name,
     text: `with ${parts},
       noted as (
         insert into audit_events (occurred_at, event, request_id, client_id, user_id, address, details)
-        select ${at(1)}::timestamptz, ${at(2)}::text, ${at(3)}::text, ${at(4)}::text, ${at(5)}::uuid, ${at(6)}::text, ${at(7)}::jsonb
+        select now(), ${at(1)}::text, ${at(2)}::text, ${at(3)}::text, ${at(4)}::uuid, ${at(5)}::text, ${at(6)}::jsonb || ${details}
         where exists (select 1 from changed)
       )
       ${result}`,
     values: [
       ...values,
-      note.occurredAt,
       note.event,
       note.requestId,
       note.clientId,
@@ -49,13 +49,16 @@ export function audited({ name, parts, result, values }: Change, note: AuditNote
   }
 }
 
-/** Makes something that has a name, with its audit entry. @returns false, and nothing is there, when the name is taken */
-export async function createAudited(database: Database, change: Change, note: AuditNote): Promise<boolean> {
+/** Makes something that has a name, with its audit entry. @returns no row, and nothing is there, when the name is taken */
+export async function createAudited<Row extends Record<string, unknown>>(
+  database: Database,
+  change: Change,
+  note: AuditNote
+): Promise<Row[]> {
   try {
-    await database.query(audited(change, note))
-    return true
+    return await database.query<Row>(audited(change, note))
   } catch (error) {
-    if (isUniqueViolation(error)) return false
+    if (isUniqueViolation(error)) return []
     throw error
   }
 }

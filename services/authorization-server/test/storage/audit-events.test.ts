@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { type AuditEventRecord, type AuditEventStore, createAuditEventStore } from '../../src/storage/audit-events.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { atTime } from '../support/postgres-clock.js'
+
+const NOW = new Date('2026-11-21T08:00:00.123Z')
 
 let stores: MigratedDatabase
 let statements: number
@@ -13,7 +16,7 @@ beforeAll(async () => {
     statements += 1
     return stores.database.query(statement)
   }
-  events = createAuditEventStore({ ...stores.database, query: counted })
+  events = createAuditEventStore(atTime({ ...stores.database, query: counted }, NOW))
 })
 beforeEach(async () => {
   statements = 0
@@ -22,7 +25,8 @@ beforeEach(async () => {
 afterAll(() => stores.close())
 
 const bare: AuditEventRecord = {
-  occurredAt: new Date('2026-11-21T08:00:00.123Z'),
+  occurredAt: NOW,
+  recordedAt: performance.now(),
   event: 'code_redeemed',
   requestId: undefined,
   clientId: undefined,
@@ -90,4 +94,18 @@ test('those that may be there are written once: what is there stays as it is, wh
     ['one', 'token_refreshed'],
     ['two', 'code_redeemed']
   ])
+})
+
+const DAY = 86_400_000
+test.each([
+  { clock: '400 days ahead', occurred: 400 * DAY, waitedMs: 100, stored: 0 },
+  { clock: '400 days behind', occurred: -400 * DAY, waitedMs: 100, stored: -30_100 },
+  { clock: '20 s behind', occurred: -20_000, waitedMs: 100, stored: -20_000 },
+  { clock: 'right, after an outage of an hour', occurred: -3_600_000, waitedMs: 3_600_000, stored: -3_600_000 }
+])('by a process whose clock is $clock: within 30 s of when it came', async ({ occurred, waitedMs, stored }) => {
+  await events.append([
+    { ...bare, occurredAt: new Date(NOW.getTime() + occurred), recordedAt: performance.now() - waitedMs }
+  ])
+  const [row] = (await rows()) as { occurred_at: Date }[]
+  expect(Math.abs((row?.occurred_at.getTime() ?? 0) - NOW.getTime() - stored)).toBeLessThan(1_000)
 })

@@ -4,6 +4,7 @@ import { digestToken } from '@valetkey/oauth-protocol'
 import type { AuditNote } from '../../src/storage/audited.js'
 import { createOperatorKeyStore } from '../../src/storage/operator-keys.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { atTime } from '../support/postgres-clock.js'
 
 const NOW = new Date('2026-11-21T08:00:00Z')
 
@@ -16,7 +17,6 @@ beforeEach(() => stores.run('truncate audit_events, operator_keys'))
 afterAll(() => stores.close())
 
 const note: AuditNote = {
-  occurredAt: NOW,
   event: 'operator_key_created',
   requestId: 'a request',
   clientId: 'a client',
@@ -26,8 +26,8 @@ const note: AuditNote = {
 }
 
 const create = (change: Partial<AuditNote> = {}, name = 'ci') =>
-  createOperatorKeyStore(stores.database).create(
-    { operatorKeyId: randomUUID(), name, createdAt: NOW },
+  createOperatorKeyStore(atTime(stores.database, NOW)).create(
+    { operatorKeyId: randomUUID(), name, createdBy: undefined },
     digestToken(randomUUID()),
     { ...note, ...change }
   )
@@ -35,7 +35,7 @@ const create = (change: Partial<AuditNote> = {}, name = 'ci') =>
 const count = async (table: string) => (await stores.run(`select 1 as one from ${table}`)).length
 
 test('a change and its entry are written together, with all that the note says', async () => {
-  expect(await create()).toBe(true)
+  expect(await create()).toMatchObject({ name: 'ci', createdAt: NOW })
   expect(await stores.run('select * from audit_events')).toEqual([
     {
       event_id: expect.any(String),
@@ -57,11 +57,11 @@ test('an entry that cannot be written takes its change back', async () => {
 
 test('a change that is refused leaves no entry', async () => {
   await create()
-  expect(await create()).toBe(false)
+  expect(await create()).toBe('name_taken')
   expect([await count('operator_keys'), await count('audit_events')]).toEqual([1, 1])
 })
 
 test('a change that changes nothing leaves no entry', async () => {
-  expect(await createOperatorKeyStore(stores.database).revoke(randomUUID(), NOW, note)).toBeUndefined()
+  expect(await createOperatorKeyStore(stores.database).revoke(randomUUID(), note)).toBeUndefined()
   expect(await count('audit_events')).toBe(0)
 })

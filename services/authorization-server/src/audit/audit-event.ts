@@ -1,0 +1,65 @@
+/** Security decisions, one event each. Names are stable: alerts and reports hang on them. */
+export type AuditEventName =
+  | 'sign_in_succeeded'
+  | 'sign_in_failed'
+  | 'signed_out'
+  | 'signed_out_everywhere'
+  | 'authorization_refused'
+  | 'form_refused'
+  | 'consent_given'
+  | 'consent_denied'
+  | 'consent_answer_repeated'
+  | 'code_issued'
+  | 'code_redeemed'
+  | 'code_reused'
+  | 'token_refreshed'
+  | 'refresh_answer_repeated'
+  | 'refresh_token_reused'
+  | 'token_revoked'
+  | 'grant_ended'
+  | 'request_refused'
+  | 'operator_refused'
+
+/** Changes that operators make. Each is written by the statement that makes the change (administration/), and not by the trail. */
+export type AdministrationEventName =
+  | 'operator_key_created'
+  | 'operator_key_revoked'
+  | 'user_created'
+  | 'user_disabled'
+  | 'user_enabled'
+  | 'user_password_set'
+  | 'user_deleted'
+  | 'grant_revoked'
+  | 'grants_revoked'
+  | 'client_created'
+  | 'client_updated'
+  | 'client_disabled'
+  | 'client_enabled'
+  | 'client_deleted'
+  | 'client_secret_rotated'
+  | 'client_secret_deleted'
+  | 'scope_created'
+  | 'scope_updated'
+  | 'scope_deleted'
+  | 'resource_server_created'
+  | 'resource_server_deleted'
+
+export type AuditEvent = {
+  event: AuditEventName
+  clientId?: string | undefined
+  userId?: string | undefined
+  grantId?: string | undefined
+  reason?: string | undefined
+  scope?: readonly string[] | undefined
+  /** Of the client secret that was shown. */
+  secretId?: string | undefined
+}
+
+/** What an event takes from the request it happened in; a Fastify request fits. */
+export type AuditedRequest = {
+  id: string
+  ip: string
+  /** By which of its secrets the client proved itself, where one did. */
+  provenSecretId?: string | undefined
+  log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
+}

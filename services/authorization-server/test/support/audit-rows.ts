@@ -1,0 +1,35 @@
+import type { LightMyRequestResponse } from 'fastify'
+import { idOf } from './audit-log.js'
+import type { TestServer } from './authorization-server.js'
+
+export type AuditRow = {
+  event: string
+  request_id: string | null
+  client_id: string | null
+  user_id: string | null
+  address: string | null
+  details: { reason?: string; count?: number; secretId?: string }
+}
+
+/** Ends the open minute, writes what is queued, and reads the whole table, the oldest row first. */
+export async function auditRows({ database, deps }: Pick<TestServer, 'database' | 'deps'>): Promise<AuditRow[]> {
+  await deps.audit.close()
+  const text = 'select event, request_id, client_id, user_id, address, details from audit_events order by event_id'
+  return database.query<AuditRow>({ name: 'test_audit_rows', text, values: [] })
+}
+
+/** Ends the open minute and empties the table. */
+export async function clearAuditRows({ database, deps }: Pick<TestServer, 'database' | 'deps'>): Promise<void> {
+  await deps.audit.close()
+  await database.query({ name: 'test_clear_audit_rows', text: 'delete from audit_events', values: [] })
+}
+
+/** How many events the rows stand for: a row without a count is one event. */
+export const eventsIn = (rows: readonly AuditRow[]): number =>
+  rows.reduce((sum, { details }) => sum + (details.count ?? 1), 0)
+
+export const isSingle = ({ details }: AuditRow): boolean => details.count === undefined
+
+/** The rows of the request that was answered so. */
+export const rowsOf = (rows: readonly AuditRow[], answer: LightMyRequestResponse): AuditRow[] =>
+  rows.filter(({ request_id }) => request_id === idOf(answer))
