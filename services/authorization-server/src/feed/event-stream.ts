@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
-import type { Frame, OpenedFrame } from './listen-session.js'
+import type { Frame } from './listen-session.js'
 
-export type EventStream = { send(frame: Frame | OpenedFrame): void; end(): void }
+export type EventStream = { send(frame: Frame): void; end(): void }
 
 /** A subscriber that is so far behind gets a fresh start: it reconnects and empties its cache. */
 const MAX_UNREAD_BYTES = 1024 * 1024

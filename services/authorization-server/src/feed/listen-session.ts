@@ -1,26 +1,29 @@
+import type { Notification } from './notification.js'
+
 /**
  * The rules of one LISTEN session: what it may vouch for, and what each notification becomes on the streams. Pure: the
  * caller brings the time (monotonic milliseconds) and carries out what is returned, in order.
  */
 export type ListenSession = {
   epoch: string
-  /** How many revocations Postgres has delivered in this epoch. */
-  counter: number
   /** The newest pulse that came back was sent less than PROOF_MS before this. */
   provedUntil: number
-  streams: Set<string>
+  streams: Map<string, OpenStream>
 }
 
-export type Frame = { stream: 'all' | string; event: 'revoked' | 'proof'; id: string; data: object }
-export type OpenedFrame = { stream: string; event: 'opened'; id: string; data: { stream: string } }
+/** `counter`: how many revocations were written to it. */
+export type OpenStream = { readonly audience: string; readonly counter: number }
+
+export type Frame = { stream: string; event: 'opened' | 'revoked' | 'proof'; id: string; data: object }
+
+/** Whether what has ended may matter to the resource servers of this audience. */
+export type Concerns = (audience: string) => boolean
 
 /** How long a pulse vouches for the session, from the moment it was sent. */
 export const PROOF_MS = 1_000
 
-const OWN_MEMBERS = ['pulse', 'sent', 'stream', 'nonce']
-
 export function openSession(epoch: string): ListenSession {
-  return { epoch, counter: 0, provedUntil: Number.NEGATIVE_INFINITY, streams: new Set() }
+  return { epoch, provedUntil: Number.NEGATIVE_INFINITY, streams: new Map() }
 }
 
 /** What to notify several times a second. It carries the time of sending, so that a late one vouches for less. */
@@ -33,25 +36,32 @@ export function noncePayload(stream: string, nonce: string): string {
   return JSON.stringify({ stream, nonce })
 }
 
-/** @returns what to write on which stream */
-export function receive(session: ListenSession, payload: string, now: number): Frame[] {
-  const message = parse(payload)
-  if (isText(message.pulse)) {
-    notePulse(session, message, now)
-    return []
+/**
+ * @param concerns of a user or a client that ended; a notification that names an audience needs none
+ * @returns what to write on which stream
+ */
+export function receive(
+  session: ListenSession,
+  notification: Notification,
+  now: number,
+  concerns: Concerns = () => true
+): Frame[] {
+  switch (notification.kind) {
+    case 'pulse':
+      notePulse(session, notification, now)
+      return []
+    case 'nonce':
+      return proveStream(session, notification, now)
+    case 'ended': {
+      const { audience, ended } = notification
+      return tell(session, ended, audience === undefined ? concerns : (each) => each === audience)
+    }
+    case 'reset':
+      // It ends every stream: the caller does that at once, whatever else waits.
+      return []
+    case 'unreadable':
+      return []
   }
-  if (isText(message.stream) && isText(message.nonce)) {
-    // An instance that cannot prove itself vouches for nobody.
-    if (!session.streams.has(message.stream) || !isProved(session, now)) return []
-    return [{ stream: message.stream, event: 'proof', id: lastId(session), data: { nonce: message.nonce } }]
-  }
-  const [member, ...others] = Object.keys(message)
-  const value = member === undefined ? undefined : message[member]
-  // A member that this release does not know as well: guards that do not know it either drop all they keep.
-  if (member === undefined || others.length > 0 || !isText(value) || OWN_MEMBERS.includes(member)) return []
-  session.counter += 1
-  // Proved or not: a revocation that is known is passed on.
-  return [{ stream: 'all', event: 'revoked', id: lastId(session), data: { [member]: value } }]
 }
 
 export function isProved(session: ListenSession, now: number): boolean {
@@ -63,34 +73,39 @@ export function isSilent(session: ListenSession, openedAt: number, now: number):
   return now - Math.max(session.provedUntil, openedAt + PROOF_MS) > PROOF_MS
 }
 
-export function openStream(session: ListenSession, stream: string): OpenedFrame {
-  session.streams.add(stream)
-  return { stream, event: 'opened', id: lastId(session), data: { stream } }
+export function openStream(session: ListenSession, stream: string, audience: string): Frame {
+  session.streams.set(stream, { audience, counter: 0 })
+  return { stream, event: 'opened', id: `${session.epoch}-0`, data: { stream } }
 }
 
 export function closeStream(session: ListenSession, stream: string): void {
   session.streams.delete(stream)
 }
 
-function notePulse(session: ListenSession, { pulse, sent }: Record<string, unknown>, now: number): void {
-  // Another process's clock says nothing here, and none of ours sends from the future.
-  if (pulse !== session.epoch || typeof sent !== 'number' || sent > now) return
-  session.provedUntil = Math.max(session.provedUntil, sent + PROOF_MS)
-}
-
-function lastId({ epoch, counter }: ListenSession): string {
-  return `${epoch}-${counter}`
-}
-
-function parse(payload: string): Record<string, unknown> {
-  try {
-    const message: unknown = JSON.parse(payload)
-    return typeof message === 'object' && message !== null && !Array.isArray(message) ? { ...message } : {}
-  } catch {
-    return {}
+/** Proved or not: a revocation that is known is passed on. Each stream counts what was written to it. */
+function tell({ epoch, streams }: ListenSession, ended: object, concerns: Concerns): Frame[] {
+  const frames: Frame[] = []
+  for (const [stream, { audience, counter }] of streams) {
+    if (!concerns(audience)) continue
+    streams.set(stream, { audience, counter: counter + 1 })
+    frames.push({ stream, event: 'revoked', id: `${epoch}-${counter + 1}`, data: ended })
   }
+  return frames
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
+function proveStream(
+  session: ListenSession,
+  { stream, nonce }: { stream: string; nonce: string },
+  now: number
+): Frame[] {
+  const open = session.streams.get(stream)
+  // An instance that cannot prove itself vouches for nobody.
+  if (open === undefined || !isProved(session, now)) return []
+  return [{ stream, event: 'proof', id: `${session.epoch}-${open.counter}`, data: { nonce } }]
+}
+
+function notePulse(session: ListenSession, { epoch, sent }: { epoch: string; sent: unknown }, now: number): void {
+  // Another process's clock says nothing here, and none of ours sends from the future.
+  if (epoch !== session.epoch || typeof sent !== 'number' || sent > now) return
+  session.provedUntil = Math.max(session.provedUntil, sent + PROOF_MS)
 }

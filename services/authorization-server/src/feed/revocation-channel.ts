@@ -1,17 +1,22 @@
 import { type Logger, type NotificationChannel, StoreUnavailable } from '@valetkey/service-kit'
+import type { GrantedAudiences } from '../storage/granted-audiences.js'
+import type { ResourceServerStore } from '../storage/resource-servers.js'
+import type { Credential } from './credential-check.js'
 import type { EventStream } from './event-stream.js'
 import {
-  closeStream,
+  type Concerns,
   isProved,
   isSilent,
   type ListenSession,
   noncePayload,
   openSession,
-  openStream,
   PROOF_MS,
   pulsePayload,
   receive
 } from './listen-session.js'
+import { type Notification, readNotification } from './notification.js'
+import { createOpenStreams, type OpenStreams } from './open-streams.js'
+import { createOrderedDelivery, type OrderedDelivery } from './ordered-delivery.js'
 
 /** What is heard on the LISTEN connection, in the order of the commits. */
 export type Ear = {
@@ -23,13 +28,16 @@ export type Ear = {
 /** Whoever keeps in memory what changes of the registry end: it hears them in order, and may ask for the same proof. */
 export type RegistryFollower = {
   begin(isProved: () => boolean, logger: Logger | undefined): void
-  hear(payload: string): void
+  /** @returns whether credentials of resource servers may have changed */
+  hear(payload: string): boolean
   end(): void
 }
 
 export type ChannelDeps = {
   connect(ear: Ear): Promise<NotificationChannel>
   registry: RegistryFollower
+  resourceServers: Pick<ResourceServerStore, 'list'>
+  granted: GrantedAudiences
   newId(): string
   /** Milliseconds of a clock that nobody sets. */
   monotonicNow(): number
@@ -39,9 +47,15 @@ const PULSE_EVERY_MS = 250
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 2_000
 
+/** A moment before a credential is looked up: the session of then, and how often credentials had changed in it. */
+export type CredentialMark = { session: ListenSession | undefined; changes: number | undefined }
+
 type Listening = {
   session: ListenSession
-  streams: Map<string, EventStream>
+  streams: OpenStreams
+  delivery: OrderedDelivery
+  /** How often credentials of resource servers may have changed. */
+  credentialChanges: number
   openedAt: number
   connection?: NotificationChannel
   pulse?: NodeJS.Timeout
@@ -51,7 +65,14 @@ type Listening = {
  * This process's ear on what Postgres announces: holds the LISTEN connection and the streams of deaths that are fed by it.
  * Changes of the registry stay within the process.
  */
-export function createRevocationChannel({ connect, registry, newId, monotonicNow }: ChannelDeps) {
+export function createRevocationChannel({
+  connect,
+  registry,
+  resourceServers,
+  granted,
+  newId,
+  monotonicNow
+}: ChannelDeps) {
   let logger: Logger | undefined
   let current: Listening | undefined
   let retry: NodeJS.Timeout | undefined
@@ -62,14 +83,12 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
   let losses = 0
 
   async function listen(): Promise<void> {
-    const mine: Listening = { session: openSession(newId()), streams: new Map(), openedAt: monotonicNow() }
+    const mine = newListening()
     current = mine
     try {
       const connection = await connect({
-        revocation: (payload) => deliver(mine, payload),
-        registryChange: (payload) => {
-          if (current === mine) registry.hear(payload)
-        },
+        revocation: (payload) => hearEnding(mine, payload),
+        registryChange: (payload) => hearRegistryChange(mine, payload),
         lost: (error) => lose(mine, reasonOf(error))
       })
       if (current !== mine) return await connection.close()
@@ -89,14 +108,42 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
     else connection.notify(pulsePayload(mine.session, now)).catch((error: unknown) => lose(mine, reasonOf(error)))
   }
 
-  function deliver(mine: Listening, payload: string): void {
+  function newListening(): Listening {
+    const session = openSession(newId())
+    const streams = createOpenStreams(session, () => resourceServers.list())
+    const delivery = createOrderedDelivery({
+      granted,
+      audiences: streams.audiences,
+      deliver: (notification, concerns) => deliver(mine, notification, concerns)
+    })
+    const mine: Listening = { session, streams, delivery, credentialChanges: 0, openedAt: monotonicNow() }
+    return mine
+  }
+
+  function hearEnding(mine: Listening, payload: string): void {
+    if (current !== mine) return
+    const notification = readNotification(payload)
+    if (notification.kind !== 'reset') {
+      mine.delivery.take(notification)
+      return
+    }
+    // At once, whatever waits: each guard drops all it keeps when its stream ends.
+    mine.streams.endAll()
+    hearRegistryChange(mine, payload)
+    logger?.warn({ event: 'tables_truncated' }, 'every stream ends, and the registry is read again')
+  }
+
+  function hearRegistryChange(mine: Listening, payload: string): void {
+    if (current !== mine || !registry.hear(payload)) return
+    mine.credentialChanges += 1
+    void mine.streams.checkCredentials()
+  }
+
+  function deliver(mine: Listening, notification: Notification, concerns: Concerns): void {
     if (current !== mine) return
     const now = monotonicNow()
-    for (const frame of receive(mine.session, payload, now)) {
-      if (frame.event === 'revoked') heard += 1
-      const streams = frame.stream === 'all' ? mine.streams.values() : [mine.streams.get(frame.stream)]
-      for (const stream of streams) stream?.send(frame)
-    }
+    if (notification.kind === 'ended') heard += 1
+    for (const frame of receive(mine.session, notification, now, concerns)) mine.streams.write(frame)
     provedAt = Math.max(provedAt, mine.session.provedUntil - PROOF_MS)
     if (reported !== 'ready' && isProved(mine.session, now)) {
       reported = 'ready'
@@ -119,13 +166,14 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
   }
 
   function stopListening(): void {
-    const { streams, connection, pulse } = current ?? {}
+    const mine = current
     current = undefined
-    clearInterval(pulse)
+    clearInterval(mine?.pulse)
+    mine?.delivery.stop()
     registry.end()
-    connection?.close().catch(() => {})
+    mine?.connection?.close().catch(() => {})
     // Nobody may go on trusting a stream that hears nothing.
-    for (const stream of streams?.values() ?? []) stream.end()
+    mine?.streams.endAll()
   }
 
   /** @throws {StoreUnavailable} unless this process has a proved session */
@@ -141,16 +189,17 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
       void listen()
     },
 
-    /** @throws {StoreUnavailable} unless this process has a proved session; nothing has been written then */
-    subscribe(open: (onClose: () => void) => EventStream): void {
-      const { session, streams } = proved()
-      const id = newId()
-      const stream = open(() => {
-        streams.delete(id)
-        closeStream(session, id)
-      })
-      streams.set(id, stream)
-      stream.send(openStream(session, id))
+    /** To be taken before the credential of a subscriber is looked up. */
+    markCredentials: (): CredentialMark => ({ session: current?.session, changes: current?.credentialChanges }),
+
+    /**
+     * @param mark from before the credential was looked up; if credentials have changed since then, they are read again
+     * @throws {StoreUnavailable} unless this process has a proved session; nothing has been written then
+     */
+    subscribe(credential: Credential, mark: CredentialMark, open: (onClose: () => void) => EventStream): void {
+      const { session, streams, credentialChanges } = proved()
+      streams.add(newId(), credential, open)
+      if (mark.session !== session || mark.changes !== credentialChanges) void streams.checkCredentials()
     },
 
     /** Passes a guard's nonce on to all instances, in order with the deaths around it. @throws {StoreUnavailable} */
@@ -165,7 +214,7 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
     state: () => ({
       isProved: current?.connection !== undefined && isProved(current.session, monotonicNow()),
       proofAgeMs: monotonicNow() - provedAt,
-      subscribers: current?.streams.size ?? 0,
+      subscribers: current?.streams.size() ?? 0,
       heard,
       losses
     }),
@@ -176,7 +225,7 @@ export function createRevocationChannel({ connect, registry, newId, monotonicNow
     },
 
     endStreams(): void {
-      for (const stream of current?.streams.values() ?? []) stream.end()
+      current?.streams.endAll()
     },
 
     async close(): Promise<void> {

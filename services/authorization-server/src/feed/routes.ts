@@ -1,16 +1,20 @@
-import { OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
+import { digestToken, OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { authorizationHeaders, formOf } from '../http/form.js'
+import type { Limiter } from '../limits/limiter.js'
 import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
 import type { ResourceServerStore } from '../storage/resource-servers.js'
 import type { Usage } from '../usage/usage.js'
+import type { Credential } from './credential-check.js'
 import { openEventStream } from './event-stream.js'
 import type { RevocationChannel } from './revocation-channel.js'
 
 export type FeedRouteOptions = {
-  channel: Pick<RevocationChannel, 'subscribe' | 'relay' | 'endStreams'>
+  channel: Pick<RevocationChannel, 'markCredentials' | 'subscribe' | 'relay' | 'endStreams'>
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
+  /** Counts failed credentials. */
+  limiter: Pick<Limiter, 'count'>
   /** Of the credentials of resource servers. */
   usage: Pick<Usage, 'note'>
   keepAliveMs: number
@@ -21,7 +25,7 @@ const RELAYED = /^[A-Za-z0-9_-]{16,64}$/
 
 /** `GET /revocations`: what has just died. `POST /revocations`: a guard asks for proof that it has heard of all of it. */
 export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal, options) => {
-  const { channel, resourceServers, usage, keepAliveMs, draining } = options
+  const { channel, resourceServers, limiter, usage, keepAliveMs, draining } = options
   let closing = false
   const close = (): void => {
     closing = true
@@ -34,11 +38,12 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
 
   // HEAD would open a stream that has no body.
   internal.get('/revocations', { exposeHeadRoute: false, config: { isStream: true } }, async (request, reply) => {
-    await authenticate(request)
+    const mark = channel.markCredentials()
+    const credential = await authenticate(request)
     // Gone while it was proving itself: nothing would ever close its stream.
     if (reply.raw.destroyed) return reply.hijack()
     if (closing) throw new StoreUnavailable('postgres', new Error('this server is closing'))
-    channel.subscribe((onClose) => openEventStream(reply, { keepAliveMs, onClose }))
+    channel.subscribe(credential, mark, (onClose) => openEventStream(reply, { keepAliveMs, onClose }))
     return reply
   })
 
@@ -54,8 +59,15 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
     return reply.code(204).header('cache-control', 'no-store').send()
   })
 
-  async function authenticate(request: FastifyRequest): Promise<void> {
+  async function authenticate(request: FastifyRequest): Promise<Credential> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
-    usage.note((await authenticateResourceServer(credentials, resourceServers)).clientId)
+    const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, {
+      resourceServers,
+      limiter
+    })
+    usage.note(clientId)
+    // Only a secret gets this far.
+    const secret = credentials.kind === 'secret' ? credentials.clientSecret : ''
+    return { clientId, audience, secretHash: digestToken(secret) }
   }
 }

@@ -10,9 +10,13 @@ import {
   pulsePayload,
   receive
 } from '../../src/feed/listen-session.js'
+import { readNotification } from '../../src/feed/notification.js'
 
 const EPOCH = 'epoch-of-this-one'
 const STREAM = 'a-stream-of-ours-1'
+const OTHER = 'a-stream-of-ours-2'
+const FILES = 'https://files.example'
+const REPORTS = 'https://reports.example'
 const NONCE = 'a-nonce-of-a-guard'
 
 let session: ListenSession
@@ -22,8 +26,10 @@ beforeEach(() => {
 })
 
 /** A pulse that was sent and came back at these times. */
-const pulse = (sent: number, back: number) => receive(session, pulsePayload(session, sent), back)
-const announce = (data: object, now = 0) => receive(session, JSON.stringify(data), now)
+const hear = (payload: string, now: number) => receive(session, readNotification(payload), now)
+const pulse = (sent: number, back: number) => hear(pulsePayload(session, sent), back)
+const announce = (data: object, now = 0) => hear(JSON.stringify(data), now)
+const ended = (data: object, audience: string) => announce({ ...data, audience })
 
 describe('what proves a session', () => {
   test('nothing, before a pulse has come back', () => {
@@ -59,7 +65,7 @@ describe('what proves a session', () => {
     { name: 'a guard’s nonce', payload: noncePayload(STREAM, NONCE) },
     { name: 'a revocation', payload: '{"jti":"a"}' }
   ])('$name proves nothing', ({ payload }) => {
-    receive(session, payload, 5_000)
+    hear(payload, 5_000)
     expect(isProved(session, 5_000)).toBe(false)
   })
 })
@@ -77,8 +83,35 @@ describe('when a session counts as lost', () => {
 })
 
 describe('revocations', () => {
-  test.each([{ jti: 'a' }, { grant_id: 'b' }, { sub: 'c' }, { client_id: 'd' }])('%j goes to every stream', (data) => {
-    expect(announce(data)).toEqual([{ stream: 'all', event: 'revoked', id: `${EPOCH}-1`, data }])
+  beforeEach(() => {
+    openStream(session, STREAM, FILES)
+  })
+
+  test.each([{ jti: 'a' }, { grant_id: 'b' }, { sub: 'c' }, { client_id: 'd' }])(
+    '%j without an audience goes to every stream',
+    (data) => {
+      openStream(session, OTHER, REPORTS)
+      const frame = { event: 'revoked', id: `${EPOCH}-1`, data }
+      expect(announce(data)).toEqual([
+        { stream: STREAM, ...frame },
+        { stream: OTHER, ...frame }
+      ])
+    }
+  )
+
+  test('with an audience go to the streams of that audience, which alone count them', () => {
+    openStream(session, OTHER, REPORTS)
+    const data = { jti: 'a' }
+    expect(ended(data, REPORTS)).toEqual([{ stream: OTHER, event: 'revoked', id: `${EPOCH}-1`, data }])
+    expect(ended({ grant_id: 'b' }, FILES).map(({ stream, id }) => [stream, id])).toEqual([[STREAM, `${EPOCH}-1`]])
+    expect(ended({ grant_id: 'c' }, REPORTS).map(({ stream, id }) => [stream, id])).toEqual([[OTHER, `${EPOCH}-2`]])
+    expect(ended({ grant_id: 'd' }, 'https://unknown.example')).toEqual([])
+  })
+
+  test('of a user or a client go to the audiences that the caller says they concern', () => {
+    openStream(session, OTHER, REPORTS)
+    const frames = receive(session, readNotification('{"sub":"c"}'), 0, (audience) => audience === REPORTS)
+    expect(frames.map(({ stream }) => stream)).toEqual([OTHER])
   })
 
   test('are counted in the order in which they come, over all kinds', () => {
@@ -108,27 +141,31 @@ describe('revocations', () => {
     '{"jti":"a","more":1}',
     '{"stream":"a"}',
     '{"nonce":"a"}',
-    '{"pulse":""}'
+    '{"pulse":""}',
+    '{"audience":"a"}',
+    '{"jti":"a","sub":"b","audience":"a"}',
+    '{"reset":"grants"}'
   ])('%s is passed over and not counted', (payload) => {
-    expect(receive(session, payload, 0)).toEqual([])
+    expect(hear(payload, 0)).toEqual([])
     expect(announce({ jti: 'next' })[0]?.id).toBe(`${EPOCH}-1`)
   })
 })
 
 test('a member of a later release is passed on: guards that do not know it drop all they keep', () => {
-  expect(receive(session, '{"tenant":"a"}', 0)).toEqual([
-    { stream: 'all', event: 'revoked', id: `${EPOCH}-1`, data: { tenant: 'a' } }
+  openStream(session, STREAM, FILES)
+  expect(hear('{"tenant":"a"}', 0)).toEqual([
+    { stream: STREAM, event: 'revoked', id: `${EPOCH}-1`, data: { tenant: 'a' } }
   ])
 })
 
 describe('a stream', () => {
-  test('begins with the counter as it is', () => {
+  test('counts from its own beginning', () => {
     announce({ jti: 'a' })
     announce({ jti: 'b' })
-    expect(openStream(session, STREAM)).toEqual({
+    expect(openStream(session, STREAM, FILES)).toEqual({
       stream: STREAM,
       event: 'opened',
-      id: `${EPOCH}-2`,
+      id: `${EPOCH}-0`,
       data: { stream: STREAM }
     })
   })
@@ -136,11 +173,11 @@ describe('a stream', () => {
 
 describe('a guard’s nonce', () => {
   beforeEach(() => {
-    openStream(session, STREAM)
+    openStream(session, STREAM, FILES)
     pulse(5_000, 5_000)
   })
 
-  const relay = (now: number, stream = STREAM) => receive(session, noncePayload(stream, NONCE), now)
+  const relay = (now: number, stream = STREAM) => hear(noncePayload(stream, NONCE), now)
 
   test('becomes a proof on its stream, with the id of the newest revocation and without raising it', () => {
     announce({ jti: 'a' })

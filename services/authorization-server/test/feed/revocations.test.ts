@@ -1,6 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../support/authorization-server.js'
+import {
+  AUDIENCE,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../support/authorization-server.js'
 import { countOf, epochOf, type Subscription, sendNonce, startChannel, subscribe } from '../support/event-stream.js'
+import { grantFor } from '../support/feed-grants.js'
 import { authorizeUrl, basic, bodyCredentials, exchange, obtainCode, PASSWORD, post, refresh } from '../support/flow.js'
 import { deleteRow, disable, introspectionOf, obtainTokens, pairOf } from '../support/tokens.js'
 
@@ -97,17 +104,21 @@ async function killAllKinds(): Promise<object[]> {
 
   const app = await server.createClient()
   const connected = await obtainTokens(server, app)
-  note({ grant_id: (await grantOf(connected.access_token)).grant_id })
+  // No event could name what a remembered consent opens at this moment.
+  note({ sub: (await grantOf(connected.access_token)).sub })
   const browser = server.newBrowser()
   const login = await browser.open(authorizeUrl(app.clientId))
   await browser.submit(login, { username: 'alice', password: PASSWORD })
   const apps = await browser.open(`${ISSUER}/account/apps`)
   await browser.submit(apps, { client_id: app.clientId })
 
+  // A user and a client are told of where they have grants.
   const userId = await server.createUser('bob', PASSWORD)
+  await grantFor(server.database, AUDIENCE, { userId })
   await disable(server, 'user', userId)
   await deleteRow(server, 'user', userId)
   const other = await server.createClient()
+  await grantFor(server.database, AUDIENCE, other)
   await disable(server, 'client', other.clientId)
   await deleteRow(server, 'client', other.clientId)
   return [...deaths, { sub: userId }, { sub: userId }, { client_id: other.clientId }, { client_id: other.clientId }]

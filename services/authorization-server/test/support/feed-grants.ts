@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto'
+import { expiryBucket } from '@valetkey/oauth-protocol'
+import type { Database } from '@valetkey/service-kit'
+import { newDigest } from './stored-grant.js'
+
+export type AudienceGrant = { grantId: string; tokenId: string; userId: string; clientId: string }
+
+/** A live grant for one audience with one live access token, in the table of the hour in which it ends. */
+export async function grantFor(
+  database: Database,
+  audience: string,
+  owner: { userId?: string; clientId?: string } = {}
+): Promise<AudienceGrant> {
+  const { userId = randomUUID(), clientId = `client_${randomUUID()}` } = owner
+  const [grantId, tokenId] = [randomUUID(), randomUUID()]
+  const run = (text: string, values: unknown[]) => database.query({ name: '', text, values })
+  await run(
+    `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
+      client_generation, created_at, redeemed_at, expires_at)
+      values ($1, $2, $3, '{files.read}', $4, 'https://app.example/callback', $5, 0, 0, now(), now(), now() + interval '1 day')`,
+    [grantId, clientId, userId, audience, newDigest()]
+  )
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  const bucket = expiryBucket(expiresAt)
+  await run('select make_access_token_buckets($1, $1)', [bucket])
+  await run(
+    `insert into access_tokens_${bucket} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
+      expires_at) values ($1, $2, $3, '{files.read}', 0, 0, now(), $4)`,
+    [newDigest(), tokenId, grantId, expiresAt]
+  )
+  return { grantId, tokenId, userId, clientId }
+}
