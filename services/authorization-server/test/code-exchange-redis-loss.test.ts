@@ -12,7 +12,7 @@ import { isActive, pairOf } from './support/tokens.js'
 
 const ALREADY_USED = 'authorization code was already used'
 /** In the command that takes a code, and in the one that puts it back. */
-const TAKE = 'vk:authorization-code'
+const TAKE = 'vk:code:'
 /** The emulation has no connection that could break. */
 const url = process.env.TEST_REDIS_URL
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { Browser } from './support/browser.js'
-import { forgetInRedis, grantOf, PKCE, rememberRedis, VERIFIER } from './support/codes.js'
+import { auditOf, forgetInRedis, grantOf, PKCE, rememberRedis, VERIFIER } from './support/codes.js'
 import { authorizeUrl, exchange, obtainCode, PASSWORD, refresh, responseParameters } from './support/flow.js'
 import { startPausingInstance } from './support/pausing-instance.js'
 import { expectRefusal } from './support/refusals.js'
@@ -49,7 +49,7 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
   test('the winner gets its 200, with tokens that are dead', async () => {
     let replay: Awaited<ReturnType<typeof exchange>> | undefined
     pauses.next = {
-      before: 'redeem_grant',
+      before: 'store_exchange',
       run: async () => {
         replay = await exchange(server, client, code, right)
       }
@@ -66,7 +66,7 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
     { name: 'a wrong redirect URI', wrong: { redirect_uri: 'https://app.example/other' } },
     { name: 'another resource', wrong: { resource: 'https://x.example' } }
   ])('one with $name ends nothing', async ({ wrong }) => {
-    pauses.next = { before: 'redeem_grant', run: () => exchange(server, client, code, { ...right, ...wrong }) }
+    pauses.next = { before: 'store_exchange', run: () => exchange(server, client, code, { ...right, ...wrong }) }
     const winner = pairOf(await exchange(paused, client, code, right))
     expect(await isActive(server, resourceServer, winner.access_token)).toBe(true)
     pairOf(await refresh(server, client, winner.refresh_token))
@@ -92,14 +92,17 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
     const second = exchange(server, client, code, right)
     await lock.blocked(2)
     await lock.release()
-    expectRefusal(await second, 400, 'invalid_grant', ALREADY_USED)
-    await expectDead(pairOf(await winning))
+    // Either of the two may insert its row first.
+    const answers = await Promise.all([winning, second])
+    const [pair, refused] = answers.toSorted((one, other) => one.statusCode - other.statusCode)
+    expectRefusal(refused as never, 400, 'invalid_grant', ALREADY_USED)
+    await expectDead(pairOf(pair as never))
     expect(await grantOf(server, code)).toMatchObject({ accessTokens: 1, refreshTokens: 1 })
   })
 
   test('the tombstone lost in between: the second is refused, and nothing ends, for nothing was redeemed yet', async () => {
     pauses.next = {
-      before: 'redeem_grant',
+      before: 'store_exchange',
       run: async () => {
         await forgetInRedis(server, code)
         expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant')
@@ -123,7 +126,7 @@ describe('what ends between Allow, or the taking of the code, and its redemption
     const login = await browser.open(authorizeUrl(client.clientId, PKCE))
     const consent = await browser.submit(login, { username, password: PASSWORD })
     const before = await server.redis.keys('*code*')
-    pauses.next = { before: 'open_grant', run }
+    pauses.next = { before: 'read_allowance', run }
     const redirect = await browser.submitOnly(consent, { decision: 'allow' })
     expect(pauses.next).toBeUndefined()
     expect(responseParameters(redirect)).toMatchObject({ error: 'access_denied' })
@@ -131,15 +134,23 @@ describe('what ends between Allow, or the taking of the code, and its redemption
     expect((await server.redis.keys('*code*')).filter((key) => !before.includes(key))).toEqual([])
   })
 
-  test.each(endings)('$name while the exchange runs: no token is born alive', async ({ run }) => {
-    pauses.next = { before: 'redeem_grant', run }
-    await expectDead(pairOf(await exchange(paused, client, code, right)))
+  /** The code has become worthless: no tokens, no grant, and no replay. */
+  async function expectWorthless(answer: Awaited<ReturnType<typeof exchange>>): Promise<void> {
+    expectRefusal(answer, 400, 'invalid_grant')
+    expect(answer.json().error_description).not.toBe(ALREADY_USED)
+    expect(await auditOf(paused, answer)).toEqual([{ event: 'request_refused', reason: 'access_ended' }])
+    expect(await grantOf(server, code)).toBeUndefined()
+  }
+
+  test.each(endings)('$name while the exchange runs: no token is issued', async ({ run }) => {
+    pauses.next = { before: 'store_exchange', run }
+    await expectWorthless(await exchange(paused, client, code, right))
     expect(pauses.next).toBeUndefined()
   })
 
-  test.each(endings.slice(0, 2))('$name before the exchange: no token is born alive', async ({ run }) => {
+  test.each(endings.slice(0, 2))('$name before the exchange: no token is issued', async ({ run }) => {
     await run()
-    await expectDead(pairOf(await exchange(server, client, code, right)))
+    await expectWorthless(await exchange(paused, client, code, right))
   })
 
   test.each(endings.slice(2))('$name before the exchange: invalid_client', async ({ run }) => {

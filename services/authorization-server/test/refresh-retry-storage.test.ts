@@ -84,14 +84,14 @@ describe('the stored answer of a refresh', () => {
 
   test('is there while the window is open, whatever housekeeping does', async () => {
     clock.advance(29)
-    await createExpiredRows(server.database).eraseSomeRetryAnswers(clock.now())
+    await createExpiredRows(server.database).eraseSomeRetryAnswers()
     expect(await storedAnswer(first.refresh_token)).toBeInstanceOf(Buffer)
     expect(pairOf(await refresh(server, client, first.refresh_token)).refresh_token).toBe(second.refresh_token)
   })
 
   test('is erased when the window closes, and the successor still works', async () => {
     clock.advance(30)
-    await createExpiredRows(server.database).eraseSomeRetryAnswers(clock.now())
+    await createExpiredRows(server.database).eraseSomeRetryAnswers()
     expect(await storedAnswer(first.refresh_token)).toBeNull()
     expect((await refresh(server, client, second.refresh_token)).statusCode).toBe(200)
   })

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   type AuthorizationRequest,
   digestToken,
@@ -7,66 +6,45 @@ import {
   type TokenDigest
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
+import type { Allowance, AllowanceStore } from '../storage/allowances.js'
 import type { CodeStore } from '../storage/codes.js'
-import type { GrantStore } from '../storage/grants.js'
-import type { NewGrant } from '../storage/open-grant.js'
 
 export type IssueCodeDeps = {
-  grants: Pick<GrantStore, 'open'>
+  allowances: AllowanceStore
   codes: Pick<CodeStore, 'put'>
   audit: AuditTrail
   /** Seconds. */
   codeTtl: number
-  now: () => Date
   randomBytes: RandomBytes
 }
 
-/** A grant that is not redeemed leaves this long after its code: later nobody can ask for the code any more. */
-const UNREDEEMED_GRANT_MS = 10 * 60_000
-
 /** Who allows what: the user of a session, by a consent given just now or remembered from before. */
-export type Allowed = Pick<NewGrant, 'userId' | 'userGeneration' | 'sessionGeneration' | 'scope' | 'consent'>
+export type Allowed = Omit<Allowance, 'clientId'>
 
 export type IssuedCode = { code: string; codeDigest: TokenDigest }
 
 /**
- * Opens the grant and issues its code (RFC 6749 §4.1.2).
- * @param seal makes of the code what a second sending of the same form is answered with; undefined where there is no form
- * @returns undefined when the session or the client has ended a moment ago, or the consent that is relied on is not there
+ * Issues an authorization code (RFC 6749 4.1.2). Only Redis knows it until it is exchanged: a code that is never exchanged
+ * leaves nothing behind.
+ * @param encrypt makes of the code what a second sending of the same form is answered with; undefined where there is no form
+ * @returns undefined when the session or the client has ended a moment ago, or the remembered consent does not cover the scope
  */
 export async function issueCode(
   request: AuthorizationRequest,
-  allowed: Allowed,
+  { userId, userGeneration, sessionGeneration, scope, consent }: Allowed,
   deps: IssueCodeDeps,
   audited: AuditedRequest,
-  seal?: (code: string) => Buffer
+  encrypt?: (code: string) => Buffer
 ): Promise<IssuedCode | undefined> {
   const { clientId, redirectUri, codeChallenge, audience } = request
-  const { userId, userGeneration, sessionGeneration, scope, consent } = allowed
+  const allowance = { userId, userGeneration, sessionGeneration, clientId, scope, consent }
+  const generations = await deps.allowances.read(allowance)
+  if (generations === undefined) return undefined
   const code = mintOpaqueToken('authorizationCode', deps.randomBytes)
   const codeDigest = digestToken(code)
-  const grantId = randomUUID()
-  const createdAt = deps.now()
-  const expiresAt = new Date(createdAt.getTime() + deps.codeTtl * 1000 + UNREDEEMED_GRANT_MS)
-  // The grant first: a code without a grant could be taken and not redeemed; a grant without a code leaves by itself.
-  const opened = await deps.grants.open({
-    grantId,
-    clientId,
-    userId,
-    userGeneration,
-    sessionGeneration,
-    scope,
-    consent,
-    audience,
-    redirectUri,
-    codeChallenge,
-    codeDigest,
-    createdAt,
-    expiresAt
-  })
-  if (!opened) return undefined
   const binding = { clientId, redirectUri, codeChallenge, audience }
-  await deps.codes.put(codeDigest, { grantId, binding, sealedAnswer: seal?.(code) }, deps.codeTtl * 1000)
-  deps.audit.record(audited, { event: 'code_issued', clientId, userId, grantId, scope })
+  const allowed = { userId, userGeneration, ...generations, scope, binding }
+  await deps.codes.put(codeDigest, { allowed, encryptedRedirect: encrypt?.(code) }, deps.codeTtl * 1000)
+  deps.audit.record(audited, { event: 'code_issued', clientId, userId, scope })
   return { code, codeDigest }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
-import { type Database, isUndefinedTable, StoreUnavailable } from '@valetkey/service-kit'
+import { type Database, isUndefinedTable, LONG_STATEMENT_MS, StoreUnavailable } from '@valetkey/service-kit'
 
 /** Made ahead beyond the bucket that tokens of now go into: hours in which nobody has to make one at once. */
 const AHEAD = 3
@@ -11,10 +11,11 @@ const AHEAD = 3
  */
 const RELOAD_EVERY_MS = 5
 
+/** Hours that may have a table: no lifetime is longer, and none of an hour that is over is needed. */
+const MOST_AHEAD = 31 * 24
+
 /** As `drop_access_token_buckets` in the migrations has it. */
 const DROPPED_AT_ONCE = 50
-
-const PARENT = 'access_tokens'
 
 /** How an access token is found: by its hash, in the table of the bucket that it carries. */
 export type AccessTokenKey = { digest: TokenDigest; bucket: number }
@@ -26,21 +27,29 @@ export type AccessTokenKey = { digest: TokenDigest; bucket: number }
 export function createAccessTokenBuckets(database: Database) {
   let tables: ReadonlyMap<number, string> = new Map()
   let sizes: ReadonlyMap<number, number> = new Map()
+  /** What Postgres's clock said when the list was read last: the present, or some time before it. */
+  let listedAt = new Date(0)
   let lastReload = Number.NEGATIVE_INFINITY
   let nextReload: Promise<void> | undefined
 
   async function load(): Promise<void> {
     // The sizes are what Postgres has counted anyway: nothing is read for them.
-    const rows = await database.query<{ bucket: number; tokens: number }>({
+    const [row] = await database.query<{ listed_at: Date; buckets: number[]; tokens: number[] }>({
       name: 'list_access_token_buckets',
-      text: `select substring(c.relname from '[0-9]+$')::integer as bucket,
-          greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::double precision as tokens
-        from pg_inherits i join pg_class c on c.oid = i.inhrelid
-        where i.inhparent = 'access_tokens'::regclass and c.relname ~ '^access_tokens_[0-9]+$'`,
+      text: `select now() as listed_at, coalesce(array_agg(bucket), '{}') as buckets,
+          coalesce(array_agg(tokens), '{}') as tokens
+        from (
+          select substring(c.relname from '[0-9]+$')::integer as bucket,
+            greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::double precision as tokens
+          from pg_inherits i join pg_class c on c.oid = i.inhrelid
+          where i.inhparent = 'access_tokens'::regclass and c.relname ~ '^access_tokens_[0-9]+$'
+        ) as listed`,
       values: []
     })
-    tables = new Map(rows.map(({ bucket }) => [bucket, tableName(bucket)]))
-    sizes = new Map(rows.map(({ bucket, tokens }) => [bucket, tokens]))
+    if (row === undefined) return
+    tables = new Map(row.buckets.map((bucket) => [bucket, tableName(bucket)]))
+    sizes = new Map(row.buckets.map((bucket, index) => [bucket, row.tokens[index] ?? 0]))
+    listedAt = row.listed_at
   }
 
   /** Reads the list from Postgres. Whoever asks gets one that was read after the question; those who wait share it. */
@@ -57,100 +66,97 @@ export function createAccessTokenBuckets(database: Database) {
   }
 
   async function make(first: number, last = first): Promise<void> {
-    const text = 'select make_access_token_buckets($1, $2)'
-    await database.query({ name: 'make_access_token_buckets', text, values: [first, last] })
+    // Only of hours that tokens of the present can end in, whatever this process takes the time for.
+    const text = `select make_access_token_buckets($1, $2) from (select extract(epoch from now()) / 3600 as hour) as present
+      where $1 >= floor(hour) - 1 and $2 <= hour + ${MOST_AHEAD}`
+    const statement = { name: 'make_access_token_buckets', text, values: [first, last] }
+    // A table that cannot be made is an outage, whatever Postgres refuses it for: a request that needs it is answered with 503.
+    const rows = await database.query(statement).catch((error: unknown) => {
+      throw error instanceof StoreUnavailable ? error : new StoreUnavailable('postgres', error)
+    })
+    if (rows.length === 0)
+      throw new StoreUnavailable('postgres', new Error('no token of the present ends in that hour'))
     const made = new Map(tables)
     for (let bucket = first; bucket <= last; bucket++) made.set(bucket, tableName(bucket))
     tables = made
   }
 
   async function tableToWrite(bucket: number): Promise<string> {
-    try {
-      if (!tables.has(bucket)) await make(bucket)
-      return tableName(bucket)
-    } catch (error) {
-      if (error instanceof StoreUnavailable) throw error
-      // Not allowed, or held up. Every look reads the parent as well, and housekeeping says each minute what is wrong.
-      return PARENT
-    }
+    if (!tables.has(bucket)) await make(bucket)
+    return tableName(bucket)
   }
 
-  function forget(table: string): void {
-    tables = new Map([...tables].filter(([, name]) => name !== table))
-  }
-
-  async function makeAhead(now: Date, lifetime: number): Promise<void> {
-    const first = expiryBucket(new Date(now.getTime() + lifetime * 1000))
+  async function makeAhead(lifetime: number): Promise<void> {
+    const first = expiryBucket(new Date(listedAt.getTime() + lifetime * 1000))
     const last = first + AHEAD
     for (let bucket = first; bucket <= last; bucket++) if (!tables.has(bucket)) return make(first, last)
   }
 
-  async function dropSome(now: Date): Promise<number> {
-    const text = 'select drop_access_token_buckets($1) as dropped'
-    const rows = await database.query<{ dropped: number }>({ name: 'drop_access_token_buckets', text, values: [now] })
+  async function dropSome(): Promise<number> {
+    const text = 'select drop_access_token_buckets(now()) as dropped'
+    const statement = { name: 'drop_access_token_buckets', text, values: [], withinMs: LONG_STATEMENT_MS }
+    const rows = await database.query<{ dropped: number }>(statement)
     return rows[0]?.dropped ?? 0
   }
 
-  return {
-    /** The bucket's table, as far as this process knows; `find` knows for certain. */
-    tableOf: (bucket: number): string | undefined => tables.get(bucket),
+  /** Whether all tokens of a bucket have expired, by Postgres's clock. It may be told late, and never early. */
+  const isOver = (bucket: number): boolean => bucket < expiryBucket(listedAt)
 
-    /** @returns undefined when there is no such table in Postgres */
+  return {
+    /**
+     * The table that holds the tokens of a bucket.
+     * @returns undefined without a statement when all of them have expired, and when Postgres has no such table
+     */
     async find(bucket: number): Promise<string | undefined> {
-      await reload()
+      if (isOver(bucket)) return undefined
+      if (!tables.has(bucket)) await reload()
       return tables.get(bucket)
     },
 
-    /** Asks again without the table when it is gone: dropped a moment ago with all that had expired in it, or put back. */
-    async orWithout<Result>(
-      table: string | undefined,
-      ask: (table: string | undefined) => Promise<Result>
-    ): Promise<Result> {
+    /** Reads or changes rows of a table that `find` gave. None when it has been dropped since, or the database was restored. */
+    async rowsOf<Row>(table: string, ask: (table: string) => Promise<Row[]>): Promise<Row[]> {
       try {
         return await ask(table)
       } catch (error) {
-        if (table === undefined || !isUndefinedTable(error)) throw error
-        forget(table)
-        return ask(undefined)
+        if (!isUndefinedTable(error)) throw error
+        await reload()
+        // The table is there, so it is another one that is missing.
+        if ([...tables.values()].includes(table)) throw error
+        return []
       }
     },
 
     /**
-     * Writes into the bucket's table, which is made if it is not there: the clock has jumped, the lifetime was raised, or
-     * the database was put back.
+     * Writes into the bucket's table. It is made if it does not exist: the lifetime was raised, or the database was restored.
+     * @throws {StoreUnavailable} also when the table cannot be made
      */
     async writeInto<Result>(bucket: number, write: (table: string) => Promise<Result>): Promise<Result> {
       try {
         return await write(await tableToWrite(bucket))
       } catch (error) {
         if (!isUndefinedTable(error)) throw error
-        forget(tableName(bucket))
+        await reload()
         return write(await tableToWrite(bucket))
       }
     },
 
     /** About how many tokens there are that have not expired, as of the last time that housekeeping looked. */
-    estimate(now: Date): number {
+    estimate(): number {
       let sum = 0
-      for (const [bucket, tokens] of sizes) if (!isOver(bucket, now)) sum += tokens
+      for (const [bucket, tokens] of sizes) if (!isOver(bucket)) sum += tokens
       return sum
     },
 
     /** Makes the tables that the next hours need, and drops those in which all has expired. @param lifetime in seconds */
-    async keep(now: Date, lifetime: number): Promise<void> {
+    async keep(lifetime: number): Promise<void> {
       await reload()
-      await makeAhead(now, lifetime)
-      while ((await dropSome(now)) === DROPPED_AT_ONCE);
+      await makeAhead(lifetime)
+      while ((await dropSome()) === DROPPED_AT_ONCE);
     }
   }
 }
 
 export type AccessTokenBuckets = ReturnType<typeof createAccessTokenBuckets>
-
-/** Whether all tokens of a bucket have expired. */
-export function isOver(bucket: number, now: Date): boolean {
-  return bucket < expiryBucket(now)
-}
 
 /** Only ever of a number, and only here. */
 function tableName(bucket: number): string {

@@ -1,7 +1,7 @@
 import { scopesOf, type TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited, type Change } from './audited.js'
-import type { ClientRegistration } from './clients.js'
+import type { ClientRegistration, NewClient } from './clients.js'
 
 /** The client as it was read: a change that rests on what was read is refused once somebody else has changed it. */
 export type ClientVersion = { clientId: string; version: string }
@@ -25,33 +25,35 @@ export function createClientChangeStore(database: Database) {
   }
 
   return {
-    async findVersion(clientId: string): Promise<string | undefined> {
-      const rows = await database.query<{ version: string }>({
+    /** The version of a client, and Postgres's time when it was read. */
+    async findVersion(clientId: string): Promise<{ version: string; readAt: Date } | undefined> {
+      const rows = await database.query<{ version: string; read_at: Date }>({
         name: 'find_client_version',
-        text: 'select xmin::text as version from clients where client_id = $1',
+        text: 'select xmin::text as version, now() as read_at from clients where client_id = $1',
         values: [clientId]
       })
-      return rows[0]?.version
+      return rows.map((row) => ({ version: row.version, readAt: row.read_at }))[0]
     },
 
     /**
      * Client and first secret in one statement; a public client has no secret.
-     * @returns false when one of its scopes is not in the catalogue
+     * @returns when it was created; undefined when one of its scopes is not in the catalogue
      */
-    async create(client: ClientRegistration, secretDigest: TokenDigest | undefined, note: AuditNote): Promise<boolean> {
-      const parts = `${knownScopes('$16')}, changed as (
+    async create(client: NewClient, secretDigest: TokenDigest | undefined, note: AuditNote): Promise<Date | undefined> {
+      const parts = `${knownScopes('$15')}, changed as (
           insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
             issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
             type, created_at)
           select $1, $2, $3::text[], $4::text[], $5::text[], $6::boolean, $7::boolean, $8,
-            case when $9::boolean then $14::timestamptz end, $10::integer, $11::integer, $12::integer, $13, $14::timestamptz
-          from known where known.are_all returning client_id
+            case when $9::boolean then now() end, $10::integer, $11::integer, $12::integer, $13, now()
+          from known where known.are_all returning client_id, created_at
         ), secret as (
           insert into client_secrets (client_id, secret_hash, created_at)
-          select client_id, $15::bytea, $14::timestamptz from changed where $15::bytea is not null)`
+          select client_id, $14::bytea, now() from changed where $14::bytea is not null)`
       const settings = settingsOf(client)
-      const values = [client.clientId, ...settings, client.type, client.createdAt, secretDigest, scopesOf(client)]
-      return make({ name: 'create_client', parts, values }, note)
+      const values = [client.clientId, ...settings, client.type, secretDigest, scopesOf(client)]
+      const change = { name: 'create_client', parts, result: 'select created_at from changed', values }
+      return (await database.query<{ created_at: Date }>(audited(change, note)))[0]?.created_at
     },
 
     /**
@@ -61,25 +63,24 @@ export function createClientChangeStore(database: Database) {
     async update(
       { client, added }: { client: ClientRegistration; added: readonly string[] },
       version: string,
-      now: Date,
       note: AuditNote
     ): Promise<boolean> {
-      const parts = `${knownScopes('$15')}, changed as (
+      const parts = `${knownScopes('$14')}, changed as (
           update clients set name = $2, redirect_uris = $3, required_scopes = $4, optional_scopes = $5, requires_pkce = $6,
             issues_refresh_tokens = $7, consent = $8,
-            verified_at = case when $9 then coalesce(verified_at, $14::timestamptz) end,
+            verified_at = case when $9 then coalesce(verified_at, now()) end,
             access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12
           from known where client_id = $1 and xmin = $13::xid and known.are_all returning client_id)`
-      const values = [client.clientId, ...settingsOf(client), version, now, added]
+      const values = [client.clientId, ...settingsOf(client), version, added]
       return make({ name: 'update_client', parts, values }, note)
     },
 
     /** The generation ends every token. @returns false when it is disabled already, or is not there */
-    async disable(clientId: string, now: Date, note: AuditNote): Promise<boolean> {
+    async disable(clientId: string, note: AuditNote): Promise<boolean> {
       const parts = `changed as (
-          update clients set disabled_at = $2, generation = generation + 1
+          update clients set disabled_at = now(), generation = generation + 1
           where client_id = $1 and disabled_at is null returning client_id)`
-      return make({ name: 'disable_client', parts, values: [clientId, now] }, note)
+      return make({ name: 'disable_client', parts, values: [clientId] }, note)
     },
 
     async enable(clientId: string, note: AuditNote): Promise<boolean> {
@@ -96,23 +97,24 @@ export function createClientChangeStore(database: Database) {
 
     /**
      * Adds a secret; those that are live get an end at the latest, and those that have ended leave.
+     * @param secret.othersUntil by Postgres's clock, as `findVersion` tells it
      * @returns false when it is no longer the version that was read
      */
     async addSecret(
       { clientId, version }: ClientVersion,
-      secret: { digest: TokenDigest; createdAt: Date; othersUntil: Date },
+      secret: { digest: TokenDigest; othersUntil: Date },
       note: AuditNote
     ): Promise<boolean> {
       const parts = `${HELD},
         gone as (
-          delete from client_secrets s using changed where s.client_id = changed.client_id and s.expires_at <= $4),
+          delete from client_secrets s using changed where s.client_id = changed.client_id and s.expires_at <= now()),
         ending as (
-          update client_secrets s set expires_at = least(s.expires_at, $5::timestamptz) from changed
-          where s.client_id = changed.client_id and (s.expires_at is null or s.expires_at > $4)),
+          update client_secrets s set expires_at = least(s.expires_at, $4::timestamptz) from changed
+          where s.client_id = changed.client_id and (s.expires_at is null or s.expires_at > now())),
         added as (
           insert into client_secrets (client_id, secret_hash, created_at)
-          select client_id, $3::bytea, $4::timestamptz from changed)`
-      const values = [clientId, version, secret.digest, secret.createdAt, secret.othersUntil]
+          select client_id, $3::bytea, now() from changed)`
+      const values = [clientId, version, secret.digest, secret.othersUntil]
       return make({ name: 'add_client_secret', parts, values }, note)
     },
 
@@ -130,7 +132,7 @@ export function createClientChangeStore(database: Database) {
 export type ClientChangeStore = ReturnType<typeof createClientChangeStore>
 
 /** $2 to $12 of the statements above. */
-function settingsOf(client: ClientRegistration): unknown[] {
+function settingsOf(client: NewClient): unknown[] {
   return [
     client.name,
     client.redirectUris,

@@ -8,9 +8,17 @@ export type ClientSecret = {
   expiresAt: Date | undefined
   /** To within a few minutes. */
   lastUsedAt: Date | undefined
+  /** It had not ended when it was read, by Postgres's clock. */
+  live: boolean
 }
 
-type ClientSecretRow = { secret_hash: Buffer; created_at: Date; expires_at: Date | null; last_used_at: Date | null }
+type ClientSecretRow = {
+  secret_hash: Buffer
+  created_at: Date
+  expires_at: Date | null
+  last_used_at: Date | null
+  live: boolean
+}
 
 /** A client's secret as `noteUse` knows it. Neither id holds a blank. */
 export function clientSecretKey(clientId: string, secretId: string): string {
@@ -23,7 +31,8 @@ export function createClientSecretStore(database: Database) {
     async list(clientId: string): Promise<ClientSecret[]> {
       const rows = await database.query<ClientSecretRow>({
         name: 'list_client_secrets',
-        text: `select secret_hash, created_at, expires_at, last_used_at from client_secrets
+        text: `select secret_hash, created_at, expires_at, last_used_at,
+            expires_at is null or expires_at > now() as live from client_secrets
           where client_id = $1 order by created_at, secret_hash`,
         values: [clientId]
       })
@@ -37,7 +46,8 @@ export function createClientSecretStore(database: Database) {
         name: 'note_client_secret_use',
         // Whoever locks several does so in one order, so that no two wait for each other.
         text: `with used as (
-            select * from unnest($1::text[], $2::text[], $3::timestamptz[]) as u (client_id, secret_id, used_at)
+            select client_id, secret_id, least(used_at, now()) as used_at
+            from unnest($1::text[], $2::text[], $3::timestamptz[]) as u (client_id, secret_id, used_at)
           ), held as (
             select s.client_id, s.secret_hash, used.used_at
             from client_secrets s join used on used.client_id = s.client_id
@@ -60,6 +70,7 @@ function toSecret(row: ClientSecretRow): ClientSecret {
     secretId: secretIdOf(row.secret_hash),
     createdAt: row.created_at,
     expiresAt: row.expires_at ?? undefined,
-    lastUsedAt: row.last_used_at ?? undefined
+    lastUsedAt: row.last_used_at ?? undefined,
+    live: row.live
   }
 }

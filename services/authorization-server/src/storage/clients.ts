@@ -2,9 +2,11 @@ import type { Client, ClientLifetimes } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import type { Page } from './page.js'
 
+/** What Postgres adds to it when it is created. */
+export type ClientRegistration = NewClient & { createdAt: Date }
+
 /** A client with what only operators see. */
-export type ClientRegistration = Client & {
-  createdAt: Date
+export type NewClient = Client & {
   disabled: boolean
   /** An operator has made sure who runs it. */
   verified: boolean
@@ -88,18 +90,15 @@ export function createClientStore(database: Database) {
     },
 
     /** An enabled client with the hashes of its live secrets, for client authentication. */
-    async findWithSecrets(
-      clientId: string,
-      now: Date
-    ): Promise<{ client: Client; secretHashes: Buffer[] } | undefined> {
+    async findWithSecrets(clientId: string): Promise<{ client: Client; secretHashes: Buffer[] } | undefined> {
       const rows = await database.query<ClientRow & { secret_hashes: Buffer[] }>({
         name: 'find_client_with_secrets',
         text: `select ${COLUMNS}, array(
             select s.secret_hash from client_secrets s
-            where s.client_id = clients.client_id and (s.expires_at is null or s.expires_at > $2)
+            where s.client_id = clients.client_id and (s.expires_at is null or s.expires_at > now())
           ) as secret_hashes
           from clients where client_id = $1 and disabled_at is null`,
-        values: [clientId, now]
+        values: [clientId]
       })
       return rows.map((row) => ({ client: toRegistration(row), secretHashes: row.secret_hashes }))[0]
     }

@@ -1,80 +1,68 @@
-// What Redis holds of an authorization code, as one string. Its fields are parted by spaces and hold none:
-//   issued         client redirect_uri challenge audience grant lifetime issued_at answer
-//   taken attempt taken_at client redirect_uri challenge audience grant lifetime issued_at (and a space)
-// Times are milliseconds. The scripts of codes.ts turn the one into the other.
+import {
+  type BindingMismatch,
+  bindingDigests,
+  bindingMismatch,
+  type CodeBinding,
+  type PresentedBinding
+} from '@valetkey/oauth-protocol'
+import type { RecordAuthentication } from './record-authentication.js'
 
-/** What a code is bound to. All of it must match before the code is taken out. */
-export type CodeBinding = {
-  clientId: string
-  redirectUri: string
-  /** S256 challenge; undefined when the request had none. */
-  codeChallenge: string | undefined
-  audience: string
+// The record of an authorization code is one string in Redis. Its fields are separated by spaces:
+//   issued DIGEST DIGEST MAC {json}          and, after a line break, the encrypted redirect for a second Allow
+//   expired DIGEST DIGEST MAC {json}         given by the script that takes codes, never stored
+//   taken ATTEMPT LEFT DIGEST DIGEST MAC {json}
+// The digests are those of `bindingDigests`, at fixed places, so that a script finds them without reading JSON. LEFT is the
+// life that the code had when it was taken, in milliseconds.
+
+/** What a user allowed: all that the exchange writes into the grant. */
+export type AllowedGrant = {
+  userId: string
+  /** Generations as they were at Allow; the exchange compares them with those in Postgres (ADR 0005). */
+  userGeneration: number
+  clientGeneration: number
+  authorizationGeneration: number
+  scope: readonly string[]
+  binding: CodeBinding
 }
 
-/** What a token request presents. Without `resource` any audience fits (RFC 8707 §2.2). */
-export type CodePresentation = Omit<CodeBinding, 'audience'> & { resource: string | undefined }
-
-export type CodeMismatch = 'client' | 'redirect_uri' | 'code_challenge' | 'resource'
+export type CodeContent = {
+  allowed: AllowedGrant
+  /** Exchanges that were answered with 503 and may have been committed all the same; no client has their tokens. */
+  undelivered: readonly string[]
+}
 
 export type TakeOutcome =
-  /** `attempt` names this taking, for `putBack`. */
-  | { kind: 'taken'; grantId: string; attempt: string }
-  /** It was taken before. `mismatch` tells whether this request is right in everything else. */
-  | { kind: 'spent'; grantId: string; mismatch: CodeMismatch | undefined }
-  | { kind: 'bound_elsewhere'; mismatch: CodeMismatch }
+  | ({ kind: 'taken' } & CodeContent)
+  /** Taken before, by the exchange `attempt`. `mismatch` says whether this request fits otherwise. */
+  | ({ kind: 'used'; attempt: string; mismatch: BindingMismatch | undefined } & CodeContent)
+  | { kind: 'bound_elsewhere'; mismatch: BindingMismatch }
+  | { kind: 'expired' }
   | { kind: 'unknown' }
 
-/** The record of a code that can be taken. `lifetimeMs` and `issuedAt` serve its putting back only. */
-export function issuedRecord(
-  record: { grantId: string; binding: CodeBinding; sealedAnswer: Buffer | undefined },
-  lifetimeMs: number,
-  issuedAt: Date
-): string {
-  const { grantId, binding, sealedAnswer } = record
-  const answer = sealedAnswer?.toString('base64') ?? ''
-  return `${boundStart(binding)}${field(binding.audience)} ${grantId} ${lifetimeMs} ${issuedAt.getTime()} ${answer}`
+/** Everything of a record that does not change when the code is taken or returned. */
+export function codeBody(key: string, content: CodeContent, records: RecordAuthentication): string {
+  const { withoutResource, withResource } = bindingDigests(content.allowed.binding)
+  return `${withoutResource} ${withResource} ${records.protect(key, JSON.stringify(content))}`
 }
 
-/** How the record of a code starts that may be taken by this request. */
-export function presentedStart(presented: CodePresentation): string {
-  const start = boundStart(presented)
-  return presented.resource ? `${start}${field(presented.resource)} ` : start
+const FIELDS = /^(issued|expired|taken (\S+) \d+) \S{43} \S{43} (.*)$/
+
+/** Reads what the script that takes a code has found, or has left in its place. */
+export function toTakeOutcome(
+  record: string,
+  taking: { key: string; attempt: string; presented: PresentedBinding },
+  records: RecordAuthentication
+): TakeOutcome {
+  const [line = ''] = record.split('\n', 1)
+  const [, state = '', attempt, authenticated = ''] = FIELDS.exec(line) ?? []
+  const json = state === '' ? undefined : records.open(taking.key, authenticated)
+  // Not written by this service: whatever it says, it grants nothing.
+  if (json === undefined) return { kind: 'unknown' }
+  const content = JSON.parse(json) as CodeContent
+  const mismatch = bindingMismatch(content.allowed.binding, taking.presented)
+  if (state === 'expired') return { kind: 'expired' }
+  if (attempt !== undefined && attempt !== taking.attempt) return { kind: 'used', attempt, mismatch, ...content }
+  if (mismatch !== undefined) return { kind: 'bound_elsewhere', mismatch }
+  // The digests before the MAC differ from what it protects: the record was edited.
+  return attempt === undefined ? { kind: 'unknown' } : { kind: 'taken', ...content }
 }
-
-/** How the record of a code starts that was taken by this attempt. */
-export const tombstoneOf = (attempt: string): string => `taken ${attempt} `
-
-/** What a second sending of the form is answered with; a code that was taken has it no more. */
-export function sealedAnswerOf(record: string): Buffer | undefined {
-  const answer = record.startsWith('issued ') ? record.slice(record.lastIndexOf(' ') + 1) : ''
-  return answer === '' ? undefined : Buffer.from(answer, 'base64')
-}
-
-/** Reads what the script that takes a code has left behind, or found and let be. */
-export function toOutcome(record: string, attempt: string, presented: CodePresentation): TakeOutcome {
-  const isTaken = record.startsWith('taken ')
-  const fields = record.split(' ').slice(isTaken ? 3 : 1)
-  const grantId = fields[4] ?? ''
-  if (record.startsWith(tombstoneOf(attempt))) return { kind: 'taken', grantId, attempt }
-  const mismatch = mismatchOf(fields, presented)
-  if (isTaken) return { kind: 'spent', grantId, mismatch }
-  // What does not start as presented differs in something.
-  return { kind: 'bound_elsewhere', mismatch: mismatch ?? 'resource' }
-}
-
-function mismatchOf(fields: string[], presented: CodePresentation): CodeMismatch | undefined {
-  const [clientId, redirectUri, codeChallenge, audience] = fields
-  if (clientId !== field(presented.clientId)) return 'client'
-  if (redirectUri !== field(presented.redirectUri)) return 'redirect_uri'
-  if (codeChallenge !== field(presented.codeChallenge ?? '')) return 'code_challenge'
-  if (presented.resource && audience !== field(presented.resource)) return 'resource'
-  return undefined
-}
-
-function boundStart({ clientId, redirectUri, codeChallenge }: Omit<CodeBinding, 'audience'>): string {
-  return `issued ${field(clientId)} ${field(redirectUri)} ${field(codeChallenge ?? '')} `
-}
-
-/** Without a space, a control character or a byte beyond ASCII, and another one for every text that UTF-8 can hold. */
-const field = (text: string): string => encodeURI(text.replace(/\p{Surrogate}/gu, '\ufffd'))

@@ -1,95 +1,110 @@
-import { randomUUID } from 'node:crypto'
-import type { TokenDigest } from '@valetkey/oauth-protocol'
-import {
-  type CodeBinding,
-  type CodePresentation,
-  issuedRecord,
-  presentedStart,
-  sealedAnswerOf,
-  type TakeOutcome,
-  tombstoneOf,
-  toOutcome
-} from './code-record.js'
+import type { PresentedBinding, TokenDigest } from '@valetkey/oauth-protocol'
+import { presentedDigest } from '@valetkey/oauth-protocol'
+import { type AllowedGrant, type CodeContent, codeBody, type TakeOutcome, toTakeOutcome } from './code-record.js'
+import type { RecordAuthentication } from './record-authentication.js'
 import { defineScript, type Redis, reached } from './redis.js'
 
-export type { CodeBinding, CodeMismatch, CodePresentation, TakeOutcome } from './code-record.js'
+export type { AllowedGrant, CodeContent, TakeOutcome } from './code-record.js'
 
-const TOMBSTONE_MS = 60_000
+/** A used code answers as used for this long; after that, the grant row does. */
+const USED_MS = 60_000
+/**
+ * An expired code stays this long after its end, so that the log can say `expired_code` instead of `unknown_code`. No longer: a
+ * signed-in user who has codes issued in a loop must not fill Redis.
+ */
+const EXPIRED_MS = 60_000
 
-/** Authorization codes in Redis: one key a code, what it is bound to, and nothing a thief could use. */
-export function createCodeStore(redis: Redis, now: () => Date) {
+/** Authorization codes in Redis: one key for each code, under its hash. ADR 0002 describes the record and its scripts. */
+export function createCodeStore(redis: Redis, records: RecordAuthentication) {
   const takeCode = defineScript(redis, 'valetkeyTakeCode', TAKE, 1)
-  const putCodeBack = defineScript(redis, 'valetkeyPutCodeBack', PUT_BACK, 1)
+  const returnCode = defineScript(redis, 'valetkeyReturnCode', RETURN, 1)
+
+  async function returnTaken(digest: TokenDigest, attempt: string, content?: CodeContent): Promise<boolean> {
+    const body = content === undefined ? '' : codeBody(keyOf(digest), content, records)
+    return (await returnCode(keyOf(digest), attempt, body, USED_MS, EXPIRED_MS)) === 1
+  }
 
   return {
-    /** @param sealedAnswer the redirect that brings the code, for a form that is sent twice; gone with the code */
+    /**
+     * @param encryptedRedirect the redirect that carries the code, for a form that is sent twice; deleted when the code is
+     *   taken. Undefined where there was no form.
+     */
     async put(
       digest: TokenDigest,
-      record: { grantId: string; binding: CodeBinding; sealedAnswer: Buffer | undefined },
+      record: { allowed: AllowedGrant; encryptedRedirect: Buffer | undefined },
       lifetimeMs: number
     ): Promise<void> {
-      await reached(redis.set(key(digest), issuedRecord(record, lifetimeMs, now()), 'PX', lifetimeMs))
+      const body = codeBody(keyOf(digest), { allowed: record.allowed, undelivered: [] }, records)
+      const redirect = record.encryptedRedirect === undefined ? '' : `\n${record.encryptedRedirect.toString('base64')}`
+      await reached(redis.set(keyOf(digest), `issued ${body}${redirect}`, 'PX', lifetimeMs + EXPIRED_MS))
     },
 
-    /** The sealed redirect, as long as the code is unredeemed and alive. */
-    async findSealedAnswer(digest: TokenDigest): Promise<Buffer | undefined> {
-      const record = await reached(redis.get(key(digest)))
-      return record === null ? undefined : sealedAnswerOf(record)
+    /** The encrypted redirect, while the code can be taken. */
+    async findEncryptedRedirect(digest: TokenDigest): Promise<Buffer | undefined> {
+      const [record, remainingMs] = await Promise.all([
+        reached(redis.get(keyOf(digest))),
+        reached(redis.pttl(keyOf(digest)))
+      ])
+      const [, redirect] = record?.startsWith('issued ') && remainingMs > EXPIRED_MS ? record.split('\n') : []
+      return redirect === undefined ? undefined : Buffer.from(redirect, 'base64')
     },
 
-    /** Compares and takes in one script, so two racing requests cannot both win, and a wrong one takes nothing. */
-    async take(digest: TokenDigest, presented: CodePresentation): Promise<TakeOutcome> {
-      // When a connection breaks, ioredis sends the script again: by its name an attempt that was carried out already is
-      // known from a replay, which would end the grant.
-      const attempt = randomUUID()
-      const tombstone = `${tombstoneOf(attempt)}${now().getTime()} `
+    /**
+     * Compares and takes in one script: of two requests at the same time one takes the code, and a request that does not
+     * fit leaves it.
+     * @param attempt the name of this exchange, the id of the grant that it will open
+     */
+    async take(digest: TokenDigest, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> {
       try {
-        const record = await takeCode(key(digest), presentedStart(presented), tombstone, TOMBSTONE_MS)
-        return typeof record === 'string' ? toOutcome(record, attempt, presented) : { kind: 'unknown' }
+        const record = await takeCode(keyOf(digest), presentedDigest(presented), attempt, USED_MS, EXPIRED_MS)
+        if (typeof record !== 'string') return { kind: 'unknown' }
+        return toTakeOutcome(record, { key: keyOf(digest), attempt, presented }, records)
       } catch (error) {
-        // It may have been carried out, or still be. If this one gets through it comes after it; nobody waits for it.
-        undoTake(digest, attempt).catch(() => {})
+        // The script may have run, or run later. This one is sent after it; the request does not wait for it.
+        returnTaken(digest, attempt).catch(() => {})
         throw error
       }
     },
 
     /**
-     * Undoes a `take` whose tokens could not be stored: the code has back what is left of its life, and the tombstone
-     * goes in the same step.
+     * Undoes a `take` whose exchange failed: the code has the rest of its life again.
+     * @param content what the code now stands for; the next exchange must know which exchanges may have been committed.
+     *   Undefined: what it stood for, for a `take` whose outcome is unknown
+     * @returns false when this exchange does not hold the code: it has not taken it, or not yet, or has given it back
      */
-    putBack: undoTake
-  }
-
-  async function undoTake(digest: TokenDigest, attempt: string): Promise<void> {
-    await putCodeBack(key(digest), tombstoneOf(attempt), TOMBSTONE_MS)
+    giveBack: returnTaken
   }
 }
 
 export type CodeStore = ReturnType<typeof createCodeStore>
 
-// Not the name that a former release has hashes under: neither may stumble over what the other has written.
-const key = (digest: TokenDigest): string => `vk:authorization-code:${digest.toString('hex')}`
+const keyOf = (digest: TokenDigest): string => `vk:code:${digest.toString('hex')}`
 
-// A request takes the code if the record starts with what it presents, so only one string is to be compared. GET and SET
-// are all the commands there are: Redis works for each command of a script as for one that is sent.
+// Arguments: the digest of what the request presents, the name of the exchange, USED_MS, EXPIRED_MS. Redis alone decides
+// whether the code has expired, so no clock of a process takes part. A driver sends a script again when a connection
+// breaks; the name shows the second run that the first one took the code.
 const TAKE = `
 local record = redis.call('GET', KEYS[1])
-if record and string.sub(record, 1, #ARGV[1]) == ARGV[1] then
-  record = ARGV[2] .. string.match(record, '^issued (.* )')
-  redis.call('SET', KEYS[1], record, 'PX', ARGV[3])
-end
-return record
+if not record or string.sub(record, 1, 7) ~= 'issued ' then return record end
+local left = redis.call('PTTL', KEYS[1]) - tonumber(ARGV[4])
+if left <= 0 then return 'expired ' .. string.sub(record, 8) end
+if string.sub(record, 8, 50) ~= ARGV[1] and string.sub(record, 52, 94) ~= ARGV[1] then return record end
+local body = string.match(record, '^issued ([^\\n]*)')
+local taken = 'taken ' .. ARGV[2] .. ' ' .. string.format('%d', left) .. ' ' .. body
+redis.call('SET', KEYS[1], taken, 'PX', ARGV[3])
+return taken
 `
 
-// The age of the tombstone is told by what it has left to live itself. Where nothing is left of the code the tombstone goes all the
-// same, or a code that brought no tokens would be taken for one that was used; if it was, the grant row says so.
-const PUT_BACK = `
+// Arguments: the name of the exchange, the new body or an empty string, USED_MS, EXPIRED_MS. The age of the taken record is
+// what has passed of USED_MS, so the code never lives longer than it would have lived.
+const RETURN = `
 local record = redis.call('GET', KEYS[1])
-if not record or string.sub(record, 1, #ARGV[1]) ~= ARGV[1] then return 0 end
-local takenAt, code, lifetime, issuedAt = string.match(record, '^taken [^ ]* (%d+) (.* (%d+) (%d+) )$')
-local age = tonumber(ARGV[2]) - redis.call('PTTL', KEYS[1])
-local remaining = tonumber(lifetime) - math.max(0, tonumber(takenAt) - tonumber(issuedAt)) - age
-if remaining <= 0 then return redis.call('DEL', KEYS[1]) end
-redis.call('SET', KEYS[1], 'issued ' .. code, 'PX', string.format('%d', remaining))
+local start = 'taken ' .. ARGV[1] .. ' '
+if not record or string.sub(record, 1, #start) ~= start then return 0 end
+local left, body = string.match(string.sub(record, #start + 1), '^(%d+) (.*)$')
+if ARGV[2] ~= '' then body = ARGV[2] end
+local age = tonumber(ARGV[3]) - redis.call('PTTL', KEYS[1])
+local remaining = tonumber(left) - age + tonumber(ARGV[4])
+redis.call('SET', KEYS[1], 'issued ' .. body, 'PX', string.format('%d', math.max(1, remaining)))
 return 1
 `

@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { AUTHORIZATION_GENERATION, REMEMBERED_BY, STILL_REMEMBERED } from './authorization-generation.js'
 
 type ConsentPlace = { user_id: string; client_id: string }
 /** The last row of a step, and how many of its rows were changed. */
@@ -12,7 +13,7 @@ const STEP = 20_000
 export function createConsentStore(database: Database) {
   /**
    * Once through all rows, in the order of their key, for those that are wanted lie scattered.
-   * @param of.change to the rows of `step`, as `value` ($1) wants it
+   * @param of.change changes or deletes rows of `step`; `value` is $1
    */
   async function inSteps({ name, change, value }: { name: string; change: string; value: string }): Promise<number> {
     let total = 0
@@ -38,38 +39,52 @@ export function createConsentStore(database: Database) {
     async findScope(userId: string, clientId: string): Promise<readonly string[]> {
       const rows = await database.query<{ scope: string[] }>({
         name: 'find_consent',
-        text: 'select scope from consents where user_id = $1 and client_id = $2',
+        text: `select r.scope from consents r ${REMEMBERED_BY}
+          where r.user_id = $1 and r.client_id = $2 and ${STILL_REMEMBERED}`,
         values: [userId, clientId]
       })
       return rows[0]?.scope ?? []
     },
 
-    /** Adds to what is remembered; an earlier, wider consent is not narrowed by a later, smaller request. */
-    async remember(userId: string, clientId: string, scope: readonly string[], now: Date): Promise<void> {
+    /**
+     * Adds to what is remembered; an earlier, wider consent is not narrowed by a later, smaller request. What was remembered
+     * before the authorization ended does not count any more and is replaced. A user or client that has been deleted, or a
+     * scope that is not in the catalogue, is left out.
+     */
+    async remember(userId: string, clientId: string, scope: readonly string[]): Promise<void> {
       await database.query({
         name: 'remember_consent',
-        text: `insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, $3, $4)
+        text: `with held_scopes as (
+            select name from scopes where name = any ($3::text[]) order by name for key share
+          )
+          insert into consents (user_id, client_id, scope, granted_at, authorization_generation)
+          select u.user_id, c.client_id, array(select name from held_scopes), now(), ${AUTHORIZATION_GENERATION}
+          from users u join clients c on c.client_id = $2
+          left join consents r on r.user_id = u.user_id and r.client_id = c.client_id
+          where u.user_id = $1
           on conflict (user_id, client_id) do update set
-            scope = array(select distinct unnest(consents.scope || excluded.scope)),
-            granted_at = excluded.granted_at`,
-        values: [userId, clientId, scope, now]
+            scope = case when consents.authorization_generation = excluded.authorization_generation
+              then array(select distinct unnest(consents.scope || excluded.scope)) else excluded.scope end,
+            granted_at = excluded.granted_at, authorization_generation = excluded.authorization_generation`,
+        values: [userId, clientId, scope]
       })
     },
 
     /**
-     * Forgets what all users have allowed to a client, in short statements however many there are.
-     * @returns how many were forgotten
+     * Deletes the rows of a client that has been disabled, in short statements however many there are. With them go numbers
+     * that end access, so all access must have ended by the client's own generation.
+     * @returns how many there were
      */
-    forgetClient(clientId: string): Promise<number> {
+    deleteOfClient(clientId: string): Promise<number> {
       return inSteps({
-        name: 'forget_consents_to_client',
+        name: 'delete_consents_to_client',
         change: `delete from consents c using step
           where step.client_id = $1 and c.user_id = step.user_id and c.client_id = step.client_id`,
         value: clientId
       })
     },
 
-    /** Takes a scope from all that is remembered, in the same way. @returns from how many */
+    /** Takes a scope from all that is remembered, in short statements. @returns from how many */
     forgetScope(scope: string): Promise<number> {
       return inSteps({
         name: 'forget_consents_to_scope',

@@ -1,5 +1,13 @@
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited } from './audited.js'
+import {
+  AUTHORIZED,
+  BY_GENERATIONS,
+  RAISE_OF_PAIR,
+  RAISE_OF_USER,
+  REMEMBERED_BY,
+  STILL_REMEMBERED
+} from './authorization-generation.js'
 
 /** A grant that gives access at this moment, as operators see it. */
 export type GrantedAccess = {
@@ -37,21 +45,13 @@ type GrantRow = {
   expires_at: Date
 }
 
-/** Each of them tells the feed; these take well under a second. */
-const ENDED_AT_ONCE = 10_000
-
-/** Those that have not ended by a generation (ADR 0005). */
-const ALIVE = `join users u on u.user_id = g.user_id and u.generation = g.user_generation
-  join clients c on c.client_id = g.client_id and c.generation = g.client_generation`
-
 /** The grants of all users and clients, for operators. People see their own by way of connected apps. */
 export function createGrantedAccessStore(database: Database) {
   return {
     /** By user, then by client: the order of the index over both. */
     async list(
       filter: GrantFilter,
-      { after, limit }: { after?: GrantPlace | undefined; limit: number },
-      now: Date
+      { after, limit }: { after?: GrantPlace | undefined; limit: number }
     ): Promise<GrantedAccess[]> {
       const { conditions, values, name } = conditionsOf(filter, after)
       const rows = await database.query<GrantRow>({
@@ -59,10 +59,10 @@ export function createGrantedAccessStore(database: Database) {
         text: `select g.grant_id, g.user_id, u.username, g.client_id, c.name as client_name, g.scope, g.audience,
             g.created_at, g.last_used_at, g.refreshable_until, g.expires_at
           from grants g
-          ${ALIVE}
-          where g.redeemed_at is not null and g.ended_at is null and g.expires_at > $1 ${conditions}
-          order by g.user_id, g.client_id, g.grant_id limit $2`,
-        values: [now, limit, ...values]
+          ${BY_GENERATIONS}
+          where ${AUTHORIZED} and g.redeemed_at is not null and g.ended_at is null and g.expires_at > now() ${conditions}
+          order by g.user_id, g.client_id, g.grant_id limit $1`,
+        values: [limit, ...values]
       })
       return rows.map(toGrantedAccess)
     },
@@ -77,61 +77,54 @@ export function createGrantedAccessStore(database: Database) {
     },
 
     /** @returns false when it had ended before */
-    async end(grantId: string, now: Date, note: AuditNote): Promise<boolean> {
+    async end(grantId: string, note: AuditNote): Promise<boolean> {
       const change = {
         name: 'revoke_grant',
         parts: `changed as (
-          update grants set ended_at = $2 where grant_id = $1 and ended_at is null returning grant_id)`,
+          update grants set ended_at = now() where grant_id = $1 and ended_at is null returning grant_id)`,
         result: 'select grant_id from changed',
-        values: [grantId, now]
+        values: [grantId]
       }
       return (await database.query(audited(change, note))).length > 0
     },
 
     /**
-     * Ends grants of a user, those not yet redeemed included, to one client or to all, and forgets the consents: at most
-     * `ENDED_AT_ONCE`, so that however many there are, no statement takes long.
-     * @returns how many grants ended; undefined when nothing was changed. `again`: another call may find more, for these
-     *   were as many as one takes, or somebody else was ending them, or one was opened by a consent that is forgotten now
+     * Ends what a user allowed, to one client or to all, in one write: grants, codes that are not exchanged yet, and
+     * remembered consents. What is opened at the same moment has an older generation.
+     * @returns how many grants gave access until now; undefined when there was neither a grant nor a remembered consent
      */
     async endOfUser(
       { userId, clientId }: { userId: string; clientId: string | undefined },
-      now: Date,
       note: AuditNote
-    ): Promise<{ ended: number | undefined; again: boolean }> {
-      const toClient = clientId === undefined ? '' : 'and client_id = $3'
+    ): Promise<number | undefined> {
+      const toClient = (table: string) => (clientId === undefined ? '' : `and ${table}.client_id = $2`)
       const change = {
         name: clientId === undefined ? 'revoke_grants_of_user' : 'revoke_grants_of_user_to_client',
-        // Whoever locks several grants does so in the order of their ids, so that no two wait for each other.
-        parts: `forgotten as (delete from consents where user_id = $1 ${toClient} returning user_id),
-          alive as materialized (
-            select g.grant_id from grants g ${ALIVE}
-            where g.user_id = $1 ${toClient && 'and g.client_id = $3'} and g.ended_at is null and g.expires_at > $2
-            limit ${ENDED_AT_ONCE}),
-          held as (
-            select g.grant_id from alive join grants g on g.grant_id = alive.grant_id and g.ended_at is null
-            order by g.grant_id for update of g),
+        parts: `raised as (${clientId === undefined ? RAISE_OF_USER : RAISE_OF_PAIR}),
           ended as (
-            update grants g set ended_at = $2 from held where g.grant_id = held.grant_id returning g.grant_id),
+            select g.grant_id from grants g ${BY_GENERATIONS}
+            where ${AUTHORIZED} and g.user_id = $1 ${toClient('g')} and g.ended_at is null and g.expires_at > now()),
+          forgotten as (
+            select r.client_id from consents r ${REMEMBERED_BY}
+            where ${STILL_REMEMBERED} and r.user_id = $1 ${toClient('r')}),
           changed as (select 1 as one from ended union all select 1 from forgotten)`,
-        result: `select (select count(*) from ended)::integer as ended, exists (select 1 from changed) as changed,
-          exists (select 1 from alive) or exists (select 1 from forgotten) as again`,
-        values: [userId, now, ...(clientId === undefined ? [] : [clientId])]
+        result: 'select (select count(*) from ended)::integer as ended where exists (select 1 from changed)',
+        values: [userId, ...(clientId === undefined ? [] : [clientId])]
       }
-      const rows = await database.query<{ ended: number; changed: boolean; again: boolean }>(audited(change, note))
-      const { ended, changed, again } = rows[0] ?? { ended: 0, changed: false, again: false }
-      return { ended: changed ? ended : undefined, again }
+      const rows = await database.query<{ ended: number }>(audited(change, note))
+      return rows[0]?.ended
     },
 
     /**
-     * Ends all grants to a client, however many there are, by its generation.
+     * Ends what all users allowed a client, in the same way.
      * @returns false when there is no such client
      */
     async endToClient(clientId: string, note: AuditNote): Promise<boolean> {
       const change = {
         name: 'revoke_grants_to_client',
         parts: `changed as (
-            update clients set generation = generation + 1 where client_id = $1 returning client_id)`,
+            update clients set authorization_generation = authorization_generation + 1
+            where client_id = $1 returning client_id)`,
         result: 'select client_id from changed',
         values: [clientId]
       }
@@ -145,7 +138,7 @@ export type GrantedAccessStore = ReturnType<typeof createGrantedAccessStore>
 /** A statement for each kind of question, so that each goes by an index. */
 function conditionsOf({ userId, clientId }: GrantFilter, after: GrantPlace | undefined) {
   const values: unknown[] = []
-  const place = (value: unknown): string => `$${values.push(value) + 2}`
+  const place = (value: unknown): string => `$${values.push(value) + 1}`
   const conditions = [
     userId === undefined ? '' : `and g.user_id = ${place(userId)}`,
     clientId === undefined ? '' : `and g.client_id = ${place(clientId)}`,

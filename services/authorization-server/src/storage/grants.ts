@@ -1,74 +1,96 @@
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { CodeBinding, TokenDigest } from '@valetkey/oauth-protocol'
+import { formatScope } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
-import { createGrantOpening } from './open-grant.js'
-import { createRedemptions, type FirstTokens, type Redeemed } from './redemptions.js'
-
-export type { FirstTokens }
+import type { AllowedGrant } from './code-record.js'
+import { createExchanges } from './exchanges.js'
 
 /** A grant as the look-up of its code finds it. */
-export type RedeemedGrant = {
-  grantId: string
-  clientId: string
-  redirectUri: string
-  codeChallenge: string | undefined
-  audience: string
-  redeemed: boolean
-}
+export type ExchangedGrant = { grantId: string; userId: string; binding: CodeBinding }
 
-/** @param on hears how many share each statement */
+/** @param onBatch receives how many exchanges share each statement */
 export function createGrantStore(
   database: Database,
   buckets = createAccessTokenBuckets(database),
-  on: { opening?: (size: number) => void; redemption?: (size: number) => void } = {}
+  onBatch?: (size: number) => void
 ) {
-  const redeem = createRedemptions(database, buckets, on.redemption)
   return {
-    open: createGrantOpening(database, on.opening),
+    /** Opens the grant and stores its first tokens, in one statement. @returns false when nothing was stored */
+    storeExchange: createExchanges(database, buckets, onBatch),
 
-    /**
-     * Redeems a code and stores its tokens in one statement, which those who come together share. Whoever comes second
-     * finds `redeemed_at` set and gets nothing, whatever Redis says. It does not ask whether the grant is alive: a replay
-     * may have ended it already, and then these tokens are born dead, for introspection looks at the grant.
-     * @returns what the grant covers and whose it is, or undefined when the code had been redeemed before
-     */
-    async redeem(codeDigest: TokenDigest, tokens: FirstTokens, now: Date): Promise<Redeemed> {
-      return redeem({ codeDigest, tokens, now })
-    },
-
-    async findByCode(codeDigest: TokenDigest): Promise<RedeemedGrant | undefined> {
+    /** The grant that was opened with this code; undefined when the code has brought no tokens. */
+    async findByCode(codeDigest: TokenDigest): Promise<ExchangedGrant | undefined> {
       const rows = await database.query<{
         grant_id: string
         client_id: string
+        user_id: string
         redirect_uri: string
         code_challenge: string | null
         audience: string
-        redeemed: boolean
       }>({
         name: 'find_grant_by_code',
-        text: `select grant_id, client_id, redirect_uri, code_challenge, audience, redeemed_at is not null as redeemed
-          from grants where code_hash = $1`,
+        text: `select grant_id, client_id, user_id, redirect_uri, code_challenge, audience
+          from grants where code_hash = $1 and redeemed_at is not null`,
         values: [codeDigest]
       })
       return rows.map((row) => ({
         grantId: row.grant_id,
-        clientId: row.client_id,
-        redirectUri: row.redirect_uri,
-        codeChallenge: row.code_challenge ?? undefined,
-        audience: row.audience,
-        redeemed: row.redeemed
+        userId: row.user_id,
+        binding: {
+          clientId: row.client_id,
+          redirectUri: row.redirect_uri,
+          codeChallenge: row.code_challenge ?? undefined,
+          audience: row.audience
+        }
       }))[0]
     },
 
     /**
-     * Ends every token of the grant, those not yet inserted included.
-     * @returns whose it was; undefined when it had ended before
+     * Leaves the row of a grant to the next exchange of the code, because no client has its tokens: its exchange was answered
+     * with 503 and committed all the same. The row is not deleted, for it may have been ended meanwhile, by a replay or by an
+     * operator, and that must hold for the next exchange, too.
      */
-    async end(grantId: string, now: Date): Promise<{ userId: string } | undefined> {
+    async discardUndelivered(codeDigest: TokenDigest, grantIds: readonly string[]): Promise<void> {
+      await database.query({
+        name: 'discard_undelivered_grants',
+        text: 'update grants set redeemed_at = null where code_hash = $1 and grant_id = any($2::uuid[])',
+        values: [codeDigest, grantIds]
+      })
+    },
+
+    /**
+     * Ends the grant of a code that was used twice. An exchange that is still on its way finds the row and stores tokens
+     * that have ended.
+     */
+    async endReplayed(codeDigest: TokenDigest, { binding, ...allowed }: AllowedGrant): Promise<void> {
+      await database.query({
+        name: 'end_replayed_grant',
+        text: `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
+            user_generation, client_generation, authorization_generation, created_at, ended_at, expires_at)
+          values (gen_random_uuid(), $1, $2, string_to_array($3, ' '), $4, $5, $6, $7, $8, $9, $10, now(), now(),
+            now() + interval '1 hour')
+          on conflict (code_hash) do update set ended_at = coalesce(grants.ended_at, excluded.ended_at)`,
+        values: [
+          binding.clientId,
+          allowed.userId,
+          formatScope(allowed.scope),
+          binding.audience,
+          binding.redirectUri,
+          binding.codeChallenge ?? null,
+          codeDigest,
+          allowed.userGeneration,
+          allowed.clientGeneration,
+          allowed.authorizationGeneration
+        ]
+      })
+    },
+
+    /** Ends every token of the grant. @returns its user; undefined when it had ended before */
+    async end(grantId: string): Promise<{ userId: string } | undefined> {
       const rows = await database.query<{ user_id: string }>({
         name: 'end_grant',
-        text: 'update grants set ended_at = $2 where grant_id = $1 and ended_at is null returning user_id',
-        values: [grantId, now]
+        text: 'update grants set ended_at = now() where grant_id = $1 and ended_at is null returning user_id',
+        values: [grantId]
       })
       return rows.map((row) => ({ userId: row.user_id }))[0]
     }

@@ -1,11 +1,13 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, createAudited } from './audited.js'
+import { type Database, isUniqueViolation } from '@valetkey/service-kit'
+import { type AuditNote, audited } from './audited.js'
 
 export type OperatorKey = {
   operatorKeyId: string
   name: string
   createdAt: Date
+  /** The key that made it, whose revocation revokes it as well; undefined if the command line made it. */
+  createdBy: string | undefined
   /** To within a minute. */
   lastUsedAt: Date | undefined
   revokedAt: Date | undefined
@@ -15,29 +17,44 @@ type OperatorKeyRow = {
   operator_key_id: string
   name: string
   created_at: Date
+  created_by: string | null
   last_used_at: Date | null
   revoked_at: Date | null
 }
 
-const COLUMNS = 'operator_key_id, name, created_at, last_used_at, revoked_at'
+const COLUMNS = 'operator_key_id, name, created_at, created_by, last_used_at, revoked_at'
 
 export function createOperatorKeyStore(database: Database) {
   return {
-    /** @returns false when a live key has the name */
+    /**
+     * Makes a key, unless a live one has the name, or the key that makes it is revoked before or at the same moment.
+     * @returns the new key, or why there is none
+     */
     async create(
-      key: Pick<OperatorKey, 'operatorKeyId' | 'name' | 'createdAt'>,
+      key: Pick<OperatorKey, 'operatorKeyId' | 'name' | 'createdBy'>,
       digest: TokenDigest,
       note: AuditNote
-    ): Promise<boolean> {
+    ): Promise<OperatorKey | 'name_taken' | 'creator_revoked'> {
       const change = {
         name: 'create_operator_key',
-        parts: `changed as (
-          insert into operator_keys (operator_key_id, name, key_hash, created_at) values ($1, $2, $3, $4)
-          returning operator_key_id)`,
-        result: 'select operator_key_id from changed',
-        values: [key.operatorKeyId, key.name, digest, key.createdAt]
+        // The lock holds until the new key is committed: a revocation of the creator waits for it, and then revokes both.
+        parts: `creator as (
+          select operator_key_id from operator_keys where operator_key_id = $4 and revoked_at is null for share
+        ), changed as (
+          insert into operator_keys (operator_key_id, name, key_hash, created_at, created_by)
+          select $1::uuid, $2::text, $3::bytea, now(), $4::uuid
+          where $4::uuid is null or exists (select 1 from creator)
+          returning ${COLUMNS})`,
+        result: `select ${COLUMNS} from changed`,
+        values: [key.operatorKeyId, key.name, digest, key.createdBy]
       }
-      return createAudited(database, change, note)
+      try {
+        const rows = await database.query<OperatorKeyRow>(audited(change, note))
+        return rows.map(toOperatorKey)[0] ?? 'creator_revoked'
+      } catch (error) {
+        if (isUniqueViolation(error)) return 'name_taken'
+        throw error
+      }
     },
 
     /** All there ever were, the oldest first. */
@@ -60,31 +77,39 @@ export function createOperatorKeyStore(database: Database) {
     },
 
     /** For authentication: finds a key, revoked or not, and notes that it was used, at most once a minute. */
-    async use(digest: TokenDigest, now: Date): Promise<OperatorKey | undefined> {
+    async use(digest: TokenDigest): Promise<OperatorKey | undefined> {
       const rows = await database.query<OperatorKeyRow>({
         name: 'use_operator_key',
         text: `with found as (select ${COLUMNS} from operator_keys where key_hash = $1),
           used as (
-            update operator_keys k set last_used_at = $2 from found
+            update operator_keys k set last_used_at = now() from found
             where k.operator_key_id = found.operator_key_id and found.revoked_at is null
-              and (found.last_used_at is null or found.last_used_at <= $2::timestamptz - interval '1 minute')
+              and (found.last_used_at is null or found.last_used_at <= now() - interval '1 minute')
           )
           select ${COLUMNS} from found`,
-        values: [digest, now]
+        values: [digest]
       })
       return rows.map(toOperatorKey)[0]
     },
 
-    /** @returns the key as it is then; undefined when there is no live one of that id */
-    async revoke(operatorKeyId: string, now: Date, note: AuditNote): Promise<OperatorKey | undefined> {
+    /**
+     * Revokes a key and all that were made with it, directly or not.
+     * @returns the key as it is then, and how many others were revoked; undefined when there is no live one of that id
+     */
+    async revoke(
+      operatorKeyId: string,
+      note: AuditNote
+    ): Promise<{ key: OperatorKey; alsoRevoked: number } | undefined> {
       const change = {
         name: 'revoke_operator_key',
-        parts: `changed as (
-          update operator_keys set revoked_at = $2 where operator_key_id = $1 and revoked_at is null returning ${COLUMNS})`,
-        result: `select ${COLUMNS} from changed`,
-        values: [operatorKeyId, now]
+        parts: `changed as (select ${COLUMNS} from revoke_operator_keys($1))`,
+        details: `jsonb_build_object('alsoRevoked', (select count(*) - 1 from changed))`,
+        result: `select ${COLUMNS}, (select count(*) - 1 from changed)::integer as also_revoked
+          from changed where operator_key_id = $1`,
+        values: [operatorKeyId]
       }
-      return (await database.query<OperatorKeyRow>(audited(change, note))).map(toOperatorKey)[0]
+      const rows = await database.query<OperatorKeyRow & { also_revoked: number }>(audited(change, note))
+      return rows.map((row) => ({ key: toOperatorKey(row), alsoRevoked: row.also_revoked }))[0]
     }
   }
 }
@@ -96,6 +121,7 @@ function toOperatorKey(row: OperatorKeyRow): OperatorKey {
     operatorKeyId: row.operator_key_id,
     name: row.name,
     createdAt: row.created_at,
+    createdBy: row.created_by ?? undefined,
     lastUsedAt: row.last_used_at ?? undefined,
     revokedAt: row.revoked_at ?? undefined
   }

@@ -1,49 +1,56 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
+import { createLatestKeeper } from './keep-latest.js'
 import { defineScript, type Redis, reached } from './redis.js'
 
-/** An authorization request that waits for its user: the query as it came, and the browser that brought it. */
-export type PendingRequest = { query: string; browserDigest: string }
+/** A request whose consent page a user was shown. The digest stands for its id, query, browser and session. */
+export type PendingRequest = { userId: string; digest: string }
 
 /** What became of a request that was taken out a moment ago. */
 export type Decision = { kind: 'deciding' } | { kind: 'denied' } | { kind: 'allowed'; codeDigest: TokenDigest }
 
+/** Of one user, over all sessions. The oldest is dropped for one more. */
+const MOST_PENDING = 100
+
+/** Counted from the newest request of the user. */
+const PENDING_SECONDS = 3600
+
 /** Longer than any decision takes; afterwards the process that took the request is thought to be dead. */
 const DECIDING_MS = 10_000
 
-/** Pending authorization requests in Redis, under the hash of their id. */
+/** The requests that wait for the decision of their user: a list of digests for each user, in Redis. */
 export function createPendingRequestStore(redis: Redis) {
+  const keepLatest = createLatestKeeper(redis, MOST_PENDING, PENDING_SECONDS)
   const takeRequest = defineScript(redis, 'valetkeyTakeRequest', TAKE, 2)
 
   return {
-    async save(digest: string, request: PendingRequest, lifetimeSeconds: number): Promise<void> {
-      await reached(redis.set(keys(digest).request, JSON.stringify(request), 'EX', lifetimeSeconds))
+    async hold(request: PendingRequest): Promise<void> {
+      await keepLatest(keys(request).requests, request.digest)
     },
 
-    async find(digest: string): Promise<PendingRequest | undefined> {
-      const stored = await reached(redis.get(keys(digest).request))
-      return stored === null ? undefined : (JSON.parse(stored) as PendingRequest)
+    async isHeld(request: PendingRequest): Promise<boolean> {
+      return (await reached(redis.lpos(keys(request).requests, request.digest))) !== null
     },
 
     /**
      * Takes it out and notes in the same step that it is being decided, so that one request is decided once, and a form
      * sent twice can wait for the first.
      */
-    async take(digest: string): Promise<boolean> {
-      const { request, decision } = keys(digest)
-      return (await takeRequest(request, decision, DECIDING_MS)) === 1
+    async take(request: PendingRequest): Promise<boolean> {
+      const { requests, decision } = keys(request)
+      return (await takeRequest(requests, decision, request.digest, DECIDING_MS)) === 1
     },
 
     async saveDecision(
-      digest: string,
+      request: PendingRequest,
       decision: Exclude<Decision, { kind: 'deciding' }>,
       lifetimeMs: number
     ): Promise<void> {
       const value = decision.kind === 'denied' ? 'denied' : decision.codeDigest.toString('hex')
-      await reached(redis.set(keys(digest).decision, value, 'PX', lifetimeMs))
+      await reached(redis.set(keys(request).decision, value, 'PX', lifetimeMs))
     },
 
-    async findDecision(digest: string): Promise<Decision | undefined> {
-      const stored = await reached(redis.get(keys(digest).decision))
+    async findDecision(request: PendingRequest): Promise<Decision | undefined> {
+      const stored = await reached(redis.get(keys(request).decision))
       if (stored === null) return undefined
       if (stored === 'deciding' || stored === 'denied') return { kind: stored }
       return { kind: 'allowed', codeDigest: Buffer.from(stored, 'hex') as TokenDigest }
@@ -53,13 +60,13 @@ export function createPendingRequestStore(redis: Redis) {
 
 export type PendingRequestStore = ReturnType<typeof createPendingRequestStore>
 
-function keys(digest: string): { request: string; decision: string } {
+function keys({ userId, digest }: PendingRequest): { requests: string; decision: string } {
   // The braces keep both keys on one node of a Redis cluster.
-  return { request: `vk:request:{${digest}}`, decision: `vk:decision:{${digest}}` }
+  return { requests: `vk:requests:{${userId}}`, decision: `vk:decision:{${userId}}:${digest}` }
 }
 
 const TAKE = `
-if redis.call('DEL', KEYS[1]) == 0 then return 0 end
-redis.call('SET', KEYS[2], 'deciding', 'PX', ARGV[1])
+if redis.call('LREM', KEYS[1], 0, ARGV[1]) == 0 then return 0 end
+redis.call('SET', KEYS[2], 'deciding', 'PX', ARGV[2])
 return 1
 `

@@ -1,15 +1,36 @@
-import { StoreUnavailable } from '@valetkey/service-kit'
+import { problemOfRedis, type StoreState, StoreUnavailable } from '@valetkey/service-kit'
 import { Redis } from 'ioredis'
 import { redisOptions } from './redis-options.js'
 
 export type { Redis } from 'ioredis'
 
-/** @param ca certificates of authorities to trust in place of the system's, as PEM */
-export function connectRedis(url: string, ca?: string): Redis {
+/**
+ * @param ca certificates of authorities to trust in place of the system's, as PEM
+ * @param state hears of connections and commands that fail because of Redis
+ */
+export function connectRedis(url: string, ca?: string, state?: StoreState): Redis {
   const redis = new Redis(redisOptions(url, ca))
+  const note = (error: unknown) => {
+    const problem = problemOfRedis(error)
+    // Closed by us, it fails all commands.
+    if (problem !== undefined && redis.status !== 'end') state?.failed(problem)
+  }
   // Every failed command reports by itself; without a listener the process would end.
-  redis.on('error', () => {})
+  redis.on('error', note)
+  if (state !== undefined) noteCommands(redis, note)
   return redis
+}
+
+// The client introduces itself by them at each connection; it does without, where a server refuses them.
+const OPTIONAL = ['client', 'info']
+
+/** Each command passes here, also those of scripts and pipelines. */
+function noteCommands(redis: Redis, note: (error: unknown) => void): void {
+  const send = redis.sendCommand.bind(redis)
+  redis.sendCommand = (command, stream) => {
+    if (!OPTIONAL.includes(command.name)) command.promise.catch(note)
+    return send(command, stream)
+  }
 }
 
 /** Turns whatever Redis answers instead of a result into an outage. */

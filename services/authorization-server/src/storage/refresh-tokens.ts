@@ -1,6 +1,7 @@
 import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
-import { type Database, gatherCalls } from '@valetkey/service-kit'
+import { batched, type Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
+import { AUTHORIZED } from './authorization-generation.js'
 
 /** A refresh token with what its grant says of it. */
 export type RefreshTokenRecord = {
@@ -10,21 +11,27 @@ export type RefreshTokenRecord = {
   /** Of the grant: a refresh token never holds less, however narrow an access token was asked for. */
   scope: readonly string[]
   audience: string
-  expiresAt: Date
+  /** By Postgres's clock, when it was looked up. */
+  expired: boolean
   refreshableUntil: Date
-  /** The grant was ended, or its user or client has been disabled or deleted. */
+  /** Seconds until the grant may be refreshed again, by the clock of Postgres; 0: now. */
+  waitSeconds: number
+  /** The grant, its user, its client, or the user's authorization of the client has ended. */
   ended: boolean
-  rotation: { retryUntil: Date | undefined; retryScope: string; retryAnswer: Buffer | undefined } | undefined
+  /** `retryAnswer` only while the window is open. */
+  rotation: { retryScope: string; retryAnswer: Buffer | undefined } | undefined
 }
 
 export type Rotation = {
   digest: TokenDigest
   successor: { digest: TokenDigest; expiresAt: Date }
-  accessToken: { digest: TokenDigest; tokenId: string; scope: readonly string[]; expiresAt: Date }
+  accessToken: { digest: TokenDigest; scope: readonly string[]; expiresAt: Date }
   /** The answer for a client that lost it; undefined when the retry window is switched off. */
   retry: { until: Date; answer: Buffer } | undefined
   /** The scope as it was asked for, to know the same request again. */
   retryScope: string
+  /** How often the grant may be refreshed: so many at once, and then one in each interval. */
+  pace: { burst: number; intervalSeconds: number }
 }
 
 type RefreshTokenRow = {
@@ -34,11 +41,11 @@ type RefreshTokenRow = {
   user_id: string
   scope: string[]
   audience: string
-  expires_at: Date
+  expired: boolean
   refreshable_until: Date
+  wait_seconds: number
   ended: boolean
   rotated: boolean
-  retry_until: Date | null
   retry_scope: string | null
   retry_answer: Buffer | null
 }
@@ -52,14 +59,19 @@ export function createRefreshTokenStore(
   async function findAll(digests: readonly TokenDigest[]): Promise<(RefreshTokenRecord | undefined)[]> {
     const rows = await database.query<RefreshTokenRow>({
       name: 'find_refresh_token',
-      text: `select asked.number::integer, t.grant_id, g.client_id, g.user_id, g.scope, g.audience, t.expires_at,
-          g.refreshable_until, (g.ended_at is not null or u.user_id is null or c.client_id is null) as ended,
-          t.rotated_at is not null as rotated, t.retry_until, t.retry_scope, t.retry_answer
+      text: `select asked.number::integer, t.grant_id, g.client_id, g.user_id, g.scope, g.audience,
+          t.expires_at <= now() as expired, g.refreshable_until,
+          greatest(0, extract(epoch from g.refresh_allowed_from - now()))::float8 as wait_seconds,
+          (g.ended_at is not null or u.user_id is null or c.client_id is null
+            or not (${AUTHORIZED})) as ended,
+          t.rotated_at is not null as rotated, t.retry_scope,
+          case when t.retry_until > now() then t.retry_answer end as retry_answer
         from unnest($1::bytea[]) with ordinality as asked (token_hash, number)
         join refresh_tokens t on t.token_hash = asked.token_hash
         join grants g on g.grant_id = t.grant_id
         left join users u on u.user_id = g.user_id and u.generation = t.user_generation
-        left join clients c on c.client_id = g.client_id and c.generation = t.client_generation`,
+        left join clients c on c.client_id = g.client_id and c.generation = t.client_generation
+        left join consents r on r.user_id = g.user_id and r.client_id = g.client_id`,
       values: [digests]
     })
     const found: (RefreshTokenRecord | undefined)[] = digests.map(() => undefined)
@@ -68,7 +80,7 @@ export function createRefreshTokenStore(
   }
 
   /** One look for all who ask at the time. */
-  const find = gatherCalls(findAll, undefined, onBatch)
+  const find = batched(findAll, { onBatch })
 
   return {
     find,
@@ -76,7 +88,9 @@ export function createRefreshTokenStore(
     /**
      * Replaces a refresh token and stores the new pair, all in one statement: after a crash either the old token works or
      * the new pair does. The stored answer of the token before it is erased, for its successor is used now.
+     * @param now the time that the new pair begins at and was made for
      * @returns false when another request rotated it first, or its grant has ended
+     * @throws {StoreUnavailable} also when that time is more than 30 s from Postgres's
      */
     async rotate(rotation: Rotation, now: Date): Promise<boolean> {
       const bucket = expiryBucket(rotation.accessToken.expiresAt)
@@ -86,17 +100,13 @@ export function createRefreshTokenStore(
     },
 
     /** Ends the whole grant of a refresh token, current or rotated, if it is the client's own (RFC 7009 §2.1). */
-    async endGrant(
-      digest: TokenDigest,
-      clientId: string,
-      now: Date
-    ): Promise<{ grantId: string; userId: string } | undefined> {
+    async endGrant(digest: TokenDigest, clientId: string): Promise<{ grantId: string; userId: string } | undefined> {
       const rows = await database.query<{ grant_id: string; user_id: string }>({
         name: 'end_grant_of_refresh_token',
-        text: `update grants g set ended_at = $3 from refresh_tokens t
+        text: `update grants g set ended_at = now() from refresh_tokens t
           where t.token_hash = $1 and g.grant_id = t.grant_id and g.client_id = $2 and g.ended_at is null
           returning g.grant_id, g.user_id`,
-        values: [digest, clientId, now]
+        values: [digest, clientId]
       })
       return rows.map((row) => ({ grantId: row.grant_id, userId: row.user_id }))[0]
     }
@@ -112,12 +122,12 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
     userId: row.user_id,
     scope: row.scope,
     audience: row.audience,
-    expiresAt: row.expires_at,
+    expired: row.expired,
     refreshableUntil: row.refreshable_until,
+    waitSeconds: row.wait_seconds,
     ended: row.ended,
     rotation: row.rotated
       ? {
-          retryUntil: row.retry_until ?? undefined,
           retryScope: row.retry_scope ?? '',
           retryAnswer: row.retry_answer ?? undefined
         }
@@ -128,23 +138,28 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
 function rotateInto(table: string): { name: string; text: string } {
   return {
     name: `rotate_refresh_token_in_${table}`,
+    // The window begins when the statement runs, which may be long after it was sent and answered with 503.
     text: `with rotated as (
-            update refresh_tokens t set rotated_at = $2, retry_until = $3, retry_scope = $4, retry_answer = $5
+            update refresh_tokens t set rotated_at = near_now($2, now()),
+              retry_until = $3::timestamptz + (now() - $2::timestamptz), retry_scope = $4, retry_answer = $5
             from grants g
             where t.token_hash = $1 and t.rotated_at is null and g.grant_id = t.grant_id and g.ended_at is null
-            returning t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash
+            returning t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash, t.rotated_at as issued_at
           ), erased as (
             update refresh_tokens p set retry_answer = null from rotated where p.token_hash = rotated.predecessor_hash
           ), successor as (
             insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
               predecessor_hash)
-            select $6, grant_id, user_generation, client_generation, $2, $7, $1 from rotated
+            select $6, grant_id, user_generation, client_generation, issued_at, $7, $1 from rotated
           ), access as (
             insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
               issued_at, expires_at)
-            select $8, $9, grant_id, $10, user_generation, client_generation, $2, $11 from rotated
+            select $8, gen_random_uuid(), grant_id, $9, user_generation, client_generation, issued_at, $10 from rotated
           )
-          update grants g set last_used_at = $2, expires_at = greatest(g.expires_at, $7::timestamptz, $11::timestamptz)
+          update grants g set last_used_at = now(),
+            expires_at = greatest(g.expires_at, $7::timestamptz, $10::timestamptz),
+            refresh_allowed_from = greatest(least(coalesce(g.refresh_allowed_from, '-infinity'), now()),
+              now() - make_interval(secs => $11)) + make_interval(secs => $12)
           from rotated where g.grant_id = rotated.grant_id returning g.grant_id`
   }
 }
@@ -159,8 +174,9 @@ function valuesOf(rotation: Rotation, now: Date): unknown[] {
     rotation.successor.digest,
     rotation.successor.expiresAt,
     rotation.accessToken.digest,
-    rotation.accessToken.tokenId,
     rotation.accessToken.scope,
-    rotation.accessToken.expiresAt
+    rotation.accessToken.expiresAt,
+    (rotation.pace.burst - 1) * rotation.pace.intervalSeconds,
+    rotation.pace.intervalSeconds
   ]
 }

@@ -4,7 +4,7 @@ const TABLES = ['clients', 'client_secrets', 'scopes', 'resource_servers']
 
 export function createRegistryAnnouncements(database: Database) {
   return {
-    /** @throws when changes of the registry's tables are not announced: before migration 0011, or with triggers off */
+    /** @throws when changes of the registry's tables are not announced: their triggers are missing or switched off */
     async mustBeInPlace(): Promise<void> {
       const rows = await database.query<{ table: string }>({
         name: 'find_registry_triggers',
@@ -15,7 +15,7 @@ export function createRegistryAnnouncements(database: Database) {
         values: [TABLES]
       })
       if (rows.length < TABLES.length)
-        throw new Error('changes are not announced: migration 0011 is missing, or triggers are off')
+        throw new Error('changes are not announced: triggers announce_to_registry are missing or switched off')
     }
   }
 }

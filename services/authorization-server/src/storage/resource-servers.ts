@@ -34,16 +34,15 @@ export function createResourceServerStore(database: Database) {
     async create(
       server: ResourceServer,
       secretDigest: TokenDigest,
-      createdAt: Date,
       note: AuditNote
     ): Promise<{ outcome: 'created' | 'conflict' } | { outcome: 'exists'; name: string }> {
       const change = {
         name: 'create_resource_server',
         parts: `changed as (
           insert into resource_servers (client_id, name, audience, secret_hash, created_at)
-          values ($1, $2, $3, $4, $5) on conflict (client_id) do nothing returning client_id)`,
+          values ($1, $2, $3, $4, now()) on conflict (client_id) do nothing returning client_id)`,
         result: 'select client_id from changed',
-        values: [server.clientId, server.name, server.audience, secretDigest, createdAt]
+        values: [server.clientId, server.name, server.audience, secretDigest]
       }
       const rows = await database.query(audited(change, note))
       if (rows.length > 0) return { outcome: 'created' }
@@ -101,7 +100,8 @@ export function createResourceServerStore(database: Database) {
         name: 'note_resource_server_use',
         table: 'resource_servers',
         key: 'client_id',
-        type: 'text'
+        type: 'text',
+        order: 'client_id'
       } as const
       await database.query(noteUseIn(kind, uses))
     },

@@ -43,7 +43,7 @@ export function createScopeStore(database: Database) {
         result: 'select name from changed',
         values: textsOf(scope)
       }
-      return createAudited(database, change, note)
+      return (await createAudited(database, change, note)).length > 0
     },
 
     async list(): Promise<Scope[]> {
@@ -90,8 +90,7 @@ export function createScopeStore(database: Database) {
     },
 
     /**
-     * Deletes a scope that is not built in. It is taken from the clients that are registered for it, if that is allowed,
-     * and from what users have allowed for good: a new scope of that name may mean something else.
+     * Deletes a scope that is not built in. It is taken from the clients that are registered for it, if that is allowed.
      * @returns false when it is gone already, or is in use in a way that does not allow it
      */
     async remove(name: string, isTakenFromClients: boolean, note: AuditNote): Promise<boolean> {
@@ -108,9 +107,7 @@ export function createScopeStore(database: Database) {
           ), narrowed as (
             update clients c set required_scopes = array_remove(c.required_scopes, $1),
               optional_scopes = array_remove(c.optional_scopes, $1)
-            from held, changed where c.client_id = held.client_id
-          ), forgotten as (
-            update consents r set scope = array_remove(r.scope, $1) from changed where $1 = any (r.scope))`,
+            from held, changed where c.client_id = held.client_id)`,
         result: 'select name from changed',
         values: [name, isTakenFromClients]
       }

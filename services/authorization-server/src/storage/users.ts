@@ -38,19 +38,19 @@ export function createUserStore(database: Database) {
   }
 
   return {
-    /** @returns false when the user name is taken */
+    /** @returns the new user; undefined when the user name is taken */
     async create(
-      user: { userId: string; username: string; passwordHash: string; createdAt: Date },
+      user: { userId: string; username: string; passwordHash: string },
       note: AuditNote
-    ): Promise<boolean> {
+    ): Promise<User | undefined> {
       const change = {
         name: 'create_user',
         parts: `changed as (
-          insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, $4) returning user_id)`,
-        result: 'select user_id from changed',
-        values: [user.userId, user.username, user.passwordHash, user.createdAt]
+          insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, now()) returning ${COLUMNS})`,
+        result: `select ${COLUMNS} from changed`,
+        values: [user.userId, user.username, user.passwordHash]
       }
-      return createAudited(database, change, note)
+      return (await createAudited<UserRow>(database, change, note)).map(toUser)[0]
     },
 
     /** By name; those whose names come after the given one. */
@@ -101,9 +101,9 @@ export function createUserStore(database: Database) {
     },
 
     /** Ends all sessions and tokens as well. @returns undefined when there is no enabled user of that id */
-    async disable(userId: string, now: Date, note: AuditNote): Promise<User | undefined> {
-      const set = 'set disabled_at = $2, generation = generation + 1 where user_id = $1 and disabled_at is null'
-      return change('disable_user', `update users ${set}`, [userId, now], note)
+    async disable(userId: string, note: AuditNote): Promise<User | undefined> {
+      const set = 'set disabled_at = now(), generation = generation + 1 where user_id = $1 and disabled_at is null'
+      return change('disable_user', `update users ${set}`, [userId], note)
     },
 
     /** @returns undefined when there is no disabled user of that id */

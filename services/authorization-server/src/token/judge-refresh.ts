@@ -17,7 +17,7 @@ export type PresentedRefresh = {
 }
 
 /** Judges a refresh request by what is stored of its token (RFC 6749 §6, RFC 9700 §4.14.2). */
-export function judgeRefresh(record: RefreshTokenRecord, presented: PresentedRefresh, now: Date): RefreshJudgement {
+export function judgeRefresh(record: RefreshTokenRecord, presented: PresentedRefresh): RefreshJudgement {
   const refuse = (error: 'invalid_grant' | 'invalid_scope' | 'invalid_target', reason: string) =>
     ({ kind: 'refuse', error, reason }) as const
   // Another client's token tells that client nothing and changes nothing, used or not.
@@ -25,9 +25,9 @@ export function judgeRefresh(record: RefreshTokenRecord, presented: PresentedRef
   if (record.ended) return refuse('invalid_grant', 'grant_ended')
   // The answer is gone when the window was off, has closed, or the successor has been used.
   const { rotation } = record
-  const kept = rotation?.retryUntil !== undefined && rotation.retryUntil > now ? rotation.retryAnswer : undefined
+  const kept = rotation?.retryAnswer
   // A token may end within its own window: the new pair lives, and whoever lost it may still fetch it.
-  if (record.expiresAt <= now && kept === undefined) return refuse('invalid_grant', 'expired')
+  if (record.expired && kept === undefined) return refuse('invalid_grant', 'expired')
   // What is wrong in itself ends nothing, so it is refused before the question of reuse.
   const scope = presented.scope ?? record.scope
   if (!isWithinScope(scope, record.scope)) return refuse('invalid_scope', 'wider_scope')

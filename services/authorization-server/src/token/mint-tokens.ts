@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   digestToken,
   formatScope,
@@ -13,7 +12,7 @@ import type { TokenLifetimes } from '../clients/client-lifetimes.js'
 export function newAccessToken(now: Date, lifetimes: TokenLifetimes, randomBytes: RandomBytes) {
   const expiresAt = inSeconds(now, lifetimes.accessToken)
   const token = mintAccessToken(expiresAt, randomBytes)
-  return { token, digest: digestToken(token), tokenId: randomUUID(), expiresAt }
+  return { token, digest: digestToken(token), expiresAt }
 }
 
 /** A new refresh token; it ends by idleness, and with its grant at the latest. */

@@ -11,10 +11,12 @@ import {
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../audit/audit-trail.js'
 import { lifetimesOf, type TokenLifetimes } from '../clients/client-lifetimes.js'
+import { TooManyAttempts } from '../limits/limiter.js'
 import type { GrantStore } from '../storage/grants.js'
 import type { RefreshTokenRecord, RefreshTokenStore } from '../storage/refresh-tokens.js'
 import { judgeRefresh, requestedScopeKey } from './judge-refresh.js'
 import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
+import { type RefreshPace, refreshPace, secondsToWait } from './refresh-pace.js'
 import { openAnswer, sealAnswer } from './retry-answer.js'
 
 export type RefreshDeps = {
@@ -22,13 +24,18 @@ export type RefreshDeps = {
   grants: Pick<GrantStore, 'end'>
   audit: AuditTrail
   lifetimes: TokenLifetimes
+  /** `LIMITS_FACTOR`: multiplies how often a grant may be refreshed. */
+  limitsFactor: number
   /** Seconds in which the old token still brings the very same new pair; 0 for never. */
   retryWindow: number
   now: () => Date
   randomBytes: RandomBytes
 }
 
-/** Exchanges a refresh token for a new pair (RFC 6749 §6), for a client that has proved itself. */
+/**
+ * Exchanges a refresh token for a new pair (RFC 6749 §6), for a client that has proved itself.
+ * @throws {TooManyAttempts} when the grant was refreshed too often; the token is as good as before
+ */
 export async function refreshTokens(
   request: RefreshRequest,
   client: Client,
@@ -38,6 +45,7 @@ export async function refreshTokens(
   if (!isWellFormed('refreshToken', request.refreshToken)) throw refusal('invalid_grant', 'malformed', client)
   const digest = digestToken(request.refreshToken)
   const lifetimes = lifetimesOf(client, deps.lifetimes)
+  const pace = refreshPace(lifetimes.accessToken, deps.limitsFactor)
   const presented = { clientId: client.clientId, scope: request.scope, resource: request.resource }
   // A second look is needed only when another request rotated the token between our look and our own rotation.
   for (let look = 1; look <= 2; look++) {
@@ -45,10 +53,13 @@ export async function refreshTokens(
     if (record === undefined) throw refusal('invalid_grant', 'unknown', client)
     const { grantId, userId } = record
     const concerned = { clientId: client.clientId, userId, grantId }
-    const judgement = judgeRefresh(record, presented, deps.now())
+    const judgement = judgeRefresh(record, presented)
     switch (judgement.kind) {
       case 'rotate': {
-        const pair = await rotate(request, digest, record, judgement.scope, { ...deps, lifetimes })
+        // A grant has one token that is not rotated, so nothing but its rotation can change the wait in between.
+        const wait = secondsToWait(record.waitSeconds, pace)
+        if (wait > 0) throw new TooManyAttempts(wait, 'too_many_refreshes')
+        const pair = await rotate(request, digest, record, judgement.scope, { ...deps, lifetimes, pace })
         if (pair === undefined) continue
         deps.audit.record(audited, { event: 'token_refreshed', ...concerned, scope: judgement.scope })
         return pair
@@ -57,7 +68,7 @@ export async function refreshTokens(
         deps.audit.record(audited, { event: 'refresh_answer_repeated', ...concerned })
         return repeatAnswer(judgement.answer, request, deps.now())
       case 'end_grant':
-        await deps.grants.end(grantId, deps.now())
+        await deps.grants.end(grantId)
         deps.audit.record(audited, { event: 'refresh_token_reused', ...concerned })
         throw refusal('invalid_grant', 'reused', client, grantId)
       case 'refuse':
@@ -73,7 +84,7 @@ async function rotate(
   digest: TokenDigest,
   record: RefreshTokenRecord,
   scope: readonly string[],
-  deps: RefreshDeps
+  deps: RefreshDeps & { pace: RefreshPace }
 ): Promise<TokenResponse | undefined> {
   const now = deps.now()
   const accessToken = newAccessToken(now, deps.lifetimes, deps.randomBytes)
@@ -90,6 +101,7 @@ async function rotate(
       successor,
       accessToken: { ...accessToken, scope },
       retryScope: requestedScopeKey(request.scope),
+      pace: deps.pace,
       retry:
         deps.retryWindow === 0
           ? undefined

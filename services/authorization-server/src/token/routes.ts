@@ -49,7 +49,7 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {
         case 'authorization_code':
-          return redeemCode(tokenRequest, client, redemption, request)
+          return redeemCode(tokenRequest, client, redemption, request, () => reply.raw.destroyed)
         case 'refresh_token':
           if (!client.issuesRefreshTokens) {
             throw new OAuthError('unauthorized_client', 'This client is not registered for refresh tokens.', {

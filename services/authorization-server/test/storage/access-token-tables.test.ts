@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { expiryBucket } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
+import { type Database, StoreUnavailable } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
 import { createAccessTokenStore } from '../../src/storage/access-tokens.js'
-import { createExpiredRows } from '../../src/storage/expired-rows.js'
 import { createGrantStore } from '../../src/storage/grants.js'
 import { createIntrospectionStore } from '../../src/storage/introspections.js'
+import { createRefreshTokenStore } from '../../src/storage/refresh-tokens.js'
+import { exchangeOf } from '../support/exchanges.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { rotationOf } from '../support/rotation.js'
 import { newDigest, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 import { bucketsOf, HOUR, insertToken } from '../support/token-tables.js'
 
@@ -38,31 +39,32 @@ afterAll(() => opened.close())
 /** A process: its stores share one list of tables. */
 async function startProcess() {
   const buckets = createAccessTokenBuckets(database)
-  await buckets.keep(now, 3_600)
+  await buckets.keep(3_600)
   sent = []
   const introspections = createIntrospectionStore(database, buckets)
   const tokens = createAccessTokenStore(database, buckets)
   const grants = createGrantStore(database, buckets)
+  const refreshTokens = createRefreshTokenStore(database, buckets)
   return {
-    find: async (token: { digest: StoredGrant['access']['digest']; bucket: number }, at = now) =>
-      (await introspections.find({ token, now: at }))?.grantId,
-    revoke: (token: StoredGrant['access']) => tokens.revoke(token, grant.clientId, now),
+    find: async (token: { digest: StoredGrant['access']['digest']; bucket: number }) =>
+      (await introspections.find(token))?.grantId,
+    revoke: (token: Pick<StoredGrant['access'], 'digest' | 'bucket'>) => tokens.revoke(token, grant.clientId),
     /** The first access token of a grant of its own, which ends then. */
     async issue(expiresAt: Date) {
-      const own = { grantId: randomUUID(), codeDigest: newDigest() }
-      await opened.run(
-        `insert into grants select (jsonb_populate_record(g, jsonb_build_object('grant_id', $1::text, 'redeemed_at', null,
-           'code_hash', $2::bytea))).* from grants g where grant_id = $3`,
-        [own.grantId, own.codeDigest, grant.grantId]
-      )
-      const access = { digest: newDigest(), tokenId: randomUUID(), expiresAt, bucket: expiryBucket(expiresAt) }
-      await grants.redeem(
-        own.codeDigest,
-        { accessToken: access, refreshToken: undefined, refreshableUntil: undefined },
+      const tokens = { issuedAt: now, refreshToken: undefined, accessToken: { digest: newDigest(), expiresAt } }
+      const exchange = exchangeOf(grant, { tokens })
+      await grants.storeExchange(exchange)
+      return { ...exchange, access: { ...tokens.accessToken, bucket: expiryBucket(expiresAt) } }
+    },
+    /** A refresh of the grant, whose new access token ends then. */
+    refresh: (expiresAt: Date) =>
+      refreshTokens.rotate(
+        rotationOf(grant.refresh.digest, {
+          accessToken: { digest: newDigest(), scope: ['files.read'], expiresAt },
+          retry: undefined
+        }),
         now
       )
-      return { ...own, access }
-    }
   }
 }
 
@@ -80,7 +82,7 @@ describe('a look goes to the table that the token names', () => {
 
   test('an hour that is over: nothing, without a look', async () => {
     const { find } = await startProcess()
-    expect(await find(grant.access, later(2 * HOUR))).toBeUndefined()
+    expect(await find({ ...grant.access, bucket: expiryBucket(now) - 1 })).toBeUndefined()
     expect(await find({ ...grant.access, bucket: 0 })).toBeUndefined()
     expect(sent).toEqual([])
   })
@@ -123,7 +125,7 @@ describe('a look goes to the table that the token names', () => {
   })
 })
 
-describe('issuing never fails for want of a table', () => {
+describe('issuing makes a table that is missing', () => {
   test('none for that hour yet: a clock that jumped, a longer lifetime, a long stop', async () => {
     const { find, issue } = await startProcess()
     const { grantId, access } = await issue(later(500 * HOUR))
@@ -147,47 +149,68 @@ describe('issuing never fails for want of a table', () => {
   })
 })
 
-describe('beside a release that knows no buckets', () => {
-  test('what it wrote is found, revoked, and deleted when it has expired', async () => {
-    const { find, revoke } = await startProcess()
-    const [old, older] = [later(50 * 60_000), later(40 * 60_000)]
-    const token = await insertToken(opened, 'access_tokens', old, grant.grantId)
-    const second = await insertToken(opened, 'access_tokens', older, grant.grantId)
-    expect([await find(token), await find(second)]).toEqual([grant.grantId, grant.grantId])
-    await revoke({ ...grant.access, ...token })
-    expect([await find(token), await find(second)]).toEqual([undefined, grant.grantId])
-    await createExpiredRows(opened.database).deleteSome(later(45 * 60_000))
-    const left = await opened.run('select token_hash from only access_tokens')
-    expect(left).toEqual([{ token_hash: token.digest }])
+describe('a table that cannot be made is an outage', () => {
+  const signature = 'make_access_token_buckets(integer, integer)'
+  const bucket = expiryBucket(later(400 * HOUR))
+
+  test.each<{ name: string; prevent: string; allow: string }>([
+    {
+      name: 'Postgres refuses to make it',
+      prevent: 'alter table access_tokens rename column token_hash to hash',
+      allow: 'alter table access_tokens rename column hash to token_hash'
+    },
+    {
+      name: 'the function is missing',
+      prevent: `alter function ${signature} rename to make_nothing`,
+      allow: 'alter function make_nothing(integer, integer) rename to make_access_token_buckets'
+    }
+  ])('nothing is stored while $name', async ({ prevent, allow }) => {
+    const { issue, refresh } = await startProcess()
+    const before = await countGrants()
+    await opened.run(prevent)
+    try {
+      await expect(issue(later(400 * HOUR))).rejects.toThrow(StoreUnavailable)
+      await expect(refresh(later(400 * HOUR))).rejects.toThrow(StoreUnavailable)
+    } finally {
+      await opened.run(allow)
+    }
+    expect(await countGrants()).toBe(before)
+    expect(await refresh(later(400 * HOUR))).toBe(true)
+    await issue(later(400 * HOUR))
+    expect(await bucketsOf(opened)).toContain(bucket)
+    await drop(bucket)
   })
 
-  test('it finds and revokes what this one writes', async () => {
+  test('the other hours are not affected', async () => {
     const { find, issue } = await startProcess()
-    const { grantId, access } = await issue(later(HOUR))
-    const seen = await opened.run('select grant_id from access_tokens where token_hash = $1', [access.digest])
-    expect(seen).toEqual([{ grant_id: grantId }])
-    await opened.run('update access_tokens set revoked_at = now() where token_hash = $1', [access.digest])
-    expect(await find(access)).toBeUndefined()
+    await opened.run(`alter function ${signature} rename to make_nothing`)
+    try {
+      const [good, bad] = await Promise.allSettled([issue(later(HOUR)), issue(later(400 * HOUR))])
+      expect([good.status, bad.status]).toEqual(['fulfilled', 'rejected'])
+      if (good.status === 'fulfilled') expect(await find(good.value.access)).toBe(good.value.grantId)
+    } finally {
+      await opened.run('alter function make_nothing(integer, integer) rename to make_access_token_buckets')
+    }
   })
 
-  test('its clean-up, which goes by the place of a row, takes no live token along', async () => {
-    await opened.run('truncate access_tokens')
-    const buckets = [expiryBucket(now) - 2, expiryBucket(now) + 2]
-    for (const bucket of buckets) await opened.run('select make_access_token_buckets($1, $1)', [bucket])
-    const [over, live] = buckets.map((bucket) => ({ table: `access_tokens_${bucket}`, end: new Date(bucket * HOUR) }))
-    if (over === undefined || live === undefined) throw new Error('two buckets')
-    // Each of them the first row of its table.
-    await insertToken(opened, over.table, over.end)
-    const kept = [await insertToken(opened, live.table, live.end), await insertToken(opened, 'access_tokens', live.end)]
-    await opened.run(
-      `delete from access_tokens where ctid = any (array(
-          select ctid from access_tokens where expires_at <= $1 limit 1000 for update skip locked
-        )) returning 1 as deleted`,
-      [now]
-    )
-    const left = await opened.run<{ token_hash: Buffer }>('select token_hash from access_tokens')
-    expect(left.map(({ token_hash }) => token_hash.toString('hex')).toSorted()).toEqual(
-      kept.map(({ digest }) => digest.toString('hex')).toSorted()
-    )
-  })
+  async function countGrants(): Promise<unknown> {
+    return (await opened.run('select count(*) as count from grants'))[0]?.count
+  }
+})
+
+test('no token can be stored outside the tables of hours', async () => {
+  await expect(insertToken(opened, 'access_tokens', later(HOUR))).rejects.toThrow(/access_tokens_holds_no_rows/)
+})
+
+test('a missing table of another record is an error, and no inactive token', async () => {
+  const { find, issue, revoke } = await startProcess()
+  const { grantId, access } = await issue(later(HOUR))
+  await opened.run('alter table grants rename to no_grants')
+  try {
+    await expect(find(access)).rejects.toThrow(/"grants" does not exist/)
+    await expect(revoke(access)).rejects.toThrow(/"grants" does not exist/)
+  } finally {
+    await opened.run('alter table no_grants rename to grants')
+  }
+  expect(await find(access)).toBe(grantId)
 })

@@ -4,6 +4,7 @@ import type { Database } from '@valetkey/service-kit'
 import { type AccessTokenStore, createAccessTokenStore } from '../../src/storage/access-tokens.js'
 import { createGrantStore } from '../../src/storage/grants.js'
 import { findLiveAccessToken } from '../support/live-access-token.js'
+import { atTime } from '../support/postgres-clock.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
@@ -17,7 +18,7 @@ let grant: StoredGrant
 beforeAll(async () => {
   opened = await openTestDatabase()
   database = opened.database
-  store = createAccessTokenStore(database)
+  store = createAccessTokenStore(atTime(database, NOW))
 })
 beforeEach(async () => {
   grant = await storeGrant(database, NOW)
@@ -56,8 +57,8 @@ describe('a live access token, as introspection finds it', () => {
   })
 
   test.each<{ name: string; ending(): Promise<unknown> }>([
-    { name: 'revoked', ending: () => store.revoke(grant.access, grant.clientId, NOW) },
-    { name: 'its grant ended', ending: () => createGrantStore(database).end(grant.grantId, NOW) },
+    { name: 'revoked', ending: () => store.revoke(grant.access, grant.clientId) },
+    { name: 'its grant ended', ending: () => createGrantStore(database).end(grant.grantId) },
     {
       name: 'a newer generation of its user',
       ending: () => change('user', 'update users set generation = 1 where user_id = $1', grant.userId)
@@ -91,7 +92,7 @@ describe('access token store: revoke', () => {
 
   test('ends this token only, and says which it was', async () => {
     const sibling = await storeGrant(database, NOW, grant)
-    expect(await store.revoke(grant.access, grant.clientId, NOW)).toEqual({
+    expect(await store.revoke(grant.access, grant.clientId)).toEqual({
       tokenId: grant.access.tokenId,
       grantId: grant.grantId,
       userId: grant.userId
@@ -109,20 +110,22 @@ describe('access token store: revoke', () => {
     { name: 'of an unknown token', digest: newDigest, clientId: () => grant.clientId },
     { name: 'of a refresh token', digest: () => grant.refresh.digest, clientId: () => grant.clientId }
   ])('$name: nothing happens', async ({ digest, clientId }) => {
-    expect(await store.revoke({ digest: digest(), bucket: grant.access.bucket }, clientId(), NOW)).toBeUndefined()
+    expect(await store.revoke({ digest: digest(), bucket: grant.access.bucket }, clientId())).toBeUndefined()
     expect(await active(grant)).toBe(true)
   })
 
   test('a second time: nothing, and the first moment stays', async () => {
-    await store.revoke(grant.access, grant.clientId, NOW)
-    expect(await store.revoke(grant.access, grant.clientId, after(5))).toBeUndefined()
+    await store.revoke(grant.access, grant.clientId)
+    expect(
+      await createAccessTokenStore(atTime(database, after(5))).revoke(grant.access, grant.clientId)
+    ).toBeUndefined()
     const text = 'select revoked_at from access_tokens where token_hash = $1'
     const rows = await database.query({ name: 'test_revoked_at', text, values: [grant.access.digest] })
     expect(rows).toEqual([{ revoked_at: NOW }])
   })
 
   test('20 at once: one tells', async () => {
-    const all = Array.from({ length: 20 }, () => store.revoke(grant.access, grant.clientId, NOW))
+    const all = Array.from({ length: 20 }, () => store.revoke(grant.access, grant.clientId))
     expect((await Promise.all(all)).filter((revoked) => revoked !== undefined)).toHaveLength(1)
   })
 })

@@ -6,6 +6,7 @@ import { type ClientSecretStore, clientSecretKey, createClientSecretStore } from
 import { createResourceServerStore } from '../../src/storage/resource-servers.js'
 import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { atTime } from '../support/postgres-clock.js'
 import { newDigest } from '../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
@@ -20,8 +21,9 @@ const key = () => clientSecretKey(clientId, secretIdOf(digest))
 
 beforeAll(async () => {
   opened = await createMigratedDatabase()
-  secrets = createClientSecretStore(opened.database)
-  changes = createClientChangeStore(opened.database)
+  const database = atTime(opened.database, NOW)
+  secrets = createClientSecretStore(database)
+  changes = createClientChangeStore(database)
 })
 beforeEach(async () => {
   clientId = randomUUID()
@@ -35,7 +37,6 @@ beforeEach(async () => {
     requiresPkce: false,
     issuesRefreshTokens: true,
     consent: 'ask',
-    createdAt: NOW,
     disabled: false,
     verified: false
   } as const
@@ -48,10 +49,10 @@ const lastUse = async () => (await secrets.list(clientId))[0]?.lastUsedAt
 describe('the last use of a secret', () => {
   test('is noted, and an older one changes nothing', async () => {
     expect(await lastUse()).toBeUndefined()
-    await secrets.noteUse(new Map([[key(), after(10)]]))
-    expect(await lastUse()).toEqual(after(10))
-    await secrets.noteUse(new Map([[key(), after(5)]]))
-    expect(await lastUse()).toEqual(after(10))
+    await secrets.noteUse(new Map([[key(), after(-5)]]))
+    expect(await lastUse()).toEqual(after(-5))
+    await secrets.noteUse(new Map([[key(), after(-10)]]))
+    expect(await lastUse()).toEqual(after(-5))
   })
 
   test('of another client with the same secret, or of none that is there, is not noted here', async () => {
@@ -73,27 +74,27 @@ describe('the last use of a secret', () => {
         NOW
       ])
     }
-    const uses = added.map((each) => [clientSecretKey(clientId, secretIdOf(each)), after(1)] as const)
+    const uses = added.map((each) => [clientSecretKey(clientId, secretIdOf(each)), after(-1)] as const)
     const both = [new Map(uses), new Map(uses.toReversed())]
     await Promise.all(Array.from({ length: 20 }, (_, index) => secrets.noteUse(both[index % 2] ?? new Map())))
     expect((await secrets.list(clientId)).filter(({ lastUsedAt }) => lastUsedAt !== undefined)).toHaveLength(50)
   })
 
   test('of the credential of a resource server is noted in the same way', async () => {
-    const store = createResourceServerStore(opened.database)
+    const store = createResourceServerStore(atTime(opened.database, NOW))
     const server = { clientId: randomUUID(), name: 'files', audience: 'https://files.example' }
-    await store.create(server, digest, NOW, NOTE)
-    await store.noteUse(new Map([[server.clientId, after(10)]]))
-    await store.noteUse(new Map([[server.clientId, after(5)]]))
+    await store.create(server, digest, NOTE)
+    await store.noteUse(new Map([[server.clientId, after(-5)]]))
+    await store.noteUse(new Map([[server.clientId, after(-10)]]))
     const found = (await store.listRegistrations()).find((each) => each.clientId === server.clientId)
-    expect(found).toEqual({ ...server, createdAt: NOW, lastUsedAt: after(10) })
+    expect(found).toEqual({ ...server, createdAt: NOW, lastUsedAt: after(-5) })
   })
 })
 
 describe('a change that rests on an older version', () => {
   test('is not made, and leaves no entry', async () => {
-    const version = (await changes.findVersion(clientId)) ?? ''
-    const secret = () => ({ digest: newDigest(), createdAt: NOW, othersUntil: after(60) })
+    const version = (await changes.findVersion(clientId))?.version ?? ''
+    const secret = () => ({ digest: newDigest(), othersUntil: after(60) })
     expect(await changes.addSecret({ clientId, version }, secret(), NOTE)).toBe(true)
     const before = await secrets.list(clientId)
     const entry = { ...NOTE, event: `stale_${clientId}` }
@@ -104,8 +105,8 @@ describe('a change that rests on an older version', () => {
   })
 
   test('a use in between makes no new version', async () => {
-    const version = (await changes.findVersion(clientId)) ?? ''
+    const version = (await changes.findVersion(clientId))?.version ?? ''
     await secrets.noteUse(new Map([[key(), NOW]]))
-    expect(await changes.findVersion(clientId)).toBe(version)
+    expect((await changes.findVersion(clientId))?.version).toBe(version)
   })
 })

@@ -5,6 +5,7 @@ import { type ClientChangeStore, createClientChangeStore } from '../../src/stora
 import { type ClientRegistration, type ClientStore, createClientStore } from '../../src/storage/clients.js'
 import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { atTime } from '../support/postgres-clock.js'
 import { newDigest } from '../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
@@ -18,8 +19,8 @@ const secret = newDigest()
 
 beforeAll(async () => {
   opened = await createMigratedDatabase()
-  clients = createClientStore(opened.database)
-  changes = createClientChangeStore(opened.database)
+  clients = createClientStore(atTime(opened.database, NOW))
+  changes = changesAt(NOW)
 })
 beforeEach(async () => {
   client = {
@@ -43,12 +44,14 @@ afterAll(() => opened.close())
 const addSecret = (digest: Buffer, expiresAt: Date | null) =>
   opened.run('insert into client_secrets values ($1, $2, $3, $4)', [client.clientId, digest, NOW, expiresAt])
 
-const secretsAt = async (now: Date) => (await clients.findWithSecrets(client.clientId, now))?.secretHashes
+const secretsAt = async (now: Date) =>
+  (await createClientStore(atTime(opened.database, now)).findWithSecrets(client.clientId))?.secretHashes
+const changesAt = (now: Date) => createClientChangeStore(atTime(opened.database, now))
 
 describe('a client', () => {
   test('is found as it was registered', async () => {
     expect(await clients.find(client.clientId)).toEqual(client)
-    expect(await clients.findWithSecrets(client.clientId, NOW)).toEqual({
+    expect(await clients.findWithSecrets(client.clientId)).toEqual({
       client,
       secretHashes: [secret]
     })
@@ -67,8 +70,8 @@ describe('a client', () => {
       createdAt: after(1),
       verified: false
     }
-    await changes.create(opposite, undefined, NOTE)
-    expect(await clients.findWithSecrets(opposite.clientId, NOW)).toEqual({ client: opposite, secretHashes: [] })
+    await changesAt(after(1)).create(opposite, undefined, NOTE)
+    expect(await clients.findWithSecrets(opposite.clientId)).toEqual({ client: opposite, secretHashes: [] })
   })
 
   test.each<{ name: string; id(): string }>([
@@ -80,21 +83,21 @@ describe('a client', () => {
     { name: 'that is none', id: () => '' }
   ])('is not found by its id $name', async ({ id }) => {
     expect(await clients.find(id())).toBeUndefined()
-    expect(await clients.findWithSecrets(id(), NOW)).toBeUndefined()
+    expect(await clients.findWithSecrets(id())).toBeUndefined()
   })
 
   test('that is disabled is shown to operators, and cannot prove itself', async () => {
     await opened.run('update clients set disabled_at = now() where client_id = $1', [client.clientId])
     expect(await clients.find(client.clientId)).toMatchObject({ disabled: true })
-    expect(await clients.findWithSecrets(client.clientId, NOW)).toBeUndefined()
+    expect(await clients.findWithSecrets(client.clientId)).toBeUndefined()
   })
 
   test('is listed after those that are older, and by its id among those of the same moment', async () => {
     const ids = ['b', 'a', 'c'].map((letter) => `${letter}-${randomUUID()}`)
     const [b = '', a = '', c = ''] = ids
-    await changes.create({ ...client, clientId: b, createdAt: after(-1) }, secret, NOTE)
-    await changes.create({ ...client, clientId: a, createdAt: after(-1) }, secret, NOTE)
-    await changes.create({ ...client, clientId: c, createdAt: after(-2) }, secret, NOTE)
+    await changesAt(after(-1)).create({ ...client, clientId: b }, secret, NOTE)
+    await changesAt(after(-1)).create({ ...client, clientId: a }, secret, NOTE)
+    await changesAt(after(-2)).create({ ...client, clientId: c }, secret, NOTE)
     const listed = (await clients.list()).map(({ clientId }) => clientId)
     expect(listed.filter((id) => ids.includes(id))).toEqual([c, a, b])
     expect(listed.indexOf(client.clientId)).toBeGreaterThan(listed.indexOf(b))

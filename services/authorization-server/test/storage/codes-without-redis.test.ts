@@ -2,26 +2,21 @@ import { expect, test } from '@jest/globals'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { createCodeStore } from '../../src/storage/codes.js'
 import { connectRedis } from '../../src/storage/redis.js'
+import { ALLOWED, RIGHT, recordOf } from '../support/code-records.js'
 import { freePort } from '../support/failing-network.js'
+import { newRecordAuthentication } from '../support/record-authentication.js'
 import { newDigest } from '../support/stored-grant.js'
 
-const BINDING = {
-  clientId: 'printer',
-  redirectUri: 'https://app.example/',
-  codeChallenge: undefined,
-  audience: 'files'
-}
-const RIGHT = { ...BINDING, resource: undefined }
+const { records } = newRecordAuthentication()
 
-test('without Redis nothing is put, taken or put back, and it is an outage', async () => {
+test('without Redis no code is put, taken or given back, and it is an outage', async () => {
   const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
-  const codes = createCodeStore(nowhere, () => new Date())
+  const codes = createCodeStore(nowhere, records)
   const digest = newDigest()
-  await expect(
-    codes.put(digest, { grantId: 'grant', binding: BINDING, sealedAnswer: undefined }, 20_000)
-  ).rejects.toThrow(StoreUnavailable)
-  await expect(codes.findSealedAnswer(digest)).rejects.toThrow(StoreUnavailable)
-  await expect(codes.take(digest, RIGHT)).rejects.toThrow(StoreUnavailable)
-  await expect(codes.putBack(digest, 'attempt')).rejects.toThrow(StoreUnavailable)
+  await expect(codes.put(digest, recordOf(), 20_000)).rejects.toThrow(StoreUnavailable)
+  await expect(codes.findEncryptedRedirect(digest)).rejects.toThrow(StoreUnavailable)
+  await expect(codes.take(digest, 'first', RIGHT)).rejects.toThrow(StoreUnavailable)
+  const content = { allowed: ALLOWED, undelivered: [] }
+  await expect(codes.giveBack(digest, 'first', content)).rejects.toThrow(StoreUnavailable)
   nowhere.disconnect()
 })

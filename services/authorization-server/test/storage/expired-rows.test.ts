@@ -5,6 +5,7 @@ import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import pg from 'pg'
 import { createExpiredRows, type ExpiredRows } from '../../src/storage/expired-rows.js'
 import { MIGRATIONS } from '../support/migrated-database.js'
+import { atTime } from '../support/postgres-clock.js'
 
 const NOW = new Date('2026-11-21T08:00:00Z')
 const PAST = new Date(NOW.getTime() - 1)
@@ -18,25 +19,25 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase()
   await migrate(testDatabase.url, MIGRATIONS)
   database = connectPostgres(testDatabase.url, { connections: 4 })
-  expiredRows = createExpiredRows(database, { auditRetentionDays: 30 })
+  expiredRows = rowsAt(NOW)
 })
 afterAll(async () => {
   await database.close()
   await testDatabase.drop()
 })
-beforeEach(() => run('truncate grants, access_tokens, refresh_tokens'))
+beforeEach(() => run('truncate grants, refresh_tokens'))
+
+const rowsAt = (now: Date) => createExpiredRows(atTime(database, now), { auditRetentionDays: 30 })
 
 const run = <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
   database.query<Row>({ name: '', text, values })
 
-const TABLES = ['grants', 'access_tokens', 'refresh_tokens'] as const
+const TABLES = ['grants', 'refresh_tokens'] as const
 
 async function insert(table: (typeof TABLES)[number], expiresAt: Date, count = 1): Promise<void> {
   const columns = {
     grants: `grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation, client_generation, created_at, expires_at)
       select gen_random_uuid(), 'c', gen_random_uuid(), '{}', 'a', 'r', sha256(gen_random_uuid()::text::bytea), 0, 0, now(), $1`,
-    access_tokens: `token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at, expires_at)
-      select sha256(gen_random_uuid()::text::bytea), gen_random_uuid(), gen_random_uuid(), '{}', 0, 0, now(), $1`,
     refresh_tokens: `token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
       select sha256(gen_random_uuid()::text::bytea), gen_random_uuid(), 0, 0, now(), $1`
   }
@@ -53,7 +54,7 @@ describe.each(TABLES)('%s', (table) => {
     await insert(table, PAST)
     await insert(table, NOW)
     await insert(table, FUTURE, 2)
-    expect(await expiredRows.deleteSome(NOW)).toBe(false)
+    expect(await expiredRows.deleteSome()).toBe(false)
     expect(await countOf(table)).toBe(2)
     const rest = await run<{ expires_at: Date }>(`select expires_at from ${table}`)
     expect(rest.map(({ expires_at }) => expires_at)).toEqual([FUTURE, FUTURE])
@@ -61,9 +62,9 @@ describe.each(TABLES)('%s', (table) => {
 
   test('a thousand at a time, and it says when there is likely more', async () => {
     await insert(table, PAST, 1_001)
-    expect(await expiredRows.deleteSome(NOW)).toBe(true)
+    expect(await expiredRows.deleteSome()).toBe(true)
     expect(await countOf(table)).toBe(1)
-    expect(await expiredRows.deleteSome(NOW)).toBe(false)
+    expect(await expiredRows.deleteSome()).toBe(false)
     expect(await countOf(table)).toBe(0)
   })
 
@@ -74,13 +75,13 @@ describe.each(TABLES)('%s', (table) => {
     try {
       await other.query('begin')
       await other.query(`select 1 from ${table} limit 4 for update`)
-      await expiredRows.deleteSome(NOW)
+      await expiredRows.deleteSome()
       expect(await countOf(table)).toBe(4)
       await other.query('rollback')
     } finally {
       await other.end()
     }
-    await expiredRows.deleteSome(NOW)
+    await expiredRows.deleteSome()
     expect(await countOf(table)).toBe(0)
   })
 })
@@ -97,22 +98,22 @@ describe('audit events', () => {
 
   test('what is older than the retention goes, and nothing younger', async () => {
     for (const time of [before(31), before(30, 1), before(30), before(29), NOW]) await insertEvents(time)
-    expect(await expiredRows.deleteSome(NOW)).toBe(false)
+    expect(await expiredRows.deleteSome()).toBe(false)
     const rest = await run<{ occurred_at: Date }>('select occurred_at from audit_events order by 1')
     expect(rest.map(({ occurred_at }) => occurred_at)).toEqual([before(30), before(29), NOW])
   })
 
   test('a thousand at a time, and it says when there is likely more', async () => {
     await insertEvents(before(40), 1_001)
-    expect(await expiredRows.deleteSome(NOW)).toBe(true)
+    expect(await expiredRows.deleteSome()).toBe(true)
     expect(await countOf('audit_events')).toBe(1)
-    expect(await expiredRows.deleteSome(NOW)).toBe(false)
+    expect(await expiredRows.deleteSome()).toBe(false)
     expect(await countOf('audit_events')).toBe(0)
   })
 
   test('a retention of 0 days keeps all of them', async () => {
     await insertEvents(before(4_000))
-    await createExpiredRows(database, { auditRetentionDays: 0 }).deleteSome(NOW)
+    await createExpiredRows(atTime(database, NOW), { auditRetentionDays: 0 }).deleteSome()
     expect(await countOf('audit_events')).toBe(1)
   })
 })
@@ -135,23 +136,23 @@ describe('stored refresh answers', () => {
 
   test('a thousand at a time, and it says when there is likely more', async () => {
     for (let count = 0; count < 1_001; count += 1) await insertAnswer(PAST)
-    expect(await expiredRows.eraseSomeRetryAnswers(NOW)).toBe(true)
-    expect(await expiredRows.eraseSomeRetryAnswers(NOW)).toBe(false)
+    expect(await expiredRows.eraseSomeRetryAnswers()).toBe(true)
+    expect(await expiredRows.eraseSomeRetryAnswers()).toBe(false)
     expect(await countOf('refresh_tokens where retry_answer is not null')).toBe(0)
   })
 
   test('stay with their token until the window closes, though it has expired', async () => {
     await insertAnswer(FUTURE, PAST)
     const closed = await insertAnswer(PAST, PAST)
-    await expiredRows.deleteSome(NOW)
+    await expiredRows.deleteSome()
     expect([await countOf('refresh_tokens'), await answerOf(closed)]).toEqual([1, undefined])
-    await expiredRows.deleteSome(FUTURE)
+    await rowsAt(FUTURE).deleteSome()
     expect(await countOf('refresh_tokens')).toBe(0)
   })
 
   test('are erased when the window closes, and nothing else of the row is', async () => {
     const [closed, closing, open] = [await insertAnswer(PAST), await insertAnswer(NOW), await insertAnswer(FUTURE)]
-    await expiredRows.eraseSomeRetryAnswers(NOW)
+    await expiredRows.eraseSomeRetryAnswers()
     for (const hash of [closed, closing]) expect((await answerOf(hash))?.retry_answer).toBeNull()
     expect((await answerOf(open))?.retry_answer).toEqual(Buffer.from([1]))
     expect(await answerOf(closed)).toMatchObject({ retry_until: PAST, retry_scope: 's' })
@@ -159,7 +160,7 @@ describe('stored refresh answers', () => {
 
   test('a rotated token stays until it would have expired, so that its reuse is noticed (RFC 9700 4.14.2)', async () => {
     const [kept, gone] = [await insertAnswer(PAST, FUTURE), await insertAnswer(PAST, PAST)]
-    await expiredRows.deleteSome(NOW)
+    await expiredRows.deleteSome()
     expect(await answerOf(kept)).toBeDefined()
     expect(await answerOf(gone)).toBeUndefined()
   })

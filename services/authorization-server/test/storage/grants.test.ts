@@ -1,168 +1,165 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { TokenDigest } from '@valetkey/oauth-protocol'
-import { createGrantStore, type FirstTokens, type GrantStore } from '../../src/storage/grants.js'
-import type { NewGrant } from '../../src/storage/open-grant.js'
-import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
-import { newDigest, storeGrant } from '../support/stored-grant.js'
+import { createConnectedAppStore } from '../../src/storage/connected-apps.js'
+import type { Exchange } from '../../src/storage/exchanges.js'
+import { createGrantStore, type GrantStore } from '../../src/storage/grants.js'
+import { createRefreshTokenStore } from '../../src/storage/refresh-tokens.js'
+import { again, exchangeOf, later, now, prepareExchanges } from '../support/exchanges.js'
+import { findLiveAccessToken } from '../support/live-access-token.js'
+import { atTime } from '../support/postgres-clock.js'
+import { newDigest } from '../support/stored-grant.js'
+import { HOUR } from '../support/token-tables.js'
 
-const NOW = new Date('2026-11-21T12:00:00.000Z')
-const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
-
-let opened: MigratedDatabase
+let kit: Awaited<ReturnType<typeof prepareExchanges>>
+let present = now
 let grants: GrantStore
-let clientId: string
-let userId: string
-let grant: NewGrant
+let exchange: Exchange
 
 beforeAll(async () => {
-  opened = await createMigratedDatabase()
-  grants = createGrantStore(opened.database)
+  kit = await prepareExchanges()
+  grants = createGrantStore(atTime(kit.opened.database, () => present))
 })
-beforeEach(async () => {
-  // A user and a client of its own.
-  const owner = await storeGrant(opened.database, NOW)
-  clientId = owner.clientId
-  userId = owner.userId
-  grant = {
-    grantId: randomUUID(),
-    clientId,
-    userId,
-    userGeneration: 0,
-    sessionGeneration: 0,
-    consent: 'given',
-    scope: ['b', 'a'],
-    audience: 'https://files.example',
-    redirectUri: 'https://app.example/callback',
-    codeChallenge: 'challenge',
-    codeDigest: newDigest(),
-    createdAt: NOW,
-    expiresAt: after(600)
-  }
+beforeEach(() => {
+  present = now
+  exchange = exchangeOf(kit.owner)
 })
-afterAll(() => opened.close())
-
-const tokens = (change: Partial<FirstTokens> = {}): FirstTokens => ({
-  accessToken: { digest: newDigest(), tokenId: randomUUID(), expiresAt: after(100) },
-  refreshToken: { digest: newDigest(), expiresAt: after(1_000) },
-  refreshableUntil: after(5_000),
-  ...change
-})
+afterAll(() => kit.opened.close())
 
 type Row = Record<string, unknown>
 
-const rowOf = async (): Promise<Row | undefined> =>
-  (await opened.run<Row>('select * from grants where grant_id = $1', [grant.grantId]))[0]
+const rowOf = async ({ codeDigest } = exchange): Promise<Row | undefined> =>
+  (await kit.opened.run<Row>('select * from grants where code_hash = $1', [codeDigest]))[0]
 
-const tokensOf = async (table: 'access_tokens' | 'refresh_tokens') =>
-  opened.run<Row & { token_hash: Buffer }>(`select * from ${table} where grant_id = $1`, [grant.grantId])
+const isAlive = async ({ tokens } = exchange) =>
+  (await findLiveAccessToken(kit.opened.database, tokens.accessToken.digest, later(1_000))) !== undefined
 
-describe('redeem', () => {
-  beforeEach(async () => {
-    await opened.run('update clients set generation = 7 where client_id = $1', [clientId])
-    await grants.open(grant)
-  })
+const refreshTokenOf = ({ tokens }: Exchange) =>
+  createRefreshTokenStore(kit.opened.database).find(tokens.refreshToken?.digest ?? newDigest())
 
-  test('stores both tokens with the generations of Allow, and gives the scope', async () => {
-    await opened.run('update clients set generation = 8 where client_id = $1', [clientId])
-    await opened.run('update users set generation = 9 where user_id = $1', [userId])
-    const first = tokens()
-    expect(await grants.redeem(grant.codeDigest, first, after(5))).toEqual({ scope: ['b', 'a'], userId })
-    const shared = { grant_id: grant.grantId, user_generation: 0, client_generation: 7, issued_at: after(5) }
-    expect(await tokensOf('access_tokens')).toMatchObject([
-      {
-        ...shared,
-        token_hash: first.accessToken.digest,
-        token_id: first.accessToken.tokenId,
-        scope: ['b', 'a'],
-        expires_at: after(100),
-        revoked_at: null
-      }
-    ])
-    expect(await tokensOf('refresh_tokens')).toMatchObject([
-      { ...shared, token_hash: first.refreshToken?.digest, expires_at: after(1_000), rotated_at: null }
-    ])
-    expect(await rowOf()).toMatchObject({ redeemed_at: after(5), refreshable_until: after(5_000), ended_at: null })
-  })
-
-  test.each([
-    { name: 'the refresh token lives longer', access: 100, refresh: 1_000, expires: 1_000 },
-    { name: 'the access token lives longer', access: 2_000, refresh: 1_000, expires: 2_000 },
-    { name: 'there is no refresh token', access: 100, refresh: undefined, expires: 100 }
-  ])('the row stays until its last token has expired: $name', async ({ access, refresh, expires }) => {
-    const accessToken = { digest: newDigest(), tokenId: randomUUID(), expiresAt: after(access) }
-    const refreshToken = refresh === undefined ? undefined : { digest: newDigest(), expiresAt: after(refresh) }
-    await grants.redeem(grant.codeDigest, tokens({ accessToken, refreshToken }), NOW)
-    expect((await rowOf())?.expires_at).toEqual(after(expires))
-    expect(await tokensOf('refresh_tokens')).toHaveLength(refresh === undefined ? 0 : 1)
-  })
-
-  test('a second time: undefined, and the first tokens stay alone', async () => {
-    const first = tokens()
-    await grants.redeem(grant.codeDigest, first, NOW)
-    expect(await grants.redeem(grant.codeDigest, tokens(), after(1))).toBeUndefined()
-    expect((await tokensOf('access_tokens')).map((row) => row.token_hash)).toEqual([first.accessToken.digest])
-    expect(await rowOf()).toMatchObject({ redeemed_at: NOW })
-  })
-
-  test('of thirty at once, one redeems it', async () => {
-    const found = await Promise.all(Array.from({ length: 30 }, () => grants.redeem(grant.codeDigest, tokens(), NOW)))
-    expect(found.filter((each) => each !== undefined)).toHaveLength(1)
-    expect(await tokensOf('access_tokens')).toHaveLength(1)
-    expect(await tokensOf('refresh_tokens')).toHaveLength(1)
-  })
-
-  test('a code that nobody knows: undefined, and nothing is written', async () => {
-    expect(await grants.redeem(newDigest(), tokens(), NOW)).toBeUndefined()
-    expect(await rowOf()).toMatchObject({ redeemed_at: null })
-    expect(await tokensOf('access_tokens')).toEqual([])
-  })
-
-  test('a grant that has ended: the tokens are stored, for the winner’s 200, and it stays ended', async () => {
-    await grants.end(grant.grantId, after(1))
-    expect(await grants.redeem(grant.codeDigest, tokens(), after(2))).toEqual({ scope: ['b', 'a'], userId })
-    expect(await rowOf()).toMatchObject({ redeemed_at: after(2), ended_at: after(1) })
-  })
-
-  test('all or nothing: a token hash that is there already undoes the redemption', async () => {
-    const first = tokens()
-    await grants.redeem(grant.codeDigest, first, NOW)
-    const second = { ...grant, grantId: randomUUID(), codeDigest: newDigest() }
-    await grants.open(second)
-    await expect(grants.redeem(second.codeDigest, tokens({ accessToken: first.accessToken }), NOW)).rejects.toThrow()
-    expect((await grants.findByCode(second.codeDigest))?.redeemed).toBe(false)
-  })
-})
-
-describe('findByCode and end', () => {
-  beforeEach(async () => {
-    await grants.open(grant)
-  })
-
+describe('findByCode', () => {
   test.each([
     { name: 'with a challenge', codeChallenge: 'challenge' },
     { name: 'without one', codeChallenge: undefined }
-  ])('a grant $name, before its redemption and after it', async ({ codeChallenge }) => {
-    const own = { ...grant, grantId: randomUUID(), codeDigest: newDigest(), codeChallenge }
-    await grants.open(own)
-    const { grantId, redirectUri, audience } = own
-    const found = { grantId, clientId, redirectUri, codeChallenge, audience }
-    expect(await grants.findByCode(own.codeDigest)).toEqual({ ...found, redeemed: false })
-    await grants.redeem(own.codeDigest, tokens(), NOW)
-    expect(await grants.findByCode(own.codeDigest)).toEqual({ ...found, redeemed: true })
+  ])('a grant $name: what its code is bound to', async ({ codeChallenge }) => {
+    const own = exchangeOf(kit.owner, { binding: { codeChallenge } })
+    await grants.storeExchange(own)
+    const { grantId, allowed } = own
+    const found = { grantId, userId: kit.owner.userId, binding: allowed.binding }
+    expect(await grants.findByCode(own.codeDigest)).toEqual(found)
+    await grants.end(grantId)
+    expect(await grants.findByCode(own.codeDigest)).toEqual(found)
   })
 
-  test('an unknown code finds nothing', async () => {
-    expect(await grants.findByCode(newDigest() as TokenDigest)).toBeUndefined()
+  test('a code that brought no tokens: undefined', async () => {
+    expect(await grants.findByCode(newDigest())).toBeUndefined()
+    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
   })
+})
 
+describe('end', () => {
   test('ends this grant only, and the first ending stands', async () => {
-    const other = { ...grant, grantId: randomUUID(), codeDigest: newDigest() }
-    await grants.open(other)
-    expect(await grants.end(grant.grantId, after(1))).toEqual({ userId })
-    expect(await grants.end(grant.grantId, after(2))).toBeUndefined()
-    expect(await rowOf()).toMatchObject({ ended_at: after(1) })
-    const untouched = await opened.run<Row>('select ended_at from grants where grant_id = $1', [other.grantId])
-    expect(untouched).toEqual([{ ended_at: null }])
+    const other = exchangeOf(kit.owner)
+    await Promise.all([exchange, other].map(grants.storeExchange))
+    present = later(1_000)
+    expect(await grants.end(exchange.grantId)).toEqual({ userId: kit.owner.userId })
+    present = later(2_000)
+    expect(await grants.end(exchange.grantId)).toBeUndefined()
+    expect(await rowOf()).toMatchObject({ ended_at: later(1_000) })
+    expect(await rowOf(other)).toMatchObject({ ended_at: null })
+    expect([await isAlive(), await isAlive(other)]).toEqual([false, true])
+  })
+})
+
+describe('endReplayed', () => {
+  test('after the exchange: the grant ends, the first ending stands, and the next exchange stores nothing', async () => {
+    await grants.storeExchange(exchange)
+    present = later(1_000)
+    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    present = later(2_000)
+    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    expect(await rowOf()).toMatchObject({ grant_id: exchange.grantId, ended_at: later(1_000), redeemed_at: now })
+    expect(await isAlive()).toBe(false)
+    expect(await refreshTokenOf(exchange)).toMatchObject({ ended: true })
+    expect(await grants.storeExchange(again(exchange))).toBe(false)
+  })
+
+  test('before the exchange: it succeeds once, with tokens that have ended', async () => {
+    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    expect(await grants.storeExchange(exchange)).toBe(true)
+    expect(await rowOf()).toMatchObject({
+      grant_id: exchange.grantId,
+      redeemed_at: now,
+      ended_at: now,
+      refreshable_until: exchange.tokens.refreshableUntil,
+      expires_at: later(HOUR)
+    })
+    expect(await kit.tokensOf([exchange])).toEqual({ access: 1, refresh: 1 })
+    expect(await isAlive()).toBe(false)
+    expect(await refreshTokenOf(exchange)).toMatchObject({ ended: true })
+    expect(await grants.storeExchange(again(exchange))).toBe(false)
+  })
+
+  test('beside the exchange, 50 times: one grant, which has ended', async () => {
+    const exchanges = kit.newExchanges(50)
+    const replay = ({ codeDigest, allowed }: Exchange) => grants.endReplayed(codeDigest, allowed)
+    const stored = await Promise.all(
+      exchanges.map(async (each, index) => {
+        const both = [() => grants.storeExchange(each), () => replay(each)] as const
+        const [first, second] = index % 2 === 0 ? both : [both[1], both[0]]
+        return (await Promise.all([first(), second()])).includes(true)
+      })
+    )
+    expect(stored).toEqual(exchanges.map(() => true))
+    const alive = await Promise.all(exchanges.map(isAlive))
+    expect(alive).toEqual(exchanges.map(() => false))
+  })
+
+  test('of a code whose user is deleted meanwhile: no error, and no token', async () => {
+    const own = exchangeOf({ ...kit.owner, userId: 'd1f0f0f0-0000-4000-8000-000000000001' })
+    await grants.endReplayed(own.codeDigest, own.allowed)
+    expect(await grants.storeExchange(own)).toBe(false)
+  })
+
+  test('a row without an exchange is in no list of access', async () => {
+    const count = async () => (await createConnectedAppStore(kit.opened.database).list(kit.owner.userId)).length
+    const before = await count()
+    const other = exchangeOf(kit.owner, { binding: { clientId: 'never-exchanged' } })
+    await grants.endReplayed(other.codeDigest, other.allowed)
+    expect(await count()).toBe(before)
+  })
+})
+
+describe('discardUndelivered', () => {
+  test('lets the same code be exchanged; the tokens of before have ended', async () => {
+    await grants.storeExchange(exchange)
+    await grants.discardUndelivered(exchange.codeDigest, ['d1f0f0f0-0000-4000-8000-000000000002', exchange.grantId])
+    expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
+    present = later(5_000)
+    const retry = again({ ...exchange, tokens: { ...exchange.tokens, issuedAt: present } })
+    expect(await grants.storeExchange(retry)).toBe(true)
+    expect([await isAlive(), await isAlive(retry)]).toEqual([false, true])
+    expect(await refreshTokenOf(exchange)).toBeUndefined()
+    expect(await refreshTokenOf(retry)).toMatchObject({ ended: false })
+  })
+
+  test('leaves grants of other exchanges and of other codes alone', async () => {
+    const other = exchangeOf(kit.owner)
+    await Promise.all([exchange, other].map(grants.storeExchange))
+    await grants.discardUndelivered(exchange.codeDigest, [other.grantId])
+    await grants.discardUndelivered(exchange.codeDigest, [])
+    expect([await isAlive(), await isAlive(other)]).toEqual([true, true])
+  })
+
+  test.each([
+    { name: 'a replay', end: () => grants.endReplayed(exchange.codeDigest, exchange.allowed) },
+    { name: 'an operator', end: () => grants.end(exchange.grantId) }
+  ])('what $name ended stays ended: the next exchange succeeds with tokens that have ended', async ({ end }) => {
+    await grants.storeExchange(exchange)
+    await end()
+    await grants.discardUndelivered(exchange.codeDigest, [exchange.grantId])
+    const retry = again(exchange)
+    expect(await grants.storeExchange(retry)).toBe(true)
+    expect([await isAlive(), await isAlive(retry)]).toEqual([false, false])
+    expect(await refreshTokenOf(retry)).toMatchObject({ ended: true })
   })
 })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database, Statement } from '@valetkey/service-kit'
 import { createIntrospectionStore } from '../../src/storage/introspections.js'
+import { atTime } from '../support/postgres-clock.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
@@ -10,6 +11,7 @@ let opened: Awaited<ReturnType<typeof openTestDatabase>>
 let sent: Statement[]
 let database: Database
 let grant: StoredGrant
+let present = NOW
 
 beforeAll(async () => {
   opened = await openTestDatabase()
@@ -17,28 +19,28 @@ beforeAll(async () => {
     ...opened.database,
     query(statement) {
       sent.push(statement)
-      return opened.database.query(statement)
+      return atTime(opened.database, () => present).query(statement)
     }
   }
 })
 beforeEach(async () => {
   grant = await storeGrant(opened.database, NOW)
   sent = []
+  present = NOW
 })
 afterAll(() => opened.close())
 
-const ask = (digest: TokenDigest, now = NOW) => ({ token: { digest, bucket: grant.access.bucket }, now })
+const ask = (digest: TokenDigest) => ({ digest, bucket: grant.access.bucket })
 
 describe('introspection store: one look for those who ask together', () => {
   test('they share a statement, and each has its own answer', async () => {
     const { find } = createIntrospectionStore(database)
     const other = await storeGrant(opened.database, NOW)
-    const late = new Date(grant.access.expiresAt.getTime())
     const found = await Promise.all([
       find(ask(grant.access.digest)),
       find(ask(newDigest())),
       find(ask(other.access.digest)),
-      find(ask(grant.access.digest, late)),
+      find(ask(newDigest())),
       find(ask(grant.access.digest))
     ])
     expect(sent.map(({ name }) => name)).toEqual(['list_access_token_buckets', expect.stringMatching(/^find_for/)])
@@ -49,6 +51,14 @@ describe('introspection store: one look for those who ask together', () => {
       undefined,
       grant.access.tokenId
     ])
+  })
+
+  test('at its end by the clock of Postgres a token is dead, whatever a process takes the time for', async () => {
+    const { find } = createIntrospectionStore(database)
+    present = new Date(grant.access.expiresAt.getTime() - 1)
+    expect((await find(ask(grant.access.digest)))?.tokenId).toBe(grant.access.tokenId)
+    present = grant.access.expiresAt
+    expect(await find(ask(grant.access.digest))).toBeUndefined()
   })
 
   test('what was revoked before the question is dead, however many ask at the time', async () => {

@@ -3,18 +3,22 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { connectPostgres, type Database, type Statement } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
 import { createAccessTokenStore } from '../../src/storage/access-tokens.js'
+import { createAllowanceStore } from '../../src/storage/allowances.js'
 import { createAuditEntryStore } from '../../src/storage/audit-entries.js'
 import { createAuditEventStore } from '../../src/storage/audit-events.js'
 import { createConnectedAppStore } from '../../src/storage/connected-apps.js'
 import { createConsentStore } from '../../src/storage/consents.js'
 import { createExpiredRows } from '../../src/storage/expired-rows.js'
 import { createGrantedAccessStore } from '../../src/storage/granted-access.js'
+import { createGrantedAudiences } from '../../src/storage/granted-audiences.js'
 import { createGrantStore } from '../../src/storage/grants.js'
 import { createIntrospectionStore } from '../../src/storage/introspections.js'
 import { createRefreshTokenStore } from '../../src/storage/refresh-tokens.js'
 import { createResourceServerStore } from '../../src/storage/resource-servers.js'
 import { NOTE } from '../support/audit-note.js'
+import { exchangeOf } from '../support/exchanges.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { PACE } from '../support/rotation.js'
 import { newDigest } from '../support/stored-grant.js'
 
 const now = new Date()
@@ -37,39 +41,49 @@ beforeAll(async () => {
     }
   }
   const buckets = createAccessTokenBuckets(database)
-  await buckets.keep(now, 3_600)
+  await buckets.keep(3_600)
   sent.length = 0
   const refreshTokens = createRefreshTokenStore(database, buckets)
   const apps = createConnectedAppStore(database)
-  const accessToken = { digest: newDigest(), tokenId: randomUUID(), scope: ['files.read'], expiresAt: bucketsAt }
+  const accessToken = { digest: newDigest(), scope: ['files.read'], expiresAt: bucketsAt }
   const token = { digest: newDigest(), bucket: Math.floor(bucketsAt.getTime() / 3_600_000) }
-  await createIntrospectionStore(database, buckets).find({ token, now })
-  await createAccessTokenStore(database, buckets).revoke(token, 'client', now)
+  await createIntrospectionStore(database, buckets).find(token)
+  await createAccessTokenStore(database, buckets).revoke(token, 'client')
   const grants = createGrantStore(database, buckets)
-  await grants.redeem(newDigest(), { accessToken, refreshToken: undefined, refreshableUntil: undefined }, now)
+  const exchange = exchangeOf({ clientId: 'client', userId: randomUUID() }, { tokens: { issuedAt: now, accessToken } })
+  await grants.storeExchange(exchange)
   await grants.findByCode(newDigest())
-  await grants.end(randomUUID(), now)
+  await grants.discardUndelivered(newDigest(), [randomUUID()])
+  await grants.endReplayed(newDigest(), exchange.allowed)
+  const allowance = { userId: randomUUID(), userGeneration: 0, sessionGeneration: 0, clientId: 'client' }
+  for (const consent of ['given', 'remembered'] as const) {
+    await createAllowanceStore(database).read({ ...allowance, scope: ['files.read'], consent })
+  }
+  await grants.end(randomUUID())
   await refreshTokens.find(newDigest())
-  await refreshTokens.endGrant(newDigest(), 'client', now)
+  await refreshTokens.endGrant(newDigest(), 'client')
   const successor = { digest: newDigest(), expiresAt: bucketsAt }
-  await refreshTokens.rotate({ digest: newDigest(), successor, accessToken, retry: undefined, retryScope: '' }, now)
+  const rotation = { digest: newDigest(), successor, accessToken, retry: undefined, retryScope: '', pace: PACE }
+  await refreshTokens.rotate(rotation, now)
   await apps.noteUse(new Map([[randomUUID(), now]]))
   await createResourceServerStore(database).noteUse(new Map([['client', now]]))
-  await apps.end(randomUUID(), 'client', now)
-  await apps.list(randomUUID(), now)
+  await apps.end(randomUUID(), 'client')
+  await apps.list(randomUUID())
   const expiredRows = createExpiredRows(database, { auditRetentionDays: 1 })
-  await expiredRows.deleteSome(now)
-  await expiredRows.eraseSomeRetryAnswers(now)
+  await expiredRows.deleteSome()
+  await expiredRows.eraseSomeRetryAnswers()
   const granted = createGrantedAccessStore(database)
   const place = { userId: randomUUID(), clientId: 'client', grantId: randomUUID() }
   for (const filter of [{}, { userId: place.userId }, { clientId: place.clientId }, place]) {
-    await granted.list(filter, { limit: 10 }, now)
-    await granted.list(filter, { after: place, limit: 10 }, now)
+    await granted.list(filter, { limit: 10 })
+    await granted.list(filter, { after: place, limit: 10 })
   }
-  await granted.end(place.grantId, now, NOTE)
-  await granted.endOfUser({ userId: place.userId, clientId: undefined }, now, NOTE)
-  await granted.endOfUser(place, now, NOTE)
-  await createConsentStore(database).forgetClient('client')
+  await granted.end(place.grantId, NOTE)
+  const holders = [{ member: 'sub', value: place.userId } as const, { member: 'client_id', value: 'client' } as const]
+  await createGrantedAudiences(database).find(holders, ['https://files.example'])
+  await granted.endOfUser({ userId: place.userId, clientId: undefined }, NOTE)
+  await granted.endOfUser(place, NOTE)
+  await createConsentStore(database).deleteOfClient('client')
   await createAuditEventStore(database).appendMissing([])
   const entries = createAuditEntryStore(database)
   await entries.list({ since: now }, { after: '1', limit: 10 })
@@ -96,6 +110,14 @@ test('of thousands that are noted as used none is held against all the others', 
   const noting = sent.filter(({ name }) => ['note_grant_use', 'note_resource_server_use'].includes(name))
   expect(noting).toHaveLength(2)
   expect(await strayLines(noting, /Join Filter/)).toEqual([])
+})
+
+test('which audiences a user or a client has grants for is one look into an index for each', async () => {
+  const text = sent.find(({ name }) => name === 'find_granted_audiences')?.text
+  const rows = await session.query({ name: '', text: `explain (generic_plan) ${text}`, values: [] })
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+  expect(plan).toMatch(/using grants_user_id on .*\n *Index Cond: \(user_id = /)
+  expect(plan).toMatch(/using grants_client_id on .*\n *Index Cond: \(\(client_id = .*audience = /)
 })
 
 async function strayLines(statements: readonly Statement[], unwanted: RegExp): Promise<string[]> {

@@ -1,25 +1,29 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
+import { type Database, StoreUnavailable } from '@valetkey/service-kit'
 import { createExpiredRows } from '../../src/storage/expired-rows.js'
 import { createGrantStore } from '../../src/storage/grants.js'
 import { createRefreshTokenStore, type RefreshTokenStore } from '../../src/storage/refresh-tokens.js'
 import { findLiveAccessToken } from '../support/live-access-token.js'
+import { atTime } from '../support/postgres-clock.js'
 import { ANSWER, after, NOW, rotationOf } from '../support/rotation.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 
 let opened: Awaited<ReturnType<typeof openTestDatabase>>
 let database: Database
+let present = NOW
+const DAY = 86_400
 let store: RefreshTokenStore
 let grant: StoredGrant
 
 beforeAll(async () => {
   opened = await openTestDatabase()
   database = opened.database
-  store = createRefreshTokenStore(database)
+  store = createRefreshTokenStore(atTime(database, () => present))
 })
 beforeEach(async () => {
   grant = await storeGrant(database, NOW)
+  present = NOW
 })
 afterAll(() => opened.close())
 
@@ -51,8 +55,9 @@ describe('refresh token store: find', () => {
       userId: grant.userId,
       scope: ['files.read', 'files.read:images'],
       audience: 'https://files.example',
-      expiresAt: grant.refresh.expiresAt,
+      expired: false,
       refreshableUntil: grant.refreshableUntil,
+      waitSeconds: 0,
       ended: false,
       rotation: undefined
     })
@@ -66,7 +71,7 @@ describe('refresh token store: find', () => {
   })
 
   test.each<{ name: string; ending(): Promise<unknown> }>([
-    { name: 'the grant ended', ending: () => createGrantStore(database).end(grant.grantId, NOW) },
+    { name: 'the grant ended', ending: () => createGrantStore(database).end(grant.grantId) },
     { name: 'a newer generation of the user', ending: () => raise('users', 'user_id', grant.userId) },
     { name: 'a newer generation of the client', ending: () => raise('clients', 'client_id', grant.clientId) },
     { name: 'the user deleted', ending: () => remove('users', 'user_id', grant.userId) },
@@ -84,29 +89,56 @@ describe('refresh token store: find', () => {
 })
 
 describe('refresh token store: rotate', () => {
+  test('by the clock of Postgres the token expires, and the window for its answer closes', async () => {
+    await store.rotate(rotationOf(grant.refresh.digest), after(10))
+    // The window of 30 s begins when Postgres carries the rotation out, whatever time the process brought.
+    const looks = [after(20), after(60), after(999.999), after(1_000)].map((time) => {
+      return createRefreshTokenStore(atTime(database, time)).find(grant.refresh.digest)
+    })
+    const found = (await Promise.all(looks)).map((record) => [record?.expired, record?.rotation?.retryAnswer])
+    expect(found).toEqual([
+      [false, ANSWER],
+      [false, undefined],
+      [false, undefined],
+      [true, undefined]
+    ])
+  })
+
+  test.each([-400 * DAY, -3_600, -31, 31, 3_600, 400 * DAY])(
+    'by a process whose clock is %d s ahead is refused as an outage, and writes nothing',
+    async (ahead) => {
+      const rotation = rotationOf(grant.refresh.digest)
+      const asked = store.rotate(rotation, after(ahead))
+      await expect(asked).rejects.toThrow(StoreUnavailable)
+      expect(await store.find(grant.refresh.digest)).toMatchObject({ rotation: undefined })
+      expect(await store.find(rotation.successor.digest)).toBeUndefined()
+    }
+  )
+
   test('leaves the old token with the answer, and a successor with all it inherits', async () => {
     const rotation = rotationOf(grant.refresh.digest)
     expect(await store.rotate(rotation, after(10))).toBe(true)
     expect(await store.find(grant.refresh.digest)).toMatchObject({
       ended: false,
-      rotation: { retryUntil: after(40), retryScope: 'files.read', retryAnswer: ANSWER }
+      rotation: { retryScope: 'files.read', retryAnswer: ANSWER }
     })
     expect(await store.find(rotation.successor.digest)).toMatchObject({
       grantId: grant.grantId,
       scope: ['files.read', 'files.read:images'],
-      expiresAt: after(1010),
+      expired: false,
       refreshableUntil: grant.refreshableUntil,
       rotation: undefined
     })
     expect(await rowOf(rotation.successor.digest)).toMatchObject({
       predecessor_hash: grant.refresh.digest,
       issued_at: after(10),
+      expires_at: after(1010),
       user_generation: 0,
       client_generation: 0
     })
     const access = await findLiveAccessToken(database, rotation.accessToken.digest, after(10))
     expect(access).toEqual({
-      tokenId: rotation.accessToken.tokenId,
+      tokenId: expect.any(String),
       grantId: grant.grantId,
       clientId: grant.clientId,
       userId: grant.userId,
@@ -120,7 +152,6 @@ describe('refresh token store: rotate', () => {
   test('without a window no answer is stored', async () => {
     await store.rotate(rotationOf(grant.refresh.digest, { retry: undefined, retryScope: '' }), NOW)
     expect((await store.find(grant.refresh.digest))?.rotation).toEqual({
-      retryUntil: undefined,
       retryScope: '',
       retryAnswer: undefined
     })
@@ -151,7 +182,7 @@ describe('refresh token store: rotate', () => {
     {
       name: 'a token of an ended grant',
       digest: async () => {
-        await createGrantStore(database).end(grant.grantId, NOW)
+        await createGrantStore(database).end(grant.grantId)
         return grant.refresh.digest
       }
     },
@@ -198,31 +229,31 @@ describe('refresh token store: rotate', () => {
 
 describe('refresh token store: endGrant', () => {
   test('ends it by a current, a rotated or an expired token of the client, and says which grant', async () => {
-    expect(await store.endGrant(grant.refresh.digest, grant.clientId, after(2000))).toEqual({
+    expect(await store.endGrant(grant.refresh.digest, grant.clientId)).toEqual({
       grantId: grant.grantId,
       userId: grant.userId
     })
     expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
     const other = await storeGrant(database, NOW)
     await store.rotate(rotationOf(other.refresh.digest), NOW)
-    expect(await store.endGrant(other.refresh.digest, other.clientId, NOW)).toEqual({
+    expect(await store.endGrant(other.refresh.digest, other.clientId)).toEqual({
       grantId: other.grantId,
       userId: other.userId
     })
   })
 
   test('another client, an unknown token, an access token, a second time: nothing', async () => {
-    expect(await store.endGrant(grant.refresh.digest, 'other', NOW)).toBeUndefined()
-    expect(await store.endGrant(newDigest(), grant.clientId, NOW)).toBeUndefined()
-    expect(await store.endGrant(grant.access.digest, grant.clientId, NOW)).toBeUndefined()
+    expect(await store.endGrant(grant.refresh.digest, 'other')).toBeUndefined()
+    expect(await store.endGrant(newDigest(), grant.clientId)).toBeUndefined()
+    expect(await store.endGrant(grant.access.digest, grant.clientId)).toBeUndefined()
     expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: false })
-    await store.endGrant(grant.refresh.digest, grant.clientId, NOW)
-    expect(await store.endGrant(grant.refresh.digest, grant.clientId, NOW)).toBeUndefined()
+    await store.endGrant(grant.refresh.digest, grant.clientId)
+    expect(await store.endGrant(grant.refresh.digest, grant.clientId)).toBeUndefined()
   })
 
   test('leaves the other grants of the same user and client alone', async () => {
     const other = await storeGrant(database, NOW, grant)
-    await store.endGrant(grant.refresh.digest, grant.clientId, NOW)
+    await store.endGrant(grant.refresh.digest, grant.clientId)
     expect(await store.find(other.refresh.digest)).toMatchObject({ ended: false })
   })
 })
@@ -231,7 +262,7 @@ test('erasing closed windows leaves the open ones (contract 2, "Tokens")', async
   const open = await storeGrant(database, NOW)
   await store.rotate(rotationOf(grant.refresh.digest, { retry: { until: after(30), answer: ANSWER } }), NOW)
   await store.rotate(rotationOf(open.refresh.digest, { retry: { until: after(31), answer: ANSWER } }), NOW)
-  await createExpiredRows(database).eraseSomeRetryAnswers(after(30))
+  await createExpiredRows(atTime(database, after(30))).eraseSomeRetryAnswers()
   expect((await store.find(grant.refresh.digest))?.rotation?.retryAnswer).toBeUndefined()
   expect((await store.find(open.refresh.digest))?.rotation?.retryAnswer).toEqual(ANSWER)
 })

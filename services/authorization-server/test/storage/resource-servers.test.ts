@@ -8,7 +8,6 @@ import {
 import { NOTE } from '../support/audit-note.js'
 import { newDigest, openTestDatabase } from '../support/stored-grant.js'
 
-const NOW = new Date('2026-11-21T12:00:00.000Z')
 const DIGEST = newDigest()
 
 let opened: Awaited<ReturnType<typeof openTestDatabase>>
@@ -22,13 +21,13 @@ beforeAll(async () => {
 beforeEach(async () => {
   const id = randomUUID()
   files = { clientId: `rs_${id}`, name: 'files', audience: `https://${id}.example` }
-  await store.create(files, DIGEST, NOW, NOTE)
+  await store.create(files, DIGEST, NOTE)
 })
 afterAll(() => opened.close())
 
 describe('resource server store: create', () => {
   test('a new id is created', async () => {
-    expect(await store.create({ ...files, clientId: 'rs_new' }, DIGEST, NOW, NOTE)).toEqual({ outcome: 'created' })
+    expect(await store.create({ ...files, clientId: 'rs_new' }, DIGEST, NOTE)).toEqual({ outcome: 'created' })
   })
 
   test.each([
@@ -55,19 +54,19 @@ describe('resource server store: create', () => {
       says: { outcome: 'conflict' }
     }
   ])('$name: $outcome, and the first stays as it was', async ({ change, digest, says }) => {
-    expect(await store.create({ ...files, ...change }, digest, NOW, NOTE)).toEqual(says)
+    expect(await store.create({ ...files, ...change }, digest, NOTE)).toEqual(says)
     expect(await store.findWithSecret(files.clientId)).toEqual({ resourceServer: files, secretHash: DIGEST })
   })
 
   test('ten at once: one created, nine exist', async () => {
     const server = { ...files, clientId: `rs_${randomUUID()}` }
-    const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, DIGEST, NOW, NOTE)))
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, DIGEST, NOTE)))
     expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['created', ...Array(9).fill('exists')])
   })
 
   test('several credentials may share an audience', async () => {
     const second = { ...files, clientId: `rs_${randomUUID()}` }
-    expect(await store.create(second, newDigest(), NOW, NOTE)).toEqual({ outcome: 'created' })
+    expect(await store.create(second, newDigest(), NOTE)).toEqual({ outcome: 'created' })
     expect((await store.findWithSecret(files.clientId))?.secretHash).toEqual(DIGEST)
   })
 })

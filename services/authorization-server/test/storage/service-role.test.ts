@@ -1,9 +1,6 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
+import { connectPostgres, type Database, migrate, StoreUnavailable } from '@valetkey/service-kit'
 import { Client } from 'pg'
 import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
 import { findLiveAccessToken } from '../support/live-access-token.js'
@@ -25,24 +22,19 @@ const connectAs = (role: string) => {
   return connectPostgres(url.href, { connections: 3 })
 }
 
-/** Two roles that may change no table; the service's had its rights before there were buckets. */
+/** Two roles that can change no table. Default privileges give the service's its rights as the migrations make the tables. */
 beforeAll(async () => {
   testDatabase = await createTestDatabase()
   owner = new Client({ connectionString: testDatabase.url })
   await owner.connect()
-  const before = mkdtempSync(path.join(tmpdir(), 'valetkey-before-buckets-'))
-  for (const name of readdirSync(MIGRATIONS).filter((each) => each < '0012')) {
-    cpSync(path.join(MIGRATIONS, name), path.join(before, name))
-  }
-  await migrate(testDatabase.url, before)
-  rmSync(before, { recursive: true })
   for (const kind of ['service', 'stranger'] as const) {
     names[kind] = `${kind}_${new URL(testDatabase.url).pathname.slice(1)}`
     await owner.query(`create role ${names[kind]} login password 'secret'`)
-    await owner.query('revoke create on schema public from public')
   }
-  await owner.query(`grant select, insert, update, delete on all tables in schema public to ${names.service}`)
-  await owner.query(`grant select on all tables in schema public to ${names.stranger}`)
+  await owner.query('revoke create on schema public from public')
+  const byDefault = 'alter default privileges in schema public grant'
+  await owner.query(`${byDefault} select, insert, update, delete on tables to ${names.service}`)
+  await owner.query(`${byDefault} select on tables to ${names.stranger}`)
   await migrate(testDatabase.url, MIGRATIONS)
   database = connectAs(names.service)
 })
@@ -67,7 +59,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
   test('and yet tables are made ahead and dropped, and tokens issued, found and deleted', async () => {
     const over = Math.floor(now.getTime() / HOUR) - 3
     await run(`select make_access_token_buckets(${over}, ${over})`)
-    await createAccessTokenBuckets(database).keep(now, 3_600)
+    await createAccessTokenBuckets(database).keep(3_600)
     expect(await bucketsOf({ run })).not.toContain(over)
     expect(await bucketsOf({ run })).toHaveLength(4)
     const grant = await storeGrant(database, now)
@@ -87,13 +79,23 @@ describe('the service runs with a role that may neither make nor drop a table', 
     await stranger.close()
   })
 
-  test('without the right to make them, tokens are issued all the same', async () => {
+  test('without the right to make them, issuing is an outage, until the right is there', async () => {
     const functions = 'function make_access_token_buckets(integer, integer)'
     await owner.query(`revoke execute on ${functions} from ${names.service}`)
     const late = new Date(now.getTime() + 100 * HOUR)
+    await expect(storeGrant(database, late)).rejects.toThrow(StoreUnavailable)
+    await owner.query(`grant execute on ${functions} to ${names.service}`)
     const grant = await storeGrant(database, late)
     expect((await findLiveAccessToken(database, grant.access.digest, late))?.grantId).toBe(grant.grantId)
-    await owner.query(`grant execute on ${functions} to ${names.service}`)
+  })
+
+  test('a role that is named after the migrations gets the same rights as operations.md has it', async () => {
+    const stranger = connectAs(names.stranger)
+    await owner.query(`grant select, insert, update, delete on all tables in schema public to ${names.stranger}`)
+    await owner.query(`grant execute on function make_access_token_buckets(integer, integer),
+      drop_access_token_buckets(timestamptz) to ${names.stranger}`)
+    await storeGrant(stranger, new Date(now.getTime() + 200 * HOUR))
+    await stranger.close()
   })
 
   test('nothing in a schema of its own is taken for ours', async () => {

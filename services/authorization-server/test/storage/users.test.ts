@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createUserStore, type UserStore } from '../../src/storage/users.js'
 import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
+import { atTime } from '../support/postgres-clock.js'
 import { storeGrant } from '../support/stored-grant.js'
 
 const CREATED_AT = new Date('2026-11-21T08:00:00.123Z')
@@ -12,7 +13,7 @@ let users: UserStore
 
 beforeAll(async () => {
   stores = await createMigratedDatabase()
-  users = createUserStore(stores.database)
+  users = createUserStore(atTime(stores.database, CREATED_AT))
 })
 afterAll(() => stores.close())
 
@@ -20,7 +21,7 @@ async function create(username: string): Promise<{ userId: string; created: bool
   const userId = randomUUID()
   return {
     userId,
-    created: await users.create({ userId, username, passwordHash: `hash of ${username}`, createdAt: CREATED_AT }, NOTE)
+    created: (await users.create({ userId, username, passwordHash: `hash of ${username}` }, NOTE)) !== undefined
   }
 }
 
@@ -58,7 +59,7 @@ test('a name is given once, of ten at once to one', async () => {
 })
 
 test('another refusal than a taken name is an error and not "taken"', async () => {
-  const bad = { userId: 'no uuid', username: 'carol', passwordHash: 'hash', createdAt: CREATED_AT }
+  const bad = { userId: 'no uuid', username: 'carol', passwordHash: 'hash' }
   await expect(users.create(bad, NOTE)).rejects.toThrow(/uuid/)
 })
 
@@ -77,7 +78,7 @@ describe('changes', () => {
 
   test('disabling and a new password raise the generation, enabling does not', async () => {
     const { userId } = await create('dora')
-    expect(await users.disable(userId, CREATED_AT, NOTE)).toMatchObject({ disabled: true, generation: 1 })
+    expect(await users.disable(userId, NOTE)).toMatchObject({ disabled: true, generation: 1 })
     expect(await users.enable(userId, NOTE)).toMatchObject({ disabled: false, generation: 1 })
     expect(await users.setPassword(userId, 'another hash', NOTE)).toMatchObject({ generation: 2 })
     expect((await users.findWithPassword('dora'))?.passwordHash).toBe('another hash')
@@ -85,7 +86,7 @@ describe('changes', () => {
 
   test('of ten at once that disable a user, one does', async () => {
     const { userId } = await create('emil')
-    const results = await Promise.all(Array.from({ length: 10 }, () => users.disable(userId, CREATED_AT, NOTE)))
+    const results = await Promise.all(Array.from({ length: 10 }, () => users.disable(userId, NOTE)))
     expect(results.filter((result) => result !== undefined)).toHaveLength(1)
     expect(await generationOf(userId)).toBe(1)
   })
@@ -94,7 +95,7 @@ describe('changes', () => {
     const { userId } = await create('frida')
     expect(await users.enable(userId, NOTE)).toBeUndefined()
     const nobody = randomUUID()
-    expect(await users.disable(nobody, CREATED_AT, NOTE)).toBeUndefined()
+    expect(await users.disable(nobody, NOTE)).toBeUndefined()
     expect(await users.setPassword(nobody, 'hash', NOTE)).toBeUndefined()
     expect(await users.delete(nobody, NOTE)).toBeUndefined()
   })

@@ -1,0 +1,169 @@
+import { expiryBucket, formatScope, type TokenDigest } from '@valetkey/oauth-protocol'
+import { batched, type Database, StoreUnavailable } from '@valetkey/service-kit'
+import type { AccessTokenBuckets } from './access-token-buckets.js'
+import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
+import type { AllowedGrant } from './code-record.js'
+import { groupBy } from './group-by.js'
+
+/** The first tokens of a grant. They hold no more than the grant does. */
+export type FirstTokens = {
+  /** When they are issued, by the clock of Postgres as this process knows it. */
+  issuedAt: Date
+  accessToken: { digest: TokenDigest; expiresAt: Date }
+  refreshToken: { digest: TokenDigest; expiresAt: Date } | undefined
+  /** The absolute end of refreshing; undefined without a refresh token. */
+  refreshableUntil: Date | undefined
+}
+
+export type Exchange = { grantId: string; codeDigest: TokenDigest; allowed: AllowedGrant; tokens: FirstTokens }
+
+/**
+ * Whether the grant and its tokens are stored. They are not when a grant for this code exists, or when the user, the client
+ * or the user's authorization of the client has ended since Allow.
+ */
+type IsStored = boolean
+
+/** Writes grants with their first tokens: one statement for each hour in which access tokens of concurrent exchanges end. */
+export function createExchanges(
+  database: Database,
+  buckets: AccessTokenBuckets,
+  onBatch?: (size: number) => void
+): (exchange: Exchange) => Promise<IsStored> {
+  async function storeAll(batch: readonly Exchange[]): Promise<readonly (IsStored | Error)[]> {
+    const settled = new Map<Exchange, IsStored | Error>()
+    const statements = [...groupBy(batch, bucketOf)].map(async ([bucket, together]) => {
+      const outcomes = await settleIn(bucket, together)
+      for (const [index, exchange] of together.entries()) settled.set(exchange, outcomes[index] ?? false)
+    })
+    await Promise.all(statements)
+    return batch.map((exchange) => settled.get(exchange) ?? false)
+  }
+
+  /**
+   * Each bucket is a separate statement; if one fails, exchanges in other buckets still succeed. Postgres refuses a statement
+   * as a whole when it refuses one value, so each exchange of it is then sent again by itself.
+   */
+  async function settleIn(bucket: number, batch: readonly Exchange[]): Promise<readonly (IsStored | Error)[]> {
+    try {
+      const stored = await storeIn(bucket, batch)
+      return batch.map(({ grantId }) => stored.has(grantId))
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      if (batch.length === 1 || error instanceof StoreUnavailable) return batch.map(() => error)
+      return (await Promise.all(batch.map((exchange) => settleIn(bucket, [exchange])))).flat()
+    }
+  }
+
+  async function storeIn(bucket: number, batch: readonly Exchange[]): Promise<ReadonlySet<string>> {
+    const rows = await buckets.writeInto(bucket, (table) => storeOnce(database, table, batch))
+    return new Set(rows.map((row) => row.grant_id))
+  }
+
+  return batched<Exchange, IsStored>(storeAll, { onBatch })
+}
+
+const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expiresAt)
+
+/**
+ * The unique hash of the code decides which exchange opens the grant, whatever Redis forgets or repeats. A row that is there
+ * without `redeemed_at` was left by a replay that came first (`endReplayed`) or by an exchange whose client has no tokens
+ * (`discardUndelivered`): this exchange takes it over, and where the row has ended its tokens have ended, too. Rows are
+ * locked in the order of their codes, here and wherever several grants are locked, so that no two statements wait for
+ * each other.
+ */
+function storeStatement(table: string): { name: string; text: string } {
+  return {
+    name: `store_exchange_in_${table}`,
+    text: `with asked as (
+        select * from unnest($1::uuid[], $2::bytea[], $3::text[], $4::uuid[], $5::integer[], $6::integer[], $7::integer[],
+            $8::text[], $9::text[], $10::text[], $11::text[], $12::timestamptz[], $13::bytea[], $14::timestamptz[],
+            $15::bytea[], $16::timestamptz[], $17::timestamptz[])
+          as a (grant_id, code_hash, client_id, user_id, user_generation, client_generation, authorization_generation,
+            scope, audience, redirect_uri, code_challenge, issued_at, access_hash, access_expires,
+            refresh_hash, refresh_expires, refreshable_until)
+      ), opened as (
+        insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
+          user_generation, client_generation, authorization_generation, created_at, redeemed_at, last_used_at,
+          refreshable_until, expires_at)
+        select a.grant_id, a.client_id, a.user_id, string_to_array(a.scope, ' '), a.audience, a.redirect_uri,
+          a.code_challenge, a.code_hash, a.user_generation, a.client_generation, a.authorization_generation,
+          near_now(a.issued_at, now()), a.issued_at, a.issued_at, a.refreshable_until,
+          greatest(a.access_expires, a.refresh_expires)
+        from asked a
+        join users u on u.user_id = a.user_id and u.generation = a.user_generation
+        join clients c on c.client_id = a.client_id and c.generation = a.client_generation
+        left join consents r on r.user_id = a.user_id and r.client_id = a.client_id
+        where ${AUTHORIZATION_GENERATION} = a.authorization_generation
+        order by a.code_hash
+        on conflict (code_hash) do update set grant_id = excluded.grant_id, redeemed_at = excluded.redeemed_at,
+          last_used_at = excluded.last_used_at, refreshable_until = excluded.refreshable_until,
+          expires_at = excluded.expires_at
+        where grants.redeemed_at is null
+        returning grant_id
+      ), access as (
+        insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
+          expires_at)
+        select a.access_hash, gen_random_uuid(), a.grant_id, string_to_array(a.scope, ' '), a.user_generation,
+          a.client_generation, a.issued_at, a.access_expires
+        from opened join asked a on a.grant_id = opened.grant_id
+      ), refresh as (
+        insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
+        select a.refresh_hash, a.grant_id, a.user_generation, a.client_generation, a.issued_at, a.refresh_expires
+        from opened join asked a on a.grant_id = opened.grant_id where a.refresh_hash is not null
+      )
+      select grant_id from opened`
+  }
+}
+
+function columnsOf(batch: readonly Exchange[]): unknown[] {
+  return [
+    batch.map(({ grantId }) => grantId),
+    batch.map(({ codeDigest }) => codeDigest),
+    batch.map(({ allowed }) => allowed.binding.clientId),
+    batch.map(({ allowed }) => allowed.userId),
+    batch.map(({ allowed }) => allowed.userGeneration),
+    batch.map(({ allowed }) => allowed.clientGeneration),
+    batch.map(({ allowed }) => allowed.authorizationGeneration),
+    batch.map(({ allowed }) => formatScope(allowed.scope)),
+    batch.map(({ allowed }) => allowed.binding.audience),
+    batch.map(({ allowed }) => allowed.binding.redirectUri),
+    batch.map(({ allowed }) => allowed.binding.codeChallenge ?? null),
+    batch.map(({ tokens }) => tokens.issuedAt.toISOString()),
+    batch.map(({ tokens }) => tokens.accessToken.digest),
+    batch.map(({ tokens }) => tokens.accessToken.expiresAt.toISOString()),
+    batch.map(({ tokens }) => tokens.refreshToken?.digest ?? null),
+    batch.map(({ tokens }) => tokens.refreshToken?.expiresAt.toISOString() ?? null),
+    batch.map(({ tokens }) => tokens.refreshableUntil?.toISOString() ?? null)
+  ]
+}
+
+/** A statement that failed within this time is sent again, once. */
+const SEND_AGAIN_WITHIN_MS = 1_000
+/** How long all of it may take together, in milliseconds. */
+const TOGETHER_MS = 3_500
+
+type Stored = { grant_id: string }
+
+/** Sends the statement again when its answer is lost: grants that it stored the first time are not stored twice. */
+async function storeOnce(database: Database, table: string, batch: readonly Exchange[]): Promise<Stored[]> {
+  const statement = { ...storeStatement(table), values: columnsOf(batch) }
+  const began = performance.now()
+  try {
+    return await database.query<Stored>({ ...statement, withinMs: TOGETHER_MS })
+  } catch (error) {
+    const passed = performance.now() - began
+    if (!(error instanceof StoreUnavailable) || passed > SEND_AGAIN_WITHIN_MS) throw error
+    const withinMs = (TOGETHER_MS - passed) / 2
+    const rows = await database.query<Stored>({ ...statement, withinMs })
+    return rows.length === batch.length ? rows : [...rows, ...(await findStored(database, batch, withinMs))]
+  }
+}
+
+async function findStored(database: Database, batch: readonly Exchange[], withinMs: number): Promise<Stored[]> {
+  return database.query<Stored>({
+    name: 'find_stored_exchanges',
+    text: 'select grant_id from grants where grant_id = any($1::uuid[]) and redeemed_at is not null',
+    values: [batch.map(({ grantId }) => grantId)],
+    withinMs
+  })
+}

@@ -1,0 +1,21 @@
+import { defineScript, type Redis } from './redis.js'
+
+/**
+ * Lists in Redis that keep only what was added last, so that one user cannot fill Redis.
+ * @returns a function that adds a value and gives back those that fell out of the list for it
+ */
+export function createLatestKeeper(redis: Redis, most: number, lifetimeSeconds: number) {
+  const keepLatest = defineScript(redis, 'valetkeyKeepLatest', KEEP, 1)
+  return async (key: string, value: string): Promise<readonly string[]> =>
+    (await keepLatest(key, value, most, lifetimeSeconds)) as string[]
+}
+
+// LREM: ioredis sends a script again when the connection breaks before the answer.
+const KEEP = `
+redis.call('LREM', KEYS[1], 0, ARGV[1])
+redis.call('LPUSH', KEYS[1], ARGV[1])
+local dropped = redis.call('LRANGE', KEYS[1], ARGV[2], -1)
+redis.call('LTRIM', KEYS[1], 0, ARGV[2] - 1)
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return dropped
+`

@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto'
+import { defineScript, type Redis } from './redis.js'
+
+/**
+ * Whether Redis does all that the stores ask of it: their commands, in a script, on two keys that a Redis Cluster keeps in
+ * different places. So a missing right, a replica, a full memory and a Cluster show themselves. It leaves nothing behind.
+ */
+export function createRedisProbe(redis: Redis): () => Promise<void> {
+  const probe = defineScript(redis, 'valetkeyProbe', PROBE, 2)
+  return async () => {
+    const id = randomBytes(8).toString('hex')
+    await probe(`probe:{a}:${id}`, `probe:{b}:${id}`)
+  }
+}
+
+const PROBE = `
+redis.call('SET', KEYS[1], '1', 'PX', 1000)
+redis.call('INCR', KEYS[1])
+redis.call('DECR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], 1000)
+redis.call('GETEX', KEYS[1], 'EX', 1)
+redis.call('PTTL', KEYS[1])
+redis.call('GET', KEYS[2])
+return redis.call('DEL', KEYS[1])
+`
