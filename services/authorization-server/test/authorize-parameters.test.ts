@@ -234,7 +234,7 @@ const ACCEPTED: readonly Case[] = [
   { name: 'nonce, display, login_hint, ui_locales', appended: '&nonce=n&display=popup&login_hint=alice&ui_locales=de' },
   { name: 'a code_verifier', appended: `&code_verifier=${'v'.repeat(43)}` },
   { name: 'a client_secret', appended: '&client_secret=vk_cs_x' },
-  { name: 'a resume of its own', appended: '&resume=abc&resume=def' }
+  { name: 'parameters called as our own', appended: '&resume=abc&resume=def&again=abc' }
 ]
 
 describe('what is accepted goes on to the sign-in page', () => {
@@ -243,7 +243,6 @@ describe('what is accepted goes on to the sign-in page', () => {
     expect(answer.statusCode).toBe(303)
     const location = String(answer.headers.location)
     expect(location.startsWith(`${ISSUER}/login?`)).toBe(true)
-    expect(location).toMatch(/&resume=[\w-]{43}$/)
-    expect(location.match(/resume/g)).toHaveLength(1)
+    expect(location).not.toMatch(/resume|again/)
   })
 })

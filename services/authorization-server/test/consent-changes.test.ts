@@ -52,6 +52,8 @@ describe('a decision is taken once', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => postForm(server, browser, page, ALLOW, OWN)))
     expect(new Set(codesIn(answers)).size).toBe(1)
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(20).fill(303))
+    const [code = ''] = codesIn(answers)
+    expect((await exchange(server, client, code)).statusCode).toBe(200)
     expect(await countGrants()).toBe(1)
   })
 
@@ -62,14 +64,15 @@ describe('a decision is taken once', () => {
     const { browser, page } = await openConsent(server, client.clientId)
     const decided = responseParameters(await browser.submitOnly(page, { decision: first }))
     expect(isConsent(await browser.submit(page, { decision: second }))).toBe(true)
-    expect(await countGrants()).toBe(first === 'allow' ? 1 : 0)
     if (decided.code) expect((await exchange(server, client, decided.code)).statusCode).toBe(200)
+    expect(await countGrants()).toBe(first === 'allow' ? 1 : 0)
   })
 
   test('back to the page after Allow: asked anew', async () => {
     const { browser, page } = await openConsent(server, client.clientId)
-    await browser.submitOnly(page, ALLOW)
+    const { code = '' } = responseParameters(await browser.submitOnly(page, ALLOW))
     expect(isConsent(await browser.open(page.url))).toBe(true)
+    expect((await exchange(server, client, code)).statusCode).toBe(200)
     expect(await countGrants()).toBe(1)
   })
 })

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { PASSWORD } from './support/flow.js'
-import { visibleText } from './support/page-content.js'
+import { addressesOn, visibleText } from './support/page-content.js'
 import { postTo, signedInBrowser } from './support/pages.js'
 
 let server: TestServer
@@ -12,27 +12,19 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-test.each([
-  {
-    who: 'somebody signed in',
-    browser: () => signedInBrowser(server),
-    url: '/account/apps',
-    text: 'You are signed in'
-  },
-  {
-    who: 'nobody signed in',
-    browser: async () => server.newBrowser(),
-    url: '/login',
-    text: 'Sign in User name Password'
-  }
-])('GET and POST /consent by $who end on $url', async ({ browser: start, url, text }) => {
-  const browser = await start()
-  const page = await browser.open(`${ISSUER}/consent`)
-  expect([page.url, page.statusCode]).toEqual([`${ISSUER}${url}`, 200])
-  expect(visibleText(page.body)).toContain(text)
-  const answer = await postTo(server, browser, '/consent', 'decision=allow', {
-    origin: ISSUER,
-    'sec-fetch-site': 'same-origin'
+describe.each([
+  { who: 'a browser with a session', start: () => signedInBrowser(server) },
+  { who: 'a browser without a session', start: async () => server.newBrowser() }
+])('the consent page without a request in its address, for $who', ({ start }) => {
+  test.each(['/consent', '/consent?state=mine&resume=x'])('%s says how to go on', async (address) => {
+    const browser = await start()
+    const shown = await browser.get(`${ISSUER}${address}`)
+    const sent = await postTo(server, browser, address, 'decision=allow', { origin: ISSUER })
+    for (const { statusCode, body } of [shown, sent]) {
+      expect(statusCode).toBe(400)
+      expect(visibleText(body)).toContain('Go back to the app you came from and start again there.')
+      // No address of the app is known, and none of ours would help.
+      expect(addressesOn(body).filter((url) => !url.includes('/assets/'))).toEqual([])
+    }
   })
-  expect([answer.statusCode, answer.headers.location]).toEqual([303, `${ISSUER}/login`])
 })

@@ -40,16 +40,26 @@ test.each(['/oauth/authorize', '/login', '/consent'])(
   }
 )
 
-test('such a browser leaves no more than two requests held', async () => {
-  const before = (await server.redis.keys('vk:request:*')).length
+test('a sign-in form without a cookie is answered by the same page, and checks no password', async () => {
+  const browser = server.newBrowser()
+  const login = await browser.open(authorizeUrl(client.clientId))
+  browser.cookies.clear()
+  const answer = await browser.submitOnly(login, { username: 'alice', password: PASSWORD })
+  expect(answer.cookies.map(({ name }) => name)).toEqual(['vk_browser'])
+  const { page } = await openWithoutCookies(String(answer.headers.location))
+  expect(visibleText(page.body)).toContain('Your browser did not keep our cookie')
+})
+
+test('nothing of such a browser is stored', async () => {
+  const before = await server.redis.dbsize()
   await openWithoutCookies(authorizeUrl(client.clientId))
-  expect((await server.redis.keys('vk:request:*')).length - before).toBeLessThanOrEqual(2)
+  expect(await server.redis.dbsize()).toBe(before)
 })
 
 test('an app is still told by redirect what is wrong with its request', async () => {
   const { page } = await openWithoutCookies(authorizeUrl('nobody'))
   expect(visibleText(page.body)).toContain('This app is not known here')
-  const url = `${authorizeUrl(client.clientId, { scope: undefined })}&resume=${'a'.repeat(43)}`
+  const url = `${authorizeUrl(client.clientId, { scope: undefined })}&again=no_cookie`
   expect(String((await server.newBrowser().get(url)).headers.location)).toContain('error=invalid_scope')
 })
 
@@ -66,8 +76,8 @@ test.each<{ step: string; browser: () => Promise<Browser> }>(
   expect(pathOf(page)).toBe(browser.cookies.has('vk_session') ? '/consent' : '/login')
 })
 
-test('a parameter of the app’s that is called resume does not matter', async () => {
-  const page = await server.newBrowser().open(`${authorizeUrl(client.clientId)}&resume=x`)
+test('a parameter of the app’s that is called as one of ours does not matter', async () => {
+  const page = await server.newBrowser().open(`${authorizeUrl(client.clientId)}&resume=x&again=x`)
   expect([page.statusCode, pathOf(page)]).toEqual([200, '/login'])
   expect(page.url.startsWith(`${ISSUER}/login?`)).toBe(true)
 })

@@ -20,7 +20,15 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const resumeOf = (page: Pick<Page, 'url'>) => new URL(page.url).searchParams.get('resume') ?? ''
-const heldKeys = async () => (await server.redis.keys('vk:request:*')).sort()
+const heldLists = () => server.redis.keys('vk:requests:*')
+async function held(): Promise<string[]> {
+  const lists = (await heldLists()).map((list) => server.redis.lrange(list, 0, -1))
+  return (await Promise.all(lists)).flat()
+}
+async function loseHeld(): Promise<void> {
+  const lists = await heldLists()
+  if (lists.length > 0) await server.redis.del(...lists)
+}
 const isConsent = (page: Page) => page.statusCode === 200 && new URL(page.url).pathname === '/consent'
 const openLogin = async (browser: Browser, change = {}) => browser.open(authorizeUrl(client.clientId, change))
 
@@ -57,6 +65,7 @@ describe('two tabs of one browser are two requests', () => {
     const session = browser.cookies.get('vk_session')
     const other = await browser.submit(second, { username: 'alice', password: 'wrong' })
     expect(isConsent(other)).toBe(true)
+    expect(visibleText(other.body)).not.toContain('Please answer again')
     expect(browser.cookies.get('vk_session')).toBe(session)
     const allowed = await browser.submitOnly(other, { decision: 'allow' })
     expect(responseParameters(allowed)).toMatchObject({ state: 'second' })
@@ -78,7 +87,7 @@ describe('a request belongs to the browser that brought it', () => {
     { who: 'another user’s browser', browser: async () => signedInBrowser(server, 'mallory') }
   ])('$who cannot see or answer it by its address', async ({ browser: open }) => {
     const { browser: owner, page } = await openConsent(server, client.clientId, { change: { state: 'mine' } })
-    const before = await heldKeys()
+    const before = await held()
     const stranger = await open()
     for (const step of ['/login', '/consent', '/oauth/authorize']) {
       const answer = await stranger.get(page.url.replace('/consent', step))
@@ -90,22 +99,11 @@ describe('a request belongs to the browser that brought it', () => {
     const stolen = await postForm(server, stranger, page, { decision: 'allow' }, OWN)
     expect([stolen.statusCode, String(stolen.headers.location)]).toEqual([
       303,
-      expect.stringMatching(/^http:\/\/localhost:4000\/oauth\/authorize\?(?!.*resume)/)
+      expect.stringMatching(/^http:\/\/localhost:4000\/oauth\/authorize\?(?!.*resume).*&again=interrupted$/)
     ])
-    expect(await heldKeys()).toEqual(expect.arrayContaining(before))
+    expect(await held()).toEqual(expect.arrayContaining(before))
     const allowed = await owner.submitOnly(page, { decision: 'allow' })
     expect(responseParameters(allowed)).toMatchObject({ code: expect.any(String), state: 'mine' })
-  })
-
-  test('a sign-in form with a stranger’s request signs nobody in', async () => {
-    const victim = server.newBrowser()
-    const page = await openLogin(victim)
-    const stranger = server.newBrowser()
-    const own = await openLogin(stranger)
-    const mixed = { ...own, url: own.url, body: own.body.replace(resumeOf(own), resumeOf(page)) } as Page
-    const answer = await postForm(server, stranger, mixed, SIGN_IN, OWN)
-    expect(answer.headers.location).toBe(authorizeUrl(client.clientId))
-    expect(answer.cookies).toEqual([])
   })
 })
 
@@ -160,42 +158,51 @@ describe('a request is held under the very query it came with', () => {
 })
 
 describe('how long a request is held', () => {
-  test('an hour, under the hash of its id, with the hash of its browser', async () => {
-    const before = await heldKeys()
+  test('not at all before its user has signed in', async () => {
+    await loseHeld()
     const browser = server.newBrowser()
-    const page = await openLogin(browser)
-    const [key = ''] = (await heldKeys()).filter((name) => !before.includes(name))
-    const stored = `${key} ${await server.redis.get(key)}`
-    expect(stored).not.toContain(resumeOf(page))
-    expect(stored).not.toContain(browser.cookies.get('vk_browser'))
-    expect(await server.redis.ttl(key)).toBeGreaterThan(3590)
-    expect(await server.redis.ttl(key)).toBeLessThanOrEqual(3600)
+    const login = await openLogin(browser)
+    await browser.submit(login, { username: 'alice', password: 'wrong' })
+    await browser.open(login.url)
+    await browser.open(login.url.replace('/login', '/consent'))
+    expect(await held()).toEqual([])
+    await browser.submit(login, SIGN_IN)
+    expect(await held()).toHaveLength(1)
   })
 
-  test('one that is gone starts anew at every step, with the same query', async () => {
+  test('an hour, under a hash that needs its id, query, browser and session', async () => {
+    const { page } = await openConsent(server, client.clientId)
+    expect(await held()).toContainEqual(expect.stringMatching(/^[\w-]{43}$/))
+    expect((await held()).join()).not.toContain(resumeOf(page))
+    for (const list of await heldLists()) {
+      expect(await server.redis.ttl(list)).toBeGreaterThan(3590)
+      expect(await server.redis.ttl(list)).toBeLessThanOrEqual(3600)
+    }
+  })
+
+  test('one that is gone starts anew, with the same query', async () => {
     const browser = server.newBrowser()
-    const login = await openLogin(browser, { state: 'kept' })
-    await server.redis.del(...(await heldKeys()))
-    const again = await browser.submit(login, SIGN_IN)
-    expect([new URL(again.url).pathname, browser.cookies.has('vk_session')]).toEqual(['/login', false])
-    const consent = await browser.submit(again, SIGN_IN)
-    await server.redis.del(...(await heldKeys()))
+    const consent = await browser.submit(await openLogin(browser, { state: 'kept' }), SIGN_IN)
+    await loseHeld()
     const asked = await browser.submit(consent, { decision: 'allow' })
     expect(isConsent(asked)).toBe(true)
     const allowed = await browser.submitOnly(asked, { decision: 'allow' })
     expect(responseParameters(allowed)).toMatchObject({ code: expect.any(String), state: 'kept' })
   })
 
-  test('a wrong password, a look at the page and a reload keep it', async () => {
-    const browser = server.newBrowser()
-    const login = await openLogin(browser)
-    const keys = await heldKeys()
-    await browser.submit(login, { username: 'alice', password: 'wrong' })
-    await browser.open(login.url)
-    const consent = await browser.submit(login, SIGN_IN)
-    await browser.open(consent.url)
-    expect(resumeOf(consent)).toBe(resumeOf(login))
-    expect(await heldKeys()).toEqual(keys)
+  test('a reload of the consent page keeps it', async () => {
+    const { browser, page } = await openConsent(server, client.clientId)
+    const before = await held()
+    expect((await browser.open(page.url)).url).toBe(page.url)
+    expect(await held()).toEqual(before)
+  })
+
+  test('the hundred newest of one user: the one before them starts anew', async () => {
+    const { browser, page: oldest } = await openConsent(server, client.clientId)
+    const second = await openLogin(browser)
+    for (let count = 0; count < 99; count++) await browser.get(authorizeUrl(client.clientId))
+    expect(responseParameters(await browser.submitOnly(second, { decision: 'allow' }))).toHaveProperty('code')
+    expect(isConsent(await browser.submit(oldest, { decision: 'allow' }))).toBe(true)
   })
 })
 
@@ -204,7 +211,7 @@ describe('doubled forms and the way back', () => {
     const browser = server.newBrowser()
     const login = await openLogin(browser)
     const answers = await Promise.all([1, 2].map(() => browser.submitOnly(login, SIGN_IN)))
-    const onwards = login.url.replace('/login', '/oauth/authorize')
+    const onwards = authorizeUrl(client.clientId)
     expect(answers.map(({ statusCode, headers }) => [statusCode, headers.location])).toEqual([
       [303, onwards],
       [303, onwards]
@@ -217,10 +224,12 @@ describe('doubled forms and the way back', () => {
     const login = await openLogin(browser)
     const consent = await browser.submit(login, SIGN_IN)
     const session = browser.cookies.get('vk_session')
-    expect((await browser.open(login.url)).url).toBe(consent.url)
+    expect(isConsent(await browser.open(login.url))).toBe(true)
     const resent = await browser.submit(login, SIGN_IN)
     expect(isConsent(resent)).toBe(true)
     expect(browser.cookies.get('vk_session')).toBe(session)
     expect(visibleText(resent.body)).toContain('Allow Photo Printer?')
+    // The page from before is still good.
+    expect(responseParameters(await browser.submitOnly(consent, { decision: 'allow' }))).toHaveProperty('code')
   })
 })

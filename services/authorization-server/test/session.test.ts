@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import type { Browser } from './support/browser.js'
 import { stopClock } from './support/clock.js'
+import { dumpRedis } from './support/dump-stores.js'
 import { authorizeUrl, PASSWORD } from './support/flow.js'
 import { hiddenField } from './support/page-content.js'
 import { openConsent, postForm, signedInBrowser } from './support/pages.js'
@@ -40,18 +41,6 @@ function withSession(sessionId: string): Browser {
   const browser = server.newBrowser()
   browser.cookies.set('vk_session', sessionId)
   return browser
-}
-
-async function everythingStored(): Promise<string> {
-  const keys = await server.redis.keys('*')
-  const values = await Promise.all(
-    keys.map(async (key) =>
-      (await server.redis.type(key)) === 'hash'
-        ? JSON.stringify(await server.redis.hgetall(key))
-        : server.redis.get(key)
-    )
-  )
-  return keys.map((key, index) => `${key} ${values[index]}`).join('\n')
 }
 
 describe('a new session id at sign-in: none from before is worth anything after (session fixation)', () => {
@@ -104,8 +93,8 @@ describe('a new session id at sign-in: none from before is worth anything after 
 })
 
 describe('what the store holds', () => {
-  test('hashes of session, browser and request ids, and no name, password or form token', async () => {
-    const { browser, page } = await openConsent(server, client.clientId)
+  test('hashes of session, browser and request ids, and no query, name, password or form token', async () => {
+    const { browser, page } = await openConsent(server, client.clientId, { change: { state: 'a-state-of-its-own' } })
     const resume = new URL(page.url).searchParams.get('resume') ?? ''
     const token = hiddenField(page.body, 'csrf_token')
     const secrets = [
@@ -115,13 +104,14 @@ describe('what the store holds', () => {
       resume,
       token
     ]
-    const stored = await everythingStored()
+    const stored = await dumpRedis(server)
     expect(stored).toContain(keyOf(sessionOf(browser)))
-    for (const secret of [...secrets, PASSWORD, 'alice']) expect(stored).not.toContain(secret)
+    for (const secret of [...secrets, PASSWORD, 'alice', 'a-state-of-its-own', client.clientId])
+      expect(stored).not.toContain(secret)
     const answer = await browser.submitOnly(page, { decision: 'allow' })
     const code = new URL(String(answer.headers.location)).searchParams.get('code') ?? 'none'
-    expect(await everythingStored()).not.toContain(code)
-    expect(await everythingStored()).not.toContain(code.slice(6, -6))
+    expect(await dumpRedis(server)).not.toContain(code)
+    expect(await dumpRedis(server)).not.toContain(code.slice(6, -6))
   })
 
   test('what it holds of a session opens none', async () => {
@@ -175,6 +165,14 @@ describe('how a session ends', () => {
     expect(await isSignedIn(browser)).toBe(false)
     const page = await browser.open(authorizeUrl(client.clientId))
     expect(new URL(page.url).pathname).toBe('/login')
+  })
+
+  test('that was opened by a process whose clock is ahead: it would have no end', async () => {
+    const browser = await signedInBrowser(server)
+    clock.advance(-2 * 60)
+    expect(await isSignedIn(browser)).toBe(false)
+    clock.advance(2 * 60)
+    expect(await isSignedIn(browser)).toBe(true)
   })
 
   test('when its user is disabled, and it does not come back with the user', async () => {

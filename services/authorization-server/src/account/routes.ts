@@ -23,7 +23,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
   pages.get<{ Querystring: { done?: string } }>('/account/apps', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(`${issuer}/login`, 303)
-    const [connected, catalogue] = await Promise.all([apps.list(user.userId, now()), scopes.list()])
+    const [connected, catalogue] = await Promise.all([apps.list(user.userId), scopes.list()])
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       done: request.query.done === 'ended' ? 'account.ended' : '',
@@ -46,7 +46,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     if (check === 'stale' || user === undefined || clientId === undefined) {
       return reply.redirect(`${issuer}/account/apps`, 303)
     }
-    const ended = await apps.end(user.userId, clientId, now())
+    const ended = await apps.end(user.userId, clientId)
     for (const grantId of ended.grantIds) {
       audit.record(request, { event: 'grant_ended', clientId, userId: user.userId, grantId, reason: 'ended_by_user' })
     }

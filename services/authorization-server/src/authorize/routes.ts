@@ -4,7 +4,7 @@ import { remembersConsent } from '../clients/remembers-consent.js'
 import { type Allowed, type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import { sendErrorPage } from '../http/send-error-page.js'
 import { errorUri } from '../http/send-oauth-error.js'
-import { clientQuery, holdRequest, namedRequest, stepUrl } from '../requests/held-request.js'
+import { clientQuery, holdRequest, sentAgain, stepUrl } from '../requests/held-request.js'
 import { type JudgeDeps, type JudgedRequest, judgeRequest } from '../requests/judge-request.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import type { ConsentStore } from '../storage/consents.js'
@@ -14,16 +14,13 @@ import { type Asking, nextStep } from './next-step.js'
 export type AuthorizeRouteOptions = {
   issuer: string
   judge: JudgeDeps
-  pending: PendingRequestStore
+  pending: Pick<PendingRequestStore, 'hold'>
   consents: Pick<ConsentStore, 'findScope'>
   issue: IssueCodeDeps
 }
 
-// A longer one is held for an hour in Redis for nothing, and comes back in addresses that no longer fit a header.
-const MAX_QUERY_LENGTH = 8_000
-
 /** What may not be answered by a redirect: the person sees a page, and no link to an unchecked address. */
-type BadRequest = 'request_too_long' | 'no_cookie' | Extract<JudgedRequest, { kind: 'show_error_page' }>['reason']
+type BadRequest = 'no_cookie' | Extract<JudgedRequest, { kind: 'show_error_page' }>['reason']
 
 /** The user of a session, with the generations it was opened under. */
 type SessionUser = Pick<Allowed, 'userId' | 'userGeneration' | 'sessionGeneration'>
@@ -36,9 +33,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
 
   // No HEAD: a request that is only looked at must neither be held nor get a code.
   pages.get('/oauth/authorize', { exposeHeadRoute: false, config: { provesSession: true } }, async (request, reply) => {
-    const query = clientQuery(request)
-    if (query.length > MAX_QUERY_LENGTH) return showErrorPage('request_too_long', request, reply)
-    const judged = await judgeRequest(query, judge)
+    const judged = await judgeRequest(clientQuery(request), judge)
     switch (judged.kind) {
       case 'show_error_page':
         return showErrorPage(judged.reason, request, reply)
@@ -73,12 +68,18 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
       if (location === undefined) return redirectError(reply, { ...accepted.request, ...DISABLED })
       return reply.redirect(location, 303)
     }
-    // It was here before and was given a cookie: only then is there an id in the address.
-    if (!request.browserIsKnown && namedRequest(request) !== undefined) {
-      return showErrorPage('no_cookie', request, reply, stepUrl(issuer, '/oauth/authorize', clientQuery(request)))
+    const query = clientQuery(request)
+    const again = sentAgain(request)
+    // A step that saw no cookie has set one and sent the browser here.
+    if (!request.browserIsKnown && again !== undefined) {
+      return showErrorPage('no_cookie', request, reply, stepUrl(issuer, '/oauth/authorize', query))
     }
-    const held = await holdRequest(request, pending)
-    return reply.redirect(stepUrl(issuer, step.kind === 'sign_in' ? '/login' : '/consent', held.query, held.id), 303)
+    const notice = again === 'interrupted' ? again : undefined
+    if (step.kind === 'sign_in' || user === undefined) {
+      return reply.redirect(stepUrl(issuer, '/login', query, { again: notice }), 303)
+    }
+    const { id } = await holdRequest(request, user, pending)
+    return reply.redirect(stepUrl(issuer, '/consent', query, { resume: id, again: notice }), 303)
   }
 
   async function lookUp({ client }: Accepted, user: SignedIn | undefined): Promise<Asking> {

@@ -2,11 +2,9 @@ import { type Parameters, successLocation } from '@valetkey/oauth-protocol'
 import type { AuditedRequest } from '../audit/audit-trail.js'
 import { remembersConsent } from '../clients/remembers-consent.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
-import { type HeldRequest, restoreHeldRequest, takeHeldRequest } from '../requests/held-request.js'
-import { digestId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import type { ConsentStore } from '../storage/consents.js'
-import type { PendingRequestStore } from '../storage/pending-requests.js'
+import type { PendingRequest, PendingRequestStore } from '../storage/pending-requests.js'
 import { type Asked, sortScopes } from './consent-view.js'
 import { sealRedirect } from './sealed-redirect.js'
 
@@ -14,7 +12,7 @@ export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'de
 
 export type DecideDeps = {
   issuer: string
-  pending: Pick<PendingRequestStore, 'take' | 'save' | 'saveDecision'>
+  pending: Pick<PendingRequestStore, 'take' | 'hold' | 'saveDecision'>
   consents: Pick<ConsentStore, 'remember'>
   issue: IssueCodeDeps
 }
@@ -22,7 +20,7 @@ export type DecideDeps = {
 export type ConsentOutcome = { kind: 'allowed'; location: string } | { kind: 'denied' } | { kind: 'decided_before' }
 
 /** @param answerKey the one-time field of the form; with it the same redirect can be given again */
-type Subject = Asked & { held: HeldRequest; user: SignedIn; answerKey: string }
+type Subject = Asked & { held: PendingRequest; user: SignedIn; answerKey: string }
 
 /** Reads the form: which button, and which of the optional scopes were left ticked. */
 export function readDecision(form: Parameters, asked: Asked): Decision | undefined {
@@ -44,14 +42,14 @@ export async function decideConsent(
   audited: AuditedRequest
 ): Promise<ConsentOutcome> {
   const { held, client, user } = subject
-  if (!(await takeHeldRequest(held, deps.pending))) return { kind: 'decided_before' }
+  if (!(await deps.pending.take(held))) return { kind: 'decided_before' }
   try {
     if (decision.kind === 'allow') return await allow(decision.scope, subject, deps, audited)
     deps.issue.audit.record(audited, { event: 'consent_denied', clientId: client.clientId, userId: user.userId })
     return await deny(subject, deps)
   } catch (error) {
     // An outage must not cost the person the request: the same form can be sent again.
-    await restoreHeldRequest(held, deps.pending).catch(() => {})
+    await deps.pending.hold(held).catch(() => {})
     throw error
   }
 }
@@ -66,18 +64,18 @@ async function allow(
   const locationWith = (code: string) => successLocation({ ...request, issuer: deps.issuer }, code)
   const seal = (code: string) => sealRedirect(locationWith(code), answerKey)
   // Before the code is issued: whatever fails after that would leave a code behind that nobody gets.
-  if (remembersConsent(client)) await deps.consents.remember(user.userId, client.clientId, scope, deps.issue.now())
+  if (remembersConsent(client)) await deps.consents.remember(user.userId, client.clientId, scope)
   const issued = await issueCode(request, { ...user, scope, consent: 'given' }, deps.issue, audited, seal)
   // The user or the client was disabled since the page was shown, or the user signed out everywhere.
   if (issued === undefined) return deny(subject, deps)
   const concerned = { clientId: client.clientId, userId: user.userId }
   deps.issue.audit.record(audited, { event: 'consent_given', ...concerned, scope })
   const { codeDigest } = issued
-  await deps.pending.saveDecision(digestId(held.id), { kind: 'allowed', codeDigest }, deps.issue.codeTtl * 1000)
+  await deps.pending.saveDecision(held, { kind: 'allowed', codeDigest }, deps.issue.codeTtl * 1000)
   return { kind: 'allowed', location: locationWith(issued.code) }
 }
 
 async function deny({ held }: Subject, { pending, issue }: DecideDeps): Promise<ConsentOutcome> {
-  await pending.saveDecision(digestId(held.id), { kind: 'denied' }, issue.codeTtl * 1000)
+  await pending.saveDecision(held, { kind: 'denied' }, issue.codeTtl * 1000)
   return { kind: 'denied' }
 }

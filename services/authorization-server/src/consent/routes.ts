@@ -5,9 +5,17 @@ import { remembersConsent } from '../clients/remembers-consent.js'
 import { formOf } from '../http/form.js'
 import { checkForm, refuseForeignForm } from '../http/own-form.js'
 import { allowForms } from '../http/pages.js'
+import { sendErrorPage } from '../http/send-error-page.js'
 import { errorUri } from '../http/send-oauth-error.js'
 import { formActionSources } from '../requests/form-action.js'
-import { clientQuery, findHeldRequest, type HeldRequest, namedRequest, stepUrl } from '../requests/held-request.js'
+import {
+  type Again,
+  clientQuery,
+  type HeldRequest,
+  namedRequest,
+  sentAgain,
+  stepUrl
+} from '../requests/held-request.js'
 import { type JudgeDeps, judgeRequest } from '../requests/judge-request.js'
 import { formToken } from '../session/form-token.js'
 import { isRandomId, newRandomId } from '../session/random-id.js'
@@ -23,7 +31,7 @@ export type ConsentRouteOptions = {
   issuer: string
   cookieKeys: readonly string[]
   judge: JudgeDeps
-  pending: Pick<PendingRequestStore, 'find'>
+  pending: Pick<PendingRequestStore, 'isHeld'>
   consents: Pick<ConsentStore, 'findScope'>
   scopes: Pick<ScopeStore, 'list'>
   lifetimes: TokenLifetimes
@@ -39,18 +47,20 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
 
   pages.get('/consent', async (request, reply) => {
     const step = await findStep(request)
-    if (step === undefined) return startAgain(request, reply)
+    if (step === undefined) return startAgain(request, reply, request.browserIsKnown ? undefined : 'no_cookie')
     const { held, asked, user } = step
+    const query = clientQuery(request)
     allowForms(reply, formActionSources(redirectTarget(asked.request.redirectUri)))
     const catalogue = await scopes.list()
     return reply.view('consent.hbs', {
       title: { key: 'consent.title', values: { client: asked.client.name } },
       ...consentView(asked, catalogue, lifetimes, request.language),
+      isAskedAgain: sentAgain(request) === 'interrupted',
       username: user.username,
       csrfToken: formToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
       answerKey: newRandomId(),
-      action: stepUrl(issuer, '/consent', held.query, held.id),
-      switchAction: stepUrl(issuer, '/logout', held.query),
+      action: stepUrl(issuer, '/consent', query, { resume: held.id }),
+      switchAction: stepUrl(issuer, '/logout', query),
       appsUrl: `${issuer}/account/apps`
     })
   })
@@ -58,14 +68,14 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
   pages.post('/consent', async (request, reply) => {
     const check = checkForm(request, { issuer, cookieKeys })
     if (check === 'foreign') return refuseForeign(request, reply)
-    if (check === 'stale') return startAgain(request, reply)
+    if (check === 'stale') return startAgain(request, reply, 'interrupted')
     const given = formOf(request).get('answer_key')
     // Without it the decision holds all the same; only a second sending cannot be answered again.
-    const answerKey = ownersKey(isRandomId(given) ? given : newRandomId(), request)
+    const answerKey = isRandomId(given) ? given : newRandomId()
     const step = await findStep(request)
     if (step === undefined) return repeatOrStartAgain(answerKey, request, reply)
     const decision = readDecision(formOf(request), step.asked)
-    if (decision === undefined) return startAgain(request, reply)
+    if (decision === undefined) return startAgain(request, reply, 'interrupted')
     const { held, asked, user } = step
     const outcome = await decideConsent(decision, { ...asked, held, user, answerKey }, decide, request)
     switch (outcome.kind) {
@@ -84,24 +94,28 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
     request: FastifyRequest,
     reply: FastifyReply
   ): Promise<FastifyReply> {
-    const heldId = namedRequest(request)
+    const held = namedRequest(request)
     const decision = formOf(request).get('decision')
-    if (heldId === undefined || (decision !== 'allow' && decision !== 'deny')) return startAgain(request, reply)
-    const outcome = await repeatDecision({ heldId, decision, answerKey }, repeat)
+    if (held === undefined || (decision !== 'allow' && decision !== 'deny')) {
+      return startAgain(request, reply, 'interrupted')
+    }
+    const outcome = await repeatDecision({ held, decision, answerKey }, repeat)
     // Judged by what the address says: after a decision nothing is held any more.
     const judged = await judgeRequest(clientQuery(request), judge)
-    if (outcome.kind === 'decided_before' || judged.kind !== 'accepted') return startAgain(request, reply)
+    if (outcome.kind === 'decided_before' || judged.kind !== 'accepted') {
+      return startAgain(request, reply, 'interrupted')
+    }
     const concerned = { clientId: judged.client.clientId, userId: request.signedIn?.userId }
     decide.issue.audit.record(request, { event: 'consent_answer_repeated', ...concerned, reason: outcome.kind })
     return outcome.kind === 'allowed' ? reply.redirect(outcome.location, 303) : redirectDenied(judged.request, reply)
   }
 
-  /** What this page needs: a request held for this browser, good still, and somebody signed in. */
+  /** What this page needs: a request that is held for this user, browser and session, and still good. */
   async function findStep(request: FastifyRequest): Promise<Step | undefined> {
-    const held = await findHeldRequest(request, pending)
+    const held = namedRequest(request)
     const user = request.signedIn
-    if (held === undefined || user === undefined) return undefined
-    const judged = await judgeRequest(held.query, judge)
+    if (held === undefined || user === undefined || !(await pending.isHeld(held))) return undefined
+    const judged = await judgeRequest(clientQuery(request), judge)
     if (judged.kind !== 'accepted') return undefined
     const remembers = remembersConsent(judged.client)
     const rememberedScope = remembers ? await consents.findScope(user.userId, judged.client.clientId) : []
@@ -114,9 +128,10 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
   }
 
   /** `/oauth/authorize` decides what is to be done: sign in, ask anew, or say what is wrong. */
-  function startAgain(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  function startAgain(request: FastifyRequest, reply: FastifyReply, again: Again | undefined): FastifyReply {
     const query = clientQuery(request)
-    return reply.redirect(query === '' ? `${issuer}/login` : stepUrl(issuer, '/oauth/authorize', query), 303)
+    if (query === '') return sendErrorPage(request, reply, { status: 400, reason: 'no_request' })
+    return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, { again }), 303)
   }
 
   function refuseForeign(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -124,11 +139,6 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
     const retryUrl = query === '' ? undefined : stepUrl(issuer, '/oauth/authorize', query)
     return refuseForeignForm(request, reply, { issuer, audit: decide.issue.audit, retryUrl })
   }
-}
-
-/** The form's key opens the answer only in the browser and session that the form was shown in. */
-function ownersKey(formKey: string, { browserId, signedIn }: FastifyRequest): string {
-  return [formKey, browserId, signedIn?.sessionDigest ?? ''].join(' ')
 }
 
 const DENIED = { error: 'access_denied', description: 'The user did not allow access.' } as const

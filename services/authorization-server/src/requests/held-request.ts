@@ -2,66 +2,69 @@ import { parseParameters, withoutParameter } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
 import { rawQuery } from '../http/form.js'
 import { digestId, isRandomId, newRandomId } from '../session/random-id.js'
-import type { PendingRequestStore } from '../storage/pending-requests.js'
+import type { SignedIn } from '../session/session-plugin.js'
+import type { PendingRequest, PendingRequestStore } from '../storage/pending-requests.js'
 
-/** The parameter that carries the id of a held request from page to page. It stands after the client's own query. */
+// Parameters of our own. They stand after the client's own query.
+/** Carries the id of a held request to the consent page. */
 const RESUME = 'resume'
-
-const HOLD_SECONDS = 3600
+/** Says why the browser comes to a step again. */
+const AGAIN = 'again'
 
 export type Step = '/oauth/authorize' | '/login' | '/consent' | '/logout'
 
-/** A request that is held for this browser while its user signs in and decides. */
-export type HeldRequest = { id: string; query: string; browserDigest: string }
+/** `no_cookie`: it came without our cookie. `interrupted`: the form that it sent could not be accepted. */
+export type Again = 'no_cookie' | 'interrupted'
 
-/** The client's own query in the address of a page, without our addition; empty where no client asks for anything. */
+/** A request whose consent page was shown in this browser and session, under an id that only the page's address has. */
+export type HeldRequest = PendingRequest & { id: string }
+
+/** The client's own query in the address of a page, without our additions; empty where no client asks for anything. */
 export function clientQuery(request: FastifyRequest): string {
-  const query = withoutParameter(rawQuery(request), RESUME)
+  const query = withoutParameter(withoutParameter(rawQuery(request), RESUME), AGAIN)
   const parameters = parseParameters(query)
   return parameters.get('client_id') === undefined && !parameters.isRepeated('client_id') ? '' : query
 }
 
-/** The address of a step. With the query in it, an expired or foreign id leads to the same request, started anew. */
-export function stepUrl(issuer: string, step: Step, query: string, id?: string): string {
-  const parts = [query, id === undefined ? '' : `${RESUME}=${id}`].filter((part) => part !== '')
+/** Why the browser comes to this step again; undefined where it comes for the first time. */
+export function sentAgain(request: FastifyRequest): Again | undefined {
+  const again = parseParameters(rawQuery(request)).get(AGAIN)
+  return again === 'no_cookie' || again === 'interrupted' ? again : undefined
+}
+
+/** The address of a step. Every address has the whole request, so that nothing of it is stored before a sign-in. */
+export function stepUrl(
+  issuer: string,
+  step: Step,
+  query: string,
+  own: { resume?: string; again?: Again | undefined } = {}
+): string {
+  const resume = own.resume === undefined ? '' : `${RESUME}=${own.resume}`
+  const again = own.again === undefined ? '' : `${AGAIN}=${own.again}`
+  const parts = [query, resume, again].filter((part) => part !== '')
   return `${issuer}${step}${parts.length > 0 ? '?' : ''}${parts.join('&')}`
 }
 
-/** Holds a request for the browser that brought it; one that is held already keeps its id. */
-export async function holdRequest(request: FastifyRequest, pending: PendingRequestStore): Promise<HeldRequest> {
-  const held = await findHeldRequest(request, pending)
-  if (held !== undefined) return held
-  const id = newRandomId()
-  const record = { query: clientQuery(request), browserDigest: digestId(request.browserId) }
-  await pending.save(digestId(id), record, HOLD_SECONDS)
-  return { id, ...record }
-}
-
-/** The id in the address of a page, whether or not anything is held under it. */
-export function namedRequest(request: FastifyRequest): string | undefined {
-  const id = parseParameters(rawQuery(request)).get(RESUME)
-  return isRandomId(id) ? id : undefined
-}
-
-/** The request that the address names, if it is held, for this browser, and for this very query. */
-export async function findHeldRequest(
+/** Holds the request in the address for its user, who is to be asked. */
+export async function holdRequest(
   request: FastifyRequest,
-  pending: Pick<PendingRequestStore, 'find'>
-): Promise<HeldRequest | undefined> {
-  const id = namedRequest(request)
-  if (id === undefined || !request.browserIsKnown) return undefined
-  const found = await pending.find(digestId(id))
-  const ours = found?.browserDigest === digestId(request.browserId) && found.query === clientQuery(request)
-  return ours ? { id, ...found } : undefined
+  user: SignedIn,
+  pending: Pick<PendingRequestStore, 'hold'>
+): Promise<HeldRequest> {
+  const held = describe(newRandomId(), user, request)
+  await pending.hold(held)
+  return held
 }
 
-/** Takes it out: the decision on a request is taken once, however often its form is sent. */
-export async function takeHeldRequest(held: HeldRequest, pending: Pick<PendingRequestStore, 'take'>): Promise<boolean> {
-  return pending.take(digestId(held.id))
+/** The request that the address of the consent page names, whether or not it is held. */
+export function namedRequest(request: FastifyRequest): HeldRequest | undefined {
+  const id = parseParameters(rawQuery(request)).get(RESUME)
+  if (!isRandomId(id) || request.signedIn === undefined || !request.browserIsKnown) return undefined
+  return describe(id, request.signedIn, request)
 }
 
-/** Puts a request back whose decision could not be carried out. */
-export async function restoreHeldRequest(held: HeldRequest, pending: Pick<PendingRequestStore, 'save'>): Promise<void> {
-  const { id, ...record } = held
-  await pending.save(digestId(id), record, HOLD_SECONDS)
+/** Another query, browser or session makes another digest, which is not held. */
+function describe(id: string, { userId, sessionDigest }: SignedIn, request: FastifyRequest): HeldRequest {
+  const digest = digestId([id, request.browserId, sessionDigest, clientQuery(request)].join('\n'))
+  return { id, userId, digest }
 }

@@ -16,13 +16,18 @@ export type JudgeDeps = {
 
 export type JudgedRequest =
   | Exclude<AuthorizationOutcome, { kind: 'accepted' }>
+  | { kind: 'show_error_page'; reason: 'request_too_long' }
   | { kind: 'accepted'; request: AuthorizationRequest; client: ClientRegistration }
+
+// The query stands in the addresses of all pages and in the Referer of their forms, which must fit into the request headers.
+const MAX_QUERY_LENGTH = 8_000
 
 /**
  * Looks up what a query names and lets the protocol judge it. Every step does this anew, so that a client that was
  * changed or disabled meanwhile is treated as it is now.
  */
 export async function judgeRequest(query: string, deps: JudgeDeps): Promise<JudgedRequest> {
+  if (query.length > MAX_QUERY_LENGTH) return { kind: 'show_error_page', reason: 'request_too_long' }
   const parameters = parseParameters(query)
   const client = await findClient(parameters.get('client_id'), deps)
   const resource = parameters.get('resource')

@@ -21,7 +21,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set for every page: a new browser gets an id with the answer. */
     browserId: string
-    /** The browser brought its id along. If not, it cannot own any form or pending request. */
+    /** The browser brought its id along. If not, it cannot own any form or held request. */
     browserIsKnown: boolean
     unprovedSession: UnprovedSession | undefined
     /** On a route that is registered with `provesSession` it is there when `proveSession` has been called. */
@@ -45,6 +45,8 @@ export type SessionOptions = {
 
 const IDLE_SECONDS = 12 * 3600
 const MAX_SECONDS = 7 * 86_400
+/** By how much two processes may differ that both are ready. */
+const MOST_AHEAD_MS = 60_000
 
 /** Knows the browser and its session on every page of the scope that it is registered in. */
 export const sessionPlugin = fastifyPlugin<SessionOptions>(
@@ -72,7 +74,7 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       if (!isRandomId(sessionId)) return undefined
       const sessionDigest = digestId(sessionId)
       const session = await sessions.findAndExtend(sessionDigest, IDLE_SECONDS)
-      if (session === undefined || session.signedInAt + MAX_SECONDS * 1000 <= now().getTime()) return undefined
+      if (session === undefined || !isWithinLife(session, now())) return undefined
       return { ...session, sessionDigest }
     }
 
@@ -86,6 +88,12 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
   },
   { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }
 )
+
+/** Not one from the future either: a process with a wrong clock cannot open a session that never ends. */
+function isWithinLife({ signedInAt }: SessionRecord, now: Date): boolean {
+  const ageMs = now.getTime() - signedInAt
+  return ageMs >= -MOST_AHEAD_MS && ageMs < MAX_SECONDS * 1000
+}
 
 function isOfGeneration(session: SessionRecord, user: User): boolean {
   return session.userGeneration === user.generation && session.sessionGeneration === user.sessionGeneration
@@ -108,5 +116,6 @@ export async function openSession(
 
 /** Ends the session on the server; the cookie left behind opens nothing. */
 export async function closeSession(request: FastifyRequest, sessions: SessionStore): Promise<void> {
-  if (request.signedIn !== undefined) await sessions.close(request.signedIn.sessionDigest)
+  const { signedIn } = request
+  if (signedIn !== undefined) await sessions.close(signedIn.userId, signedIn.sessionDigest)
 }

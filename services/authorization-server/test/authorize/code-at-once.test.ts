@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Credentials, startTestServer, type TestServer } from '../support/authorization-server.js'
 import { Browser } from '../support/browser.js'
-import { authorizeUrl, PASSWORD, responseParameters } from '../support/flow.js'
+import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../support/flow.js'
 import { openConsent, signedInBrowser, signOut } from '../support/pages.js'
 import { startPausingInstance } from '../support/pausing-instance.js'
 import { deleteRow, disable } from '../support/tokens.js'
@@ -37,7 +37,7 @@ afterAll(async () => {
 const run = (name: string, text: string) => server.database.query({ name, text, values: [userId] })
 
 const grants = async () => (await run('test_grants_of', 'select 1 from grants where user_id = $1')).length
-const codes = async () => (await server.redis.keys('vk:authorization-code:*')).length
+const codes = async () => (await server.redis.keys('vk:code:*')).length
 
 /** What comes of a request, when it leaves neither a grant nor a code behind. */
 async function refusedTo(opening: () => Promise<{ url: string }>): Promise<string> {
@@ -47,10 +47,13 @@ async function refusedTo(opening: () => Promise<{ url: string }>): Promise<strin
   return new URL(url).pathname
 }
 
-test('the code comes at once, with one grant', async () => {
+test('the code comes at once, and its exchange brings one grant', async () => {
   const before = await grants()
   const answer = await browser.get(authorizeUrl(client.clientId))
-  expect(responseParameters(answer).code).toMatch(/^vk_ac_/)
+  const { code = '' } = responseParameters(answer)
+  expect(code).toMatch(/^vk_ac_/)
+  expect(await grants()).toBe(before)
+  expect((await exchange(server, client, code)).statusCode).toBe(200)
   expect(await grants()).toBe(before + 1)
 })
 
@@ -81,7 +84,7 @@ describe('a session that has ended issues nothing, whatever is remembered: sign 
   test.each(endings.slice(0, 5))('$name, while the request was under way', async ({ end }) => {
     const there = new Browser(paused.publicServer, paused.config.issuer)
     for (const [name, value] of browser.cookies) there.cookies.set(name, value)
-    pauses.next = { before: 'open_grant', run: end }
+    pauses.next = { before: 'read_allowance', run: end }
     expect(await refusedTo(() => there.open(authorizeUrl(client.clientId)))).toBe('/login')
     expect(pauses.next).toBeUndefined()
   })
@@ -100,7 +103,7 @@ describe('a consent that does not cover the request: ask', () => {
 test('a client that is disabled while the request is under way: access_denied, as when somebody has just allowed it', async () => {
   const there = new Browser(paused.publicServer, paused.config.issuer)
   for (const [name, value] of browser.cookies) there.cookies.set(name, value)
-  pauses.next = { before: 'open_grant', run: () => disable(server, 'client', client.clientId) }
+  pauses.next = { before: 'read_allowance', run: () => disable(server, 'client', client.clientId) }
   const before = await codes()
   const answer = await there.get(authorizeUrl(client.clientId))
   expect(responseParameters(answer)).toMatchObject({ error: 'access_denied', state: 'a state' })
