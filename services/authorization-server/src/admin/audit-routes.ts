@@ -3,18 +3,21 @@ import { type AuditReading, auditDocument, readAudit, toAuditFilter } from '../a
 import type { Page } from '../storage/page.js'
 import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, text, time } from './answer-schemas.js'
 
-export type AuditRouteOptions = AuditReading & { now: () => Date }
+export type AuditRouteOptions = AuditReading
+
+const DETAILS =
+  'What else there is to it; `actor` made it. `count`: for how many refusals of one minute this event stands; absent: one.'
 
 const entry = object(
   {
     event_id: text('Its id, a whole number.'),
     occurred_at: time('UTC.'),
     event: text('Its name.'),
-    request_id: text('The X-Request-Id of the answer that it belongs to.'),
+    request_id: text('The X-Request-Id of the answer that it belongs to; with details.count, of the first of them.'),
     client_id: text('Which client it is about.'),
     user_id: recordId('Which user it is about.'),
-    address: text('Where the request came from.'),
-    details: { type: 'object', additionalProperties: true, description: 'What else there is to it; `actor` made it.' }
+    address: text('Where the request came from; with details.count, an IPv4 address or an IPv6 /64.'),
+    details: { type: 'object', additionalProperties: true, description: DETAILS }
   },
   ['request_id', 'client_id', 'user_id', 'address']
 )
@@ -46,7 +49,7 @@ export const auditRoutes: FastifyPluginAsync<AuditRouteOptions> = async (admin, 
   admin.get<{ Querystring: Query }>('/audit', { schema }, async ({ query }) => {
     const { user_id, client_id, event, request_id, secret_id, since } = query
     const asked = { userId: user_id, clientId: client_id, event, requestId: request_id, secretId: secret_id, since }
-    const { entries, next: place } = await readAudit(toAuditFilter(asked, deps.now()), query, deps)
+    const { entries, next: place } = await readAudit(toAuditFilter(asked), query, deps)
     return { events: entries.map(auditDocument), next: place }
   })
 }

@@ -12,7 +12,7 @@ import type { Actor, Author } from '../administration/actor.js'
 import type { AuditTrail } from '../audit/audit-trail.js'
 import { authorizationHeaders, rawQuery } from '../http/form.js'
 import type { Limiter } from '../limits/limiter.js'
-import { operatorAuthenticationLimits } from '../limits/rules.js'
+import { operatorAuthenticationLimit } from '../limits/rules.js'
 import type { OperatorKeyStore } from '../storage/operator-keys.js'
 
 declare module 'fastify' {
@@ -26,7 +26,6 @@ export type OperatorAuthentication = {
   operatorKeys: Pick<OperatorKeyStore, 'use'>
   limiter: Pick<Limiter, 'count'>
   audit: Pick<AuditTrail, 'record'>
-  now: () => Date
 }
 
 const REALM = 'valetkey administration'
@@ -65,7 +64,7 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
 
   async function judgeKey(key: string, request: FastifyRequest, reply: FastifyReply) {
     if (!isWellFormed('operatorKey', key)) return refuseKey(request, reply, 'never_issued')
-    const found = await deps.operatorKeys.use(digestToken(key), deps.now())
+    const found = await deps.operatorKeys.use(digestToken(key))
     if (found === undefined) return refuseKey(request, reply, 'unknown_operator_key')
     if (found.revokedAt !== undefined) return refuseKey(request, reply, 'revoked_operator_key')
     request.operator = { kind: 'operator_key', name: found.name, operatorKeyId: found.operatorKeyId }
@@ -75,7 +74,7 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
   async function refuseKey(request: FastifyRequest, reply: FastifyReply, reason: string): Promise<FastifyReply> {
     // On record whatever the brake says, and whether or not it can be asked.
     note(request, reason)
-    await deps.limiter.count(operatorAuthenticationLimits(request.ip))
+    await deps.limiter.count(operatorAuthenticationLimit(request.ip))
     return answer(reply, 'invalid_token')
   }
 

@@ -43,7 +43,7 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async 
   }
   admin.get<Params>('/clients/:client_id/secrets', { schema: listSchema }, async (request) => {
     const found = await listClientSecrets(request.params.client_id, deps)
-    return { secrets: found.map((secret) => clientSecretDocument(secret, deps.now())) }
+    return { secrets: found.map((secret) => clientSecretDocument(secret)) }
   })
 
   const made = object({
@@ -77,7 +77,7 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async 
         client_id: clientId,
         client_secret: value,
         secret_id: secretId,
-        old: old.map((secret) => clientSecretDocument(secret, deps.now()))
+        old: old.map((secret) => clientSecretDocument(secret))
       }
     }
   )
@@ -91,6 +91,6 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async 
   admin.delete<SecretParams>('/clients/:client_id/secrets/:secret_id', { schema: deleteSchema }, async (request) => {
     const { client_id: clientId, secret_id: secretId } = request.params
     const secret = await deleteClientSecret({ clientId, secretId }, authorOf(request), deps)
-    return { ...clientSecretDocument(secret, deps.now()), live: false }
+    return { ...clientSecretDocument(secret), live: false }
   })
 }

@@ -43,14 +43,18 @@ export async function rotateClientSecret(
   const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
   const digest = digestToken(clientSecret)
   const secretId = secretIdOf(digest)
-  const old = await changeSecrets(clientId, deps, async (live, version, now) => {
+  const old = await changeSecrets(clientId, deps, async (live, version, readAt) => {
     if (keepOldFor > 0 && live.length >= MOST_LIVE) throw twoAreLive(live)
-    const othersUntil = new Date(now.getTime() + keepOldFor * 1000)
-    const ending = live.map((secret) => ({ ...secret, expiresAt: earlier(secret.expiresAt, othersUntil) }))
+    const othersUntil = new Date(readAt.getTime() + keepOldFor * 1000)
+    const ending = live.map((secret) => ({
+      ...secret,
+      expiresAt: earlier(secret.expiresAt, othersUntil),
+      live: keepOldFor > 0
+    }))
     const details = { secretId, old: ending.map(describe) }
     const event = { event: 'client_secret_rotated', clientId, details } as const
-    const rotated = await recordChange(event, { author, now }, (note) =>
-      deps.changes.addSecret({ clientId, version }, { digest, createdAt: now, othersUntil }, note)
+    const rotated = await recordChange(event, author, (note) =>
+      deps.changes.addSecret({ clientId, version }, { digest, othersUntil }, note)
     )
     return rotated ? ending : undefined
   })
@@ -63,7 +67,7 @@ export async function deleteClientSecret(
   author: Author,
   deps: ClientAdministration
 ): Promise<ClientSecret> {
-  return changeSecrets(clientId, deps, async (live, version, now, all) => {
+  return changeSecrets(clientId, deps, async (live, version, _readAt, all) => {
     const secret = all.find((each) => each.secretId === secretId)
     if (secret === undefined) {
       throw new AdministrationError('not_found', `the client ${clientId} has no secret ${secretId}`)
@@ -73,7 +77,7 @@ export async function deleteClientSecret(
       throw new AdministrationError('conflict', `${secretId} is the only secret of the client that is live: ${advice}`)
     }
     const event = { event: 'client_secret_deleted', clientId, details: describe(secret) } as const
-    const deleted = await recordChange(event, { author, now }, (note) =>
+    const deleted = await recordChange(event, author, (note) =>
       deps.changes.removeSecret({ clientId, version }, secretId, note)
     )
     return deleted ? secret : undefined
@@ -81,10 +85,10 @@ export async function deleteClientSecret(
 }
 
 /** What operators see of a secret. */
-export function clientSecretDocument(secret: ClientSecret, now: Date) {
+export function clientSecretDocument(secret: ClientSecret) {
   return {
     secret_id: secret.secretId,
-    live: isLive(secret, now),
+    live: secret.live,
     created_at: secret.createdAt.toISOString(),
     ...(secret.expiresAt && { expires_at: secret.expiresAt.toISOString() }),
     ...(secret.lastUsedAt && { last_used_at: secret.lastUsedAt.toISOString() })
@@ -98,16 +102,16 @@ async function changeSecrets<Outcome>(
   change: (
     live: readonly ClientSecret[],
     version: string,
-    now: Date,
+    readAt: Date,
     all: readonly ClientSecret[]
   ) => Promise<Outcome | undefined>
 ): Promise<Outcome> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const { client, version } = await findVersioned(clientId, deps)
+    const { client, version, readAt } = await findVersioned(clientId, deps)
     if (client.type === 'public') throw new AdministrationError('conflict', 'a public client has no secret')
-    const [all, now] = [await deps.secrets.list(clientId), deps.now()]
-    const live = all.filter((secret) => isLive(secret, now))
-    const outcome = await change(live, version, now, all)
+    const all = await deps.secrets.list(clientId)
+    const live = all.filter((secret) => secret.live)
+    const outcome = await change(live, version, readAt, all)
     if (outcome !== undefined) return outcome
   }
   throw changedMeanwhile(clientId)
@@ -125,5 +129,4 @@ function describe({ secretId, createdAt, expiresAt, lastUsedAt }: ClientSecret) 
   return { secretId, createdAt, expiresAt, lastUsedAt }
 }
 
-const isLive = ({ expiresAt }: ClientSecret, now: Date) => expiresAt === undefined || expiresAt > now
 const earlier = (one: Date | undefined, other: Date) => (one !== undefined && one < other ? one : other)

@@ -18,8 +18,7 @@ export type ClientAdministration = {
   changes: ClientChangeStore
   secrets: Pick<ClientSecretStore, 'list'>
   scopes: Pick<ScopeStore, 'list'>
-  consents: Pick<ConsentStore, 'forgetClient'>
-  now: () => Date
+  consents: Pick<ConsentStore, 'deleteOfClient'>
 }
 
 /** Reads and changes again while others change the same client; so many do only if something is wrong. */
@@ -46,10 +45,9 @@ export async function updateClient(
     await requireKnownScopes(added, deps.scopes)
     const changes = changesBetween(clientDocument(client), clientDocument(changed))
     if (Object.keys(changes).length === 0) return client
-    const now = deps.now()
     const event = { event: 'client_updated', clientId, details: { changes } } as const
-    const updated = await recordChange(event, { author, now }, (note) =>
-      deps.changes.update({ client: changed, added }, version, now, note)
+    const updated = await recordChange(event, author, (note) =>
+      deps.changes.update({ client: changed, added }, version, note)
     )
     if (updated) return changed
   }
@@ -59,32 +57,29 @@ export async function updateClient(
 /** Refuses a client and ends all of its tokens, for good. Once more changes nothing. */
 export async function disableClient(clientId: string, author: Author, deps: ClientAdministration) {
   await findClient(clientId, deps)
-  const now = deps.now()
-  await recordChange({ event: 'client_disabled', clientId }, { author, now }, (note) =>
-    deps.changes.disable(clientId, now, note)
-  )
+  await recordChange({ event: 'client_disabled', clientId }, author, (note) => deps.changes.disable(clientId, note))
   return findClient(clientId, deps)
 }
 
 /** Lets a client in again; its users have to allow it anew, or to sign in where that is remembered. */
 export async function enableClient(clientId: string, author: Author, deps: ClientAdministration) {
   await findClient(clientId, deps)
-  await recordChange({ event: 'client_enabled', clientId }, { author, now: deps.now() }, (note) =>
-    deps.changes.enable(clientId, note)
-  )
+  await recordChange({ event: 'client_enabled', clientId }, author, (note) => deps.changes.enable(clientId, note))
   return findClient(clientId, deps)
 }
 
-/** Deletes a client with its secrets and all that was remembered of it, and ends all of its tokens. */
+/**
+ * Deletes a client with its secrets and all that was remembered of it, and ends all of its tokens. It is disabled first: if
+ * this fails half-way, a disabled client is left, and can be deleted again.
+ */
 export async function deleteClient(clientId: string, author: Author, deps: ClientAdministration) {
   const client = await findClient(clientId, deps)
   const { client_id: _id, ...details } = clientDocument(client)
+  await disableClient(clientId, author, deps)
   // They go with the client in any case; of millions, not within one statement.
-  await deps.consents.forgetClient(clientId)
-  const deleted = await recordChange(
-    { event: 'client_deleted', clientId, details },
-    { author, now: deps.now() },
-    (note) => deps.changes.remove(clientId, note)
+  await deps.consents.deleteOfClient(clientId)
+  const deleted = await recordChange({ event: 'client_deleted', clientId, details }, author, (note) =>
+    deps.changes.remove(clientId, note)
   )
   if (!deleted) throw noClient(clientId)
   return client
@@ -103,10 +98,10 @@ export async function findClient(
 export async function findVersioned(
   clientId: string,
   deps: Pick<ClientAdministration, 'clients' | 'changes'>
-): Promise<{ client: ClientRegistration; version: string }> {
-  const version = isClientIdentifier(clientId) ? await deps.changes.findVersion(clientId) : undefined
-  if (version === undefined) throw noClient(clientId)
-  return { client: await findClient(clientId, deps), version }
+): Promise<{ client: ClientRegistration; version: string; readAt: Date }> {
+  const found = isClientIdentifier(clientId) ? await deps.changes.findVersion(clientId) : undefined
+  if (found === undefined) throw noClient(clientId)
+  return { client: await findClient(clientId, deps), ...found }
 }
 
 export function changedMeanwhile(clientId: string): AdministrationError {

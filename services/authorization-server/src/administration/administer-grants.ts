@@ -1,6 +1,5 @@
 import { isClientIdentifier } from '@valetkey/oauth-protocol'
 import type { ClientStore } from '../storage/clients.js'
-import type { ConsentStore } from '../storage/consents.js'
 import type { GrantedAccess, GrantedAccessStore, GrantFilter, GrantPlace } from '../storage/granted-access.js'
 import type { Page } from '../storage/page.js'
 import type { UserStore } from '../storage/users.js'
@@ -14,8 +13,6 @@ export type GrantAdministration = {
   grants: GrantedAccessStore
   users: Pick<UserStore, 'findById'>
   clients: Pick<ClientStore, 'find'>
-  consents: Pick<ConsentStore, 'forgetClient'>
-  now: () => Date
 }
 
 /** Grants that give access at this moment. */
@@ -26,8 +23,7 @@ export async function listGrants(
 ): Promise<PageOf<GrantedAccess>> {
   await requireBoth(filter, deps)
   const place = after === undefined ? undefined : readPlace(after)
-  const now = deps.now()
-  const list = (page: Page) => deps.grants.list(filter, { after: place, limit: page.limit }, now)
+  const list = (page: Page) => deps.grants.list(filter, { after: place, limit: page.limit })
   return readPage({ limit }, list, ({ userId, clientId, grantId }) => `${userId}.${clientId}.${grantId}`)
 }
 
@@ -35,9 +31,8 @@ export async function listGrants(
 export async function revokeGrant(grantId: string, author: Author, deps: GrantAdministration): Promise<void> {
   const found = isRecordId(grantId) ? await deps.grants.find(grantId) : undefined
   if (found === undefined) throw new AdministrationError('not_found', `there is no grant ${grantId}`)
-  const now = deps.now()
   const event = { event: 'grant_revoked', ...found, details: { grantId } } as const
-  await recordChange(event, { author, now }, (note) => deps.grants.end(grantId, now, note))
+  await recordChange(event, author, (note) => deps.grants.end(grantId, note))
 }
 
 /**
@@ -51,27 +46,12 @@ export async function revokeGrants(
 ): Promise<number | undefined> {
   const { userId, clientId } = filter
   await requireBoth(filter, deps)
-  const now = deps.now()
   const event = { event: 'grants_revoked', userId, clientId } as const
   if (userId !== undefined) {
-    let total = 0
-    for (let again = true; again; ) {
-      const ended = await recordChange(event, { author, now }, async (note) => {
-        const outcome = await deps.grants.endOfUser({ userId, clientId }, now, note)
-        again = outcome.again
-        return outcome.ended
-      })
-      total += ended ?? 0
-    }
-    return total
+    return (await recordChange(event, author, (note) => deps.grants.endOfUser({ userId, clientId }, note))) ?? 0
   }
   if (clientId === undefined) throw new AdministrationError('invalid', 'name a user, a client, or both')
-  const endAll = () => recordChange(event, { author, now }, (note) => deps.grants.endToClient(clientId, note))
-  await endAll()
-  // Only then: however long it takes, the tokens have ended. Should it fail half-way, doing it again does the rest.
-  const forgotten = await deps.consents.forgetClient(clientId)
-  // What was still remembered may have opened a grant meanwhile, without asking anybody.
-  if (forgotten > 0) await endAll()
+  await recordChange(event, author, (note) => deps.grants.endToClient(clientId, note))
   return undefined
 }
 

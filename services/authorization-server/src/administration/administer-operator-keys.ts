@@ -6,40 +6,53 @@ import { AdministrationError } from './administration-error.js'
 import { isRecordId, requireName } from './name-of-record.js'
 import { recordChange } from './record-change.js'
 
-export type OperatorKeyAdministration = { operatorKeys: Omit<OperatorKeyStore, 'use'>; now: () => Date }
+export type OperatorKeyAdministration = { operatorKeys: Omit<OperatorKeyStore, 'use'> }
 
-/** Makes a key. Its value is in the answer and nowhere else. */
+/**
+ * Makes a key. Its value is in the answer and nowhere else. A key that another one makes is revoked with it, so that a stolen
+ * key leaves none behind.
+ * @throws {AdministrationError} `conflict` when a live key has the name, or the key that asks is revoked at the same moment
+ */
 export async function createOperatorKey(
   command: { name: string },
   author: Author,
   deps: OperatorKeyAdministration
 ): Promise<{ key: OperatorKey; operatorKey: string }> {
   const name = requireName(command.name)
-  const now = deps.now()
   const operatorKey = mintOpaqueToken('operatorKey', randomBytes)
-  const key = { operatorKeyId: randomUUID(), name, createdAt: now, lastUsedAt: undefined, revokedAt: undefined }
-  const event = { event: 'operator_key_created', details: describe(key) } as const
-  const created = await recordChange(event, { author, now }, (note) =>
-    deps.operatorKeys.create(key, digestToken(operatorKey), note)
+  const createdBy = author.actor.kind === 'operator_key' ? author.actor.operatorKeyId : undefined
+  const named = { operatorKeyId: randomUUID(), name }
+  const event = { event: 'operator_key_created', details: named } as const
+  const key = await recordChange(event, author, async (note) =>
+    requireCreated(await deps.operatorKeys.create({ ...named, createdBy }, digestToken(operatorKey), note), name)
   )
-  if (!created) throw new AdministrationError('conflict', `there is an operator key named ${name} already`)
   return { key, operatorKey }
 }
 
-/** Ends a key for good. Once more changes nothing. */
+/** Ends a key and all that were made with it, for good. Once more changes nothing. */
 export async function revokeOperatorKey(
   operatorKeyId: string,
   author: Author,
   deps: OperatorKeyAdministration
-): Promise<OperatorKey> {
+): Promise<{ key: OperatorKey; alsoRevoked: number }> {
   const found = await findOperatorKey(operatorKeyId, deps)
-  if (found.revokedAt !== undefined) return found
-  const now = deps.now()
+  if (found.revokedAt !== undefined) return { key: found, alsoRevoked: 0 }
   const event = { event: 'operator_key_revoked', details: describe(found) } as const
-  const revoked = await recordChange(event, { author, now }, (note) =>
-    deps.operatorKeys.revoke(operatorKeyId, now, note)
+  const revoked = await recordChange(
+    event,
+    author,
+    (note) => deps.operatorKeys.revoke(operatorKeyId, note),
+    (outcome) => ({ alsoRevoked: outcome?.alsoRevoked })
   )
-  return revoked ?? findOperatorKey(operatorKeyId, deps)
+  return revoked ?? { key: await findOperatorKey(operatorKeyId, deps), alsoRevoked: 0 }
+}
+
+function requireCreated(outcome: Awaited<ReturnType<OperatorKeyStore['create']>>, name: string): OperatorKey {
+  if (outcome === 'name_taken')
+    throw new AdministrationError('conflict', `there is an operator key named ${name} already`)
+  if (outcome === 'creator_revoked')
+    throw new AdministrationError('conflict', 'the operator key that asks for it was revoked')
+  return outcome
 }
 
 async function findOperatorKey(operatorKeyId: string, deps: OperatorKeyAdministration): Promise<OperatorKey> {
@@ -56,7 +69,13 @@ export function operatorKeyDocument(key: OperatorKey) {
     operator_key_id: key.operatorKeyId,
     name: key.name,
     created_at: key.createdAt.toISOString(),
+    ...(key.createdBy && { created_by: key.createdBy }),
     ...(key.lastUsedAt && { last_used_at: key.lastUsedAt.toISOString() }),
     ...(key.revokedAt && { revoked_at: key.revokedAt.toISOString() })
   }
+}
+
+/** The same of a key that was revoked, with how many others that was. */
+export function revocationDocument({ key, alsoRevoked }: { key: OperatorKey; alsoRevoked: number }) {
+  return { ...operatorKeyDocument(key), also_revoked: alsoRevoked }
 }

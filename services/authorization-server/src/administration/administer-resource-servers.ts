@@ -8,7 +8,6 @@ import { recordChange } from './record-change.js'
 
 export type ResourceServerAdministration = {
   resourceServers: Pick<ResourceServerStore, 'create' | 'listRegistrations' | 'remove'>
-  now: () => Date
 }
 
 export type NewCredential = { clientId: string; clientSecret: string; name: string; audience: string }
@@ -27,12 +26,11 @@ export async function createResourceServer(
   const name = requireName(command.name)
   const audience = requireAudience(command.audience)
   const { clientId, clientSecret } = command.given === undefined ? newCredential() : requireFit(command.given)
-  const now = deps.now()
   const details = { name, audience, ...(command.replaces !== undefined && { replaces: command.replaces }) }
   const event = { event: 'resource_server_created', clientId, details } as const
   let made: Awaited<ReturnType<ResourceServerStore['create']>> | undefined
-  const isNew = await recordChange(event, { author, now }, async (note) => {
-    made = await deps.resourceServers.create({ clientId, name, audience }, digestToken(clientSecret), now, note)
+  const isNew = await recordChange(event, author, async (note) => {
+    made = await deps.resourceServers.create({ clientId, name, audience }, digestToken(clientSecret), note)
     return made.outcome === 'created'
   })
   if (made?.outcome === 'conflict') {
@@ -60,9 +58,7 @@ export async function deleteResourceServer(
   const found = await findResourceServer(clientId, deps)
   const { name, audience, lastUsedAt } = found
   const event = { event: 'resource_server_deleted', clientId, details: { name, audience, lastUsedAt } } as const
-  const deleted = await recordChange(event, { author, now: deps.now() }, (note) =>
-    deps.resourceServers.remove(clientId, note)
-  )
+  const deleted = await recordChange(event, author, (note) => deps.resourceServers.remove(clientId, note))
   if (!deleted) throw noResourceServer(clientId)
   return found
 }

@@ -10,7 +10,6 @@ import { recordChange } from './record-change.js'
 export type ScopeAdministration = {
   scopes: ScopeStore
   consents: Pick<ConsentStore, 'forgetScope'>
-  now: () => Date
 }
 
 export type ScopeTexts = {
@@ -32,7 +31,8 @@ export async function createScope(
   }
   const scope = { name, ...toTexts(texts) }
   const event = { event: 'scope_created', details: { scope: name, ...toTexts(texts) } } as const
-  const created = await recordChange(event, { author, now: deps.now() }, (note) => deps.scopes.create(scope, note))
+  await forgetWhileUnknown(name, deps)
+  const created = await recordChange(event, author, (note) => deps.scopes.create(scope, note))
   if (!created) throw new AdministrationError('conflict', `there is a scope ${name} already`)
   return { ...scope, builtIn: false }
 }
@@ -51,9 +51,7 @@ export async function updateScope(
   const changes = changesBetween(scope, updated)
   if (Object.keys(changes).length === 0) return scope
   const event = { event: 'scope_updated', details: { scope: name, changes } } as const
-  const done = await recordChange(event, { author, now: deps.now() }, (note) =>
-    deps.scopes.update(updated, version, note)
-  )
+  const done = await recordChange(event, author, (note) => deps.scopes.update(updated, version, note))
   if (!done) throw changedMeanwhile(name)
   return updated
 }
@@ -77,16 +75,23 @@ export async function deleteScope(
     const said = `clients are registered for nothing but the scope ${name}: ${some(onlyScopeOf)}`
     throw new AdministrationError('conflict', `${said}; give them another one, or delete them first`)
   }
-  // What remembers it goes with the scope in any case; of millions, not within one statement.
-  await deps.consents.forgetScope(name)
   const event = { event: 'scope_deleted', details: { ...scopeDocument(scope), scope: name, clientIds } } as const
-  const deleted = await recordChange(event, { author, now: deps.now() }, (note) =>
-    deps.scopes.remove(name, fromClients, note)
-  )
+  const deleted = await recordChange(event, author, (note) => deps.scopes.remove(name, fromClients, note))
   if (!deleted) throw changedMeanwhile(name)
   // From clients that were given it at that moment; from now on none can be.
   await deps.scopes.takeFromClients(name)
+  await deps.consents.forgetScope(name)
   return { scope, clientIds }
+}
+
+/**
+ * No consent to an earlier scope of the name may count for a new one, which may mean something else. The deletion of the
+ * earlier one forgets them, but it may have failed half-way. While there is no scope of the name, none is remembered anew.
+ */
+async function forgetWhileUnknown(name: string, deps: ScopeAdministration): Promise<void> {
+  if ((await deps.scopes.findInUse(name)) !== undefined) return
+  await deps.scopes.takeFromClients(name)
+  await deps.consents.forgetScope(name)
 }
 
 export async function findScope(name: string, deps: ScopeAdministration): Promise<Scope> {

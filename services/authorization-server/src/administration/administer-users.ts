@@ -16,22 +16,20 @@ export type UserAdministration = {
     'create' | 'list' | 'findById' | 'findByName' | 'disable' | 'enable' | 'setPassword' | 'delete'
   >
   hashPassword: (password: string) => Promise<string>
-  now: () => Date
 }
 
 export async function createUser(
   command: { username: string; password: string },
   author: Author,
-  { users, hashPassword, now }: UserAdministration
+  { users, hashPassword }: UserAdministration
 ): Promise<User> {
   const username = requireName(command.username, 'a user name')
   const password = requirePassword(command.password)
-  const user = { userId: randomUUID(), username, passwordHash: await hashPassword(password), createdAt: now() }
+  const user = { userId: randomUUID(), username, passwordHash: await hashPassword(password) }
   const event = { event: 'user_created', userId: user.userId, details: { username } } as const
-  const created = await recordChange(event, { author, now: user.createdAt }, (note) => users.create(user, note))
+  const created = await recordChange(event, author, (note) => users.create(user, note))
   if (!created) throw new AdministrationError('conflict', `there is a user ${username} already`)
-  const { userId, createdAt } = user
-  return { userId, username, createdAt, generation: 0, sessionGeneration: 0, disabled: false }
+  return created
 }
 
 export function listUsers(page: Page, { users }: UserAdministration): Promise<PageOf<User>> {
@@ -61,14 +59,12 @@ export async function findUserByEither(
 
 /** All sessions and tokens end, and nobody signs in as this user. Once more changes nothing. */
 export async function disableUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
-  const now = deps.now()
-  return change('user_disabled', userId, { author, now }, deps, (note) => deps.users.disable(userId, now, note))
+  return change('user_disabled', userId, author, deps, (note) => deps.users.disable(userId, note))
 }
 
 /** What had ended stays ended. Once more changes nothing. */
 export async function enableUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
-  const when = { author, now: deps.now() }
-  return change('user_enabled', userId, when, deps, (note) => deps.users.enable(userId, note))
+  return change('user_enabled', userId, author, deps, (note) => deps.users.enable(userId, note))
 }
 
 /** All sessions and tokens end with the password before. */
@@ -80,26 +76,24 @@ export async function setPassword(
   // Not hashed for nobody.
   await findUser(userId, deps)
   const passwordHash = await deps.hashPassword(requirePassword(password))
-  const when = { author, now: deps.now() }
-  return change('user_password_set', userId, when, deps, (note) => deps.users.setPassword(userId, passwordHash, note))
+  return change('user_password_set', userId, author, deps, (note) => deps.users.setPassword(userId, passwordHash, note))
 }
 
 /** All sessions and tokens end; the files stay at their resource server, where no token can list them. */
 export async function deleteUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
-  const when = { author, now: deps.now() }
-  return change('user_deleted', userId, when, deps, (note) => deps.users.delete(userId, note))
+  return change('user_deleted', userId, author, deps, (note) => deps.users.delete(userId, note))
 }
 
 /** @returns the user as it is after the change, whether it was this one or one before that made it so */
 async function change(
   event: AdministrationEventName,
   userId: string,
-  when: { author: Author; now: Date },
+  author: Author,
   deps: UserAdministration,
   make: (note: AuditNote) => Promise<User | undefined>
 ): Promise<User> {
   const { username } = await findUser(userId, deps)
-  const changed = await recordChange({ event, userId, details: { username } }, when, make)
+  const changed = await recordChange({ event, userId, details: { username } }, author, make)
   return changed ?? findUser(userId, deps)
 }
 

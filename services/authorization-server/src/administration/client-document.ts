@@ -1,7 +1,12 @@
-import type { ClientRegistration } from '../storage/clients.js'
+import type { ClientRegistration, NewClient } from '../storage/clients.js'
 
 /** What operators see of a client, on the command line as over HTTP. A lifetime that is not there is the server's. */
 export function clientDocument(client: ClientRegistration) {
+  return { ...newClientDocument(client), created_at: client.createdAt.toISOString() }
+}
+
+/** The same before Postgres has said when it was created. */
+export function newClientDocument(client: NewClient) {
   const { lifetimes } = client
   return {
     client_id: client.clientId,
@@ -17,7 +22,6 @@ export function clientDocument(client: ClientRegistration) {
     ...(lifetimes?.accessToken && { access_token_ttl: lifetimes.accessToken }),
     ...(lifetimes?.refreshTokenIdle && { refresh_token_idle_ttl: lifetimes.refreshTokenIdle }),
     ...(lifetimes?.refreshTokenMax && { refresh_token_max_ttl: lifetimes.refreshTokenMax }),
-    disabled: client.disabled,
-    created_at: client.createdAt.toISOString()
+    disabled: client.disabled
   }
 }

@@ -1,5 +1,5 @@
 import { type ClientLifetimes, objectionToRedirectUri } from '@valetkey/oauth-protocol'
-import type { ClientRegistration } from '../storage/clients.js'
+import type { NewClient } from '../storage/clients.js'
 import type { ScopeStore } from '../storage/scopes.js'
 import { AdministrationError } from './administration-error.js'
 import { requireName } from './name-of-record.js'
@@ -26,7 +26,7 @@ export const LONGEST = { accessTokenTtl: 30 * DAY, refreshTokenIdleTtl: 3650 * D
 const MOST_REDIRECT_URIS = 100
 
 /** The client with these settings, as far as each can be judged by itself. */
-export function withSettings(client: ClientRegistration, settings: ClientSettings): ClientRegistration {
+export function withSettings<Known extends NewClient>(client: Known, settings: ClientSettings): Known {
   const required = settings.requiredScopes === undefined ? client.requiredScopes : toScopes(settings.requiredScopes)
   const optional = settings.optionalScopes === undefined ? client.optionalScopes : toScopes(settings.optionalScopes)
   const changed = {

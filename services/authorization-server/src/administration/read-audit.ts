@@ -32,7 +32,7 @@ export function readAudit(
   )
 }
 
-export function toAuditFilter(question: AuditQuestion, now: Date): AuditFilter {
+export function toAuditFilter(question: AuditQuestion): AuditFilter {
   const { userId, clientId, event, requestId, secretId, since } = question
   if (userId !== undefined && !isRecordId(userId)) throw invalid('a user is named by id')
   if (clientId !== undefined && !isClientIdentifier(clientId))
@@ -42,17 +42,17 @@ export function toAuditFilter(question: AuditQuestion, now: Date): AuditFilter {
   if (secretId !== undefined && !/^[0-9a-f]{12}$/.test(secretId)) {
     throw invalid('a secret id has 12 hexadecimal digits, as in valetkey clients secrets')
   }
-  return { userId, clientId, event, requestId, secretId, since: since === undefined ? undefined : readTime(since, now) }
+  return { userId, clientId, event, requestId, secretId, since: since === undefined ? undefined : readTime(since) }
 }
 
 const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/
 const UNITS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 
 /** A point in time, or how long ago. */
-function readTime(given: string, now: Date): Date {
+function readTime(given: string): AuditFilter['since'] {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(given) ?? []
   if (count !== undefined) {
-    return new Date(now.getTime() - Number(count) * UNITS[unit as keyof typeof UNITS] * 1_000)
+    return { secondsAgo: Number(count) * UNITS[unit as keyof typeof UNITS] }
   }
   const time = new Date(given)
   if (TIME.test(given) && !Number.isNaN(time.getTime())) return time

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { digestToken, mintClientIdentifier, mintOpaqueToken, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
-import type { ClientRegistration } from '../storage/clients.js'
+import type { ClientRegistration, NewClient } from '../storage/clients.js'
 import type { Author } from './actor.js'
 import type { ClientAdministration } from './administer-client.js'
 import { AdministrationError } from './administration-error.js'
-import { clientDocument } from './client-document.js'
+import { newClientDocument } from './client-document.js'
 import { type ClientSettings, requireKnownScopes, withSettings } from './client-settings.js'
 import { recordChange } from './record-change.js'
 
@@ -19,23 +19,22 @@ export async function registerClient(
   author: Author,
   deps: ClientAdministration
 ): Promise<{ client: ClientRegistration; secret: NewSecret | undefined }> {
-  const now = deps.now()
-  const client = withSettings(newClient(type, now), settings)
+  const client = withSettings(newClient(type), settings)
   await requireKnownScopes(scopesOf(client), deps.scopes)
   const clientSecret = type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
   const digest = clientSecret === undefined ? undefined : digestToken(clientSecret)
   const secretId = digest && secretIdOf(digest)
-  const { client_id: clientId, ...kept } = clientDocument(client)
+  const { client_id: clientId, ...kept } = newClientDocument(client)
   const event = { event: 'client_created', clientId, details: { ...kept, ...(secretId && { secretId }) } } as const
-  const created = await recordChange(event, { author, now }, (note) => deps.changes.create(client, digest, note))
-  if (!created) {
+  const createdAt = await recordChange(event, author, (note) => deps.changes.create(client, digest, note))
+  if (createdAt === undefined) {
     await requireKnownScopes(scopesOf(client), deps.scopes)
     throw new AdministrationError('conflict', 'the scope catalogue has just been changed by somebody else; try again')
   }
-  return { client, secret: clientSecret && secretId ? { clientSecret, secretId } : undefined }
+  return { client: { ...client, createdAt }, secret: clientSecret && secretId ? { clientSecret, secretId } : undefined }
 }
 
-function newClient(type: ClientType, createdAt: Date): ClientRegistration {
+function newClient(type: ClientType): NewClient {
   return {
     clientId: mintClientIdentifier(randomBytes),
     name: '',
@@ -46,7 +45,6 @@ function newClient(type: ClientType, createdAt: Date): ClientRegistration {
     requiresPkce: type === 'public',
     issuesRefreshTokens: true,
     consent: 'ask',
-    createdAt,
     disabled: false,
     verified: false
   }

@@ -44,7 +44,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
       const { client: clientId, event, since, requestId, secret: secretId, follow, json } = options
       const entries = createAuditEntryStore(context.database())
       const userId = options.user === undefined ? undefined : await toUserId(options.user, context)
-      const filter = toAuditFilter({ userId, clientId, event, requestId, secretId, since }, new Date())
+      const filter = toAuditFilter({ userId, clientId, event, requestId, secretId, since })
       const limit = options.lines ?? (since === undefined ? LINES : LINES_SINCE)
       const readNewest = async () => {
         const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
@@ -82,7 +82,7 @@ function readCount(given: string): number {
   throw new InvalidArgumentError('It is a whole number from 1 to 99999.')
 }
 
-/** One line an event: time, name, and then what it has, as name=value. */
+/** One line a row: time, name, and then what it has, as name=value; `count` where it stands for several events. */
 function toLine({ occurredAt, event, userId, clientId, address, requestId, details }: AuditEntry): string {
   const { actor, ...rest } = details
   const fields = { actor: actorOf(actor), userId, clientId, ...rest, address, requestId }

@@ -93,7 +93,6 @@ function administrationOf(context: CommandContext): ClientAdministration {
     changes: createClientChangeStore(database),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
-    consents: createConsentStore(database),
-    now: () => new Date()
+    consents: createConsentStore(database)
   }
 }

@@ -37,12 +37,11 @@ export function addClientSecretCommands(
         authorOf(context),
         deps()
       )
-      const at = deps().now()
       const document = {
         client_id: clientId,
         client_secret: clientSecret,
         secret_id: secretId,
-        old: old.map((secret) => clientSecretDocument(secret, at))
+        old: old.map((secret) => clientSecretDocument(secret))
       }
       const oldLines = old.map((each) => `old secret:    ${each.secretId} ends at ${each.expiresAt?.toISOString()}`)
       printResult(context, json, document, [
@@ -59,8 +58,7 @@ export function addClientSecretCommands(
     .argument('<client_id>')
     .option('--json', 'print {"secrets":[…]}')
     .action(async (clientId: string, { json }: { json?: boolean }) => {
-      const at = deps().now()
-      const documents = (await listClientSecrets(clientId, deps())).map((secret) => clientSecretDocument(secret, at))
+      const documents = (await listClientSecrets(clientId, deps())).map((secret) => clientSecretDocument(secret))
       const rows = documents.map((secret) => [
         secret.secret_id,
         secret.live ? 'live' : 'ended',
@@ -83,7 +81,7 @@ export function addClientSecretCommands(
     .action(async (clientId: string, secretId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
       await requireConfirmation(`End the secret ${secretId} of the client ${clientId}?`, yes, context)
       const secret = await deleteClientSecret({ clientId, secretId }, authorOf(context), deps())
-      const document = { ...clientSecretDocument(secret, deps().now()), live: false }
+      const document = { ...clientSecretDocument(secret), live: false }
       printResult(context, json, document, [`the secret ${secretId} has ended`])
       const left = await listClientSecrets(clientId, deps())
       const end = left.every(({ expiresAt }) => expiresAt !== undefined) && left.at(-1)?.expiresAt

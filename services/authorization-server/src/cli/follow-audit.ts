@@ -13,7 +13,7 @@ export type FollowNeeds = {
 
 const AT_ONCE = 1_000
 
-/** Ids are given before rows can be seen, and a statement takes 8 s at most: after that, none comes below an id. */
+/** Ids are given before rows can be seen, and a statement takes 9.5 s at most: after that, none comes below an id. */
 const SETTLED_AFTER_MS = 10_000
 
 /** How many statements may have been under way when it began. */

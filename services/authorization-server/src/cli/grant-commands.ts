@@ -9,7 +9,6 @@ import {
 } from '../administration/administer-grants.js'
 import { findUserByEither } from '../administration/administer-users.js'
 import { createClientStore } from '../storage/clients.js'
-import { createConsentStore } from '../storage/consents.js'
 import { createGrantedAccessStore, type GrantFilter } from '../storage/granted-access.js'
 import { createUserStore, type UserStore } from '../storage/users.js'
 import { requireConfirmation } from './confirm.js'
@@ -26,9 +25,7 @@ export function addGrantCommands(program: Command, context: CommandContext): voi
   const deps = (): GrantAdministration & { users: UserStore } => ({
     grants: createGrantedAccessStore(context.database()),
     users: createUserStore(context.database()),
-    clients: createClientStore(context.database()),
-    consents: createConsentStore(context.database()),
-    now: () => new Date()
+    clients: createClientStore(context.database())
   })
 
   async function toFilter({ user, client }: Filter): Promise<GrantFilter> {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { userInfo } from 'node:os'
-import { askAtTerminal, connectPostgres, type Database, linesOfFailure } from '@valetkey/service-kit'
+import { askAtTerminal, connectPostgres, type Database, LONG_STATEMENT_MS, linesOfFailure } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { processEnvironment, readCommandLineConfig } from '../config.js'
 import { CommandFailure, EXIT, exitCodeOf } from './exit.js'
@@ -12,7 +12,10 @@ const program = buildProgram({
   databaseUrl: () => readCommandLineConfig(processEnvironment).databaseUrl,
   // Opened by the first command that needs it, so that --help works without any setting.
   database: () => {
-    database ??= connectPostgres(readCommandLineConfig(processEnvironment).databaseUrl, { connections: 2 })
+    database ??= connectPostgres(readCommandLineConfig(processEnvironment).databaseUrl, {
+      connections: 2,
+      statementMs: LONG_STATEMENT_MS
+    })
     return database
   },
   stdin: process.stdin,

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import {
   createOperatorKey,
   operatorKeyDocument,
+  revocationDocument,
   revokeOperatorKey
 } from '../administration/administer-operator-keys.js'
 import { createOperatorKeyStore } from '../storage/operator-keys.js'
@@ -11,7 +12,7 @@ import { authorOf, type CommandContext, table } from './context.js'
 
 export function addOperatorKeyCommands(program: Command, context: CommandContext): void {
   const keys = program.command('operator-keys').description('what opens the administration API')
-  const deps = () => ({ operatorKeys: createOperatorKeyStore(context.database()), now: () => new Date() })
+  const deps = () => ({ operatorKeys: createOperatorKeyStore(context.database()) })
 
   keys
     .command('create')
@@ -47,13 +48,21 @@ export function addOperatorKeyCommands(program: Command, context: CommandContext
 
   keys
     .command('revoke')
-    .description('end a key for good; once more changes nothing')
+    .description('end a key for good, with all that were made with it; once more changes nothing')
     .argument('<operator_key_id>')
     .option('--yes', 'revoke without asking')
-    .option('--json', 'print {"operator_key_id",…}')
+    .option('--json', 'print {"operator_key_id",…,"also_revoked"}')
     .action(async (operatorKeyId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
-      await requireConfirmation(`Revoke the operator key ${operatorKeyId}?`, yes, context)
-      const key = await revokeOperatorKey(operatorKeyId, authorOf(context), deps())
-      printResult(context, json, operatorKeyDocument(key), [`revoked the operator key ${key.name}`])
+      await requireConfirmation(
+        `Revoke the operator key ${operatorKeyId}, and all keys that were made with it?`,
+        yes,
+        context
+      )
+      const result = await revokeOperatorKey(operatorKeyId, authorOf(context), deps())
+      const { key, alsoRevoked } = result
+      printResult(context, json, revocationDocument(result), [
+        `revoked the operator key ${key.name}`,
+        ...(alsoRevoked > 0 ? [`and ${alsoRevoked} that were made with it`] : [])
+      ])
     })
 }

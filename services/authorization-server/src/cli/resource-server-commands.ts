@@ -20,8 +20,7 @@ type CreateOptions = { name: string; audience: string; clientId?: string; secret
 export function addResourceServerCommands(program: Command, context: CommandContext): void {
   const servers = program.command('resource-servers').description('the APIs that may ask whether a token is good')
   const deps = (): ResourceServerAdministration => ({
-    resourceServers: createResourceServerStore(context.database()),
-    now: () => new Date()
+    resourceServers: createResourceServerStore(context.database())
   })
 
   servers

@@ -15,7 +15,7 @@ export function addScopeCommands(program: Command, context: CommandContext): voi
     .description('the catalogue of permissions that clients can be registered for')
   const deps = (): ScopeAdministration => {
     const database = context.database()
-    return { scopes: createScopeStore(database), consents: createConsentStore(database), now: () => new Date() }
+    return { scopes: createScopeStore(database), consents: createConsentStore(database) }
   }
 
   addTranslationOptions(

@@ -21,8 +21,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
   const users = program.command('users').description('the people who sign in')
   const deps = (): UserAdministration => ({
     users: createUserStore(context.database()),
-    hashPassword,
-    now: () => new Date()
+    hashPassword
   })
 
   users

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { mintOpaqueToken } from '@valetkey/oauth-protocol'
-import { operatorAuthenticationLimits } from '../../src/limits/rules.js'
+import { operatorAuthenticationLimit } from '../../src/limits/rules.js'
 import { connectRedis } from '../../src/storage/redis.js'
 import { type Administration, startAdministration } from '../support/administration.js'
 import { collectAuditLog } from '../support/audit-log.js'
@@ -66,7 +66,7 @@ describe('without a key', () => {
   })
 
   test('it does not count as a failure', async () => {
-    await setCounter(server, operatorAuthenticationLimits(ADDRESS)[0], 100)
+    await setCounter(server, operatorAuthenticationLimit(ADDRESS), 100)
     expect((await get({})).statusCode).toBe(401)
   })
 })
@@ -104,7 +104,7 @@ describe('a key that is none', () => {
   })
 
   test('the 101st within a minute from one address is braked, and a right key still passes', async () => {
-    await setCounter(server, operatorAuthenticationLimits(ADDRESS)[0], 99)
+    await setCounter(server, operatorAuthenticationLimit(ADDRESS), 99)
     const wrong = { authorization: `Bearer ${unknownKey()}` }
     expect((await get(wrong)).statusCode).toBe(401)
     const braked = await get(wrong)

@@ -92,6 +92,7 @@ describe('/admin/clients', () => {
       'client_created',
       'client_disabled',
       'client_enabled',
+      'client_disabled',
       'client_deleted'
     ])
     expect(events.every(({ details }) => JSON.stringify(details.actor) === JSON.stringify(admin.actor))).toBe(true)

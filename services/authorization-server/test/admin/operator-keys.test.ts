@@ -23,7 +23,12 @@ test('POST makes a key that works, shown this once; GET lists it with its last u
   const made = answer.json()
   expect(made).toEqual({ operator_key_id: expect.any(String), operator_key: expect.stringMatching(/^vk_ok_\w{49}$/) })
   const before = (await keys()).at(-1)
-  expect(before).toEqual({ operator_key_id: made.operator_key_id, name: 'backup', created_at: expect.any(String) })
+  expect(before).toEqual({
+    operator_key_id: made.operator_key_id,
+    name: 'backup',
+    created_at: expect.any(String),
+    created_by: admin.actor.operatorKeyId
+  })
   const headers = { authorization: `Bearer ${made.operator_key}` }
   const listed = await server.operatorServer.inject({ url: '/admin/operator-keys', headers })
   expect(listed.body).not.toContain('vk_ok_')
@@ -63,6 +68,17 @@ test('DELETE revokes at once and for good, is audited once, and may be repeated'
   const again = await admin.call('DELETE', `/operator-keys/${id}`)
   expect([again.statusCode, again.json()]).toEqual([200, answer.json()])
   expect(await changesIn(server)).toHaveLength(entries.length)
+})
+
+test('DELETE revokes all keys that were made with it, and says how many, in the answer, the table and the log', async () => {
+  const stolen = (await admin.call('POST', '/operator-keys', { name: 'stolen' })).json()
+  const by = (key: string) => ({ authorization: `Bearer ${key}` })
+  const made = (await admin.call('POST', '/operator-keys', { name: 'left behind' }, by(stolen.operator_key))).json()
+  const answer = await admin.call('DELETE', `/operator-keys/${stolen.operator_key_id}`)
+  expect(answer.json()).toMatchObject({ operator_key_id: stolen.operator_key_id, also_revoked: 1 })
+  expect((await admin.call('GET', '/operator-keys', undefined, by(made.operator_key))).statusCode).toBe(401)
+  expect(await lastChangeIn(server)).toMatchObject({ event: 'operator_key_revoked', details: { alsoRevoked: 1 } })
+  expect(eventsOf(answer)).toMatchObject([{ event: 'operator_key_revoked', alsoRevoked: 1 }])
 })
 
 test('two that are made at once under one name: one is made, the other 409; a revoked key’s name is free again', async () => {

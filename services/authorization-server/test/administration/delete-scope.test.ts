@@ -27,8 +27,7 @@ beforeAll(async () => {
     changes: createClientChangeStore(database),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
-    consents: createConsentStore(database),
-    now: () => new Date()
+    consents: createConsentStore(database)
   }
 })
 beforeEach(async () => {
@@ -90,7 +89,8 @@ test('it is taken from what is remembered, in steps, and nothing else is', async
   const { clientId } = await newClient()
   await stores.run(
     `with people as (
-      insert into users select gen_random_uuid(), $1 || n, 'hash', 0, now() from generate_series(1, 30000) n
+      insert into users (user_id, username, password_hash, created_at)
+      select gen_random_uuid(), $1 || n, 'hash', now() from generate_series(1, 30000) n
       returning user_id, right(username, 1) as last)
     insert into consents select user_id, $2, case when last = '7' then array['files.read', $1] else '{files.read}' end, now()
     from people`,
@@ -100,3 +100,40 @@ test('it is taken from what is remembered, in steps, and nothing else is', async
   const text = 'select scope, count(*)::integer as count from consents where client_id = $1 group by scope'
   expect(await stores.run(text, [clientId])).toEqual([{ scope: ['files.read'], count: 30_000 }])
 })
+
+test('a consent that is being remembered when the scope is deleted is forgotten', async () => {
+  const [userId, { clientId }] = [await newUser(), await newClient()]
+  const remembering = new pg.Client({ connectionString: stores.url })
+  await remembering.connect()
+  await remembering.query('begin')
+  await createConsentStore({
+    ...stores.database,
+    query: async (statement) => (await remembering.query(statement.text, [...statement.values])).rows
+  }).remember(userId, clientId, [scope, 'files.read'])
+  const deleting = deleteScope({ name: scope, fromClients: false }, AUTHOR, deps)
+  await untilBlocked(stores.run)
+  await remembering.query('commit')
+  await remembering.end()
+  await deleting
+  expect(await createConsentStore(stores.database).findScope(userId, clientId)).toEqual(['files.read'])
+})
+
+test('a consent to a scope that is gone does not count for a new scope of the name', async () => {
+  const [userId, { clientId }] = [await newUser(), await newClient()]
+  const consents = createConsentStore(stores.database)
+  await consents.remember(userId, clientId, [scope, 'files.read'])
+  // As a deletion leaves it that failed after the scope had gone.
+  await stores.run('delete from scopes where name = $1', [scope])
+  await createScope({ name: scope, title: 'Y', description: '', translations: {} }, AUTHOR, deps)
+  expect(await consents.findScope(userId, clientId)).toEqual(['files.read'])
+})
+
+async function newUser(): Promise<string> {
+  const userId = randomUUID()
+  await stores.run('insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, now())', [
+    userId,
+    userId,
+    'hash'
+  ])
+  return userId
+}

@@ -14,7 +14,7 @@ beforeAll(async () => {
   listener = new Client({ connectionString: stores.url })
   await listener.connect()
   await listener.query('listen valetkey_revocations')
-  listener.on('notification', ({ payload }) => heard.push(JSON.parse(payload ?? '')))
+  listener.on('notification', ({ payload }) => heard.push(read(payload ?? '')))
 })
 beforeEach(async () => {
   heard = []
@@ -24,6 +24,12 @@ afterAll(async () => {
   await listener.end()
   await stores.close()
 })
+
+/** Of what is announced with an audience, what ended. */
+function read(payload: string): object {
+  const { audience: _, ...ended } = JSON.parse(payload)
+  return ended
+}
 
 /** What the feed of revocations gets to hear of a command. */
 async function announced(...args: string[]): Promise<object[]> {
@@ -53,11 +59,14 @@ test('users enable announces nothing: what had ended was announced before', asyn
   expect(heard).toEqual([])
 })
 
-test('grants revoke: guards hear of the grant, of each grant of a user, and of a client as a whole', async () => {
+test('grants revoke: guards hear of the grant, of the user, or of the client', async () => {
   expect(await announced('grants', 'revoke', grant.grantId)).toEqual([{ grant_id: grant.grantId }])
   heard = []
-  const another = await storeGrant(stores.database, new Date(), grant)
-  expect(await announced('grants', 'revoke', '--user', grant.userId)).toEqual([{ grant_id: another.grantId }])
+  await storeGrant(stores.database, new Date(), grant)
+  expect(await announced('grants', 'revoke', '--user', grant.userId)).toEqual([{ sub: grant.userId }])
+  heard = []
+  const both = ['--user', grant.userId, '--client', grant.clientId]
+  expect(await announced('grants', 'revoke', ...both)).toEqual([{ sub: grant.userId }])
   heard = []
   expect(await announced('grants', 'revoke', '--client', grant.clientId)).toEqual([{ client_id: grant.clientId }])
 })

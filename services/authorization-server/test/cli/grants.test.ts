@@ -153,11 +153,10 @@ describe('grants revoke', () => {
   })
 
   test.each([
-    { name: 'of a user', args: ['--user', 'alice'], dead: [true, true, false], entries: 1 },
-    { name: 'of a user to a client', args: ['--user', 'alice', '--client'], dead: [true, false, false], entries: 1 },
-    // Once more when what was remembered is forgotten, for what it may have opened meanwhile.
-    { name: 'to a client', args: ['--client'], dead: [true, false, true], entries: 2 }
-  ])('$name: those are dead at once, the others live; entries say who did it', async ({ args, dead, entries }) => {
+    { name: 'of a user', args: ['--user', 'alice'], dead: [true, true, false] },
+    { name: 'of a user to a client', args: ['--user', 'alice', '--client'], dead: [true, false, false] },
+    { name: 'to a client', args: ['--client'], dead: [true, false, true] }
+  ])('$name: those are dead at once, the others live; an entry says who did it', async ({ args, dead }) => {
     const all = [await allow('alice', printer), await allow('alice', album), await allow('bob', printer)]
     const given = args.at(-1) === '--client' ? [...args, printer?.clientId ?? ''] : args
     const before = (await changesIn(server)).length
@@ -170,10 +169,10 @@ describe('grants revoke', () => {
       client_id: args.includes('--client') ? printer?.clientId : null,
       details: { actor }
     }
-    expect(made).toMatchObject(Array(entries).fill(entry))
+    expect(made).toMatchObject([entry])
   })
 
-  test('more grants of a user than end in one statement: all of them', async () => {
+  test('ten thousand grants of a user end by one write', async () => {
     const { isAlive } = await allow('alice', printer)
     await server.database.query({
       name: '',
@@ -212,11 +211,9 @@ describe('grants revoke', () => {
     if (album === undefined) throw new Error('no client')
     const code = await obtainCode(server, album, { username: 'alice' })
     const { out } = await grants(['revoke', '--user', 'alice', '--yes', '--json'])
-    expect(JSON.parse(out)).toEqual({ user_id: aliceId, ended_grants: 1 })
-    const answer = await exchange(server, album, code)
-    if (answer.statusCode === 200) {
-      expect(await isActive(server, resourceServer, answer.json().access_token)).toBe(false)
-    }
+    // There is no grant before the exchange.
+    expect(JSON.parse(out)).toEqual({ user_id: aliceId, ended_grants: 0 })
+    expect((await exchange(server, album, code)).json()).toMatchObject({ error: 'invalid_grant' })
   })
 
   test('it asks first: a no changes nothing (1), and where nobody can answer it refuses (2)', async () => {

@@ -73,6 +73,16 @@ describe('operator-keys revoke', () => {
     expect(await changesIn(server)).toEqual(entries)
   })
 
+  test('those that were made with it end with it, and it says how many', async () => {
+    const made = await make('parent')
+    const headers = { authorization: `Bearer ${made.operator_key}` }
+    const post = { method: 'POST', url: '/admin/operator-keys', headers, payload: { name: 'child' } } as const
+    const child = (await server.operatorServer.inject(post)).json()
+    const { out } = await keys('revoke', made.operator_key_id, '--yes')
+    expect(out).toBe('revoked the operator key parent\nand 1 that were made with it\n')
+    expect(await opens(child.operator_key)).toBe(false)
+  })
+
   test('it asks first: a no changes nothing (1), and where nobody can answer it refuses (2)', async () => {
     const made = await make('kept')
     const args = ['operator-keys', 'revoke', made.operator_key_id]
