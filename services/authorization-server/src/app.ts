@@ -1,12 +1,21 @@
 import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import { parseParameters, serverMetadataPath } from '@valetkey/oauth-protocol'
-import { buildServer, type HealthChecks, healthRoutes, type Logger, metricsRoute } from '@valetkey/service-kit'
+import {
+  buildServer,
+  groupRoutes,
+  type HealthChecks,
+  healthRoutes,
+  inGroup,
+  type Logger,
+  metricsRoute
+} from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { type AccountRouteOptions, accountRoutes } from './account/routes.js'
 import { type AdminRouteOptions, adminRoutes } from './admin/routes.js'
 import type { AuditTrail } from './audit/audit-trail.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './authorize/routes.js'
+import type { CodeReturns } from './codes/return-codes.js'
 import { type ConsentRouteOptions, consentRoutes } from './consent/routes.js'
 import { errorRoutes } from './errors/routes.js'
 import type { RevocationChannel } from './feed/revocation-channel.js'
@@ -34,6 +43,7 @@ export type AppDeps = {
   usages: readonly Pick<Usage, 'close'>[]
   channel: RevocationChannel
   buckets: AccessTokenBuckets
+  returns: CodeReturns
   pages: PagesOptions
   scopes: Pick<ScopeStore, 'list'>
   session: SessionOptions
@@ -53,7 +63,7 @@ export type App = { publicServer: FastifyInstance; internalServer: FastifyInstan
 
 /** The map: three listeners, and on each of them every surface in order. */
 export function buildApp(
-  options: { issuer: string; trustedProxies: readonly string[]; logger: Logger; draining?: AbortSignal },
+  options: { issuer: string; trustedProxies: readonly string[] | undefined; logger: Logger; draining?: AbortSignal },
   deps: AppDeps
 ): App {
   const { issuer, logger, trustedProxies, draining } = options
@@ -71,6 +81,7 @@ export function buildApp(
   publicServer.register(
     async (site) => {
       site.register(async (pages) => {
+        groupRoutes(pages, 'sign_in')
         pages.removeAllContentTypeParsers()
         pages.register(formbody, { parser: parseParameters })
         pages.register(cookie)
@@ -80,9 +91,10 @@ export function buildApp(
         pages.register(consentRoutes, deps.consent)
         pages.register(accountRoutes, deps.account)
       })
-      site.register(errorRoutes)
-      site.register(assetRoutes, deps.pages)
+      site.register(inGroup('static', errorRoutes))
+      site.register(inGroup('static', assetRoutes), deps.pages)
       site.register(async (oauth) => {
+        groupRoutes(oauth, 'token')
         oauthSurface(oauth, issuer, deps)
         allowAnyOrigin(oauth, [
           { path: '/token', method: 'POST' },
@@ -95,6 +107,7 @@ export function buildApp(
     { prefix: base }
   )
   publicServer.register(async (oauth) => {
+    groupRoutes(oauth, 'static')
     oauthSurface(oauth, issuer, deps)
     allowAnyOrigin(oauth, [{ path: metadataPath, method: 'GET' }])
     oauth.register(metadataRoutes, {
@@ -112,14 +125,14 @@ export function buildApp(
   })
   oauthSurface(internalServer, issuer, deps)
   internalServer.setNotFoundHandler(notFoundHandler(internalServer, { issuer, jsonPaths: 'all' }))
-  internalServer.register(introspectionRoutes, deps.introspection)
-  internalServer.register(feedRoutes, { ...deps.feed, draining })
+  internalServer.register(inGroup('introspection', introspectionRoutes), deps.introspection)
+  internalServer.register(inGroup('feed', feedRoutes), { ...deps.feed, draining })
 
   // Operators only.
   const operatorServer = buildServer({ logger, meter: watched.http('operator') })
-  operatorServer.register(healthRoutes, { checks: deps.health, draining })
-  operatorServer.register(adminRoutes, { prefix: '/admin', ...deps.admin })
-  operatorServer.register(metricsRoute, { metrics: watched.metrics })
+  operatorServer.register(inGroup('health', healthRoutes), { checks: deps.health, draining })
+  operatorServer.register(inGroup('admin', adminRoutes), { prefix: '/admin', ...deps.admin })
+  operatorServer.register(inGroup('health', metricsRoute), { metrics: watched.metrics })
 
   return { publicServer, internalServer, operatorServer }
 }
@@ -128,6 +141,9 @@ export function buildApp(
 function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched }: AppDeps): void {
   oauth.removeAllContentTypeParsers()
   oauth.register(formbody, { parser: parseParameters })
+  oauth.addHook('onRoute', (route) => {
+    route.config = { ...route.config, answersPrograms: true }
+  })
   oauth.decorateRequest('provenClientId', undefined)
   oauth.decorateRequest('provenSecretId', undefined)
   oauth.setErrorHandler(oauthErrorHandler({ issuer, audit, onRefusal: watched.refused }))

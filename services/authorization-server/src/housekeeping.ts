@@ -11,19 +11,18 @@ const KEEP_BUCKETS_EVERY_MS = 60_000
  */
 export function startHousekeeping(
   expiredRows: ExpiredRows,
-  keepBuckets: (now: Date) => Promise<void>,
-  now: () => Date,
+  keepBuckets: () => Promise<void>,
   logger: Logger
 ): { stop(): Promise<void> } {
   let stopped = false
   // Each by itself: a deletion of millions takes its time, and what must be erased within seconds does not wait for it.
-  const keepingBuckets = repeat(() => keepBuckets(now()), KEEP_BUCKETS_EVERY_MS)
+  const keepingBuckets = repeat(keepBuckets, KEEP_BUCKETS_EVERY_MS)
   const erasing = repeat(() => untilDone(expiredRows.eraseSomeRetryAnswers), ERASE_EVERY_MS)
   const deleting = repeat(() => untilDone(expiredRows.deleteSome), DELETE_EVERY_MS)
   keepingBuckets.run()
 
-  async function untilDone(doSome: (now: Date) => Promise<boolean>): Promise<void> {
-    while (!stopped && (await doSome(now())));
+  async function untilDone(doSome: () => Promise<boolean>): Promise<void> {
+    while (!stopped && (await doSome()));
   }
 
   /** Never two at a time: while one runs, those that would begin are left out. */

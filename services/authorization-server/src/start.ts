@@ -1,11 +1,17 @@
 import {
   buildLogger,
   connectPostgres,
+  createDatabaseClock,
   createDrain,
+  createStoreState,
   type Environment,
   type Logger,
   refuseFatal,
+  refuseWrongClock,
   settleWithin,
+  watchBuild,
+  watchDependencies,
+  watchDependencyStates,
   watchPool
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
@@ -22,7 +28,11 @@ export type RunningServer = { logger: Logger; drainDelay: number; close(): Promi
 // Tables of tokens are of an hour, and statements are named after them.
 const POSTGRES = { connections: 10, plans: 'kept by index', renewedAfterSeconds: 3_600 } as const
 
-// Together with the drain of the listeners well below the 15 s after which the process ends itself.
+// The folder above `dist`, in a checkout and in an image.
+const PACKAGE_FILE = new URL('../package.json', import.meta.url)
+
+// Together below the 15 s after which the process ends itself; the listeners cut off what is in flight after 6 s.
+const LISTENERS_LIMIT_MS = 6_500
 const OPERATOR_LIMIT_MS = 2_000
 const FLUSH_LIMIT_MS = 4_000
 const DISCONNECT_LIMIT_MS = 2_000
@@ -30,7 +40,7 @@ const DISCONNECT_LIMIT_MS = 2_000
 /**
  * Starts the authorization server on its three listeners.
  * @param overrides.redis a client to use instead of `REDIS_URL`, for `npm start` on a machine without a Redis server
- * @throws {ConfigurationError} when a setting is missing or malformed, or none for production
+ * @throws {ConfigurationError} when a setting is missing or malformed, or none for production, or the clock is wrong
  */
 export async function startAuthorizationServer(
   environment: Environment,
@@ -40,22 +50,36 @@ export async function startAuthorizationServer(
   const config = readConfig(given)
   refuseFatal(judgeSettings(config, { now: new Date() }))
   const logger = buildLogger('authorization-server', config.logLevel)
-  const database = connectPostgres(config.databaseUrl, POSTGRES)
-  const redis = overrides.redis ?? connectRedis(config.redisUrl, config.redisCa)
-  const deps = wire(config, database, redis)
+  const states = { postgres: createStoreState('postgres', logger), redis: createStoreState('redis', logger) }
+  const database = connectPostgres(config.databaseUrl, { ...POSTGRES, state: states.postgres })
+  const clock = createDatabaseClock(database)
+  await refuseWrongClock(clock).catch(async (error: unknown) => {
+    await database.close()
+    throw error
+  })
+  const redis = overrides.redis ?? connectRedis(config.redisUrl, config.redisCa, states.redis)
+  const deps = wire(config, database, redis, clock, logger)
+  const dependencies = watchDependencies(deps.health, states)
   watchPool(deps.watched.metrics, database)
+  watchBuild(deps.watched.metrics, PACKAGE_FILE)
+  watchDependencyStates(deps.watched.metrics, Object.values(states))
   deps.watched.metrics.watchProcess()
   const { issuer, trustedProxies } = config
   const { draining, drain } = createDrain(config.drainDelay)
-  const { publicServer, internalServer, operatorServer } = buildApp({ issuer, trustedProxies, logger, draining }, deps)
+  const { publicServer, internalServer, operatorServer } = buildApp(
+    { issuer, trustedProxies, logger, draining },
+    { ...deps, health: dependencies.checks }
+  )
 
   await publicServer.listen(config.publicListen)
   await internalServer.listen(config.internalListen)
   await operatorServer.listen(config.operatorListen)
+  dependencies.start()
+  clock.start(logger)
   deps.channel.start(logger)
-  const keepBuckets = (now: Date) => deps.buckets.keep(now, config.accessTokenTtl)
+  const keepBuckets = () => deps.buckets.keep(config.accessTokenTtl)
   const expiredRows = createExpiredRows(database, config)
-  const housekeeping = startHousekeeping(expiredRows, keepBuckets, () => new Date(), logger)
+  const housekeeping = startHousekeeping(expiredRows, keepBuckets, logger)
   logger.info({ event: 'started', issuer }, 'authorization server started')
 
   return {
@@ -66,9 +90,12 @@ export async function startAuthorizationServer(
       await drain()
       // Requests first, then what they write in the background, then the connections under both. A store that does not
       // answer may hold up none of it.
-      await Promise.all([publicServer.close(), internalServer.close()])
+      await settleWithin(LISTENERS_LIMIT_MS, [publicServer.close(), internalServer.close()])
       // Until then it has answered that this process is not ready, and what it still does.
       await settleWithin(OPERATOR_LIMIT_MS, [operatorServer.close()])
+      dependencies.stop()
+      clock.stop()
+      deps.returns.close()
       await settleWithin(FLUSH_LIMIT_MS, [
         housekeeping.stop(),
         deps.channel.close(),

@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { createRandomPool, type Database, openNotificationChannel } from '@valetkey/service-kit'
+import {
+  type ConnectedDatabase,
+  checkWritable,
+  createDatabaseClock,
+  type Database,
+  type Logger,
+  openNotificationChannel,
+  watchClock
+} from '@valetkey/service-kit'
 import type { AppDeps } from './app.js'
 import { createAuditTrail } from './audit/audit-trail.js'
+import { createCodeReturns } from './codes/return-codes.js'
 import type { Config } from './config.js'
 import { createRevocationChannel } from './feed/revocation-channel.js'
 import { loadBranding } from './http/branding.js'
@@ -14,10 +23,12 @@ import { watchChannel, watchPasswordQueue, watchTokens } from './metrics/watch.j
 import { hashPassword } from './passwords/password.js'
 import { createPasswordQueue } from './passwords/password-queue.js'
 import { createRegistry } from './registry/registry.js'
+import { createRecordAuthentication } from './sealing/authenticate-records.js'
 import { cookiePolicy } from './session/cookies.js'
 import { newRandomId } from './session/random-id.js'
 import { createAccessTokenBuckets } from './storage/access-token-buckets.js'
 import { createAccessTokenStore } from './storage/access-tokens.js'
+import { createAllowanceStore } from './storage/allowances.js'
 import { createAttemptCounterStore } from './storage/attempt-counters.js'
 import { createAuditEntryStore } from './storage/audit-entries.js'
 import { createAuditEventStore } from './storage/audit-events.js'
@@ -28,11 +39,13 @@ import { createCodeStore } from './storage/codes.js'
 import { createConnectedAppStore } from './storage/connected-apps.js'
 import { createConsentStore } from './storage/consents.js'
 import { createGrantedAccessStore } from './storage/granted-access.js'
+import { createGrantedAudiences } from './storage/granted-audiences.js'
 import { createGrantStore } from './storage/grants.js'
 import { createIntrospectionStore } from './storage/introspections.js'
 import { createOperatorKeyStore } from './storage/operator-keys.js'
 import { createPendingRequestStore } from './storage/pending-requests.js'
-import { type Redis, reached } from './storage/redis.js'
+import type { Redis } from './storage/redis.js'
+import { createRedisProbe } from './storage/redis-probe.js'
 import { createRefreshTokenStore } from './storage/refresh-tokens.js'
 import { createRegistryAnnouncements } from './storage/registry-announcements.js'
 import { createResourceServerStore } from './storage/resource-servers.js'
@@ -41,9 +54,14 @@ import { createSessionStore } from './storage/sessions.js'
 import { createUserStore } from './storage/users.js'
 import { createUsage } from './usage/usage.js'
 
-// One processor stays free for everything else, and one of libuv's four threads for files and names. A hundred waiting
-// are a few seconds; whoever comes after them is better told so.
-const PASSWORD_QUEUE = { atOnce: Math.max(1, Math.min(3, availableParallelism() - 1)), waiting: 100 }
+// One processor and one of libuv's four threads stay free. 20 seconds serve 230 users behind one address on a slow machine.
+const PASSWORD_QUEUE = {
+  atOnce: Math.max(1, Math.min(3, availableParallelism() - 1)),
+  waiting: 1_000,
+  milliseconds: 20_000
+}
+
+const WRITTEN_TABLES = ['users', 'consents', 'grants', 'refresh_tokens', 'audit_events']
 
 // As `announce_revocation` and `announce_registry_change` in the migrations name them.
 const REVOCATIONS = 'valetkey_revocations'
@@ -52,9 +70,22 @@ const REGISTRY = 'valetkey_registry'
 // Well below the minute after which a silent connection is cut, here or by a proxy.
 const KEEP_ALIVE_MS = 15_000
 
-/** Which store each step gets: the one page where storage and steps meet. */
-export function wire(config: Config, database: Database, redis: Redis): AppDeps {
-  const now = () => new Date()
+/** What a pool of connections does beside statements; a database of a test may lack it. */
+type OwnDatabase = Database & Partial<Pick<ConnectedDatabase, 'giveUpOne' | 'refuseSharing'>>
+
+/**
+ * Which store each step gets: the one page where storage and steps meet.
+ * @param clock the only one that steps and stores read
+ * @param logger for what belongs to no request
+ */
+export function wire(
+  config: Config,
+  database: OwnDatabase,
+  redis: Redis,
+  clock = createDatabaseClock(database),
+  logger?: Logger
+): AppDeps {
+  const { now } = clock
   const { issuer, cookieKeys } = config
   const watched = createServerMetrics()
   const { metrics, batchOf } = watched
@@ -62,13 +93,19 @@ export function wire(config: Config, database: Database, redis: Redis): AppDeps 
   const buckets = createAccessTokenBuckets(database)
   const accessTokens = createAccessTokenStore(database, buckets)
   const connectedApps = createConnectedAppStore(database)
-  const codes = createCodeStore(redis, now)
+  const records = createRecordAuthentication(cookieKeys, (kind) => {
+    watched.forgedRecord(kind)
+    logger?.warn({ event: 'redis_record_forged', kind }, 'a record in Redis failed its authentication')
+  })
+  const codes = createCodeStore(redis, records)
+  const returns = createCodeReturns(codes)
   const consents = createConsentStore(database)
   const operatorKeys = createOperatorKeyStore(database)
-  const grants = createGrantStore(database, buckets, { opening: batchOf('authorize'), redemption: batchOf('exchange') })
+  const allowances = createAllowanceStore(database, batchOf('authorize'))
+  const grants = createGrantStore(database, buckets, batchOf('exchange'))
   const pending = createPendingRequestStore(redis)
   const refreshTokens = createRefreshTokenStore(database, buckets, batchOf('refresh'))
-  const sessions = createSessionStore(redis)
+  const sessions = createSessionStore(redis, records)
   const users = createUserStore(database)
   const stores = {
     announcements: createRegistryAnnouncements(database),
@@ -93,8 +130,7 @@ export function wire(config: Config, database: Database, redis: Redis): AppDeps 
   }
   const session = { cookies: cookiePolicy(issuer), sessions, users, now }
   const judge = { clients, resourceServers, defaultAudience: config.resourceUrl }
-  const randomPool = createRandomPool()
-  const issue = { grants, codes, audit, codeTtl: config.codeTtl, now, randomBytes: randomPool }
+  const issue = { allowances, codes, audit, codeTtl: config.codeTtl, randomBytes }
   const limiter = createLimiter(createAttemptCounterStore(redis), config.limitsFactor, watched.limiterRefused)
   const authentication = { clients, limiter, usage: usage.clientSecrets, now }
   const decoyHash = once(() => hashPassword(newRandomId()))
@@ -105,15 +141,19 @@ export function wire(config: Config, database: Database, redis: Redis): AppDeps 
         config.databaseUrl,
         [REVOCATIONS, REGISTRY],
         (payload, channel) => (channel === REGISTRY ? ear.registryChange(payload) : ear.revocation(payload)),
-        ear.lost
+        ear.lost,
+        { makeRoom: async () => database.giveUpOne?.() }
       ),
     registry: registry.follower,
+    resourceServers: stores.resourceServers,
+    granted: createGrantedAudiences(database),
     newId: () => randomBytes(16).toString('base64url'),
     monotonicNow: () => performance.now()
   })
   watchChannel(metrics, channel)
   watchPasswordQueue(metrics, passwordQueue)
-  watchTokens(metrics, buckets, now)
+  watchTokens(metrics, buckets)
+  watchClock(metrics, clock)
 
   return {
     watched,
@@ -121,11 +161,12 @@ export function wire(config: Config, database: Database, redis: Redis): AppDeps 
     usages: Object.values(usage),
     channel,
     buckets,
+    returns,
     pages: { issuer, languages: loadLanguages(), branding: loadBranding(config) },
     scopes,
     session,
     authorize: { issuer, judge, pending, consents, issue },
-    login: { issuer, cookieKeys, judge, pending, session, signIn: { users, passwordQueue, limiter, audit, decoyHash } },
+    login: { issuer, cookieKeys, judge, session, signIn: { users, passwordQueue, limiter, audit, decoyHash } },
     consent: {
       issuer,
       cookieKeys,
@@ -140,51 +181,63 @@ export function wire(config: Config, database: Database, redis: Redis): AppDeps 
     account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now },
     token: {
       authentication,
-      redemption: { codes, grants, audit, lifetimes, now, randomBytes: randomPool },
+      redemption: { codes, returns, grants, audit, lifetimes, now, randomBytes },
       refresh: {
         refreshTokens,
         grants,
         audit,
         lifetimes,
+        limitsFactor: config.limitsFactor,
         retryWindow: config.refreshRetryWindow,
         now,
-        randomBytes: randomPool
+        randomBytes
       }
     },
-    revocation: { authentication, revocation: { accessTokens, refreshTokens, audit, now } },
+    revocation: { authentication, revocation: { accessTokens, refreshTokens, audit } },
     introspection: {
       issuer,
       resourceServers,
+      limiter,
       introspections: createIntrospectionStore(database, buckets, batchOf('introspect')),
       usage,
       onAnswer: watched.introspected,
       now
     },
-    feed: { channel, resourceServers, usage: usage.resourceServers, keepAliveMs: KEEP_ALIVE_MS },
+    feed: { channel, resourceServers, limiter, usage: usage.resourceServers, keepAliveMs: KEEP_ALIVE_MS },
     admin: {
-      authentication: { operatorKeys, limiter, audit, now },
-      operatorKeys: { operatorKeys, now },
-      users: { users, hashPassword: (password) => passwordQueue.run(() => hashPassword(password)), now },
-      grants: { grants: createGrantedAccessStore(database), users, clients, consents, now },
-      audit: { entries: createAuditEntryStore(database), now },
-      clients: { ...stores, consents, now },
-      scopes: { scopes: stores.scopes, consents, now },
-      resourceServers: { resourceServers: stores.resourceServers, now }
+      authentication: { operatorKeys, limiter, audit },
+      operatorKeys: { operatorKeys },
+      users: { users, hashPassword: (password) => passwordQueue.run(() => hashPassword(password)) },
+      grants: { grants: createGrantedAccessStore(database), users, clients },
+      audit: { entries: createAuditEntryStore(database) },
+      clients: { ...stores, consents },
+      scopes: { scopes: stores.scopes, consents },
+      resourceServers: { resourceServers: stores.resourceServers }
     },
     health: {
-      postgres: () => database.query({ name: 'ping', text: 'select 1 from users limit 1', values: [] }),
+      async postgres() {
+        try {
+          await checkWritable(database, WRITTEN_TABLES)
+        } finally {
+          // Behind such a pooler some statements succeed and some fail.
+          await database.refuseSharing?.()
+        }
+      },
+      // A process that is far from Postgres's time must not serve, whatever takes care of what it writes.
+      clock: clock.mustAgree,
       // Without it refreshing, revocation and introspection go on, and so do the files that hang on them.
-      redis: { needed: 'at start', probe: () => reached(redis.ping()) },
+      redis: { needed: 'at start', probe: createRedisProbe(redis) },
       // Without it every token is asked for and every client looked up.
-      announcements: { needed: 'never', probe: async () => channel.mustBeProved() }
+      announcements: { needed: 'never', probe: async () => mustBeProved(channel) }
     }
   }
 }
 
-/**
- * Makes it when it is first asked for: a hash takes 19 MiB, and a process that nobody signs in at needs none. A failure is
- * not kept.
- */
+function mustBeProved(channel: AppDeps['channel']): void {
+  if (!channel.state().isProved) throw new Error('no proved LISTEN session')
+}
+
+/** Makes the value when it is first asked for: a hash takes 19 MiB. A failure is not kept. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined
   return () => {

@@ -208,20 +208,12 @@ describe('a secret is nowhere but with its owner (contract 2 "Tokens", "Pages"; 
     )
   })
 
-  test('Redis has none of them; the state stands in the query of a held request', async () => {
+  test('Redis has none of them', async () => {
     const dump = await dumpRedis(server)
     expect(dump).toMatch(/^vk:session:/m)
-    expect(dump).toMatch(/^vk:authorization-code:\w+ issued /m)
-    expect(dump).toMatch(/^vk:authorization-code:\w+ taken /m)
-    expect(dump).toMatch(/^vk:request:/m)
-    expect(
-      leaks(
-        dump,
-        kinds().filter((kind) => kind !== 'state')
-      )
-    ).toEqual([])
-    const elsewhere = dump.split('\n').filter((line) => !line.startsWith('vk:request:'))
-    expect(leaks(elsewhere.join('\n'))).toEqual([])
+    expect(dump).toMatch(/^vk:code:\w+ issued /m)
+    expect(dump).toMatch(/^vk:code:\w+ taken /m)
+    expect(leaks(dump)).toEqual([])
   })
 
   test('Postgres has none of them, in no table', async () => {

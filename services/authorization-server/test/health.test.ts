@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { buildLogger, connectPostgres } from '@valetkey/service-kit'
 import { buildApp } from '../src/app.js'
 import { connectRedis } from '../src/storage/redis.js'
@@ -34,35 +34,52 @@ async function readiness(databaseUrl: string, redis = server.redis) {
 const announcements = 'unavailable'
 
 test('/readyz is 200 while both stores answer', async () => {
-  expect(await readiness(server.config.databaseUrl)).toEqual([200, { postgres: 'ok', redis: 'ok', announcements }])
+  expect(await readiness(server.config.databaseUrl)).toEqual([
+    200,
+    { postgres: 'ok', clock: 'ok', redis: 'ok', announcements }
+  ])
 })
 
 test('/readyz stays 200 when Redis goes away: refreshing, revocation and introspection go on without it', async () => {
-  const { operatorServer, redis } = server
+  const redis = server.redis.duplicate()
+  const { operatorServer, ...others } = buildApp(
+    { ...server.config, logger: buildLogger('test', 'silent') },
+    wire(server.config, server.database, redis)
+  )
   expect((await operatorServer.inject('/readyz')).json()).toMatchObject({ checks: { redis: 'ok' } })
-  const ping = jest.spyOn(redis, 'ping').mockRejectedValue(new Error('gone'))
+  redis.disconnect()
   const answer = await operatorServer.inject('/readyz')
-  ping.mockRestore()
   expect([answer.statusCode, answer.json()]).toEqual([
     200,
-    { status: 'degraded', checks: { postgres: 'ok', redis: 'unavailable', announcements } }
+    {
+      status: 'degraded',
+      checks: { postgres: 'ok', clock: 'ok', redis: 'unavailable', announcements },
+      reasons: { redis: 'cannot be reached' }
+    }
   ])
+  await Promise.all([operatorServer, ...Object.values(others)].map((each) => each.close()))
 })
 
 test('/readyz is 503 and names Postgres when it cannot be reached', async () => {
   const nowhere = atPort(server.config.databaseUrl, await freePort())
-  expect(await readiness(nowhere)).toEqual([503, { postgres: 'unavailable', redis: 'ok', announcements }])
+  expect(await readiness(nowhere)).toEqual([
+    503,
+    { postgres: 'unavailable', clock: 'unavailable', redis: 'ok', announcements }
+  ])
 })
 
 test('/readyz is 503 when the database has not been migrated', async () => {
   const empty = new URL(server.config.databaseUrl)
   empty.pathname = '/postgres'
-  expect(await readiness(empty.href)).toEqual([503, { postgres: 'unavailable', redis: 'ok', announcements }])
+  expect(await readiness(empty.href)).toEqual([
+    503,
+    { postgres: 'unavailable', clock: 'ok', redis: 'ok', announcements }
+  ])
 })
 
 test('/readyz is 503 and names Redis while it has never been reached', async () => {
   const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
-  const checks = { postgres: 'ok', redis: 'unavailable', announcements }
+  const checks = { postgres: 'ok', clock: 'ok', redis: 'unavailable', announcements }
   expect(await readiness(server.config.databaseUrl, nowhere)).toEqual([503, checks])
   nowhere.disconnect()
 })

@@ -65,6 +65,15 @@ describe('one answer of 400 and the end of the connection, whatever follows (RFC
     { name: 'a NUL in a header', bytes: page('X-A: a\0b') },
     { name: 'a header name with a bracket', bytes: page('X(A: b') },
     { name: 'no Host', bytes: `GET /login HTTP/1.1\r\nX-A: b\r\n\r\n${SMUGGLED}` },
+    { name: 'two Hosts', bytes: page('Host: localhost:4000') },
+    {
+      name: 'two Hosts that differ, beside an absolute target',
+      bytes: page('Host: x').replace('/login', 'http://x/login')
+    },
+    { name: 'a Host that is none', bytes: page().replace('Host: localhost:4000', 'Host: local host') },
+    { name: 'a Host with a user name', bytes: page().replace('Host: localhost:4000', 'Host: a@localhost') },
+    { name: 'an empty Host', bytes: page().replace('Host: localhost:4000', 'Host:') },
+    { name: 'two Content-Types', bytes: toToken([LENGTH, 'Content-Type: text/plain'], BODY + SMUGGLED) },
     { name: 'another version', bytes: page().replace('HTTP/1.1', 'HTTP/1.2') },
     { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
     { name: 'an authority as the target', bytes: `GET localhost:4000 HTTP/1.1\r\nHost: x\r\n\r\n${SMUGGLED}` },
@@ -171,6 +180,20 @@ describe('what is well formed is read as it was framed', () => {
     const refused = await sendRaw(port, toToken([LENGTH, 'Expect: something'], BODY + SMUGGLED))
     expect(refused.answers.map(({ status }) => status)).toEqual([417])
     expect(refused.isClosed).toBe(true)
+  })
+
+  test('two Cookie lines are one (RFC 9113 8.2.3)', async () => {
+    const first = await sendRaw(port, rawRequest('GET /login'))
+    const [cookie = ''] = first.answers[0]?.headers['set-cookie']?.split(';') ?? []
+    const again = await sendRaw(port, rawRequest('GET /login', ['Cookie: a=b', `Cookie: ${cookie}`]))
+    expect(again.answers[0]?.status).toBe(200)
+    expect([cookie, again.answers[0]?.headers['set-cookie']]).toEqual([expect.stringMatching(/=/), undefined])
+  })
+
+  test('two Authorization lines are refused, even if the first is right', async () => {
+    const one = `Authorization: Basic ${Buffer.from('a:b').toString('base64')}`
+    const { answers } = await sendRaw(port, toToken([LENGTH, one, one], BODY))
+    expect(answers.map(({ status, body }) => [status, JSON.parse(body).error])).toEqual([[400, 'invalid_request']])
   })
 
   test('an upgrade is not made', async () => {

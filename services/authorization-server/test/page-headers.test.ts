@@ -177,10 +177,10 @@ describe('form-action names where the answer goes, or browsers hold it back', ()
     const browser = server.newBrowser()
     const login = await browser.open(authorizeUrl(await newClient()))
     await server.database.query({ name: 'disable_all', text: 'update clients set disabled_at = now()', values: [] })
-    const page = await browser.get(login.url)
-    expect(page.statusCode).toBe(200)
+    const page = await browser.open(login.url)
+    expect(page.statusCode).toBe(400)
     expect(page.headers['content-security-policy']).toBe(policy("'self'"))
-    expect(page.body).not.toContain('to continue to')
+    expect(page.body).not.toContain('<form')
   })
 })
 
@@ -194,5 +194,34 @@ describe('assets', () => {
     expect(headers['x-content-type-options']).toBe('nosniff')
     expect(headers).not.toHaveProperty('set-cookie')
     expect(body).not.toMatch(/<script|@import|url\(|javascript:/i)
+  })
+})
+
+describe('answers for programs', () => {
+  const post = (url: string, to = server) =>
+    to.publicServer.inject({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'grant_type=authorization_code'
+    })
+
+  test.each(['/token', '/oauth/revoke'])('POST %s carries no header that only pages need', async (url) => {
+    const { headers } = await post(url)
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy']) {
+      expect(headers).not.toHaveProperty(name)
+    }
+  })
+
+  test('an https issuer sends HSTS with pages and with POST /token (RFC 6797 7.2)', async () => {
+    const secure = await startTestServer({ ISSUER: 'https://auth.example' })
+    try {
+      for (const answer of [await secure.publicServer.inject('/login'), await post('/token', secure)]) {
+        expect(answer.headers['strict-transport-security']).toBe('max-age=31536000')
+      }
+    } finally {
+      await secure.close()
+    }
   })
 })

@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
@@ -66,16 +67,33 @@ function tokenRequest({ clientId, clientSecret }: Credentials) {
   return { start, rest: body.slice(20) }
 }
 
+/** A request of which the service has read the head and half of the body: it says so, for it is asked to. */
+async function openRequest(port: number): Promise<{ socket: Socket; answer: Promise<string>; rest: string }> {
+  const { start: head, rest } = tokenRequest(client)
+  const socket = connect(port, '127.0.0.1')
+  socket.write(head.replace('\r\n', '\r\nExpect: 100-continue\r\n'))
+  const [interim] = await once(socket, 'data')
+  expect(String(interim)).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  return { socket, answer: text(socket), rest }
+}
+
+/** The listener takes no connections any more. */
+async function untilClosed(port: number): Promise<void> {
+  const isOpen = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true))
+      socket.on('error', () => resolve(false))
+      socket.unref().once('connect', () => socket.destroy())
+    })
+  while (await isOpen());
+}
+
 describe('SIGTERM', () => {
   test('finishes the request in flight, writes its audit event and ends with 0', async () => {
     const service = await start()
-    const { start: head, rest } = tokenRequest(client)
-    const socket = connect(service.publicPort, '127.0.0.1')
-    socket.write(head)
-    const answer = text(socket)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    const { socket, answer, rest } = await openRequest(service.publicPort)
     const stopped = stop(service)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await untilClosed(service.publicPort)
     await expect(fetch(`http://127.0.0.1:${service.publicPort}/login`)).rejects.toThrow()
     socket.write(rest)
     expect(await answer).toMatch(/^HTTP\/1\.1 400 .*unsupported_grant_type/s)
@@ -89,13 +107,9 @@ describe('SIGTERM', () => {
   test('/readyz says so, and /metrics answers, as long as a request is under way', async () => {
     const service = await start()
     const operator = `http://127.0.0.1:${service.operatorPort}`
-    const { start: head, rest } = tokenRequest(client)
-    const socket = connect(service.publicPort, '127.0.0.1')
-    socket.write(head)
-    const answer = text(socket)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    const { socket, answer, rest } = await openRequest(service.publicPort)
     const stopped = stop(service)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await untilClosed(service.publicPort)
     const readiness = await fetch(`${operator}/readyz`)
     expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'draining', checks: {} }])
     const metrics = await fetch(`${operator}/metrics`)
@@ -113,9 +127,11 @@ describe('SIGTERM', () => {
     const service = await start()
     const { start: head, rest } = tokenRequest(client)
     const socket = connect(service.publicPort, '127.0.0.1')
-    socket.on('data', () => {})
     socket.write(head + rest)
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await once(
+      socket.on('data', () => {}),
+      'data'
+    )
     const { code, milliseconds } = await stop(service)
     expect(code).toBe(0)
     expect(milliseconds).toBeLessThan(3_000)

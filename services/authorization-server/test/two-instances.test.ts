@@ -87,7 +87,8 @@ describe('two instances on the same stores', () => {
     const counts = count(await answers)
     expect(Object.keys(counts).filter((kind) => !['200', '400 invalid_grant'].includes(kind))).toEqual([])
     expect(counts['200'] ?? 0).toBeLessThanOrEqual(1)
-    expect((await grantOf(server, code))?.accessTokens).toBe(counts['200'] ?? 0)
+    // Without an exchange there is no grant.
+    expect((await grantOf(server, code))?.accessTokens ?? 0).toBe(counts['200'] ?? 0)
   })
 })
 

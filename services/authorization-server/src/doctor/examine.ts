@@ -10,17 +10,23 @@ import {
   fileChangedAt,
   findingsOfUnreadable,
   isProduction,
-  measureClock
+  measureClock,
+  ok,
+  problemOfRedis,
+  StoreUnavailable
 } from '@valetkey/service-kit'
 import { type Config, readConfig } from '../config.js'
 import { loadBranding } from '../http/branding.js'
+import { readSignInAddresses } from '../storage/recent-addresses.js'
 import { connectRedis, type Redis } from '../storage/redis.js'
+import { createRedisProbe } from '../storage/redis-probe.js'
 import { readRedisState } from '../storage/redis-state.js'
 import { readClientStates, readCredentialStates } from '../storage/registry-state.js'
 import { judgeClients } from './judge-clients.js'
 import { judgeCredentials } from './judge-credentials.js'
 import { judgeRedis } from './judge-redis.js'
 import { judgeSettings } from './judge-settings.js'
+import { judgeSignInAddresses } from './judge-sign-in-addresses.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
 
@@ -37,7 +43,7 @@ export async function examine(environment: Environment, now = new Date()): Promi
   const cookieKeysChangedAt = fileChangedAt(environment, 'COOKIE_KEYS')
   const inProduction = isProduction(config.issuer)
   const [postgres, redis] = await Promise.all([
-    examinePostgres(config.databaseUrl, { migrations: MIGRATIONS, isProduction: inProduction }),
+    examinePostgres(config.databaseUrl, { migrations: MIGRATIONS, isProduction: inProduction, listens: true }),
     examineRedis(config)
   ])
   const cannotBeAsked = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
@@ -47,9 +53,9 @@ export async function examine(environment: Environment, now = new Date()): Promi
 
 async function examineRedis(config: Config): Promise<readonly Finding[]> {
   const redis: Redis = connectRedis(config.redisUrl, config.redisCa)
-  let reason = ''
+  let failure: unknown
   redis.on('error', (error) => {
-    reason = error.message
+    failure = error
   })
   try {
     // The first answer waits for the connection; the clock is measured on one that is open.
@@ -59,30 +65,48 @@ async function examineRedis(config: Config): Promise<readonly Finding[]> {
       state = await readRedisState(redis)
       return state.now
     })
-    return judgeRedis(state, offset)
+    return [...judgeRedis(state, offset), await judgeUse(redis)]
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)
-    return [
-      fatal('redis', {
-        what: `cannot be reached or asked: ${reason || cause}`,
-        why: 'Nobody can sign in, consent or exchange a code without it.',
-        mend: 'look at the host, the network, user and password, and the certificate that REDIS_URL and REDIS_CA name'
-      })
-    ]
+    return [unusableRedis('redis', failure ?? error)]
   } finally {
     redis.disconnect()
   }
 }
 
+async function judgeUse(redis: Redis): Promise<Finding> {
+  try {
+    await createRedisProbe(redis)()
+    return ok('redis use', 'does all that the service asks of it')
+  } catch (error) {
+    return unusableRedis('redis use', error)
+  }
+}
+
+function unusableRedis(check: string, error: unknown): Finding {
+  const cause = error instanceof StoreUnavailable ? error.cause : error
+  const { reason, remedy } = problemOfRedis(cause) ?? {}
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return fatal(check, {
+    what: `${reason ?? 'cannot be reached or asked'}: ${message}`,
+    why: 'Nobody can sign in, consent or exchange a code without it.',
+    mend:
+      remedy ?? 'look at the host, the network, user and password, and the certificate that REDIS_URL and REDIS_CA name'
+  })
+}
+
 /** What is registered, as far as it can be read. */
 async function examineRegistry(config: Config, inProduction: boolean, now: Date): Promise<readonly Finding[]> {
-  const database = connectPostgres(config.databaseUrl, { connections: 1 })
+  const { databaseUrl, trustedProxies } = config
+  const database = connectPostgres(databaseUrl, { connections: 1 })
   try {
     return [
       ...(await judged('clients', async () => {
         return judgeClients(await readClientStates(database, now), { isProduction: inProduction, now })
       })),
-      ...(await judged('credentials', async () => judgeCredentials(await readCredentialStates(database), now)))
+      ...(await judged('credentials', async () => judgeCredentials(await readCredentialStates(database), now))),
+      ...(await judged('addresses of sign-ins', async () =>
+        trustedProxies?.length ? [judgeSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
+      ))
     ]
   } finally {
     await database.close()

@@ -6,6 +6,7 @@ import {
   judgeInnerUrl,
   judgeKeys,
   judgePostgresUrl,
+  judgeProxies,
   judgePublicUrl,
   ok,
   readRedisUrl,
@@ -28,7 +29,7 @@ export function judgeSettings(
     ...judgePostgresUrl('DATABASE_URL', config.databaseUrl),
     ...judgeRedisUrl(config.redisUrl),
     judgeLimits(config.limitsFactor, inProduction),
-    judgeProxies(config, inProduction),
+    judgeProxies(config.trustedProxies, { setting: 'ISSUER', url: config.issuer }),
     judgeLogLevel(config.logLevel),
     ...judgeLifetimes(config)
   ]
@@ -53,17 +54,6 @@ function judgeLimits(factor: number, inProduction: boolean): Finding {
   return factor >= 100
     ? graveInProduction(inProduction)('LIMITS_FACTOR', complaint)
     : warning('LIMITS_FACTOR', complaint)
-}
-
-/** The service speaks http: whoever made the issuer https stands before it. */
-function judgeProxies({ trustedProxies }: Config, inProduction: boolean): Finding {
-  if (trustedProxies.length > 0) return ok('TRUSTED_PROXIES', `${trustedProxies.length} named`)
-  if (!inProduction) return ok('TRUSTED_PROXIES', 'none, and none is needed on this machine')
-  return warning('TRUSTED_PROXIES', {
-    what: 'names nobody, though something before the service ends TLS',
-    why: 'Everybody seems to come from that address: one who guesses brakes all, and the audit knows no address.',
-    mend: 'name the address or network of the proxy'
-  })
 }
 
 function judgeLogLevel(level: string): Finding {

@@ -19,6 +19,10 @@ declare module 'fastify' {
   interface FastifyReply {
     locals?: { language: Language }
   }
+  interface FastifyContextConfig {
+    /** The route answers JSON and never a page, so it needs neither a language nor the headers of pages. */
+    answersPrograms?: boolean
+  }
 }
 
 export type PagesOptions = { issuer: string; languages: ReadonlyMap<string, Language>; branding: Branding }
@@ -47,7 +51,11 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
     const tags = [DEFAULT_LANGUAGE, ...[...languages.keys()].filter((tag) => tag !== DEFAULT_LANGUAGE)]
     const fallback = languages.get(DEFAULT_LANGUAGE) as Language
     pages.decorateRequest('language', null as unknown as Language)
-    pages.addHook('onRequest', async (request, reply) => {
+    const isHttps = issuer.startsWith('https:')
+    // With a callback, and nothing but HSTS for programs: this runs at every request, POST /token included.
+    pages.addHook('onRequest', (request, reply, done) => {
+      if (isHttps) reply.header('strict-transport-security', 'max-age=31536000')
+      if (request.routeOptions.config.answersPrograms === true) return done()
       const uiLocales = parseParameters(rawQuery(request)).get('ui_locales')
       const tag = chooseLanguage({ uiLocales, acceptLanguage: request.headers['accept-language'] }, tags)
       request.language = languages.get(tag ?? '') ?? fallback
@@ -56,8 +64,8 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
         .header('cache-control', 'no-store')
         .header('referrer-policy', 'same-origin')
         .header('x-frame-options', 'DENY')
-      if (issuer.startsWith('https:')) reply.header('strict-transport-security', 'max-age=31536000')
       allowForms(reply, [])
+      done()
     })
   },
   { name: 'valetkey-pages', fastify: '5.x' }

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '@valetkey/service-kit'
+import { isOutage } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { MessageValues } from '../language/language.js'
 import { PasswordQueueFull } from '../passwords/password-queue.js'
@@ -9,6 +9,7 @@ export const ERROR_PAGE_REASONS = [
   'unknown_client',
   'redirect_uri_mismatch',
   'no_cookie',
+  'no_request',
   'foreign_form',
   'unavailable',
   'busy',
@@ -45,7 +46,7 @@ export function pageErrorHandler(
   request: FastifyRequest,
   reply: FastifyReply
 ): FastifyReply {
-  if (error instanceof StoreUnavailable) {
+  if (isOutage(error)) {
     request.log.error({ event: 'page_unavailable', err: error }, 'page unavailable')
     reply.header('retry-after', '2')
     return sendErrorPage(request, reply, { status: 503, reason: 'unavailable' })

@@ -1,8 +1,8 @@
 import { OAUTH_ERROR_STATUS, OAuthError, toErrorDescription } from '@valetkey/oauth-protocol'
-import { StoreUnavailable, type UnreadableBody } from '@valetkey/service-kit'
+import { isOutage, type UnreadableBody } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../audit/audit-trail.js'
-import { TooManyAttempts } from '../limits/limiter.js'
+import { type LimitReason, TooManyAttempts } from '../limits/limiter.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,6 +21,12 @@ type JsonErrorContext = {
 }
 
 const UNREADABLE = 'The request could not be read.'
+
+const TOO_MANY: Readonly<Record<LimitReason, string>> = {
+  too_many_attempts: 'Too many failed attempts. Wait before you try again.',
+  too_many_at_once: 'Too many attempts at once. Wait before you try again.',
+  too_many_refreshes: 'This grant is refreshed too often. The refresh token is still good; wait before you try again.'
+}
 
 /** Seconds until a client should try again after a 503. */
 const RETRY_AFTER_OUTAGE = 2
@@ -75,14 +81,13 @@ type Refusal = { refusal: OAuthError; status: number; retryAfter?: number }
 
 function toRefusal(error: FastifyError | Error): Refusal {
   if (error instanceof OAuthError) return { refusal: error, status: OAUTH_ERROR_STATUS[error.code] }
-  if (error instanceof StoreUnavailable) {
+  if (isOutage(error)) {
     const description = 'The service cannot answer right now. Try again in a moment.'
     const refusal = new OAuthError('temporarily_unavailable', description, { cause: error })
     return { refusal, status: 503, retryAfter: RETRY_AFTER_OUTAGE }
   }
   if (error instanceof TooManyAttempts) {
-    const description = 'Too many failed attempts. Wait before you try again.'
-    const refusal = new OAuthError('temporarily_unavailable', description, { reason: 'too_many_attempts' })
+    const refusal = new OAuthError('temporarily_unavailable', TOO_MANY[error.reason], { reason: error.reason })
     return { refusal, status: 429, retryAfter: error.retryAfterSeconds }
   }
   const edge = edgeRefusal('code' in error ? error.code : undefined)

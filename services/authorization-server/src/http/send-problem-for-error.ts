@@ -1,4 +1,4 @@
-import { Problem, StoreUnavailable, sendProblem } from '@valetkey/service-kit'
+import { isOutage, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { AdministrationError } from '../administration/administration-error.js'
 import { TooManyAttempts } from '../limits/limiter.js'
@@ -26,7 +26,7 @@ function toProblem(error: FastifyError | Error): Problem {
   if (error instanceof Problem) return error
   if (error instanceof AdministrationError) return new Problem(ADMINISTRATION_STATUS[error.kind], error.message)
   if (error instanceof TooManyAttempts) return new Problem(429, 'Too many failed attempts. Wait before you try again.')
-  if (error instanceof StoreUnavailable || error instanceof PasswordQueueFull) {
+  if (isOutage(error) || error instanceof PasswordQueueFull) {
     return new Problem(503, 'The service cannot answer right now. Try again in a moment.')
   }
   if ('validation' in error && error.validation !== undefined) return new Problem(400, describeFault(error))

@@ -9,6 +9,7 @@ import {
 } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { authorizationHeaders, formOf } from '../http/form.js'
+import type { Limiter } from '../limits/limiter.js'
 import { authenticateResourceServer } from '../resource-servers/authenticate-resource-server.js'
 import type { IntrospectionStore } from '../storage/introspections.js'
 import type { ResourceServerStore } from '../storage/resource-servers.js'
@@ -17,11 +18,14 @@ import type { Usage } from '../usage/usage.js'
 export type IntrospectionRouteOptions = {
   issuer: string
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
+  /** Counts failed credentials. */
+  limiter: Pick<Limiter, 'count'>
   introspections: IntrospectionStore
   /** Of grants, and of the credentials of resource servers. */
   usage: { grants: Pick<Usage, 'note'>; resourceServers: Pick<Usage, 'note'> }
   /** Hears what each token was found to be. */
   onAnswer?: (isActive: boolean) => void
+  /** Postgres's clock. */
   now: () => Date
 }
 
@@ -51,7 +55,12 @@ const MOST_TOKENS = 64
  * `token_type_hint` is not needed: the prefix tells.
  */
 export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
-  const { issuer, resourceServers, introspections, usage, onAnswer, now } = options
+  const { issuer, resourceServers, limiter, introspections, usage, onAnswer, now } = options
+
+  // By this a guard knows how long a token still lives, whatever clock it has itself.
+  oauth.addHook('onSend', async (_request, reply) => {
+    reply.header('date', now().toUTCString())
+  })
 
   const one = { response: { 200: INTROSPECTION_RESPONSE } }
   oauth.post('/introspect', { schema: one }, async (request, reply): Promise<IntrospectionResponse> => {
@@ -82,7 +91,10 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
   /** Before anything else is judged or looked up: strangers learn nothing but that they are. */
   async function proveCaller(request: FastifyRequest): Promise<string> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
-    const { clientId, audience } = await authenticateResourceServer(credentials, resourceServers)
+    const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, {
+      resourceServers,
+      limiter
+    })
     usage.resourceServers.note(clientId)
     return audience
   }
@@ -98,7 +110,7 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
     // A value with a wrong prefix, length or checksum was never issued: no look-up.
     const bucket = token === undefined ? undefined : bucketOfAccessToken(token)
     if (token === undefined || bucket === undefined) return undefined
-    return introspections.find({ token: { digest: digestToken(token), bucket }, now: now() })
+    return introspections.find({ digest: digestToken(token), bucket })
   }
 }
 

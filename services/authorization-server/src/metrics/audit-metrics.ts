@@ -1,5 +1,6 @@
 import type { Metrics } from '@valetkey/service-kit'
 import type { AuditEventName, AuditTrail } from '../audit/audit-trail.js'
+import { countRefusedDecisions } from './refusal-metrics.js'
 
 /** Those that alerts wait for: what has never happened has to be 0, or its first time could not be seen. */
 const FROM_THE_START = [
@@ -15,7 +16,7 @@ const FROM_THE_START = [
   ] as const)
 ] satisfies AuditEventName[]
 
-const SIGN_IN_REFUSALS = ['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts']
+const SIGN_IN_REFUSALS = ['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'too_many_at_once']
 
 /** Counts what passes on its way to the trail: each security decision is an event there, and so none is counted twice. */
 export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail {
@@ -32,6 +33,13 @@ export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail 
       help: 'Audit events that are in the log and never came into the table.'
     },
     trail.lost
+  )
+  metrics.countElsewhere(
+    {
+      name: 'valetkey_audit_events_counted_total',
+      help: 'Audit events that are in the log, and in the table as part of a count.'
+    },
+    trail.aggregated
   )
   metrics.countElsewhere({ name: 'valetkey_codes_issued_total', help: 'Authorization codes that were issued.' }, () =>
     count('code_issued')
@@ -58,14 +66,17 @@ export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail 
     { name: 'valetkey_sign_ins_total', help: 'Sign-ins, by outcome.' },
     { outcome: ['succeeded', ...SIGN_IN_REFUSALS] }
   )
+  const countRefusal = countRefusedDecisions(metrics)
 
   return {
     record(request, event) {
       counts.set(event.event, (counts.get(event.event) ?? 0) + 1)
       if (event.event === 'sign_in_succeeded') signIns.add('succeeded')
       if (event.event === 'sign_in_failed') signIns.add(event.reason ?? '')
+      countRefusal(event)
       trail.record(request, event)
     },
+    aggregated: trail.aggregated,
     lost: trail.lost,
     close: trail.close
   }

@@ -11,12 +11,18 @@ export type ServerMetrics = {
   introspected: (isActive: boolean) => void
   limiterRefused: (limit: string) => void
   registryBypassed: (table: string) => void
+  /** A record in Redis that no process with our keys wrote, by the start of its key. */
+  forgedRecord: (kind: string) => void
   /** How many requests shared a statement. */
   batchOf: (statement: Statement) => (size: number) => void
 }
 
 const LISTENERS = ['public', 'internal', 'operator']
-const LIMITS = ['sign-in', 'sign-in-address', 'sign-in-account', 'client', 'client-address', 'operator-address']
+const LIMITS = [
+  ...['sign-in', 'sign-in-address', 'sign-in-account', 'sign-in-waiting'],
+  ...['client-address', 'resource-server-address', 'operator-address']
+]
+const RECORDS = ['vk:session', 'vk:code']
 const TABLES = ['clients', 'scopes', 'resource_servers']
 const STATEMENTS = ['authorize', 'exchange', 'refresh', 'introspect'] as const
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -40,6 +46,13 @@ export function createServerMetrics(): ServerMetrics {
     { name: 'valetkey_registry_bypasses_total', help: 'Look-ups that memory could not answer, by table.' },
     { table: TABLES }
   )
+  const forged = metrics.counter(
+    {
+      name: 'valetkey_redis_records_forged_total',
+      help: 'Records in Redis that failed their authentication, by kind.'
+    },
+    { kind: RECORDS }
+  )
   const batches = metrics.histogram(
     { name: 'valetkey_statement_batch_size', help: 'Requests that shared a statement of Postgres.' },
     SIZES,
@@ -52,6 +65,7 @@ export function createServerMetrics(): ServerMetrics {
     introspected: (isActive) => introspections.add(isActive ? 'active' : 'inactive'),
     limiterRefused: (limit) => limiter.add(limit),
     registryBypassed: (table) => registry.add(table),
+    forgedRecord: (kind) => forged.add(kind),
     batchOf: (statement) => (size) => batches.observe(size, statement)
   }
 }

@@ -49,12 +49,12 @@ export function watchPasswordQueue(metrics: Metrics, queue: PasswordQueue): void
   )
 }
 
-export function watchTokens(metrics: Metrics, buckets: Pick<AccessTokenBuckets, 'estimate'>, now: () => Date): void {
+export function watchTokens(metrics: Metrics, buckets: Pick<AccessTokenBuckets, 'estimate'>): void {
   metrics.gauge(
     {
       name: 'valetkey_access_tokens_stored',
       help: 'Estimate of the access tokens that have not expired, ended ones included; the same at every process.'
     },
-    () => buckets.estimate(now())
+    () => buckets.estimate()
   )
 }

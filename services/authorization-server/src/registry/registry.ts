@@ -51,9 +51,10 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
         return found.isKnown ? found.row?.client : stores.clients.find(clientId)
       },
 
+      /** @param now Postgres's time, for what is answered from memory */
       async findWithSecrets(clientId: string, now: Date): ReturnType<ClientStore['findWithSecrets']> {
         const found = findRecord(clientId)
-        if (!found.isKnown) return stores.clients.findWithSecrets(clientId, now)
+        if (!found.isKnown) return stores.clients.findWithSecrets(clientId)
         const { client, secrets } = found.row ?? {}
         if (client === undefined || secrets === undefined || client.disabled) return undefined
         const live = secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now)
@@ -97,13 +98,15 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
         session = openSession(stores, isProved, logger)
       },
 
-      hear(payload: string): void {
-        if (session === undefined) return
+      /** @returns whether credentials of resource servers may have changed */
+      hear(payload: string): boolean {
         const change = readChange(payload)
-        for (const table of change === undefined ? TABLES : TABLES.filter((each) => each === change.table)) {
+        const changed = change === undefined ? TABLES : TABLES.filter((each) => each === change.table)
+        for (const table of changed) {
           // Only of clients there are so many that one is read alone.
-          session[table].change(table === 'clients' ? change?.key : undefined)
+          session?.[table].change(table === 'clients' ? change?.key : undefined)
         }
+        return changed.includes('resource_servers')
       },
 
       end(): void {

@@ -7,7 +7,6 @@ export type RevokeDeps = {
   accessTokens: Pick<AccessTokenStore, 'revoke'>
   refreshTokens: Pick<RefreshTokenStore, 'endGrant'>
   audit: AuditTrail
-  now: () => Date
 }
 
 /**
@@ -24,12 +23,12 @@ export async function revokeToken(
   const { clientId } = client
   const bucket = bucketOfAccessToken(token)
   if (bucket !== undefined) {
-    const revoked = await deps.accessTokens.revoke({ digest: digestToken(token), bucket }, clientId, deps.now())
+    const revoked = await deps.accessTokens.revoke({ digest: digestToken(token), bucket }, clientId)
     if (revoked === undefined) return
     const { userId, grantId } = revoked
     deps.audit.record(audited, { event: 'token_revoked', clientId, userId, grantId })
   } else if (isWellFormed('refreshToken', token)) {
-    const ended = await deps.refreshTokens.endGrant(digestToken(token), clientId, deps.now())
+    const ended = await deps.refreshTokens.endGrant(digestToken(token), clientId)
     if (ended === undefined) return
     deps.audit.record(audited, { event: 'grant_ended', clientId, ...ended, reason: 'revoked' })
   }

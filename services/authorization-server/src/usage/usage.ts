@@ -41,7 +41,8 @@ export function createUsage(store: UseStore, now: () => Date): Usage {
   return {
     note(id) {
       const at = now()
-      if (at.getTime() >= seenSince + RESOLUTION_MS) {
+      // In either direction: the time may have been that of a wrong clock until Postgres's was known.
+      if (Math.abs(at.getTime() - seenSince) >= RESOLUTION_MS) {
         seen = new Set()
         seenSince = at.getTime()
       }

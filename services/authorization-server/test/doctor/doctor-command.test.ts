@@ -68,6 +68,28 @@ test('the same in production: a superuser without fsync is fatal, and the exit c
   expect(document.fatal).toBe(document.findings.filter(({ severity }) => severity === 'fatal').length)
 })
 
+test('sign-ins that all come from a trusted proxy are a warning, until one does not', async () => {
+  // As above.
+  if (process.env.TEST_REDIS_URL === undefined) return
+  const warnings = async () => {
+    const found = severities(JSON.parse((await doctor({ TRUSTED_PROXIES: '10.0.0.0/8' })).out) as Document)
+    return found.get('addresses of sign-ins')
+  }
+  const signIn = (address: string) =>
+    server.database.query({
+      name: 'insert_sign_in',
+      text: `insert into audit_events (occurred_at, event, address, details) values (now(), 'sign_in_failed', $1, '{}')`,
+      values: [address]
+    })
+  expect(await warnings()).toBe('ok')
+  await signIn('10.0.0.1')
+  expect(await warnings()).toBe('warning')
+  await signIn('203.0.113.7:40001')
+  expect(await warnings()).toBe('warning')
+  await signIn('203.0.113.7')
+  expect(await warnings()).toBe('ok')
+})
+
 test('stores that do not answer are fatal, each by itself, without a word of a password', async () => {
   const nobody = `127.0.0.1:${await freePort()}`
   const { code, out, errors } = await doctor({
@@ -79,7 +101,7 @@ test('stores that do not answer are fatal, each by itself, without a word of a p
   expect(out + errors).not.toContain('hush')
 })
 
-test('a role without rights to a new table: named, and what can be read is judged all the same', async () => {
+test('a role without rights to a new table and to functions: named, and what can be read is judged all the same', async () => {
   // As above.
   if (process.env.TEST_REDIS_URL === undefined) return
   const owner = new Client({ connectionString: server.config.databaseUrl })
@@ -97,6 +119,7 @@ test('a role without rights to a new table: named, and what can be read is judge
     const fatal = findings.filter(({ severity }) => severity === 'fatal').map(({ check, what }) => `${check}: ${what}`)
     expect(fatal).toEqual([
       `postgres rights: ${role} may not read, add, change and delete rows in audit_events, operator_keys`,
+      `postgres rights: ${role} may not execute drop_access_token_buckets, make_access_token_buckets`,
       expect.stringMatching(/^credentials: cannot be read: .*operator_keys/)
     ])
     expect([findings.find(({ check }) => check === 'PKCE')?.severity, code]).toEqual(['warning', 1])

@@ -5,6 +5,7 @@ import { judgeClients } from '../../src/doctor/judge-clients.js'
 import { judgeCredentials } from '../../src/doctor/judge-credentials.js'
 import { judgeRedis } from '../../src/doctor/judge-redis.js'
 import { judgeSettings } from '../../src/doctor/judge-settings.js'
+import { judgeSignInAddresses } from '../../src/doctor/judge-sign-in-addresses.js'
 import type { RedisState } from '../../src/storage/redis-state.js'
 import type { ClientState } from '../../src/storage/registry-state.js'
 
@@ -50,7 +51,10 @@ describe('settings', () => {
     [{ REDIS_URL: 'redis://:hush@cache' }, ['warning REDIS_URL']],
     [{ REDIS_URL: 'rediss://cache' }, ['warning REDIS_URL']],
     [{ REDIS_URL: 'redis+sentinel://:hush@127.0.0.1,two/main' }, ['warning REDIS_URL']],
-    [{ TRUSTED_PROXIES: '' }, ['warning TRUSTED_PROXIES']],
+    [{ TRUSTED_PROXIES: '' }, ['fatal TRUSTED_PROXIES']],
+    [{ TRUSTED_PROXIES: '', ISSUER: 'https://localhost' }, ['fatal TRUSTED_PROXIES']],
+    [{ TRUSTED_PROXIES: 'none' }, []],
+    [{ TRUSTED_PROXIES: '10.0.0.0/8 0.0.0.0/1' }, ['warning TRUSTED_PROXIES']],
     [{ LOG_LEVEL: 'warn' }, ['warning LOG_LEVEL']],
     [{ ACCESS_TOKEN_TTL: '90000' }, ['warning ACCESS_TOKEN_TTL']],
     [{ REFRESH_TOKEN_IDLE_TTL: '8000000' }, ['warning REFRESH_TOKEN_IDLE_TTL']],
@@ -60,6 +64,22 @@ describe('settings', () => {
     const findings = judge(change)
     expect(notWell(findings)).toEqual(expected)
     expect(JSON.stringify(findings)).not.toMatch(/hush|0123456789abcdef/)
+  })
+})
+
+describe('addresses of sign-ins', () => {
+  const trusted = ['10.0.0.0/8', '2001:db8:aaaa::/48']
+
+  test.each([
+    { name: 'none', addresses: [], severity: 'ok' },
+    { name: 'a client among proxies', addresses: ['10.0.0.1', '203.0.113.7', '10.0.0.1'], severity: 'ok' },
+    { name: 'an IPv6 client', addresses: ['2001:db8::1'], severity: 'ok' },
+    { name: 'proxies only', addresses: ['10.0.0.1', '10.0.0.2', '2001:db8:aaaa::5'], severity: 'warning' },
+    { name: 'a proxy as IPv4 in IPv6', addresses: ['::ffff:10.0.0.1'], severity: 'warning' },
+    { name: 'addresses with ports', addresses: ['203.0.113.7:40001', '203.0.113.7:40002'], severity: 'warning' },
+    { name: 'texts', addresses: ['unknown', '_hidden'], severity: 'warning' }
+  ])('$name: $severity', ({ addresses, severity }) => {
+    expect(judgeSignInAddresses(addresses, trusted).severity).toBe(severity)
   })
 })
 

@@ -17,6 +17,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const audited = (event: string) => `valetkey_audit_events_total{event=${event}}`
+const refusal = (event: string, reason: string) => `valetkey_refusals_total{event=${event},reason=${reason}}`
 const refused = (grantType: string, reason: string) =>
   `valetkey_token_requests_refused_total{grant_type=${grantType},reason=${reason}}`
 
@@ -97,6 +98,7 @@ describe('refused at /token, by grant type and exact cause', () => {
     expect(await during(() => exchange(server, client, code))).toEqual({
       [audited('code_reused')]: 1,
       [audited('request_refused')]: 1,
+      [refusal('request_refused', 'code_used')]: 1,
       [refused('authorization_code', 'code_used')]: 1,
       'valetkey_revocations_total{of=grant,cause=reuse}': 1
     })
@@ -123,6 +125,7 @@ test('introspections: active, inactive, and by somebody who may not ask', async 
   expect(await during(() => introspect(server, resourceServer, 'nonsense'))).toEqual({ [outcome('inactive')]: 1 })
   expect(await during(() => introspect(server, client, access_token))).toEqual({
     [audited('request_refused')]: 1,
+    [refusal('request_refused', 'wrong_resource_server_credentials')]: 1,
     [outcome('refused')]: 1
   })
 })
@@ -133,6 +136,22 @@ test('sign-ins that fail, by their cause', async () => {
   const attempt = (username: string) => browser.submitOnly(page, { username, password: 'wrong' })
   expect(await during(() => attempt('alice'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=wrong_password}': 1 })
   expect(await during(() => attempt('nobody'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=unknown_user}': 1 })
+})
+
+test('refusals by event and exact cause, and how many of them are in the table as a count only', async () => {
+  const unknown = () => server.publicServer.inject({ url: '/oauth/authorize?client_id=x', remoteAddress: '192.0.2.9' })
+  const foreign = { method: 'POST', url: '/logout', headers: { origin: 'https://evil.example' } } as const
+  const run = async () => {
+    for (let count = 0; count < 20; count += 1) await unknown()
+    await server.publicServer.inject({ ...foreign, remoteAddress: '192.0.2.10' })
+  }
+  expect(await during(run)).toEqual({
+    [audited('authorization_refused')]: 20,
+    [audited('form_refused')]: 1,
+    [refusal('authorization_refused', 'unknown_client')]: 20,
+    [refusal('form_refused', 'foreign_form')]: 1,
+    valetkey_audit_events_counted_total: 15
+  })
 })
 
 test('nothing that a caller sends becomes a series', async () => {

@@ -1,16 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createMetrics } from '@valetkey/service-kit'
-import { createLimiter } from '../../src/limits/limiter.js'
-import { clientAuthenticationLimits, operatorAuthenticationLimits, signInLimits } from '../../src/limits/rules.js'
+import { createLimiter, TooManyAttempts } from '../../src/limits/limiter.js'
+import {
+  clientAuthenticationLimit,
+  operatorAuthenticationLimit,
+  resourceServerAuthenticationLimit,
+  signInLimits
+} from '../../src/limits/rules.js'
 import { createServerMetrics } from '../../src/metrics/server-metrics.js'
 import { watchPasswordQueue } from '../../src/metrics/watch.js'
 import { createPasswordQueue } from '../../src/passwords/password-queue.js'
+import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
 import { createAttemptCounterStore } from '../../src/storage/attempt-counters.js'
 import { type Credentials, startTestServer, type TestServer } from '../support/authorization-server.js'
 import { clearCounters } from '../support/counters.js'
 import { startChannel, subscribe } from '../support/event-stream.js'
 import { basic, introspect, PASSWORD, post } from '../support/flow.js'
+import { atTime } from '../support/postgres-clock.js'
 import { samplesOf } from '../support/samples.js'
 import { obtainTokens } from '../support/tokens.js'
 
@@ -61,40 +68,44 @@ test('introspections at the same time: one statement, and how many shared it', a
 
 test('the tokens that are stored, as housekeeping found them the last time', async () => {
   await obtainTokens(server, client)
-  const text = 'analyze'
-  await server.database.query({ name: '', text, values: [] })
-  await server.deps.buckets.keep(new Date(), 3600)
-  const stored = (await samplesOf(server)).valetkey_access_tokens_stored
   const [row] = await server.database.query<{ count: number }>({
     name: '',
     text: 'select count(*)::int as count from access_tokens',
     values: []
   })
-  expect(stored).toBe(row?.count)
-  expect(stored).toBeGreaterThan(0)
+  expect(row?.count).toBeGreaterThan(0)
+  // A connection reports its inserts some time after them. If that is after an analyze, they count twice until the next one.
+  let stored: number | undefined
+  while (stored !== row?.count) {
+    await server.database.query({ name: '', text: 'analyze', values: [] })
+    await server.deps.buckets.keep(3600)
+    stored = (await samplesOf(server)).valetkey_access_tokens_stored
+  }
   // A day later all of them have expired.
-  expect(server.deps.buckets.estimate(new Date(Date.now() + 86_400_000))).toBe(0)
+  const tomorrow = createAccessTokenBuckets(atTime(server.database, new Date(Date.now() + 86_400_000)))
+  await tomorrow.keep(3600)
+  expect(tomorrow.estimate()).toBe(0)
 })
 
 test('a brake counts under the kind of its limit, and no name of it is unknown', async () => {
   const watched = createServerMetrics()
   const limiter = createLimiter(createAttemptCounterStore(server.redis), 0.000001, watched.limiterRefused)
-  const clients = clientAuthenticationLimits('a', '::1')
-  const kinds = [...signInLimits('a', '::1', false), ...clients, ...operatorAuthenticationLimits('::1')]
+  const ofCallers = [clientAuthenticationLimit, resourceServerAuthenticationLimit, operatorAuthenticationLimit]
+  const kinds = [...signInLimits('a', '::1', false), ...ofCallers.map((limitOf) => limitOf('::1'))]
   for (const limit of kinds) {
-    await limiter.count([limit])
-    await expect(limiter.count([limit])).rejects.toThrow('too many failed attempts')
+    await limiter.count(limit)
+    await expect(limiter.count(limit)).rejects.toThrow(TooManyAttempts)
   }
   await clearCounters(server)
   const lines = (await watched.metrics.expose()).matchAll(/^valetkey_limiter_refusals_total\{limit="(.+)"\} (\d+)$/gm)
   expect([...lines].map(([, kind, count]) => [kind, count])).toEqual(
-    kinds.map(({ name }) => [name.split(':', 1)[0], '1'])
+    kinds.map(({ name }) => [name.split(':', 1)[0], '1']).toSpliced(3, 0, ['sign-in-waiting', '0'])
   )
 })
 
 test('the password queue: running, waiting and refused', async () => {
   const metrics = createMetrics()
-  const queue = createPasswordQueue({ atOnce: 1, waiting: 1 })
+  const queue = createPasswordQueue({ atOnce: 1, waiting: 1, milliseconds: 10_000 })
   watchPasswordQueue(metrics, queue)
   let end = () => {}
   const held = () =>

@@ -113,7 +113,7 @@ test('a change that would not be announced: nothing is answered from memory unti
   careful.deps.channel.start(logger)
   const failures = () => lines.filter(({ event }) => event === 'registry_load_failed')
   while (failures().length < 3) await sleep(5)
-  expect(JSON.stringify(failures())).toContain('migration 0011 is missing')
+  expect(JSON.stringify(failures())).toContain('triggers announce_to_registry are missing')
   const { find } = careful.deps.authorize.judge.clients
   asked = []
   await find(client.clientId)

@@ -7,6 +7,7 @@ import {
   pulsePayload,
   receive
 } from '../../src/feed/listen-session.js'
+import { readNotification } from '../../src/feed/notification.js'
 import {
   emptyMemory,
   finishLoad,
@@ -84,7 +85,7 @@ function change(w: World): void {
 function hear(w: World): void {
   const payload = w.queue.shift() ?? ''
   if (payload === CHANGE) noteChange(w.memory, readChange(payload)?.key)
-  else receive(w.session, payload, w.now)
+  else receive(w.session, readNotification(payload), w.now)
 }
 
 function beginLoad(w: World): void {
@@ -138,7 +139,7 @@ function copyOf(world: World): World {
   return {
     ...world,
     commits: [...world.commits],
-    session: { ...world.session, streams: new Set() },
+    session: { ...world.session, streams: new Map() },
     memory: copyMemory(world.memory),
     queue: [...world.queue],
     load: world.load && { ...world.load, memory: copyMemory(world.load.memory) },

@@ -22,6 +22,7 @@ import { wire } from '../../src/wire.js'
 import { NOTE } from './audit-note.js'
 import { Browser } from './browser.js'
 import { insertUser } from './insert-user.js'
+import { followingClock } from './postgres-clock.js'
 
 export const ISSUER = 'http://localhost:4000'
 export const AUDIENCE = 'http://localhost:4100'
@@ -50,8 +51,8 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     LOG_LEVEL: 'silent',
     ...settings
   })
-  const database: Database = connectPostgres(testDatabase.url, { connections: 10 })
-  const deps: AppDeps = wire(config, database, testRedis.client)
+  const database: Database = followingClock(connectPostgres(testDatabase.url, { connections: 10 }))
+  const deps: AppDeps = wire(config, database, testRedis.client, undefined, logger)
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
 
@@ -96,7 +97,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     async createResourceServer(audience = AUDIENCE): Promise<Credentials> {
       const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
       const server = { clientId: credentials.clientId, name: 'files', audience }
-      await createResourceServerStore(database).create(server, digestToken(credentials.clientSecret), new Date(), NOTE)
+      await createResourceServerStore(database).create(server, digestToken(credentials.clientSecret), NOTE)
       await until(async () => (await deps.feed.resourceServers.findWithSecret(server.clientId)) !== undefined)
       return credentials
     },

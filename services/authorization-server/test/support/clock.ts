@@ -18,13 +18,21 @@ const REAL = [
   'clearTimeout'
 ] as const
 
+let isStopped = false
+
+export const isClockStopped = (): boolean => isStopped
+
 /** Stops the clock that this test file and the servers it starts read: whole seconds, moved by hand only. */
 export function stopClock(): { now(): Date; advance(seconds: number): void; restart(): void } {
   const start = Math.floor(Date.now() / 1000) * 1000
   jest.useFakeTimers({ now: start, doNotFake: [...REAL] })
+  isStopped = true
   return {
     now: () => new Date(),
     advance: (seconds) => jest.setSystemTime(Date.now() + seconds * 1000),
-    restart: () => jest.useRealTimers()
+    restart() {
+      isStopped = false
+      jest.useRealTimers()
+    }
   }
 }

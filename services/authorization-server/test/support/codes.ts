@@ -15,7 +15,7 @@ export const unknownCode = () => mintOpaqueToken('authorizationCode', randomByte
 
 export type GrantState = { redeemed: boolean; ended: boolean; accessTokens: number; refreshTokens: number }
 
-/** What Postgres knows of a code. */
+/** What Postgres knows of a code: nothing, until it is exchanged. */
 export async function grantOf(server: TestServer, code: string): Promise<GrantState | undefined> {
   const rows = await server.database.query<GrantState>({
     name: 'test_grant_of_code',
@@ -39,10 +39,10 @@ export async function recordOf(server: Pick<TestServer, 'redis'>, code: string):
   return (await server.redis.get(key)) ?? ''
 }
 
-/** The record of the same code once it was taken and put back. */
-export const withoutAnswer = (record: string): string => record.replace(/[^ ]*$/, '')
+/** The record without the encrypted redirect, which goes when the code is taken: what a code is that was given back. */
+export const withoutAnswer = (record: string): string => record.replace(/\n.*$/, '')
 
-/** Milliseconds that the record of a code, or its tombstone, has left. */
+/** Milliseconds that the record of a code, or its tombstone, has left; of a code, a minute more than it can be taken. */
 export async function remainingLife(server: Pick<TestServer, 'redis'>, code: string): Promise<number> {
   const [key = ''] = await redisKeysOf(server, code)
   return server.redis.pttl(key)
@@ -59,7 +59,7 @@ export async function rememberRedis(server: Pick<TestServer, 'redis'>, code: str
   const [key = ''] = await redisKeysOf(server, code)
   const record = await recordOf(server, code)
   return async () => {
-    await server.redis.set(key, record, 'PX', 10_000)
+    await server.redis.set(key, record, 'PX', 70_000)
   }
 }
 

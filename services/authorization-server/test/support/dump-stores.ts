@@ -23,6 +23,7 @@ export async function dumpRedis({ redis }: Pick<TestServer, 'redis'>): Promise<s
   const dumps = (await redis.keys('*')).map(async (key) => {
     const type = await redis.type(key)
     if (type === 'string') return `${key} ${await redis.get(key)}`
+    if (type === 'list') return `${key} ${(await redis.lrange(key, 0, -1)).join(' ')}`
     if (type === 'hash') return `${key} ${JSON.stringify(await redis.hgetall(key))}`
     throw new Error(`${key} is a ${type}: say how to read it here`)
   })

@@ -4,6 +4,7 @@ import type { Config } from '../../src/config.js'
 import type { Redis } from '../../src/storage/redis.js'
 import { wire } from '../../src/wire.js'
 import type { TestServer } from './authorization-server.js'
+import { followingClock } from './postgres-clock.js'
 
 type InstanceOptions = {
   config?: Partial<Config>
@@ -18,13 +19,13 @@ type InstanceOptions = {
 /** Another process on the stores of a test server, as far as one process can play another. Close it before the server. */
 export async function startInstance(server: TestServer, options: InstanceOptions = {}): Promise<TestServer> {
   const config = { ...server.config, ...options.config }
-  const connected = connectPostgres(config.databaseUrl, { connections: 10 })
+  const connected = followingClock(connectPostgres(config.databaseUrl, { connections: 10 }))
   // What stands between the instance and its database comes after the start.
   let reached = server.database
   const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }
   const deps = wire(config, database, options.redis ?? server.redis)
   // As housekeeping does at the start of a process.
-  await deps.buckets.keep(new Date(), config.accessTokenTtl)
+  await deps.buckets.keep(config.accessTokenTtl)
   reached = options.wrap?.(connected) ?? connected
   const app = buildApp({ ...config, logger: options.logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])

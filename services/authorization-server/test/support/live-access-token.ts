@@ -1,6 +1,7 @@
 import { type ActiveAccessToken, expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createIntrospectionStore } from '../../src/storage/introspections.js'
+import { atTime } from './postgres-clock.js'
 
 /** What a resource server would be told of a token, whatever the token's audience. */
 export async function findLiveAccessToken(
@@ -12,5 +13,5 @@ export async function findLiveAccessToken(
   const text = 'select expires_at from access_tokens where token_hash = $1'
   const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry_of_token', text, values: [tokenDigest] })
   const token = { digest: tokenDigest, bucket: expiryBucket(rows[0]?.expires_at ?? now) }
-  return createIntrospectionStore(database).find({ token, now })
+  return createIntrospectionStore(atTime(database, now)).find(token)
 }

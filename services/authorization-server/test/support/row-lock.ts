@@ -13,29 +13,37 @@ export type RowLock = {
 
 /** Holds the grant of a refresh token, so that whoever ends or renews it must wait, first come first served. */
 export async function lockGrantOf(server: TestServer, refreshToken: string): Promise<RowLock> {
-  return lockGrant(server, '(select grant_id from refresh_tokens where token_hash = $1)', refreshToken)
+  return lock(server, LOCK_GRANT, refreshToken)
 }
 
-/** The same for the grant of a code: whoever redeems it or ends its grant must wait. */
+/** The same for the grant that a code will open: an exchange of the code, or what ends its grant, must wait. */
 export async function lockGrantOfCode(server: TestServer, code: string): Promise<RowLock> {
-  return lockGrant(server, '(select grant_id from grants where code_hash = $1)', code)
+  return lock(server, INSERT_GRANT, code)
 }
 
-async function lockGrant(server: TestServer, grantId: string, secret: string): Promise<RowLock> {
+const LOCK_GRANT = `select 1 from grants where grant_id = (select grant_id from refresh_tokens where token_hash = $1)
+  for update`
+
+// Never committed: nothing of it stays.
+const INSERT_GRANT = `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash,
+    user_generation, client_generation, created_at, expires_at)
+  values (gen_random_uuid(), 'none', gen_random_uuid(), '{}', '', '', $1, 0, 0, now(), now())`
+
+async function lock(server: TestServer, statement: string, secret: string): Promise<RowLock> {
   const connection = { connectionString: server.config.databaseUrl }
   const holder = new pg.Client(connection)
   // Within its transaction the holder would see the same activity for ever.
   const observer = new pg.Client(connection)
   for (const each of [holder, observer]) await each.on('error', () => {}).connect()
   await holder.query('begin')
-  await holder.query(`select 1 from grants where grant_id = ${grantId} for update`, [digestToken(secret)])
+  await holder.query(statement, [digestToken(secret)])
   return {
     blocked: (count) => untilBlocked(async (text) => (await observer.query(text)).rows, count),
     async terminateBlocked() {
       await observer.query(`select pg_terminate_backend(pid, 5000) from (${BLOCKED}) as waiting`)
     },
     async release() {
-      await holder.query('commit')
+      await holder.query('rollback')
       await Promise.all([holder.end(), observer.end()])
     }
   }

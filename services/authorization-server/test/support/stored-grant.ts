@@ -8,8 +8,10 @@ import { createClientChangeStore } from '../../src/storage/client-changes.js'
 import { createGrantStore } from '../../src/storage/grants.js'
 import { NOTE } from './audit-note.js'
 import { insertUser } from './insert-user.js'
+import { atTime } from './postgres-clock.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
+const REDIRECT_URI = 'https://app.example/callback'
 
 /** A migrated database of its own, for tests of one store. */
 export async function openTestDatabase(): Promise<{ database: Database; close(): Promise<void> }> {
@@ -38,7 +40,7 @@ export type StoredGrant = {
   refreshableUntil: Date
 }
 
-/** A grant as Allow and the exchange leave it, with its first two tokens. */
+/** A grant as the exchange leaves it, with its first two tokens. */
 export async function storeGrant(
   database: Database,
   now: Date,
@@ -55,7 +57,7 @@ export async function storeGrant(
       clientId,
       name: 'Photo Printer',
       type: 'confidential' as const,
-      redirectUris: ['https://app.example/callback'],
+      redirectUris: [REDIRECT_URI],
       requiredScopes: ['files.read', 'files.read:images'],
       optionalScopes: [],
       requiresPkce: false,
@@ -65,29 +67,32 @@ export async function storeGrant(
       disabled: false,
       verified: false
     }
-    await createClientChangeStore(database).create(client, undefined, NOTE)
+    await createClientChangeStore(atTime(database, now)).create(client, undefined, NOTE)
   }
-  const grants = createGrantStore(database)
-  const grantId = randomUUID()
-  const codeDigest = newDigest()
-  const access = { digest: newDigest(), tokenId: randomUUID(), expiresAt: after(100), bucket: expiryBucket(after(100)) }
+  const access = { digest: newDigest(), expiresAt: after(100), bucket: expiryBucket(after(100)) }
   const refresh = { digest: newDigest(), expiresAt: after(1000) }
+  const grantId = randomUUID()
   const refreshableUntil = after(2500)
-  await grants.open({
+  const isStored = await createGrantStore(atTime(database, now)).storeExchange({
     grantId,
-    clientId,
-    userId,
-    userGeneration: 0,
-    sessionGeneration: 0,
-    consent: 'given',
-    scope: ['files.read', 'files.read:images'],
-    audience: 'https://files.example',
-    redirectUri: 'https://app.example/callback',
-    codeChallenge: undefined,
-    codeDigest,
-    createdAt: now,
-    expiresAt: after(600)
+    codeDigest: newDigest(),
+    allowed: {
+      userId,
+      userGeneration: 0,
+      clientGeneration: 0,
+      authorizationGeneration: 0,
+      scope: ['files.read', 'files.read:images'],
+      binding: { clientId, redirectUri: REDIRECT_URI, codeChallenge: undefined, audience: 'https://files.example' }
+    },
+    tokens: { issuedAt: now, accessToken: access, refreshToken: refresh, refreshableUntil }
   })
-  await grants.redeem(codeDigest, { accessToken: access, refreshToken: refresh, refreshableUntil }, now)
-  return { grantId, clientId, userId, access, refresh, refreshableUntil }
+  if (!isStored) throw new Error('the grant was not stored')
+  return { grantId, clientId, userId, access: await withTokenId(database, access), refresh, refreshableUntil }
+}
+
+/** Postgres makes the id of an access token. */
+async function withTokenId<Access extends { digest: TokenDigest }>(database: Database, access: Access) {
+  const text = 'select token_id from access_tokens where token_hash = $1'
+  const rows = await database.query<{ token_id: string }>({ name: 'test_token_id', text, values: [access.digest] })
+  return { ...access, tokenId: rows[0]?.token_id ?? '' }
 }

@@ -14,7 +14,7 @@ export async function bucketsOf({ run }: Pick<MigratedDatabase, 'run'>): Promise
   return rows.map(({ bucket }) => bucket)
 }
 
-/** An access token without a grant, in the bucket of its end or, as a release wrote it that knew none, in the parent. */
+/** An access token, in the table of the bucket in which it ends. */
 export async function insertToken(
   { run }: Pick<MigratedDatabase, 'run'>,
   table: string,

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import type { CodeBinding } from '@valetkey/oauth-protocol'
+import type { Database } from '@valetkey/service-kit'
+import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
+import type { AllowedGrant } from '../../src/storage/code-record.js'
+import type { Exchange, FirstTokens } from '../../src/storage/exchanges.js'
+import { createGrantStore, type GrantStore } from '../../src/storage/grants.js'
+import { createMigratedDatabase } from './migrated-database.js'
+import { atTime } from './postgres-clock.js'
+import { newDigest, storeGrant } from './stored-grant.js'
+import { HOUR } from './token-tables.js'
+
+/** The beginning of this hour: what ends half an hour later ends in this one, and an hour later in the next. */
+export const now = new Date(Math.floor(Date.now() / HOUR) * HOUR)
+export const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
+
+export type ExchangeChange = {
+  grantId?: string
+  codeDigest?: Exchange['codeDigest']
+  allowed?: Partial<AllowedGrant>
+  binding?: Partial<CodeBinding>
+  tokens?: Partial<FirstTokens>
+}
+
+/** The exchange of a new code. */
+export function exchangeOf(owner: { clientId: string; userId: string }, change: ExchangeChange = {}): Exchange {
+  const binding: CodeBinding = {
+    clientId: owner.clientId,
+    redirectUri: 'https://app.example/callback',
+    codeChallenge: 'challenge',
+    audience: 'https://files.example',
+    ...change.binding
+  }
+  return {
+    grantId: change.grantId ?? randomUUID(),
+    codeDigest: change.codeDigest ?? newDigest(),
+    allowed: {
+      userId: owner.userId,
+      userGeneration: 0,
+      clientGeneration: 0,
+      authorizationGeneration: 0,
+      scope: ['b', 'a'],
+      ...change.allowed,
+      binding
+    },
+    tokens: {
+      issuedAt: now,
+      accessToken: { digest: newDigest(), expiresAt: later(HOUR / 2) },
+      refreshToken: { digest: newDigest(), expiresAt: later(HOUR) },
+      refreshableUntil: later(HOUR),
+      ...change.tokens
+    }
+  }
+}
+
+/** The same code, exchanged once more. */
+export const again = ({ codeDigest, allowed }: Exchange): Exchange => ({
+  ...exchangeOf({ clientId: allowed.binding.clientId, userId: allowed.userId }),
+  codeDigest,
+  allowed
+})
+
+/** The access token of the exchange ends then. */
+export const endingAt = (expiresAt: Date): ExchangeChange => ({
+  tokens: { accessToken: { digest: newDigest(), expiresAt } }
+})
+
+/** A database with a user and a client. */
+export async function prepareExchanges() {
+  const opened = await createMigratedDatabase()
+  const owner = await storeGrant(opened.database, now)
+  const sent: string[] = []
+
+  return {
+    opened,
+    owner,
+    /** The names of the statements that the process which was started last has sent, without their tables. */
+    sent,
+
+    /** The store of a process that has started; `wrap` comes between it and its database. */
+    async startGrants(wrap = (database: Database): Database => database): Promise<GrantStore> {
+      const wrapped = wrap(atTime(opened.database, now))
+      const database: Database = {
+        ...wrapped,
+        query(statement) {
+          sent.push(statement.name.replace(/_in_.*/, ''))
+          return wrapped.query(statement)
+        }
+      }
+      const buckets = createAccessTokenBuckets(database)
+      await buckets.keep(1_800)
+      sent.length = 0
+      return createGrantStore(database, buckets)
+    },
+
+    newExchanges: (count: number, change?: (index: number) => ExchangeChange): Exchange[] =>
+      Array.from({ length: count }, (_, index) => exchangeOf(owner, change?.(index))),
+
+    /** How many tokens the grants of these exchanges have. */
+    async tokensOf(exchanges: readonly { codeDigest: Exchange['codeDigest'] }[]) {
+      const text = `with of_codes as (select grant_id from grants where code_hash = any ($1))
+        select (select count(*)::integer from access_tokens join of_codes using (grant_id)) as access,
+          (select count(*)::integer from refresh_tokens join of_codes using (grant_id)) as refresh`
+      return (await opened.run(text, [exchanges.map(({ codeDigest }) => codeDigest)]))[0]
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import type { Database } from '@valetkey/service-kit'
+import { isClockStopped } from './clock.js'
+
+/** A database whose `now()` is a time of the test's choosing. What its own functions read is the real one. */
+export function atTime(database: Database, now: Date | (() => Date)): Database {
+  return {
+    ...database,
+    query(statement) {
+      const time = typeof now === 'function' ? now() : now
+      const text = statement.text.replaceAll(/\bnow\(\)/g, `'${time.toISOString()}'::timestamptz`)
+      return database.query({ ...statement, name: '', text })
+    }
+  }
+}
+
+/** A database whose clock stands still while that of the test does. */
+export function followingClock(database: Database): Database {
+  const stopped = atTime(database, () => new Date())
+  return { ...database, query: (statement) => (isClockStopped() ? stopped : database).query(statement) }
+}
