@@ -1,6 +1,14 @@
 import openApi from '@fastify/swagger'
 import { bearerPlugin, type Introspector } from '@valetkey/fastify-bearer'
-import { buildServer, type HealthChecks, healthRoutes, type Logger, metricsRoute } from '@valetkey/service-kit'
+import {
+  buildServer,
+  groupRoutes,
+  type HealthChecks,
+  healthRoutes,
+  inGroup,
+  type Logger,
+  metricsRoute
+} from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { FILE_SCOPE_MEANINGS, FILE_SCOPES } from './files/file-scopes.js'
 import { PARAMETER_RULES } from './files/list-files-schema.js'
@@ -14,7 +22,7 @@ import type { ServerMetrics } from './metrics/server-metrics.js'
 export type AppOptions = {
   issuer: string
   resourceUrl: string
-  trustedProxies: readonly string[]
+  trustedProxies: readonly string[] | undefined
   logger: Logger
   draining?: AbortSignal
 }
@@ -24,6 +32,8 @@ export type AppDeps = {
   watched: ServerMetrics
   introspector: Introspector
   files: FileRouteOptions
+  /** Postgres's clock. */
+  now: () => Date
   health: HealthChecks
 }
 
@@ -41,6 +51,8 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   ignoreBodies(publicServer)
   publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))
+  // The metadata, which the guard registers, and the API's description.
+  groupRoutes(publicServer, 'static')
   publicServer.register(openApi, openApiSettings({ issuer, resourceUrl, scopes: FILE_SCOPE_MEANINGS }))
   publicServer.register(bearerPlugin, {
     issuer,
@@ -48,15 +60,16 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
     realm: 'files',
     scopesSupported: FILE_SCOPES,
     introspection: deps.introspector,
+    now: deps.now,
     onRefusal: watched.tokenRefused
   })
-  publicServer.register(fileRoutes, { prefix, ...deps.files })
+  publicServer.register(inGroup('files', fileRoutes), { prefix, ...deps.files })
   publicServer.register(openApiRoute, { prefix })
 
   // Operators only.
   const operatorServer = buildServer({ logger, meter: watched.http('operator') })
-  operatorServer.register(healthRoutes, { checks: deps.health, draining })
-  operatorServer.register(metricsRoute, { metrics: watched.metrics })
+  operatorServer.register(inGroup('health', healthRoutes), { checks: deps.health, draining })
+  operatorServer.register(inGroup('health', metricsRoute), { metrics: watched.metrics })
 
   return { publicServer, operatorServer }
 }

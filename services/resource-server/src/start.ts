@@ -1,13 +1,22 @@
 import { buildIntrospector, type WatchedIntrospector } from '@valetkey/fastify-bearer'
 import {
   buildLogger,
+  type ConnectedDatabase,
   connectPostgres,
+  createDatabaseClock,
   createDrain,
+  createStoreState,
+  type DatabaseClock,
   type Environment,
   type HealthChecks,
   type Logger,
   refuseFatal,
+  refuseWrongClock,
   settleWithin,
+  watchBuild,
+  watchClock,
+  watchDependencies,
+  watchDependencyStates,
   watchPool
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
@@ -17,7 +26,12 @@ import { createServerMetrics } from './metrics/server-metrics.js'
 import { watchGuard } from './metrics/watch-guard.js'
 import { createFileStore, type FileStore } from './storage/files.js'
 
+// The folder above `dist`, in a checkout and in an image.
+const PACKAGE_FILE = new URL('../package.json', import.meta.url)
+
 // Together with the drain of the listeners well below the 15 s after which the process ends itself.
+// The listener cuts off what is in flight after 6 s.
+const LISTENERS_LIMIT_MS = 6_500
 const OPERATOR_LIMIT_MS = 2_000
 const DISCONNECT_LIMIT_MS = 4_000
 
@@ -26,18 +40,31 @@ export type RunningServer = { logger: Logger; drainDelay: number; close(): Promi
 
 /**
  * Starts the resource server on its two listeners.
- * @throws {ConfigurationError} when a setting is missing or malformed, or none for production
+ * @throws {ConfigurationError} when a setting is missing or malformed, or none for production, or the clock is wrong
  */
 export async function startResourceServer(environment: Environment): Promise<RunningServer> {
   const config = readConfig(environment)
   refuseFatal(judgeSettings(config, { now: new Date() }))
   const logger = buildLogger('resource-server', config.logLevel)
-  const database = connectPostgres(config.databaseUrl, { connections: 10, plans: 'kept' })
+  const states = {
+    postgres: createStoreState('postgres', logger),
+    introspection: createStoreState('authorization_server', logger)
+  }
+  const database = connectPostgres(config.databaseUrl, { connections: 10, plans: 'kept', state: states.postgres })
+  const clock = createDatabaseClock(database)
+  await refuseWrongClock(clock).catch(async (error: unknown) => {
+    await database.close()
+    throw error
+  })
   const introspector = buildIntrospector(config.introspection, logger)
   const watched = createServerMetrics()
   const { metrics } = watched
   const files = createFileStore(database, watched.listsShared)
+  const dependencies = watchDependencies(healthChecks(files, introspector, clock, database), states)
   watchPool(metrics, database)
+  watchBuild(metrics, PACKAGE_FILE)
+  watchDependencyStates(metrics, Object.values(states))
+  watchClock(metrics, clock)
   watchGuard(metrics, introspector)
   metrics.watchProcess()
   const { draining, drain } = createDrain(config.drainDelay)
@@ -47,12 +74,15 @@ export async function startResourceServer(environment: Environment): Promise<Run
       watched,
       introspector,
       files: { files, pageTokenKeys: config.pageTokenKeys },
-      health: healthChecks(files, introspector)
+      now: clock.now,
+      health: dependencies.checks
     }
   )
 
   await publicServer.listen(config.publicListen)
   await operatorServer.listen(config.operatorListen)
+  dependencies.start()
+  clock.start(logger)
   logger.info({ event: 'started', resource: config.resourceUrl }, 'resource server started')
   return {
     logger,
@@ -61,18 +91,33 @@ export async function startResourceServer(environment: Environment): Promise<Run
       // Whoever balances learns of it first.
       await drain()
       // Requests first, then the connections under them; a database that does not answer holds up nothing.
-      await publicServer.close()
+      await settleWithin(LISTENERS_LIMIT_MS, [publicServer.close()])
+      clock.stop()
       // Until then it has answered that this process is not ready, and what it still does.
       await settleWithin(OPERATOR_LIMIT_MS, [operatorServer.close()])
+      dependencies.stop()
       await settleWithin(DISCONNECT_LIMIT_MS, [introspector.close(), database.close()])
     }
   }
 }
 
-export function healthChecks(files: Pick<FileStore, 'check'>, introspector: WatchedIntrospector): HealthChecks {
+export function healthChecks(
+  files: Pick<FileStore, 'check'>,
+  introspector: WatchedIntrospector,
+  clock: Pick<DatabaseClock, 'mustAgree'>,
+  database?: Pick<ConnectedDatabase, 'refuseSharing'>
+): HealthChecks {
   const { feed } = introspector.statistics()
   return {
-    postgres: () => files.check(),
+    async postgres() {
+      try {
+        await files.check()
+      } finally {
+        // Behind such a pooler some statements succeed and some fail.
+        await database?.refuseSharing()
+      }
+    },
+    clock: clock.mustAgree,
     introspection: {
       // An authorization server that is away is away for all instances: a 503 of ours says more than nobody at all.
       needed: 'at start',

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals'
+import { afterEach, describe, expect, test } from '@jest/globals'
 import { IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { authorization, build, closeApp, get, live, send } from './files-app.js'
@@ -109,4 +109,29 @@ test.each([
   })
   await get('/v1/files')
   expect(asked).toEqual([kinds])
+})
+
+describe('a form beside the token (contract 4, RFC 6750 §2.2)', () => {
+  const form = { authorization, 'content-type': 'application/x-www-form-urlencoded' }
+
+  test.each([
+    { payload: 'access_token=x', status: 400 },
+    { payload: `a=b&access_token=${authorization.slice(7)}`, status: 400 },
+    { payload: 'a=b', status: 200 },
+    { payload: 'a'.repeat(16 * 1024), status: 200 },
+    { payload: 'a'.repeat(16 * 1024 + 1), status: 413 }
+  ])('of a GET or a HEAD: $status', async ({ payload, status }) => {
+    build()
+    for (const method of ['GET', 'HEAD'] as const) {
+      const response = await send({ method, url: '/v1/files', headers: form, payload })
+      expect(response.statusCode).toBe(status)
+      if (status === 400) expect(response.headers['www-authenticate']).toContain('error="invalid_request"')
+    }
+  })
+
+  test('of a request without a token is not read', async () => {
+    build()
+    const { authorization: _, ...headers } = form
+    expect((await send({ url: '/v1/files', headers, payload: 'access_token=x' })).statusCode).toBe(401)
+  })
 })

@@ -24,7 +24,7 @@ test('the defaults of contract §5', () => {
   expect(readConfig(settings)).toMatchObject({
     publicListen: { host: '0.0.0.0', port: 4100 },
     operatorListen: { host: '0.0.0.0', port: 4101 },
-    trustedProxies: [],
+    trustedProxies: undefined,
     introspection: { cache: { seconds: 0 } },
     drainDelay: 0,
     logLevel: 'info'

@@ -67,6 +67,7 @@ export function build({
       watched: createServerMetrics(),
       introspector: { introspect, close: async () => {} },
       files: { files: { list }, pageTokenKeys },
+      now: () => new Date(),
       health
     }
   )

@@ -77,6 +77,7 @@ test('GET /v1/files: its parameters, answers and headers', async () => {
     ['400', problem, 'WWW-Authenticate,X-Request-Id'],
     ['401', problem, 'WWW-Authenticate,X-Request-Id'],
     ['403', problem, 'WWW-Authenticate,X-Request-Id'],
+    ['413', problem, 'X-Request-Id'],
     ['500', problem, 'X-Request-Id'],
     ['503', problem, 'Retry-After,X-Request-Id']
   ])

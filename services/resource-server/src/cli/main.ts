@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   connectPostgres,
   type Database,
+  LONG_STATEMENT_MS,
   linesOfFailure
 } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
@@ -17,7 +18,10 @@ const program = buildProgram({
   databaseUrl: () => readCommandLineConfig(processEnvironment).databaseUrl,
   // Opened by the first command that needs it, so that --help works without any setting.
   database: () => {
-    database ??= connectPostgres(readCommandLineConfig(processEnvironment).databaseUrl, { connections: 1 })
+    database ??= connectPostgres(readCommandLineConfig(processEnvironment).databaseUrl, {
+      connections: 1,
+      statementMs: LONG_STATEMENT_MS
+    })
     return database
   },
   out: (text) => process.stdout.write(text),

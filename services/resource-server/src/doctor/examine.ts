@@ -29,7 +29,11 @@ export async function examine(environment: Environment, now = new Date()): Promi
   }
   const pageTokenKeysChangedAt = fileChangedAt(environment, 'PAGE_TOKEN_KEYS')
   const [postgres, introspection] = await Promise.all([
-    examinePostgres(config.databaseUrl, { migrations: MIGRATIONS, isProduction: isProduction(config.issuer) }),
+    examinePostgres(config.databaseUrl, {
+      migrations: MIGRATIONS,
+      isProduction: isProduction(config.issuer),
+      listens: false
+    }),
     examineIntrospection(config)
   ])
   return [...judgeSettings(config, { pageTokenKeysChangedAt, now }), ...postgres, introspection]

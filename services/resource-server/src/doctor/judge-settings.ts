@@ -4,6 +4,7 @@ import {
   judgeInnerUrl,
   judgeKeys,
   judgePostgresUrl,
+  judgeProxies,
   judgePublicUrl,
   ok,
   warning
@@ -22,6 +23,7 @@ export function judgeSettings(
   return [
     judgePublicUrl('ISSUER', issuer),
     judgePublicUrl('RESOURCE_URL', resourceUrl),
+    judgeProxies(config.trustedProxies, { setting: 'RESOURCE_URL', url: resourceUrl }),
     ...judgeKeys('PAGE_TOKEN_KEYS', pageTokenKeys, keys),
     ...judgePostgresUrl('RESOURCE_DATABASE_URL', config.databaseUrl),
     judgeWebUrl('INTROSPECTION_URL', introspection.url),

@@ -23,6 +23,7 @@ export const problemResponses = {
   }),
   401: problemResponse('There is no access token, or none that is valid here.', { 'WWW-Authenticate': CHALLENGE }),
   403: problemResponse('The access token does not cover this request.', { 'WWW-Authenticate': CHALLENGE }),
+  413: problemResponse('The request came with a form that is too large to be read.', {}),
   500: problemResponse('Something went wrong here.', {}),
   503: problemResponse('Tokens or files cannot be checked or read at the moment. Keep the token and try again.', {
     'Retry-After': { type: 'integer', description: 'Seconds to wait.' }

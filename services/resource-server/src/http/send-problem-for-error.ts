@@ -1,4 +1,4 @@
-import { Problem, StoreUnavailable, sendProblem } from '@valetkey/service-kit'
+import { isOutage, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 /** Seconds until a client should try again after a 503. */
@@ -19,7 +19,7 @@ export function problemErrorHandler(parameterRules: Readonly<Record<string, stri
 
 function toProblem(error: FastifyError | Error, parameterRules: Readonly<Record<string, string>>): Problem {
   if (error instanceof Problem) return error
-  if (error instanceof StoreUnavailable) return new Problem(503, 'The files cannot be read at the moment.')
+  if (isOutage(error)) return new Problem(503, 'The files cannot be read at the moment.')
   if ('validation' in error && error.validation !== undefined) {
     const parameter = error.validation[0]?.instancePath.slice(1) ?? ''
     return new Problem(400, parameterRules[parameter] ?? 'A parameter does not fit.')

@@ -1,4 +1,4 @@
-import { type Database, gatherCalls, type Statement } from '@valetkey/service-kit'
+import { batched, type Database, type Statement } from '@valetkey/service-kit'
 import type { FilePage, FileQuery, ImportedFile } from './file-record.js'
 import { listStatement, shapeOf } from './list-files-statement.js'
 import { compareStatement, saveStatement } from './save-files-statement.js'
@@ -17,7 +17,7 @@ export function createFileStore(database: Database, onBatch?: (size: number) => 
   const readers = new Map<string, (query: FileQuery) => Promise<FilePage>>()
 
   function readerOf(shape: string): (query: FileQuery) => Promise<FilePage> {
-    const reader = readers.get(shape) ?? gatherCalls(readPages, PAGES_IN_ONE_STATEMENT, onBatch)
+    const reader = readers.get(shape) ?? batched(readPages, { largest: PAGES_IN_ONE_STATEMENT, onBatch })
     readers.set(shape, reader)
     return reader
   }

@@ -53,9 +53,9 @@ test('requests and refused tokens on the operator listener, and there alone', as
   const { body } = await operatorServer.inject('/metrics')
   const count = 'valetkey_http_request_duration_seconds_count'
   for (const line of [
-    `${count}{listener="public",route="/v1/files",method="GET",status="2xx"} 1`,
-    `${count}{listener="public",route="/v1/files",method="GET",status="4xx"} 2`,
-    `${count}{listener="public",route="unknown",method="GET",status="4xx"} 1`,
+    `${count}{listener="public",route_group="files",route="/v1/files",method="GET",status="2xx"} 1`,
+    `${count}{listener="public",route_group="files",route="/v1/files",method="GET",status="4xx"} 2`,
+    `${count}{listener="public",route_group="unknown",route="unknown",method="GET",status="4xx"} 1`,
     'valetkey_access_tokens_refused_total{reason="never_issued"} 1',
     'valetkey_access_tokens_refused_total{reason="token_in_query"} 1'
   ]) {
@@ -65,7 +65,13 @@ test('requests and refused tokens on the operator listener, and there alone', as
   expect((await get('/metrics', { authorization })).statusCode).toBe(404)
 })
 
-test('readiness: introspection decides until it has answered once; the feed never does', async () => {
+test('readiness: introspection decides until it has answered once; the feed never does; a wrong clock always', async () => {
+  let isRight = true
+  const clock = {
+    mustAgree: async () => {
+      if (!isRight) throw new Error('an hour ahead')
+    }
+  }
   let isThere = false
   const introspector = {
     introspect: async () => {
@@ -80,14 +86,22 @@ test('readiness: introspection decides until it has answered once; the feed neve
     cacheState: () => 'waiting' as const,
     close: async () => {}
   }
-  const { operatorServer } = build({ health: healthChecks({ check: async () => {} }, introspector) })
+  const { operatorServer } = build({ health: healthChecks({ check: async () => {} }, introspector, clock) })
   const readiness = async () => {
     const answer = await operatorServer.inject('/readyz')
     return [answer.statusCode, answer.json().checks]
   }
-  expect(await readiness()).toEqual([503, { postgres: 'ok', introspection: 'unavailable', feed: 'unavailable' }])
+  expect(await readiness()).toEqual([
+    503,
+    { postgres: 'ok', clock: 'ok', introspection: 'unavailable', feed: 'unavailable' }
+  ])
   isThere = true
-  expect(await readiness()).toEqual([200, { postgres: 'ok', introspection: 'ok', feed: 'unavailable' }])
+  expect(await readiness()).toEqual([200, { postgres: 'ok', clock: 'ok', introspection: 'ok', feed: 'unavailable' }])
   isThere = false
-  expect(await readiness()).toEqual([200, { postgres: 'ok', introspection: 'unavailable', feed: 'unavailable' }])
+  expect(await readiness()).toEqual([
+    200,
+    { postgres: 'ok', clock: 'ok', introspection: 'unavailable', feed: 'unavailable' }
+  ])
+  isRight = false
+  expect(await readiness()).toMatchObject([503, { postgres: 'ok', clock: 'unavailable' }])
 })
