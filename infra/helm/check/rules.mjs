@@ -64,6 +64,30 @@ export const replicasHaveOneMaster = (documents) =>
       return target.spec.replicas === undefined ? [] : [`${scaleTargetRef.name} has a number of its own`]
     })
 
+/**
+ * The scheduler reserves what a pod requests. With less than the autoscaler's target, nodes are filled with pods that may never
+ * get as much processor time as makes it start another one; a limit at the target or below it has the same effect.
+ */
+export const podsAreGivenWhatTheyAreScaledBy = (documents) =>
+  documents
+    .filter(({ kind }) => kind === 'HorizontalPodAutoscaler')
+    .flatMap(({ spec: { scaleTargetRef, metrics } }) => {
+      const { spec } = podsOf(documents).find(({ name }) => name === `Deployment ${scaleTargetRef.name}`)
+      const { requests, limits } = spec.containers[0].resources
+      return metrics.flatMap(({ resource: { target } }) => {
+        const wanted = millicores(target.averageValue)
+        const isReserved = millicores(requests?.cpu ?? 0) >= wanted
+        const isReachable = limits?.cpu === undefined || millicores(limits.cpu) > wanted
+        return [
+          ...(isReserved ? [] : [`${scaleTargetRef.name} requests ${requests?.cpu}, but is scaled at ${wanted}m`]),
+          ...(isReachable ? [] : [`${scaleTargetRef.name} gets ${limits.cpu} at most, but is scaled at ${wanted}m`])
+        ]
+      })
+    })
+
+const millicores = (quantity) =>
+  String(quantity).endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1_000
+
 /** After SIGTERM a service takes 15 seconds at most; before it comes the pause in which balancers forget the pod. */
 export const podsGetTheTimeToStop = (documents) =>
   podsOf(documents)

@@ -22,3 +22,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 image: {{ printf "%s:%s" .image.repository (.image.tag | default .root.Chart.AppVersion) | quote }}
 imagePullPolicy: {{ .image.pullPolicy }}
 {{- end -}}
+
+{{- /* The service refuses to start without it: better before anything is replaced. */}}
+{{- define "valetkey.requireProxies" -}}
+{{- $isSet := or (hasKey .server.config "TRUSTED_PROXIES") (hasKey .server.secretKeys "TRUSTED_PROXIES") -}}
+{{- if and (hasPrefix "https://" .url) (not $isSet) -}}
+{{- fail (printf "%s.config.TRUSTED_PROXIES: is required with an https address; set it to the addresses or networks of the Ingress controller's pods, or to none if no proxy is in front" .service) -}}
+{{- end -}}
+{{- end -}}

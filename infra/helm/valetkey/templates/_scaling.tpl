@@ -1,7 +1,27 @@
+{{- /* A quantity of processor time, such as 600m, 0.6 or 1, as a number of thousandths of a core. */ -}}
+{{- define "valetkey.millicores" -}}
+{{- $quantity := toString . -}}
+{{- if hasSuffix "m" $quantity }}{{ trimSuffix "m" $quantity | int }}{{ else }}{{ mulf (float64 $quantity) 1000 | int }}{{ end -}}
+{{- end -}}
+
 {{- /*
-A process uses one core for requests, so the target is a part of a core and not of whatever the pod requests.
+The event loop of a process uses one core, so the target is a part of a core, and not of whatever the pod requests. The pod must
+be able to get there: on a full node it gets no more than it requests, and it never gets more than its limit.
 */ -}}
+{{- define "valetkey.reachableTarget" -}}
+{{- $target := include "valetkey.millicores" .values.autoscaling.targetCPU | int -}}
+{{- $requested := dig "requests" "cpu" "0" .values.resources | default "0" -}}
+{{- $limit := dig "limits" "cpu" "" .values.resources | default "" -}}
+{{- if lt (include "valetkey.millicores" $requested | int) $target -}}
+{{- fail (printf "%s: resources.requests.cpu (%v) is less than autoscaling.targetCPU (%s)" .component $requested .values.autoscaling.targetCPU) -}}
+{{- end -}}
+{{- if and $limit (le (include "valetkey.millicores" $limit | int) $target) -}}
+{{- fail (printf "%s: resources.limits.cpu (%v) is not more than autoscaling.targetCPU (%s)" .component $limit .values.autoscaling.targetCPU) -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "valetkey.autoscaler" -}}
+{{- include "valetkey.reachableTarget" . -}}
 {{- $name := printf "%s-%s" (include "valetkey.name" .root) .component -}}
 {{- with .values.autoscaling -}}
 apiVersion: autoscaling/v2
