@@ -1,10 +1,10 @@
 // npm test: brings Postgres and Redis, runs Jest, and closes with "N passed, N failed".
-import { testsWithoutBrowser } from '../lib/browser-tests.mjs'
 import { runJest } from '../lib/jest-run.mjs'
 import { createProcesses } from '../lib/processes.mjs'
+import { testsWithoutProgram } from '../lib/program-tests.mjs'
 import { onStopRequest } from '../lib/stop-requests.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../lib/test-directory.mjs'
-import { findChromium, findFirefox, testEnvironment } from '../lib/test-environment.mjs'
+import { findTestPrograms, testEnvironment } from '../lib/test-environment.mjs'
 import { startTestServers } from '../lib/test-servers.mjs'
 import { closingLines, picksByName } from '../lib/test-totals.mjs'
 
@@ -29,9 +29,12 @@ setTimeout(() => {
 
 try {
   const servers = await startTestServers(directory, processes)
-  const browsers = { chromium: findChromium(process.env), firefox: findFirefox(process.env) }
-  const environment = testEnvironment(process.env, { ...servers, ...browsers, temporary })
-  const leaveOut = testsWithoutBrowser(browsers).map(({ files }) => files)
+  const found = findTestPrograms(process.env)
+  // The tests behind a pooler, and those with a wrong clock, need a Redis server as well.
+  const { redisUrl } = servers
+  const programs = { ...found, pgbouncer: redisUrl && found.pgbouncer, faketime: redisUrl && found.faketime }
+  const environment = testEnvironment(process.env, { ...servers, ...programs, temporary })
+  const leaveOut = testsWithoutProgram(programs).map(({ files }) => files)
   const runs = [await runJest({ args, leaveOut, environment, directory, processes })]
   if (process.env.TEST_EMULATION_TOO === '1' && servers.redisUrl !== undefined) {
     console.log('\nOnce more on the emulation of Redis:')
@@ -39,7 +42,7 @@ try {
     const again = ['--passWithNoTests', '--testPathPatterns', REDIS_SUITES]
     runs.push(await runJest({ args: again, leaveOut, environment: emulated, directory, processes }))
   }
-  const { lines, code } = closingLines(runs, { ...servers, ...browsers, mayPick: picksByName(args) })
+  const { lines, code } = closingLines(runs, { ...servers, ...programs, mayPick: picksByName(args) })
   await finish(code, lines)
 } catch (error) {
   await finish(1, [error.message, '0 passed, 1 failed'])
@@ -48,7 +51,7 @@ try {
 async function finish(code, lines) {
   if (processes.isStopping()) return
   await processes.stopAll()
-  removeTestDirectory(directory)
+  await removeTestDirectory(directory)
   console.log(lines.join('\n'))
   process.exit(code)
 }

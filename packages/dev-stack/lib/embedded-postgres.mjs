@@ -39,7 +39,8 @@ export async function startEmbeddedPostgres(options) {
         stopSignal: 'SIGINT'
       }),
       environment: postgresEnvironment(),
-      logFile
+      logFile,
+      isStore: true
     })
     const url = (database, user = SUPERUSER, secret = password) =>
       `postgres://${user}:${secret}@127.0.0.1:${port}/${database}`

@@ -3,9 +3,18 @@
 import RedisMock from 'ioredis-mock'
 import { startAuthorizationServer } from '../../../services/authorization-server/dist/start.js'
 
+const STOP_TIME_LIMIT_MS = 9_000
+
 try {
   const server = await startAuthorizationServer(process.env, { redis: new RedisMock() })
-  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => server.close().then(() => process.exit(0)))
+  const stop = () => {
+    setTimeout(() => process.exit(1), STOP_TIME_LIMIT_MS).unref()
+    server.close().then(
+      () => process.exit(0),
+      () => process.exit(1)
+    )
+  }
+  for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop)
 } catch (error) {
   // A malformed setting has its line, as in the server's own main program.
   console.error(error.message)

@@ -3,7 +3,8 @@
 // Usage: guardian.mjs SIGNAL COMMAND ARGUMENT…
 import { spawn } from 'node:child_process'
 
-const STOP_TIME_LIMIT_MS = 8_000
+// Below the limit after which the launcher kills this process.
+const STOP_TIME_LIMIT_MS = 4_000
 
 const [stopSignal, command, ...args] = process.argv.slice(2)
 const child = spawn(command, args, { stdio: ['inherit', 'inherit', 'inherit'] })

@@ -1,13 +1,19 @@
-// The processes the launcher runs: started in order, stopped in the opposite order, none left behind.
+// The processes the launcher runs. They are stopped in two steps, each of them side by side: first what uses the stores, then
+// the stores. Every wait has an end, so that a stop takes 20 seconds at most.
 import { spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync } from 'node:fs'
 
-const STOP_TIME_LIMIT_MS = 12_000
+/** How long a process may take to stop, and then to end once it is killed. */
+const LIMITS_MS = { program: 10_000, store: 6_000, kill: 2_000 }
 
 /** Thrown by a start or a run that comes after the order to stop. */
 export class Stopping extends Error {}
 
-export function createProcesses() {
+/**
+ * @param {{ limits?: { program: number, store: number, kill: number }, say?: (line: string) => void }} options limits in
+ * milliseconds; `say` gets a line for each process that did not stop by itself
+ */
+export function createProcesses({ limits = LIMITS_MS, say = console.error } = {}) {
   const running = new Set()
   let stopping = false
 
@@ -24,22 +30,22 @@ export function createProcesses() {
       child.once('error', (error) => resolve({ code: 127, signal: null, error }))
       child.once('exit', (code, signal) => resolve({ code, signal, error: undefined }))
     })
-    const handle = { name, child, exited, group: program.group, ordered: false }
+    const handle = { name, child, exited, group: program.group, ordered: false, isStore: false }
     handle.stop = () => stop(handle, program.stopSignal)
     running.add(handle)
     exited.then(() => running.delete(handle))
     return handle
   }
 
-  /** Starts a program that goes on running; everything it says goes to its log file. */
-  function start({ name, program, environment, logFile, input, restartable = false }) {
+  /** Starts a program that goes on running; everything it says goes to its log file. Stores are stopped last. */
+  function start({ name, program, environment, logFile, input, restartable = false, isStore = false }) {
     const log = openSync(logFile, 'a', 0o600)
     const logStart = fstatSync(log).size
     try {
       const stdio = [input === undefined ? 'ignore' : 'pipe', log, log]
       const handle = launch(name, program, { env: environment, stdio })
       feed(handle.child, input)
-      return Object.assign(handle, { logFile, logStart, restartable })
+      return Object.assign(handle, { logFile, logStart, restartable, isStore })
     } finally {
       closeSync(log)
     }
@@ -63,7 +69,9 @@ export function createProcesses() {
 
   async function stopAll() {
     stopping = true
-    for (const handle of [...running].reverse()) await handle.stop()
+    const all = [...running]
+    await Promise.all(all.filter(({ isStore }) => !isStore).map((handle) => handle.stop()))
+    await Promise.all(all.filter(({ isStore }) => isStore).map((handle) => handle.stop()))
   }
 
   function killAll() {
@@ -71,15 +79,28 @@ export function createProcesses() {
     for (const handle of running) signal(handle, 'SIGKILL')
   }
 
+  async function stop(handle, stopSignal) {
+    handle.ordered = true
+    signal(handle, stopSignal)
+    const limit = handle.isStore ? limits.store : limits.program
+    if (await endsWithin(limit, handle)) return
+    say(`The ${handle.name} did not stop within ${limit / 1000} seconds and is killed.`)
+    signal(handle, 'SIGKILL')
+    // A process that waits for a device does not end even then.
+    if (!(await endsWithin(limits.kill, handle))) say(`The ${handle.name} (process ${handle.child.pid}) does not end.`)
+  }
+
   return { start, run, show, stopAll, killAll, isStopping: () => stopping }
 }
 
-async function stop(handle, stopSignal) {
-  handle.ordered = true
-  signal(handle, stopSignal)
-  const timer = setTimeout(() => signal(handle, 'SIGKILL'), STOP_TIME_LIMIT_MS)
-  await handle.exited
+async function endsWithin(milliseconds, { exited }) {
+  let timer
+  const limit = new Promise((resolve) => {
+    timer = setTimeout(resolve, milliseconds, false)
+  })
+  const ended = await Promise.race([exited.then(() => true), limit])
   clearTimeout(timer)
+  return ended
 }
 
 function signal({ child, group }, name) {

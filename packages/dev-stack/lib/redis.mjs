@@ -21,6 +21,7 @@ export async function startRedis({ command, directory, password, durable, databa
       program: nativeProgram({ command, args: ['-'], stopSignal: 'SIGTERM' }),
       environment: { ...process.env, LC_ALL: 'C' },
       logFile,
+      isStore: true,
       // On standard input, not among the arguments: any local user can read those.
       input: configuration({ port, directory, password, durable, databases })
     })

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { isAlive } from './process-table.mjs'
 
 const PREFIX = 'valetkey-test-'
+const REMOVE_LIMIT_MS = 3_000
 
 /** @returns the folder of this run, and within it the temporary folder of the tests */
 export function makeTestDirectory() {
@@ -18,8 +19,19 @@ export function makeTestDirectory() {
   return { directory, temporary }
 }
 
-/** A test that was cut off may still be writing for a moment. */
-export const removeTestDirectory = (directory) => rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
+/** A test that was cut off may still be writing for a moment; what is left after the limit, the next run removes. */
+export async function removeTestDirectory(directory) {
+  const deadline = Date.now() + REMOVE_LIMIT_MS
+  for (;;) {
+    try {
+      // Without retries of its own: those block this process, once for each folder that something writes to.
+      return rmSync(directory, { recursive: true, force: true })
+    } catch (error) {
+      if (Date.now() > deadline) return console.error(`${directory} is not removed: ${error.message}`)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
 
 /** A run that was killed could not remove its folder; the number in the name tells that it is gone. */
 function removeLeftovers() {

@@ -2,11 +2,15 @@
 import { findOnPath, isProgram } from './programs.mjs'
 import { serviceVariables } from './settings.mjs'
 
-const testVariables = ['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_CHROMIUM', 'TEST_FIREFOX']
+const testVariables = [
+  ...['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL'],
+  ...['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL', 'TEST_PGBOUNCER']
+]
 const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => `${name}_FILE`), ...testVariables])
 
 /** A caller's settings, of our services or of any Postgres client, must not decide how a test ends. */
-export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, chromium, firefox }) {
+export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...programs }) {
+  const { chromium, firefox, promtool, pgbouncer } = programs
   const kept = Object.entries(caller).filter(([name]) => !leaking.has(name) && !/^PG[A-Z]/.test(name))
   return {
     ...Object.fromEntries(kept),
@@ -15,18 +19,26 @@ export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, chro
     TEST_POSTGRES_URL: postgresUrl,
     ...(redisUrl === undefined ? {} : { TEST_REDIS_URL: redisUrl }),
     ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium }),
-    ...(firefox === undefined ? {} : { TEST_FIREFOX: firefox })
+    ...(firefox === undefined ? {} : { TEST_FIREFOX: firefox }),
+    ...(promtool === undefined ? {} : { TEST_PROMTOOL: promtool }),
+    ...(pgbouncer === undefined ? {} : { TEST_PGBOUNCER: pgbouncer })
   }
 }
 
-/** The browser the caller names in CHROMIUM, else one on PATH. */
+/** @returns where this machine has each program that tests need: the one the caller names, else one on PATH */
+export const findTestPrograms = (caller) => ({
+  chromium: findChromium(caller),
+  firefox: findProgram(caller.FIREFOX, ['firefox-esr', 'firefox'], caller.PATH),
+  promtool: findProgram(caller.PROMTOOL, ['promtool'], caller.PATH),
+  // Debian puts it where PATH need not look.
+  pgbouncer: findOnPath(['pgbouncer'], `${caller.PATH ?? ''}:/usr/sbin`),
+  faketime: findOnPath(['faketime'], caller.PATH)
+})
+
 export const findChromium = (caller) =>
-  findBrowser(caller.CHROMIUM, ['chromium', 'chromium-browser', 'google-chrome'], caller.PATH)
+  findProgram(caller.CHROMIUM, ['chromium', 'chromium-browser', 'google-chrome'], caller.PATH)
 
-/** The one the caller names in FIREFOX, else one on PATH. */
-export const findFirefox = (caller) => findBrowser(caller.FIREFOX, ['firefox-esr', 'firefox'], caller.PATH)
-
-function findBrowser(named, names, searchPath) {
+function findProgram(named, names, searchPath) {
   if (named) return isProgram(named) ? named : undefined
   return findOnPath(names, searchPath)
 }

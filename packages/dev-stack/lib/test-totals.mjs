@@ -1,5 +1,5 @@
 // From Jest's report to the two closing lines of npm test.
-import { testsWithoutBrowser } from './browser-tests.mjs'
+import { testsWithoutProgram } from './program-tests.mjs'
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Totals */
 
@@ -17,11 +17,14 @@ export function totalsOf(report, endedWell) {
   return { passed: report.numPassedTests, failed: failed + unexplained, skipped }
 }
 
-/** @param {Totals[]} runs */
-export function closingLines(runs, { chromium, firefox, redisUrl, mayPick }) {
+/**
+ * @param {Totals[]} runs
+ * @param options `redisUrl`, `mayPick`, and where this machine has each program that tests need
+ */
+export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
   const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
   const missing = [
-    ...testsWithoutBrowser({ chromium, firefox }).map(({ missing }) => missing),
+    ...testsWithoutProgram(programs).map(({ missing }) => missing),
     ...(redisUrl === undefined
       ? ['the stores on a real Redis, for want of redis-server on PATH (they ran on its emulation only)']
       : [])

@@ -17,6 +17,7 @@ const run = (changes: NodeJS.ProcessEnv = {}) =>
     TMPDIR: temporary,
     CHROMIUM: process.execPath,
     FIREFOX: process.execPath,
+    PROMTOOL: process.execPath,
     DATABASE_URL: 'leaks',
     ...changes
   })
@@ -34,27 +35,33 @@ const given = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
 
-test('brings Postgres, names the browsers, keeps the caller’s settings out, and closes with the two lines', async () => {
+test('brings Postgres, names the programs, keeps the caller’s settings out, and closes with the two lines', async () => {
   const { code, stdout } = await run().ended
   expect(code).toBe(0)
-  expect(stdout).toMatch(/\n(Everything could run\.|Not run: [^\n]*redis-server[^\n]*)\n4 passed, 0 failed\n$/)
+  expect(stdout).toMatch(
+    /\n(Everything could run\.|Not run: [^\n]*(redis-server|faketime)[^\n]*)\n4 passed, 0 failed\n$/
+  )
   const [environment] = given(stdout)
-  expect(environment).toMatchObject({ TEST_CHROMIUM: process.execPath, TEST_FIREFOX: process.execPath })
+  for (const name of ['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL']) {
+    expect(environment).toHaveProperty(name, process.execPath)
+  }
   expect(environment.TEST_POSTGRES_URL).toMatch(/^postgres:\/\/postgres:.+@127\.0\.0\.1:\d+\/postgres$/)
   expect(environment).not.toHaveProperty('DATABASE_URL')
   expect(readdirSync(temporary)).toEqual([])
 })
 
 test.each([
-  { browser: 'Chromium', changes: { CHROMIUM: '/nowhere' }, left: ['/e2e/pages.chromium.test.ts'] },
-  { browser: 'Firefox', changes: { FIREFOX: '/nowhere' }, left: ['/e2e/page-policy.firefox.test.ts'] },
-  { browser: 'no browser', changes: {}, left: [] }
-])('where $browser is missing, the files that need it are left out and no others, in both runs', async (row) => {
+  { program: 'Chromium', changes: { CHROMIUM: '/nowhere' }, left: ['/e2e/pages.chromium.test.ts'] },
+  { program: 'Firefox', changes: { FIREFOX: '/nowhere' }, left: ['/e2e/page-policy.firefox.test.ts'] },
+  { program: 'promtool', changes: { PROMTOOL: '/nowhere' }, left: ['/e2e/alert-rules.promtool.test.ts'] },
+  { program: 'no program', changes: {}, left: [] }
+])('where $program is missing, the files that need it are left out and no others, in both runs', async (row) => {
   const { stdout } = await run({ TEST_EMULATION_TOO: '1', ...row.changes }).ended
-  const files = ['/e2e/pages.chromium.test.ts', '/e2e/page-policy.firefox.test.ts', '/e2e/clients.test.ts']
+  const needy = ['/e2e/pages.chromium.test.ts', '/e2e/page-policy.firefox.test.ts', '/e2e/alert-rules.promtool.test.ts']
+  const files = [...needy, '/e2e/clients.test.ts']
   for (const { args } of given(stdout)) expect(passedOver(args, files)).toEqual(row.left)
   const [before, last] = stdout.trimEnd().split('\n').slice(-2)
-  for (const name of ['Chromium', 'Firefox']) expect(before?.includes(name)).toBe(name === row.browser)
+  for (const name of ['Chromium', 'Firefox', 'promtool']) expect(before?.includes(name)).toBe(name === row.program)
   expect(last).toMatch(/^\d+ passed, 0 failed$/)
 })
 

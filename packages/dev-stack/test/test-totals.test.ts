@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { library } from './support/library.js'
 
 const { closingLines, picksByName, totalsOf } = await library('test-totals')
-const { findChromium, findFirefox, testEnvironment } = await library('test-environment')
+const { findTestPrograms, testEnvironment } = await library('test-environment')
 
 const report = {
   numPassedTests: 5,
@@ -29,7 +29,15 @@ test('a run without a report is a failure', () => {
   expect(totalsOf(undefined, true)).toEqual({ passed: 0, failed: 1, skipped: 0 })
 })
 
-const machine = { chromium: '/usr/bin/chromium', firefox: '/usr/bin/firefox', redisUrl: 'redis://here', mayPick: false }
+const machine = {
+  chromium: '/usr/bin/chromium',
+  firefox: '/usr/bin/firefox',
+  promtool: '/usr/bin/promtool',
+  pgbouncer: '/usr/sbin/pgbouncer',
+  faketime: '/usr/bin/faketime',
+  redisUrl: 'redis://here',
+  mayPick: false
+}
 const green = { passed: 3, failed: 0, skipped: 0 }
 
 test.each([
@@ -69,6 +77,33 @@ test.each([
     code: 0
   },
   {
+    name: 'there is no promtool',
+    runs: [green],
+    missing: { promtool: undefined },
+    lines: [
+      expect.stringMatching(/^Not run: the tests of the alert rules, for want of promtool/),
+      '3 passed, 0 failed'
+    ],
+    code: 0
+  },
+  {
+    name: 'there is no PgBouncer',
+    runs: [green],
+    missing: { pgbouncer: undefined },
+    lines: [expect.stringMatching(/^Not run: the tests behind a pooler, for want of pgbouncer/), '3 passed, 0 failed'],
+    code: 0
+  },
+  {
+    name: 'there is no faketime',
+    runs: [green],
+    missing: { faketime: undefined },
+    lines: [
+      expect.stringMatching(/^Not run: the tests with a wrong clock, for want of faketime/),
+      '3 passed, 0 failed'
+    ],
+    code: 0
+  },
+  {
     name: 'there is no Redis',
     runs: [green],
     missing: { redisUrl: undefined },
@@ -78,8 +113,12 @@ test.each([
   {
     name: 'nothing that is missing explains a skipped test',
     runs: [{ ...green, skipped: 1 }],
-    missing: { chromium: undefined, firefox: undefined, redisUrl: undefined },
-    lines: [expect.anything(), expect.stringMatching(/^Not run: .*Chromium.*Firefox.*redis/), '3 passed, 1 failed'],
+    missing: { chromium: undefined, firefox: undefined, promtool: undefined, redisUrl: undefined },
+    lines: [
+      expect.anything(),
+      expect.stringMatching(/^Not run: .*Chromium.*Firefox.*promtool.*redis/),
+      '3 passed, 1 failed'
+    ],
     code: 1
   }
 ])('closing lines: $name', ({ runs, missing = {}, lines, code }) => {
@@ -105,21 +144,24 @@ test('the caller’s settings do not leak into the tests', () => {
   expect(environment).toEqual({ HOME: '/h', TMPDIR: '/run', TEST_POSTGRES_URL: 'postgres://throw-away' })
 })
 
-test('the browsers go to the tests under their own names, and nothing that the caller called so', () => {
-  const caller = { TEST_CHROMIUM: 'a', TEST_FIREFOX: 'b' }
+test('the programs go to the tests under their own names, and nothing that the caller called so', () => {
+  const caller = { TEST_CHROMIUM: 'a', TEST_FIREFOX: 'b', TEST_PROMTOOL: 'c' }
   const given = { temporary: '/run', postgresUrl: 'postgres://throw-away' }
-  const browsers = { chromium: '/opt/chromium', firefox: '/opt/firefox' }
-  expect(testEnvironment(caller, given)).not.toHaveProperty('TEST_FIREFOX')
-  expect(testEnvironment(caller, { ...given, ...browsers })).toMatchObject({
+  const programs = { chromium: '/opt/chromium', firefox: '/opt/firefox', promtool: '/opt/promtool' }
+  for (const name of Object.keys(caller)) expect(testEnvironment(caller, given)).not.toHaveProperty(name)
+  expect(testEnvironment(caller, { ...given, ...programs })).toMatchObject({
     TEST_CHROMIUM: '/opt/chromium',
-    TEST_FIREFOX: '/opt/firefox'
+    TEST_FIREFOX: '/opt/firefox',
+    TEST_PROMTOOL: '/opt/promtool'
   })
 })
 
 describe.each([
-  { variable: 'CHROMIUM', find: findChromium, names: ['chromium', 'chromium-browser', 'google-chrome'] },
-  { variable: 'FIREFOX', find: findFirefox, names: ['firefox-esr', 'firefox'] }
-])('which browser is $variable', ({ variable, find, names }) => {
+  { variable: 'CHROMIUM', program: 'chromium', names: ['chromium', 'chromium-browser', 'google-chrome'] },
+  { variable: 'FIREFOX', program: 'firefox', names: ['firefox-esr', 'firefox'] },
+  { variable: 'PROMTOOL', program: 'promtool', names: ['promtool'] }
+])('which program is $variable', ({ variable, program, names }) => {
+  const find = (caller: NodeJS.ProcessEnv) => findTestPrograms(caller)[program]
   let folder: string
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'valetkey-browsers-'))

@@ -2,9 +2,10 @@
 import { writeFileSync } from 'node:fs'
 
 const reportFile = process.argv.find((arg) => arg.startsWith('--outputFile=')).slice('--outputFile='.length)
-const { TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_CHROMIUM, TEST_FIREFOX, DATABASE_URL } = process.env
+const { TEST_POSTGRES_URL, TEST_REDIS_URL, DATABASE_URL, TEST_CHROMIUM, TEST_FIREFOX, TEST_PROMTOOL } = process.env
+const programs = { TEST_CHROMIUM, TEST_FIREFOX, TEST_PROMTOOL }
 const args = process.argv.slice(2)
-console.log(JSON.stringify({ TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_CHROMIUM, TEST_FIREFOX, DATABASE_URL, args }))
+console.log(JSON.stringify({ TEST_POSTGRES_URL, TEST_REDIS_URL, DATABASE_URL, ...programs, args }))
 if (process.env.STAND_IN_HANGS) {
   console.log('hanging')
   setInterval(() => {}, 1000)

@@ -11,7 +11,8 @@ for (const variable of ['PUBLIC_LISTEN', 'INTERNAL_LISTEN', 'OPERATOR_LISTEN', '
   if (host === undefined) continue
   createServer((_request, response) => response.end('ready')).listen(Number(port), host)
 }
-process.once('SIGTERM', () => {
+process.on('SIGTERM', () => {
+  if (process.env.STAND_IN_IGNORES === 'SIGTERM') return
   console.log('stand-in stops in order')
   process.exit(0)
 })

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { library } from './support/library.js'
+import { descendantsOf, isAlive } from './support/process-tree.js'
+import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+
+const { createProcesses } = await library('processes')
+const { nodeProgram } = await library('programs')
+const { lastLines } = await library('logs')
+
+type Handle = { child: { pid: number }; exited: Promise<{ signal: string | null }>; logFile: string }
+
+let directory: string
+let checkout: StandInCheckout
+let said: string[]
+let processes: ReturnType<typeof createProcesses>
+beforeAll(async () => {
+  directory = mkdtempSync(path.join(tmpdir(), 'valetkey-stop-'))
+  checkout = await createStandInCheckout()
+})
+afterEach(() => processes?.killAll())
+afterAll(async () => {
+  await checkout.dispose()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+function create(): void {
+  said = []
+  processes = createProcesses({
+    limits: { program: 300, store: 300, kill: 2_000 },
+    say: (line: string) => said.push(line)
+  })
+}
+
+/** A program that does this at SIGTERM; resolves when it is ready for one. */
+async function start(name: string, atSigterm: string, isStore = false): Promise<Handle> {
+  const program = `process.on('SIGTERM', () => { ${atSigterm} }); setInterval(() => {}, 1000); console.log('ready')`
+  const handle = processes.start({
+    name,
+    program: nodeProgram('-e', [program]),
+    environment: process.env,
+    logFile: path.join(directory, `${name}-${Date.now()}.log`),
+    isStore
+  })
+  await until(() => lastLines(handle).includes('ready'))
+  return handle
+}
+
+test('a process that ignores SIGTERM is killed after the limit, with a line that says so', async () => {
+  create()
+  const deaf = await start('deaf server', '')
+  await processes.stopAll()
+  expect(await deaf.exited).toMatchObject({ signal: 'SIGKILL' })
+  expect(said).toEqual(['The deaf server did not stop within 0.3 seconds and is killed.'])
+})
+
+test('those beside it stop meanwhile, and a store only when all that use it have ended', async () => {
+  create()
+  const [store, deaf] = [await start('store', 'process.exit(0)', true), await start('deaf server', '')]
+  const polite = await start('polite server', 'process.exit(0)')
+  const ended: string[] = []
+  for (const [name, { exited }] of Object.entries({ store, deaf, polite })) exited.then(() => ended.push(name))
+  await processes.stopAll()
+  expect(ended).toEqual(['polite', 'deaf', 'store'])
+  expect(said).toHaveLength(1)
+})
+
+test('npm start with services that ignore SIGTERM ends within 20 seconds, names them, and leaves no process', async () => {
+  const launcher = checkout.start('start.mjs', [], { STAND_IN_IGNORES: 'SIGTERM' })
+  await launcher.untilRunning()
+  const below = descendantsOf(launcher.child.pid ?? 0)
+  const startedAt = performance.now()
+  launcher.child.kill('SIGTERM')
+  const { code, stderr } = await launcher.ended
+  expect(performance.now() - startedAt).toBeLessThan(20_000)
+  expect(code).toBe(0)
+  for (const name of ['authorization server', 'resource server', 'demo client']) {
+    expect(stderr).toContain(`The ${name} did not stop within 10 seconds and is killed.`)
+  }
+  expect(below.filter(isAlive)).toEqual([])
+})
