@@ -8,8 +8,9 @@ import { SENDERS } from './lib/measure.mjs'
 import { operationsOf } from './lib/operations.mjs'
 import { mostResidentMegabytes, residentMegabytes } from './lib/resident-megabytes.mjs'
 import { startRival } from './lib/rivals.mjs'
-import { inRounds, median } from './lib/rounds.mjs'
+import { inRounds } from './lib/rounds.mjs'
 import { sendAll } from './lib/send-all.mjs'
+import { median } from './lib/statistics.mjs'
 import { createStores } from './lib/stores.mjs'
 import { startValetkey } from './lib/valetkey.mjs'
 import { inWorkplace } from './lib/workplace.mjs'
@@ -17,7 +18,7 @@ import { inWorkplace } from './lib/workplace.mjs'
 const OPERATIONS = Number(process.env.BENCH_OPERATIONS ?? 1_000_000)
 const OPERATIONS_TO_WRITE = 1_000_000
 const STARTS = Number(process.env.BENCH_ROUNDS ?? 6)
-const PAGE = 'docs/capacity.md'
+const PAGE = 'capacity.md'
 // A code, its exchange, an introspection and a page of files.
 const OPERATIONS_A_TURN = 4
 const SAMPLE_EVERY_MS = 100

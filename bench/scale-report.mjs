@@ -1,9 +1,9 @@
 // What bench/scale.mjs has measured, as Markdown: on the terminal, and in docs/capacity.md.
 import { table, writeFigures } from './lib/figures.mjs'
-import { median } from './lib/rounds.mjs'
+import { median } from './lib/statistics.mjs'
 import { ratiosOf } from './lib/verdicts.mjs'
 
-const PAGE = 'docs/capacity.md'
+const PAGE = 'capacity.md'
 // Of fewer the page says nothing new.
 const TOKENS_TO_WRITE = 10_000_000
 const MIB = 2 ** 20

@@ -18,7 +18,7 @@ export async function startAuthorizationServer() {
   const { directory } = makeTestDirectory()
   const stop = async () => {
     await processes.stopAll()
-    removeTestDirectory(directory)
+    await removeTestDirectory(directory)
   }
   try {
     const stores = await startTestServers(directory, processes)

@@ -13,7 +13,8 @@ export const REDIRECT_URI = 'http://127.0.0.1:9/cb'
 const USERNAME = 'bench'
 const PASSWORD = 'correct horse battery staple'
 
-export async function fillBooks({ databaseUrl, resourceDatabaseUrl, resourceUrl, directory, processes }) {
+/** @param refreshes whether the client gets refresh tokens */
+export async function fillBooks({ databaseUrl, resourceDatabaseUrl, resourceUrl, directory, processes, refreshes }) {
   const { PATH } = process.env
   const commands = (service, environment) => commandLine({ service, environment: { PATH, ...environment }, processes })
   const valetkey = commands('authorization-server', { DATABASE_URL: databaseUrl })
@@ -24,7 +25,7 @@ export async function fillBooks({ databaseUrl, resourceDatabaseUrl, resourceUrl,
   if (SCOPE !== FILES_SCOPE) await valetkey(['scopes', 'create', SCOPE, '--title', 'Bench'])
   const client = await valetkey([
     ...['clients', 'create', '--name', 'Bench', '--redirect-uri', REDIRECT_URI, '--scope', SCOPE],
-    ...['--consent', 'remember', '--no-refresh', '--json']
+    ...['--consent', 'remember', ...(refreshes ? [] : ['--no-refresh']), '--json']
   ])
   const resourceServer = await valetkey([
     ...['resource-servers', 'create', '--name', 'Bench files', '--audience', resourceUrl, '--json']

@@ -11,7 +11,7 @@ export function openConnections(origin) {
   return {
     /** @returns the answer's status, head and body, all as text */
     async send(request) {
-      const connection = idle.pop() ?? connect()
+      const connection = takeIdle() ?? connect()
       const answer = await connection.send(request)
       idle.push(connection)
       return answer
@@ -19,6 +19,15 @@ export function openConnections(origin) {
     close() {
       for (const connection of all) connection.close()
     }
+  }
+
+  /** A server closes connections that nothing was sent on for some time; those are dropped. */
+  function takeIdle() {
+    for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
+      if (connection.isOpen()) return connection
+      all.delete(connection)
+    }
+    return undefined
   }
 
   function connect() {
@@ -56,6 +65,7 @@ function keepTalking(socket) {
         asked = { resolve, reject }
         socket.write(request, 'latin1')
       }),
+    isOpen: () => !socket.destroyed && socket.writable && !socket.readableEnded,
     close: () => socket.destroy()
   }
 }

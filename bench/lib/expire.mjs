@@ -55,7 +55,7 @@ export async function dropBuckets(client) {
 export async function deleteExpiredRows(databaseUrl) {
   const database = connectPostgres(databaseUrl, { connections: 1 })
   const expiredRows = createExpiredRows(database)
-  while (await expiredRows.deleteSome(new Date()));
+  while (await expiredRows.deleteSome());
   await database.close()
 }
 

@@ -7,7 +7,8 @@ import { administer } from './stores.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-export async function describeRun({ clusterUrl, redisUrl }) {
+/** @param node the version that ran the servers */
+export async function describeRun({ clusterUrl, redisUrl }, node = process.versions.node) {
   const [{ server_version: postgres }] = await administer(clusterUrl, 'show server_version')
   const redis = new Redis(redisUrl)
   const redisVersion = /(?:valkey|redis)_version:(\S+)/.exec(await redis.info('server'))?.[1]
@@ -16,7 +17,7 @@ export async function describeRun({ clusterUrl, redisUrl }) {
   const gigabytes = Math.round(totalmem() / 2 ** 30)
   return (
     `${new Date().toISOString().slice(0, 10)}, commit ${commit()}; ${cpus().length} × ${model.trim()}, ${gigabytes} GiB; ` +
-    `Node ${process.versions.node}, Postgres ${postgres.split(' ')[0]}, Redis ${redisVersion}`
+    `Node ${node}, Postgres ${postgres.split(' ')[0]}, Redis ${redisVersion}`
   )
 }
 

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { setTimeout as wait } from 'node:timers/promises'
 import { familySeconds, machineSeconds, processSeconds } from './process-seconds.mjs'
 import { sendAll } from './send-all.mjs'
 
@@ -6,22 +7,27 @@ import { sendAll } from './send-all.mjs'
 export const SENDERS = 32
 
 /**
- * Sends `count` requests and charges whoever worked for them.
+ * Sends `count` requests and charges those processes that worked for them.
  * @param pids the processes of the servers; `stores`: see storeProcesses
  * @param send is told the number of each request
- * @returns milliseconds of processor time a request, of the servers, of Postgres and of Redis; requests a second; and how
- *   many cores somebody else was using
+ * @param restMs how long what the servers do in the background afterwards is still charged
+ * @returns milliseconds of processor time a request, of the servers, of Postgres, of Redis and in total; requests a second;
+ *   and how many cores other processes were using
  */
-export async function measure({ pids, stores, count, send, senders = SENDERS }) {
+export async function measure({ pids, stores, count, send, senders = SENDERS, restMs = 0 }) {
   const before = account(pids, stores)
   await sendAll(send, { count, senders })
+  const seconds = performance.now() / 1_000 - before.seconds
+  await wait(restMs)
   const after = account(pids, stores)
   const spent = Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - before[name]]))
-  const { seconds, machine, load, server, postgres, redis } = spent
+  const { server, postgres, redis } = spent
+  const total = server + postgres + redis
   const each = (amount) => (amount / count) * 1_000
   return {
-    ...{ server: each(server), postgres: each(postgres), redis: each(redis), perSecond: count / seconds },
-    other: Math.max(0, (machine - load - server - postgres - redis) / seconds)
+    ...{ server: each(server), postgres: each(postgres), redis: each(redis), total: each(total) },
+    perSecond: count / seconds,
+    other: Math.max(0, (spent.machine - spent.load - total) / spent.seconds)
   }
 }
 

@@ -3,12 +3,12 @@ import { FILES, REDIRECT_URI } from './books.mjs'
 import { openConnections, requestText } from './connections.mjs'
 
 /**
- * @param target what startValetkey and startRival hand back
+ * @param target what startValetkey and startRival hand back; `pageSize`: how many files a page has
  * @returns a function for each operation, which sends one request, checks the answer, and hands back what is in it; and
  *   `close`. Connections are made as they are needed.
  */
 export function operationsOf(target) {
-  const { codeUrl, tokenUrl, introspectUrl, filesUrl, cookie, client, resourceServer } = target
+  const { codeUrl, tokenUrl, introspectUrl, filesUrl, pageSize = FILES, cookie, client, resourceServer } = target
   const origins = new Map()
   for (const { origin } of [codeUrl, tokenUrl, introspectUrl, filesUrl].map((url) => new URL(url))) {
     if (!origins.has(origin)) origins.set(origin, openConnections(origin))
@@ -17,10 +17,8 @@ export function operationsOf(target) {
   const [code, token, introspection, files] = [codeUrl, tokenUrl, introspectUrl, filesUrl].map(to)
 
   const authorization = requestText(codeUrl, { headers: { cookie } })
-  const grant = new URLSearchParams({
-    ...{ grant_type: 'authorization_code', redirect_uri: REDIRECT_URI },
-    ...{ client_id: client.id, client_secret: client.secret }
-  })
+  const credentials = new URLSearchParams({ client_id: client.id, client_secret: client.secret })
+  const redirect = new URLSearchParams({ redirect_uri: REDIRECT_URI })
   const caller = `Basic ${Buffer.from(`${resourceServer.id}:${resourceServer.secret}`).toString('base64')}`
   let isFirstPage = true
 
@@ -33,10 +31,17 @@ export function operationsOf(target) {
       return found !== undefined && isRedirect && location.startsWith(REDIRECT_URI) ? found : refuse(answer)
     },
     async exchange(authorizationCode) {
-      const form = `${grant}&code=${authorizationCode}`
-      const answer = await token.send(requestText(tokenUrl, { form }))
-      const found = /"access_token": ?"([^"]+)"/.exec(answer.body)?.[1]
-      return answer.status === 200 && found !== undefined ? found : refuse(answer)
+      const form = `grant_type=authorization_code&${credentials}&${redirect}&code=${authorizationCode}`
+      return tokenIn(await token.send(requestText(tokenUrl, { form })), 'access_token')
+    },
+    /** @returns the refresh token that comes with the access token */
+    async exchangeForRefresh(authorizationCode) {
+      const form = `grant_type=authorization_code&${credentials}&${redirect}&code=${authorizationCode}`
+      return tokenIn(await token.send(requestText(tokenUrl, { form })), 'refresh_token')
+    },
+    async refresh(refreshToken) {
+      const form = `grant_type=refresh_token&${credentials}&refresh_token=${refreshToken}`
+      return tokenIn(await token.send(requestText(tokenUrl, { form })), 'access_token')
     },
     async introspect(accessToken) {
       const headers = { authorization: caller }
@@ -47,7 +52,8 @@ export function operationsOf(target) {
     async files(accessToken) {
       const answer = await files.send(requestText(filesUrl, { headers: { authorization: `Bearer ${accessToken}` } }))
       // Reading every page would cost more than it says.
-      const isPage = answer.status === 200 && answer.body.startsWith('{"files":[{') && (!isFirstPage || isFull(answer))
+      const isPage =
+        answer.status === 200 && answer.body.startsWith('{"files":[{') && (!isFirstPage || isFull(answer, pageSize))
       isFirstPage = false
       return isPage ? undefined : refuse(answer)
     },
@@ -61,7 +67,12 @@ export function operationsOf(target) {
   return operations
 }
 
-const isFull = ({ body }) => JSON.parse(body).files.length === FILES
+function tokenIn(answer, name) {
+  const found = new RegExp(`"${name}": ?"([^"]+)"`).exec(answer.body)?.[1]
+  return answer.status === 200 && found !== undefined ? found : refuse(answer)
+}
+
+const isFull = ({ body }, pageSize) => JSON.parse(body).files.length === pageSize
 
 function refuse({ head, body }) {
   throw new Error(`not the answer that was expected:\n${head}\n\n${body.slice(0, 500)}`)

@@ -17,7 +17,7 @@ export function familySeconds(pid) {
   // What has ended is in the parent's account.
   const ended = (Number(fields[13]) + Number(fields[14])) / ticksPerSecond
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
-  return children.reduce((total, child) => total + secondsIfAlive(child), ownSeconds(fields) + ended)
+  return children.reduce((total, child) => total + secondsIfAlive(child), processSeconds([pid]) + ended)
 }
 
 /** Processor time of the whole machine so far. */

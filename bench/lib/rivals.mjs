@@ -28,8 +28,8 @@ export const rivals = {
   '@node-oauth/oauth2-server': { file: 'peers/node-oauth2-server.mjs' }
 }
 
-/** @param databaseUrl an empty database */
-export async function startRival(name, { databaseUrl, redisUrl, directory, processes }) {
+/** @param databaseUrl an empty database; `node`: the Node that runs the servers */
+export async function startRival(name, { databaseUrl, redisUrl, directory, processes, node = process.execPath }) {
   const { file, paths = PATHS, variables = {}, signsIn = false } = rivals[name]
   mkdirSync(directory, { recursive: true })
   const secret = () => randomBytes(32).toString('hex')
@@ -85,7 +85,7 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
         : ['floor/resource-server.mjs', { INTROSPECTION_URL: introspectUrl }]
     return processes.start({
       name: `${name}, ${part}`,
-      program: onServerCore(nodeProgram(path.join(folder, program))),
+      program: onServerCore({ ...nodeProgram(path.join(folder, program)), command: node }),
       environment: { ...shared, ...own, PORT: String(port) },
       logFile: path.join(directory, `${part}.log`)
     })

@@ -2,15 +2,28 @@
 export async function inRounds(contenders, rounds, measure) {
   const figures = new Map(contenders.map(({ name }) => [name, []]))
   for (let round = 0; round < rounds; round++) {
-    for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
-      figures.get(contender.name).push(await measure(contender))
+    for (const contender of inTurn(contenders, round)) figures.get(contender.name).push(await measure(contender))
+  }
+  return figures
+}
+
+/**
+ * The same with every step by itself: all contenders do the first step, one after the other, then the next.
+ * @param measure is told the contender and the name of the step
+ * @returns name → one figure for each step, of each round
+ */
+export async function inRoundsOfSteps({ contenders, steps, rounds }, measure) {
+  const figures = new Map(contenders.map(({ name }) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const { name } of contenders) figures.get(name).push({})
+    for (const step of steps) {
+      for (const contender of inTurn(contenders, round)) {
+        if (!contender.steps.includes(step)) continue
+        figures.get(contender.name)[round][step] = await measure(contender, step)
+      }
     }
   }
   return figures
 }
 
-export function median(values) {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
-}
+const inTurn = (contenders, round) => (round % 2 === 0 ? contenders : contenders.toReversed())

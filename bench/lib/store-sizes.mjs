@@ -41,6 +41,22 @@ export async function redisSizes(redisUrl) {
   return [...kinds].map(([kind, { count, bytes }]) => ({ kind, count, bytes: bytes / count }))
 }
 
+/** @returns what Redis holds in all, in megabytes and keys */
+export async function redisMemory(redisUrl) {
+  const redis = new Redis(redisUrl)
+  const info = await redis.info('memory')
+  const keys = await redis.dbsize()
+  redis.disconnect()
+  return { megabytes: Math.round(Number(/used_memory:(\d+)/.exec(info)?.[1]) / 104_857.6) / 10, keys }
+}
+
+/** Lets a Redis take no more memory than this, such as `256mb`; it refuses writes beyond. */
+export async function limitRedisMemory(redisUrl, limit) {
+  const redis = new Redis(redisUrl)
+  await redis.config('SET', 'maxmemory', limit)
+  redis.disconnect()
+}
+
 /** @returns the connections of clients to each database, as they are now */
 export async function connectionsOf(databaseUrl) {
   const [{ count }] = await administer(

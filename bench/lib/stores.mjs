@@ -20,11 +20,13 @@ const POSTGRES_SETTINGS = [
 
 /**
  * @param names the databases to make
+ * @param isDurable whether a commit waits for the disk. It writes as many bytes to the log either way, but for images of
+ *   whole pages, which it then leaves out
  * @returns the address of each database, in the same order, that of the server's own, and that of Redis
  */
-export async function createStores(names, { directory, processes, environment }) {
+export async function createStores(names, { directory, processes, environment, isDurable = true }) {
   const { BENCH_POSTGRES_URL, BENCH_REDIS_URL } = environment
-  const own = { directory, processes }
+  const own = { directory, processes, isDurable }
   const clusterUrl = BENCH_POSTGRES_URL || (await ownPostgres(own))
   const redisUrl = BENCH_REDIS_URL || (await ownRedis(own))
   const suffix = randomBytes(4).toString('hex')
@@ -45,12 +47,12 @@ export async function createStores(names, { directory, processes, environment })
   }
 }
 
-async function ownPostgres({ directory, processes }) {
+async function ownPostgres({ directory, processes, isDurable }) {
   const options = {
     directory: path.join(directory, 'postgres'),
     logFile: path.join(directory, 'postgres.log'),
     password: randomSecret(),
-    durable: true,
+    durable: isDurable,
     processes
   }
   const first = await startEmbeddedPostgres(options)

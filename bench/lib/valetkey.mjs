@@ -15,6 +15,8 @@ const PASSED_ON = ['CODE_TTL', 'ACCESS_TOKEN_TTL', 'LIMITS_FACTOR', 'INTROSPECTI
 
 /**
  * @param databaseUrls of the authorization server and of the resource server, both empty
+ * @param node the Node that runs the services
+ * @param refreshes whether the client gets refresh tokens
  * @param beforeStart is told what the books hold and the audience of tokens, and may put more into the databases
  */
 export async function startValetkey({
@@ -23,7 +25,9 @@ export async function startValetkey({
   directory,
   processes,
   environment = {},
+  node = process.execPath,
   nodeOptions = [],
+  refreshes = false,
   beforeStart = async () => {}
 }) {
   const [databaseUrl, resourceDatabaseUrl] = databaseUrls
@@ -32,7 +36,7 @@ export async function startValetkey({
   const [publicPort, internalPort, operatorPort, filesPort, filesOperatorPort] = ports
   const local = (port) => `http://127.0.0.1:${port}`
   const [issuer, internalUrl, resourceUrl] = [publicPort, internalPort, filesPort].map(local)
-  const books = await fillBooks({ databaseUrl, resourceDatabaseUrl, resourceUrl, directory, processes })
+  const books = await fillBooks({ databaseUrl, resourceDatabaseUrl, resourceUrl, directory, processes, refreshes })
   await beforeStart({ ...books, audience: resourceUrl })
 
   const given = Object.fromEntries(PASSED_ON.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])))
@@ -54,6 +58,7 @@ export async function startValetkey({
     tokenUrl: `${issuer}/token`,
     introspectUrl: `${internalUrl}/introspect`,
     filesUrl: `${resourceUrl}/v1/files`,
+    children: [authorizationServer.child, resourceServer.child],
     pids: [authorizationServer.child.pid, resourceServer.child.pid],
     tryStarts
   }
@@ -95,7 +100,7 @@ export async function startValetkey({
   }
 
   function start(name, file, variables) {
-    const program = onServerCore(serviceProgram(file, nodeOptions))
+    const program = onServerCore({ ...serviceProgram(file, nodeOptions), command: node })
     return processes.start({ name, program, environment: variables, logFile: path.join(directory, `${name}.log`) })
   }
 }

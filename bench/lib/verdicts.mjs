@@ -1,5 +1,5 @@
 import { table } from './figures.mjs'
-import { median } from './rounds.mjs'
+import { median, quantile } from './statistics.mjs'
 
 /** The ratio of each round by itself, for what else the machine does changes from one round to the next. */
 export function ratiosOf(figures, { operation, of, to, what = 'server' }) {
@@ -10,21 +10,30 @@ export function ratiosOf(figures, { operation, of, to, what = 'server' }) {
     .filter((ratio) => Number.isFinite(ratio))
 }
 
-/** @param goals `{ name, operation, of, to, most }` each: the median ratio may be `most` */
+/** The ratio of the lower quartiles: what else the machine does only adds, so the lower quarter has the least of it. */
+export function quartileRatio(figures, { operation, of, to, what = 'server' }) {
+  const [measured, base] = [of, to].map((name) =>
+    quantile(
+      figures.get(name).map((round) => round[operation][what]),
+      0.25
+    )
+  )
+  return measured / base
+}
+
+/** @param goals `{ name, operation, of, to, what, most }` each: the paired median may be `most` */
 export function judge(figures, goals) {
   return goals.map((goal) => {
     const ratio = median(ratiosOf(figures, goal))
-    return { ...goal, ratio, isOver: !(ratio <= goal.most) }
+    return { ...goal, ratio, quartiles: quartileRatio(figures, goal), isOver: !(ratio <= goal.most) }
   })
 }
 
 export function verdictTable(verdicts) {
   return table(
-    ['goal', 'at most', 'measured', ''],
-    verdicts.map(({ name, most, ratio, isOver }) => [
-      name,
-      most.toFixed(2),
-      ratio.toFixed(2),
+    ['goal', 'at most', 'paired median', 'quartiles', ''],
+    verdicts.map(({ name, most, ratio, quartiles, isOver }) => [
+      ...[name, ...[most, ratio, quartiles].map((value) => value.toFixed(2))],
       isOver ? '**over**' : 'within'
     ])
   )

@@ -25,7 +25,7 @@ export async function inWorkplace(run) {
   async function cleanUp(code) {
     for (const step of undo) await step()
     await processes.stopAll()
-    removeTestDirectory(directory)
+    await removeTestDirectory(directory)
     process.exit(code)
   }
 }

@@ -1,0 +1,145 @@
+// npm run bench:gates: what each operation asks of the stores and of the machine, in exact counts, beside the recorded ones
+// (recorded-counters.json). Ends with 1 when one is over. With --record it writes that file instead. README.md says what is
+// counted. Linux only.
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { countOperation } from './lib/count-operation.mjs'
+import { startCounted } from './lib/counted-instance.mjs'
+import { table } from './lib/figures.mjs'
+import { findNode, majorOf, OF_IMAGES, OLDEST } from './lib/nodes.mjs'
+import { COUNTERS, judgeCounters, readRecorded, writeRecorded } from './lib/recorded-counters.mjs'
+import { createStores } from './lib/stores.mjs'
+import { inWorkplace } from './lib/workplace.mjs'
+
+// What others do on the machine can only add to a counter, so of several measurements the least is right.
+const ATTEMPTS = 3
+
+/** Which operations are counted on which kind of instance; `name` is that of the report. */
+const INSTANCES = [
+  {
+    cacheSeconds: '0',
+    refreshes: false,
+    operations: [
+      { operation: 'code', name: 'code' },
+      { operation: 'exchange', name: 'exchange' },
+      { operation: 'introspection', name: 'introspection' },
+      { operation: 'files', name: 'files' }
+    ]
+  },
+  {
+    cacheSeconds: '60',
+    refreshes: true,
+    operations: [
+      { operation: 'exchange', name: 'exchange with a refresh token' },
+      { operation: 'refresh', name: 'refresh' },
+      { operation: 'files', name: 'files, cached' }
+    ]
+  }
+]
+
+await inWorkplace((workplace) => (process.argv.includes('--record') ? record(workplace) : pass(workplace)))
+
+async function record(workplace) {
+  const measured = new Map()
+  for (const version of [OLDEST, OF_IMAGES]) {
+    const counted = await countAll(workplace, { node: findNode(version), name: version }, () => true)
+    measured.set(majorOf(version), Object.fromEntries(counted.map(({ name, counters }) => [name, counters])))
+    report(`Node ${majorOf(version)}`, counted)
+  }
+  writeRecorded(measured)
+  console.log('written to bench/recorded-counters.json')
+  return 0
+}
+
+async function pass(workplace) {
+  const major = majorOf(process.versions.node)
+  const recorded = readRecorded(major)
+  const judge = ({ name, counters }) => judgeCounters(counters, recorded[name])
+  const isOver = (one) => judge(one).some(({ kind }) => kind === 'over')
+  const running = { node: process.execPath, name: major }
+  const counted = await countAll(workplace, running, (one) => !isOver(one))
+  report(`Node ${major}`, counted)
+  for (const one of counted) explain(one, judge(one))
+  return counted.some(isOver) ? 1 : 0
+}
+
+/** @param isEnough is told what has been measured of an operation; else it is measured again */
+async function countAll({ directory, processes, afterwards }, { node, name }, isEnough) {
+  const own = { directory: path.join(directory, name), processes }
+  mkdirSync(own.directory)
+  const databases = INSTANCES.flatMap((_, number) => [`authorization_${number}`, `files_${number}`])
+  const stores = await createStores(databases, { ...own, environment: {}, isDurable: false })
+  const counts = await countsOfStores(stores, afterwards)
+  const counted = []
+  for (const [number, { cacheSeconds, refreshes, operations }] of INSTANCES.entries()) {
+    const instance = await startCounted({
+      ...{ ...own, directory: path.join(own.directory, String(number)), counts, node, refreshes },
+      databaseUrls: stores.databaseUrls.slice(number * 2, number * 2 + 2),
+      redisUrl: stores.redisUrl,
+      environment: { CODE_TTL: '29', INTROSPECTION_CACHE_TTL: cacheSeconds }
+    })
+    for (const { operation, name: title } of operations) {
+      let one
+      let attempt = 0
+      do {
+        attempt++
+        const { counters, sent } = await countOperation(instance.operations[operation], instance).catch((error) => {
+          // On a machine that is busy enough a service refuses a request, as it should.
+          if (attempt === ATTEMPTS) throw error
+          console.log(`${title}: measured again after an error: ${error.message.split('\n', 2).join(' ')}`)
+          return {}
+        })
+        if (counters !== undefined) one = { name: title, sent, counters: least(counters, one?.counters) }
+      } while (one === undefined || (attempt < ATTEMPTS && !isEnough(one)))
+      counted.push(one)
+    }
+  }
+  return counted
+}
+
+function least(counters, others = counters) {
+  return Object.fromEntries(COUNTERS.map((counter) => [counter, Math.min(counters[counter], others[counter])]))
+}
+
+/** What the stores themselves count. */
+async function countsOfStores({ clusterUrl, redisUrl }, afterwards) {
+  const redis = new Redis(redisUrl)
+  const postgres = new pg.Client({ connectionString: clusterUrl })
+  await postgres.connect()
+  afterwards(async () => {
+    redis.disconnect()
+    await postgres.end()
+  })
+  let asked = 0
+  return {
+    async redisOwn() {
+      const processed = /total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]
+      asked++
+      return Number(processed) - asked
+    },
+    async walPosition() {
+      const { rows } = await postgres.query(`select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as position`)
+      return Number(rows[0].position)
+    }
+  }
+}
+
+function report(title, counted) {
+  const rows = counted.map(({ name, counters }) => [name, ...COUNTERS.map((counter) => counters[counter].toFixed(1))])
+  console.log(`${title}, for one request\n${table(['', ...COUNTERS], rows)}\n`)
+}
+
+function explain({ name, sent }, judged) {
+  for (const { counter, kind, recorded, most, measured } of judged) {
+    const what = `${name}, ${counter}`
+    if (kind === 'not_recorded') console.log(`not recorded: ${what} (Node ${process.versions.node})`)
+    if (kind === 'under')
+      console.log(`under: ${what}: recorded ${recorded}, measured ${measured.toFixed(1)}; record it`)
+    if (kind !== 'over') continue
+    console.log(`OVER: ${what}: recorded ${recorded}, at most ${most.toFixed(1)}, measured ${measured.toFixed(1)}`)
+  }
+  if (!judged.some(({ kind }) => kind === 'over')) return
+  console.log(`  its requests sent: ${sent.map(({ name: what, count }) => `${count} × ${what}`).join(', ')}`)
+}

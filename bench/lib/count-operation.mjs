@@ -1,0 +1,137 @@
+// What one operation asks of the stores and of the machine, in counts that depend neither on how fast the machine is nor on
+// what else it does. README.md says what each of them counts.
+import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { heapOf } from './heap.mjs'
+import { sendAll } from './send-all.mjs'
+import { median } from './statistics.mjs'
+
+const WARM_UP = 1_500
+const ONE_BY_ONE = 200
+const AT_ONCE = 32
+const BURSTS = 5
+const SLICES = 16
+const KIB = 1_024
+const QUIET_TURNS = 5
+// Well below the time limits of the services. On a machine that is slower the first bursts need some statements more.
+const HELD_AT_MOST_MS = 1_000
+
+/**
+ * @param operation `prepare(count)` makes what as many requests need, one thing for each; `send(one)` sends a request
+ * @param instance see startCounted
+ * @returns `counters`, for one request each, and `sent`: the names of the statements and commands of ONE_BY_ONE requests
+ */
+export async function countOperation(operation, instance) {
+  await sendAtOnce(operation, WARM_UP)
+  const inputs = await operation.prepare(ONE_BY_ONE)
+  const before = instance.names()
+  const requests = await countOneByOne(operation, inputs, instance)
+  const sent = namesSince(before, instance.names())
+  // What the services do by the clock, they do beside fewer requests than every second one.
+  const own = sent.filter(({ count }) => count >= ONE_BY_ONE / 2)
+  const byTheClock = sent.filter((name) => !own.includes(name))
+  const perRequest = (store) => sum(own.filter((name) => name.store === store).map(({ count }) => count)) / ONE_BY_ONE
+  const typical = (name) => median(requests.map((request) => request[name]))
+  return {
+    sent,
+    counters: {
+      'SQL statements': perRequest('sql'),
+      'SQL statements of 32 at once': await statementsAtOnce(operation, instance, byTheClock),
+      'Redis commands': perRequest('redis'),
+      'Redis commands, with those of scripts': typical('redisOwn'),
+      'system calls': typical('systemCalls'),
+      'KB allocated': await allocated(operation, instance),
+      'WAL bytes': typical('wal')
+    }
+  }
+}
+
+async function sendAtOnce({ prepare, send }, count) {
+  const inputs = await prepare(count)
+  await sendAll((number) => send(inputs[number]), { count, senders: AT_ONCE })
+}
+
+async function countOneByOne({ send }, inputs, instance) {
+  const requests = []
+  let last = await read(instance)
+  for (const input of inputs) {
+    await send(input)
+    const now = await read(instance)
+    requests.push(Object.fromEntries(Object.keys(now).map((name) => [name, now[name] - last[name]])))
+    last = now
+  }
+  return requests
+}
+
+/**
+ * The answers of Postgres are held until the service has read all requests and sent what it can, so that the number does
+ * not depend on who was faster.
+ */
+async function statementsAtOnce({ prepare, send }, instance, byTheClock) {
+  const isOwn = ({ store, name }) => store === 'sql' && !byTheClock.some((other) => other.name === name)
+  const bursts = []
+  for (let burst = 0; burst < BURSTS; burst++) {
+    const inputs = await prepare(AT_ONCE)
+    const before = instance.names()
+    instance.sql.hold()
+    const all = sendAll((number) => send(inputs[number]), { count: AT_ONCE, senders: AT_ONCE })
+    await Promise.race([untilQuiet(instance), all, wait(HELD_AT_MOST_MS)])
+    instance.sql.release()
+    await all
+    const sent = namesSince(before, instance.names()).filter(isOwn)
+    bursts.push(sum(sent.map(({ count }) => count)))
+  }
+  return Math.min(...bursts)
+}
+
+async function allocated({ prepare, send }, { children }) {
+  const slices = []
+  for (let slice = 0; slice < SLICES; slice++) {
+    const inputs = await prepare(AT_ONCE)
+    const before = await heapOf(children, 'collect')
+    await sendAll((number) => send(inputs[number]), { count: AT_ONCE, senders: AT_ONCE })
+    const after = await heapOf(children)
+    // Else the difference says nothing. A collection may be reported late, so a heap that became smaller tells of one, too.
+    const isWhole = after.collections === before.collections && after.bytes > before.bytes
+    if (isWhole) slices.push((after.bytes - before.bytes) / AT_ONCE / KIB)
+  }
+  if (slices.length < SLICES / 2) throw new Error('V8 collects garbage by itself: the young generation is too small')
+  // What the services do by the clock, such as an audit batch, is added to some slices, and taken from none.
+  return Math.min(...slices)
+}
+
+async function read({ redisOwn, walPosition, pids }) {
+  return {
+    wal: await walPosition(),
+    redisOwn: await redisOwn(),
+    systemCalls: sum(pids.map(systemCallsOf))
+  }
+}
+
+/** Those that read or write, of all threads: `syscr` and `syscw` of proc_pid_io(5). */
+function systemCallsOf(pid) {
+  const account = readFileSync(`/proc/${pid}/io`, 'utf8')
+  return sum(['syscr', 'syscw'].map((name) => Number(new RegExp(`${name}: (\\d+)`).exec(account)?.[1])))
+}
+
+/** Resolves when the services have sent nothing to the stores for some turns of their event loops. */
+async function untilQuiet({ sql, redis, turn }) {
+  const total = () => sql.total() + redis.total()
+  let last = total()
+  for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
+    await turn()
+    await wait(5)
+    if (total() !== last) quiet = 0
+    last = total()
+  }
+}
+
+function namesSince(before, after) {
+  const counts = after.map((one) => ({
+    ...one,
+    count: one.count - (before.find(({ key }) => key === one.key)?.count ?? 0)
+  }))
+  return counts.filter(({ count }) => count > 0)
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0)

@@ -1,0 +1,23 @@
+import { once } from 'node:events'
+
+/**
+ * Node's options for a service whose allocations are counted: room for all that is allocated between two forced
+ * collections, so that V8 collects nothing by itself meanwhile.
+ */
+export const COUNTED_HEAP = [
+  ...['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],
+  ...['--import', new URL('heap-probe.mjs', import.meta.url).href]
+]
+
+/** @param order `collect` first collects garbage of the young generation @returns see heap-probe.mjs; of all together */
+export async function heapOf(children, order = 'look') {
+  const heaps = await Promise.all(
+    children.map(async (child) => {
+      const answer = once(child, 'message')
+      child.send(order)
+      return (await answer)[0]
+    })
+  )
+  const sum = (what) => heaps.reduce((total, heap) => total + heap[what], 0)
+  return { bytes: sum('bytes'), collections: sum('collections') }
+}
