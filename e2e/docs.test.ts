@@ -8,8 +8,9 @@ import { adminRoutes } from '../services/authorization-server/src/admin/routes.j
 import { buildProgram as buildValetkey } from '../services/authorization-server/src/cli/program.js'
 import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
 import {
-  clientAuthenticationLimits,
-  operatorAuthenticationLimits,
+  clientAuthenticationLimit,
+  operatorAuthenticationLimit,
+  resourceServerAuthenticationLimit,
   signInLimits
 } from '../services/authorization-server/src/limits/rules.js'
 import { buildProgram as buildValetkeyFiles } from '../services/resource-server/src/cli/program.js'
@@ -148,7 +149,7 @@ describe('docs/operations.md', () => {
   })
 
   test('every audit event, and no other; every event of the logs', () => {
-    const trail = read('services/authorization-server/src/audit/audit-trail.ts')
+    const trail = read('services/authorization-server/src/audit/audit-event.ts')
     const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /[|=] '(\w+)'/g)
     expect(
       rowsBelow(operations, '## Audit events')
@@ -187,8 +188,9 @@ describe('docs/operations.md', () => {
   test('the limits are those in force', () => {
     const inForce = [
       ...signInLimits('a', '::1', false),
-      ...clientAuthenticationLimits('a', '::1'),
-      ...operatorAuthenticationLimits('::1')
+      clientAuthenticationLimit('::1'),
+      resourceServerAuthenticationLimit('::1'),
+      operatorAuthenticationLimit('::1')
     ]
     const named = rowsBelow(operations, '## Limits').map(([, , count, window]) => [count, window])
     expect(named).toEqual(

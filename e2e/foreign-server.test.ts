@@ -82,10 +82,10 @@ test('a token of another scope is refused: 403 (RFC 6750 §3.1)', async () => {
   expect(await get(token)).toMatchObject({ status: 403, challenge: expect.stringContaining('scope="reports.read"') })
 })
 
-test('a token is refused once its own time is over, by our clock', async () => {
+test('an API whose clock is ahead accepts a token that the server says is active, by the Date of its answer', async () => {
   const token = await newToken()
   now = new Date(Date.now() + 600_000)
-  expect((await get(token)).status).toBe(401)
+  expect((await get(token)).status).toBe(200)
   now = new Date()
   expect((await get(token)).status).toBe(200)
 })

@@ -9,7 +9,7 @@ import {
   StoreUnavailable
 } from '../packages/service-kit/src/index.js'
 import { hasOpenssl, makeCertificates } from './fleet/certificates.mjs'
-import { startPostgresPair, startPostgresWithTls } from './fleet/postgres-servers.mjs'
+import { startPostgresPair, startPostgresWithTls, startSmallPostgres } from './fleet/postgres-servers.mjs'
 import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
@@ -67,7 +67,8 @@ describe('a URL that names a primary and its standby', () => {
   test('when the primary is gone it is an outage, and once the standby is promoted the same pool writes there', async () => {
     const database = connect(url)
     await ask(database, "insert into scopes (name, title, description, built_in) values ('a.b', 'A', '', false)")
-    await wait(500)
+    const caughtUp = 'select bool_and(replay_lsn >= pg_current_wal_lsn()) as done from pg_stat_replication'
+    while ((await ask(database, caughtUp))?.done !== true) await wait(10)
     await pair.stopPrimary()
     await expect(ask(database, 'select 1 as one')).rejects.toThrow(StoreUnavailable)
     const standby = connect(pair.standbyUrl)
@@ -93,4 +94,22 @@ test('sslmode=verify-full with sslrootcert is TLS to a server of that authority,
     const database = connect(`${url}?sslmode=${mode}&sslrootcert=${authority}`)
     await expect(ask(database, asking)).rejects.toThrow(StoreUnavailable)
   }
+})
+
+test('a server with fewer connections (max_connections) than two pools want: every statement is answered', async () => {
+  const { url } = await startSmallPostgres({ ...workshop, maxConnections: 8 })
+  const pools = [0, 1].map(() => {
+    const pool = connectPostgres(url, { connections: 10 })
+    databases.push(pool)
+    return pool
+  })
+  // Each has one before the other takes all.
+  await Promise.all(pools.map((pool) => ask(pool, 'select 1')))
+  const asked = pools.flatMap((pool) =>
+    Array.from({ length: 32 }, async () => {
+      for (let count = 0; count < 10; count++) await ask(pool, 'select pg_sleep(0.002)')
+    })
+  )
+  await Promise.all(asked)
+  expect(pools.reduce((sum, pool) => sum + pool.pool().most, 0)).toBeLessThanOrEqual(10)
 })

@@ -1,10 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { judge } from './fleet/flows.mjs'
+import { judge, untilWell } from './fleet/flows.mjs'
 import { startSentinels } from './fleet/redis-servers.mjs'
 import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
 
-jest.setTimeout(90_000)
+jest.setTimeout(180_000)
 
 type Sentinels = Awaited<ReturnType<typeof startSentinels>>
 
@@ -19,21 +18,16 @@ test('the primary of Redis dies: nothing but 503 until the Sentinels have anothe
   const { flows, redis } = world
   const sessions = [await flows.signIn(), await flows.signIn()]
   // What the replica has not heard of dies with the primary.
-  await wait(1_000)
+  await redis.replicated()
   const load = flows.run(sessions)
-  await wait(1_000)
+  await untilWell(flows.seen)
   expect(judge(flows.seen)).toMatchObject({ unavailable: 0, failed: [] })
   const killedAt = Date.now()
   await redis.killPrimary()
-  await wait(3_000)
-  const mendedAt = Date.now()
-  await wait(2_000)
+  await untilWell(flows.seen, { from: Date.now() })
   await load.stop()
 
-  const away = judge(flows.seen, killedAt, mendedAt)
+  const away = judge(flows.seen, killedAt)
   expect(away.failed).toEqual([])
   expect(away.unavailable).toBeGreaterThan(0)
-  const after = judge(flows.seen, mendedAt)
-  expect(after).toMatchObject({ unavailable: 0, failed: [] })
-  expect(after.requests).toBeGreaterThan(20)
 })

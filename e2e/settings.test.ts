@@ -7,6 +7,7 @@ import { readConfig as readFilesConfig } from '../services/resource-server/src/c
 import { code, read, rowsBelow, sorted } from './support/documents.js'
 
 const KEY = 'a-key-of-at-least-thirty-two-characters'
+const PRODUCTION = { ISSUER: 'https://auth.example', RESOURCE_URL: 'https://files.example' }
 const common = { ISSUER: 'http://localhost:4000', RESOURCE_URL: 'http://localhost:4100' }
 
 // Nobody listens where these point, so a service that went on in spite of a bad setting would end in other words.
@@ -58,16 +59,18 @@ const rows: Row[] = [
     'a key in production that can be guessed',
     'authorization-server',
     authorizationServer,
-    { ISSUER: 'https://auth.example', RESOURCE_URL: 'https://files.example', COOKIE_KEYS: 'k'.repeat(40) },
+    { ...PRODUCTION, TRUSTED_PROXIES: 'none', COOKIE_KEYS: 'k'.repeat(40) },
     ['COOKIE_KEYS']
   ],
   [
     'a key in production that can be guessed',
     'resource-server',
     resourceServer,
-    { ISSUER: 'https://auth.example', RESOURCE_URL: 'https://files.example', PAGE_TOKEN_KEYS: 'change-me-'.repeat(4) },
+    { ...PRODUCTION, TRUSTED_PROXIES: '10.0.0.1', PAGE_TOKEN_KEYS: 'change-me-'.repeat(4) },
     ['PAGE_TOKEN_KEYS']
-  ]
+  ],
+  ['an https issuer without a proxy', 'authorization-server', authorizationServer, PRODUCTION, ['TRUSTED_PROXIES']],
+  ['an https address without a proxy', 'resource-server', resourceServer, PRODUCTION, ['TRUSTED_PROXIES']]
 ]
 
 test.each(rows)('%s stops the %s with one line for each variable', async (_case, service, settings, change, names) => {

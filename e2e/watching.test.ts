@@ -60,20 +60,29 @@ const labelValues = (metric: string, label: string): string[] =>
 
 const ownMetrics = (metrics: Map<string, string>) => [...metrics.keys()].filter((name) => name.startsWith('valetkey_'))
 
-/** The names of metrics in an expression, as the grammar of Prometheus sees them. @throws what is no expression */
-function metricsIn(expression: string): string[] {
-  const names: string[] = []
+type Selector = { metric: string; matchers: { label: string; values: string[] }[] }
+
+/** What an expression selects, as the grammar of Prometheus sees it. @throws what is no expression */
+function selectorsIn(expression: string): Selector[] {
+  const selectors: Selector[] = []
   parser.parse(expression).iterate({
     enter(node) {
       if (node.type.isError) throw new Error(`no expression: ${expression.slice(node.from - 20, node.to + 20)}`)
+      const text = expression.slice(node.from, node.to)
       if (node.name === 'VectorSelector') {
         const identifier = node.node.getChild('Identifier')
-        if (identifier !== null) names.push(expression.slice(identifier.from, identifier.to))
+        if (identifier !== null) {
+          selectors.push({ metric: expression.slice(identifier.from, identifier.to), matchers: [] })
+        }
       }
+      const [, label, values] = (node.name === 'UnquotedLabelMatcher' && /^(\w+)[!=~]+"(.*)"$/.exec(text)) || []
+      if (label && values !== undefined) selectors.at(-1)?.matchers.push({ label, values: values.split('|') })
     }
   })
-  return names
+  return selectors
 }
+
+const metricsIn = (expression: string): string[] => selectorsIn(expression).map(({ metric }) => metric)
 
 /** The metric of a sample's name. */
 function metricOf(sample: string): string {
@@ -112,9 +121,11 @@ describe('docs/metrics.md: every metric of ours, and no other', () => {
 
 describe('values of labels are those of the code, none of which counts as "other"', () => {
   test('limit', () => {
-    const kinds = matches(read('services/authorization-server/src/limits/rules.ts'), /name: `([a-z-]+):/g)
+    const kinds = matches(read('services/authorization-server/src/limits/rules.ts'), /`([a-z-]+):\$/g)
     expect(kinds.length).toBeGreaterThan(0)
-    expect(sorted(labelValues('valetkey_limiter_refusals_total', 'limit'))).toEqual(sorted(kinds))
+    expect(sorted(labelValues('valetkey_limiter_refusals_total', 'limit'))).toEqual(
+      sorted([...kinds, 'sign-in-waiting'])
+    )
   })
 
   test('reason of a token that a guard refused', () => {
@@ -122,12 +133,37 @@ describe('values of labels are those of the code, none of which counts as "other
     expect(sorted(labelValues('valetkey_access_tokens_refused_total', 'reason'))).toEqual(sorted(code(named)))
   })
 
+  const groupNames = matches(read('packages/service-kit/src/metrics/route-groups.ts'), /^ {2}'([a-z_]+)',?$/gm)
+
+  test('route_group: the page has a row for each, and no other', () => {
+    expect(groupNames).toContain('sign_in')
+    const named = rowsBelow(page, '### Groups of routes')
+    expect(sorted(named.flatMap(([group]) => code(group)))).toEqual(sorted([...groupNames, 'unknown']))
+  })
+
+  test('what rules and dashboard select by exists', () => {
+    const expressions = [
+      ...rules.map(({ expr }) => expr),
+      ...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+    ]
+    const known = (metric: string, label: string) =>
+      label === 'route_group' ? groupNames : label === 'status' ? ['5xx', '4xx'] : labelValues(metric, label)
+    const unknown = expressions
+      .flatMap(selectorsIn)
+      .flatMap(({ metric, matchers }) =>
+        matchers
+          .filter(({ label }) => !['job', 'route', 'method', 'event'].includes(label))
+          .flatMap(({ label, values }) => values.filter((value) => !known(metric, label).includes(value)))
+      )
+    expect(unknown).toEqual([])
+  })
+
   test('event: what alerts wait for is there from the start', () => {
     const waitedFor = rules
       .flatMap(({ expr }) => matches(expr, /event=~?"([^"]+)"/g))
       .flatMap((names) => names.split('|'))
     expect(labelValues('valetkey_audit_events_total', 'event')).toEqual(expect.arrayContaining(waitedFor))
-    const trail = read('services/authorization-server/src/audit/audit-trail.ts')
+    const trail = read('services/authorization-server/src/audit/audit-event.ts')
     expect(waitedFor.filter((name) => !trail.includes(`'${name}'`))).toEqual([])
   })
 })

@@ -7,19 +7,22 @@ export type TcpProxy = {
   silence(words: RegExp): number
 }
 
+type ServiceProcess = { operatorPort: number; pid: number; logFile: string; exited: Promise<{ code: number | null }> }
+type AuthorizationServerProcess = ServiceProcess & { publicPort: number; internalPort: number; postgres: TcpProxy }
+type ResourceServerProcess = ServiceProcess & { url: string; internal: TcpProxy }
+
 export type Cluster = {
   /** Of the first authorization server; the others answer for it as well. */
   issuer: string
   resource: string
-  authorizationServers: {
-    publicPort: number
-    internalPort: number
-    operatorPort: number
-    pid: number
-    logFile: string
-    postgres: TcpProxy
-  }[]
-  resourceServers: { url: string; operatorPort: number; pid: number; logFile: string; internal: TcpProxy }[]
+  redisUrl: string
+  /** At the database of the authorization server. */
+  query<Row extends Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  authorizationServers: AuthorizationServerProcess[]
+  resourceServers: ResourceServerProcess[]
+  /** One more process, which is not waited for, with these variables beside its own. */
+  addAuthorizationServer(environment: Record<string, string>): Promise<AuthorizationServerProcess>
+  addResourceServer(environment: Record<string, string>): Promise<ResourceServerProcess>
   valetkey(args: readonly string[], options?: { input?: string }): Promise<Record<string, string>>
   valetkeyFiles(args: readonly string[]): Promise<Record<string, number>>
   stop(): Promise<void>
@@ -32,4 +35,6 @@ export function startCluster(options?: {
   cacheSeconds?: number
   /** `warn` by default. */
   logLevel?: string
+  /** More variables for each authorization server. */
+  settings?: Record<string, string>
 }): Promise<Cluster>

@@ -9,6 +9,7 @@ import { waitUntilReady } from '../../packages/dev-stack/lib/readiness.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
 import { startTestServers } from '../../packages/dev-stack/lib/test-servers.mjs'
+import { connectPostgres } from '../../packages/service-kit/dist/index.js'
 import { makeDatabases, prepareBooks } from './make-databases.mjs'
 import { startTcpProxy } from './tcp-proxy.mjs'
 
@@ -19,14 +20,22 @@ const RESOURCE = 'https://files.example'
  * server reaches Postgres through one, too. start-cluster.d.mts says what comes back.
  */
 export async function startCluster(options = {}) {
-  const { authorizationServers = 2, resourceServers = 0, cacheSeconds = 0, logLevel = 'warn' } = options
+  const {
+    authorizationServers = 2,
+    resourceServers = 0,
+    cacheSeconds = 0,
+    logLevel = 'warn',
+    settings: own = {}
+  } = options
   const processes = createProcesses()
   const { directory } = makeTestDirectory()
   const proxies = []
+  let books
   const stop = async () => {
+    await books?.close()
     await processes.stopAll()
     for (const proxy of proxies) await proxy.close()
-    removeTestDirectory(directory)
+    await removeTestDirectory(directory)
   }
   try {
     const { postgresUrl, redisUrl } = await startTestServers(directory, processes)
@@ -34,21 +43,31 @@ export async function startCluster(options = {}) {
     const ports = await Promise.all(Array.from({ length: authorizationServers }, freePort))
     const issuer = `http://127.0.0.1:${ports[0]}`
     const { PATH } = process.env
-    const environment = { PATH, ISSUER: issuer, RESOURCE_URL: RESOURCE, LOG_LEVEL: logLevel }
+    const addresses = { ISSUER: issuer, RESOURCE_URL: RESOURCE, TRUSTED_PROXIES: '127.0.0.1' }
+    const environment = { PATH, ...addresses, LOG_LEVEL: logLevel }
     const databaseUrls = await makeDatabases(postgresUrl)
     const commands = await prepareBooks(environment, databaseUrls, processes)
-    const shared = { ...environment, REDIS_URL: redisUrl, COOKIE_KEYS: randomSecret() }
+    const shared = { ...environment, REDIS_URL: redisUrl, COOKIE_KEYS: randomSecret(), ...own }
     const servers = []
     for (const port of ports)
       servers.push(await startAuthorizationServer(servers.length, port, shared, databaseUrls[0]))
     const apis = []
+    let settings
     if (resourceServers > 0) {
-      const settings = await resourceSettings(environment, databaseUrls[1], commands.valetkey)
+      settings = await resourceSettings(environment, databaseUrls[1], commands.valetkey)
       for (let index = 0; index < resourceServers; index++) {
         apis.push(await startResourceServer(index, servers[index % servers.length], settings))
       }
     }
-    return { issuer, resource: RESOURCE, authorizationServers: servers, resourceServers: apis, ...commands, stop }
+    const more = {
+      addAuthorizationServer: async (changes) =>
+        startAuthorizationServer(servers.length, await freePort(), { ...shared, ...changes }, databaseUrls[0], false),
+      addResourceServer: (changes) => startResourceServer(apis.length, servers[0], { ...settings, ...changes }, false)
+    }
+    const running = { authorizationServers: servers, resourceServers: apis }
+    books = connectPostgres(databaseUrls[0], { connections: 2 })
+    const query = (text, values = []) => books.query({ name: '', text, values })
+    return { issuer, resource: RESOURCE, redisUrl, query, ...running, ...more, ...commands, stop }
   } catch (error) {
     await stop()
     throw error
@@ -60,7 +79,7 @@ export async function startCluster(options = {}) {
     return proxy
   }
 
-  async function startAuthorizationServer(index, publicPort, settings, databaseUrl) {
+  async function startAuthorizationServer(index, publicPort, settings, databaseUrl, waits = true) {
     const [internalPort, operatorPort] = [await freePort(), await freePort()]
     const postgres = await proxyTo(Number(new URL(databaseUrl).port))
     const logFile = path.join(directory, `authorization-server-${index + 1}.log`)
@@ -74,8 +93,9 @@ export async function startCluster(options = {}) {
       },
       logFile
     })
-    await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
-    return { publicPort, internalPort, operatorPort, postgres, logFile, pid: handle.child.pid }
+    if (waits) await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
+    const process = { logFile, pid: handle.child.pid, exited: handle.exited }
+    return { publicPort, internalPort, operatorPort, postgres, ...process }
   }
 
   async function resourceSettings(environment, databaseUrl, valetkey) {
@@ -91,7 +111,7 @@ export async function startCluster(options = {}) {
     }
   }
 
-  async function startResourceServer(index, authorizationServer, settings) {
+  async function startResourceServer(index, authorizationServer, settings, waits = true) {
     const [port, operatorPort] = [await freePort(), await freePort()]
     const internal = await proxyTo(authorizationServer.internalPort, /POST \/introspect /g)
     const logFile = path.join(directory, `resource-server-${index + 1}.log`)
@@ -106,8 +126,9 @@ export async function startCluster(options = {}) {
       },
       logFile
     })
-    await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
-    return { url: `http://127.0.0.1:${port}`, operatorPort, internal, logFile, pid: handle.child.pid }
+    if (waits) await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
+    const process = { logFile, pid: handle.child.pid, exited: handle.exited }
+    return { url: `http://127.0.0.1:${port}`, operatorPort, internal, ...process }
   }
 }
 

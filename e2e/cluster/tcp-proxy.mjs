@@ -51,11 +51,13 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
       return silenced.length
     },
     async close() {
+      // First, so that no link comes after those that are ended.
+      const closed = new Promise((resolve) => server.close(resolve))
       for (const { near, far } of links) {
         near.destroy()
         far.destroy()
       }
-      await new Promise((resolve) => server.close(resolve))
+      await closed
     }
   }
 }

@@ -17,7 +17,7 @@ const { answer, codeVerifier } = await app.authorize(person, 'allow')
 const { body: tokens } = await app.exchange(answer.code, codeVerifier)
 const { body: page } = await app.listFiles(tokens.access_token)
 const redirect = await fetch(`http://${new URL(issuer).hostname}:${httpPort}/login`, { redirect: 'manual' })
-await app.failSignIn(person.username, { 'x-forwarded-for': claimed })
+await app.failSignIn(person.username, { 'x-forwarded-for': claimed, forwarded: `for=${claimed}` })
 
 console.log(
   JSON.stringify({

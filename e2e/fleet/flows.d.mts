@@ -22,6 +22,8 @@ export function createFlows(app: {
   password: string
 }): Flows
 
+export function untilWell(seen: readonly Seen[], options?: { from?: number; requests?: number }): Promise<void>
+
 export function judge(
   seen: readonly Seen[],
   from?: number,

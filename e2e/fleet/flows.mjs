@@ -136,6 +136,25 @@ export function createFlows(app) {
   }
 }
 
+const WELL_LIMIT_MS = 60_000
+
+/**
+ * Waits until so many requests in a row, an authorization among them, were answered by 200.
+ * @param from a moment: requests from before it do not count @throws after a minute
+ */
+export async function untilWell(seen, { from = 0, requests = 20 } = {}) {
+  const deadline = Date.now() + WELL_LIMIT_MS
+  for (;;) {
+    const since = seen.filter(({ at }) => at >= from)
+    const inARow = since.slice(since.findLastIndex(({ status }) => status !== 200) + 1)
+    if (inARow.length >= requests && inARow.some(({ what }) => what === 'authorize')) return
+    if (Date.now() > deadline) {
+      throw new Error(`no ${requests} good answers in a row; the last: ${JSON.stringify(since.slice(-5))}`)
+    }
+    await wait(20)
+  }
+}
+
 /** What was asked between two moments, by what came of it; `failed` is whatever is neither well nor 503. */
 export function judge(seen, from = 0, to = Number.POSITIVE_INFINITY) {
   const within = seen.filter(({ at }) => at >= from && at < to)

@@ -3,6 +3,8 @@ type Tools = { directory: string; processes: unknown }
 /** `url` is a superuser's. */
 export function startPostgresWithTls(tools: Tools): Promise<{ url: string; ca: string }>
 
+export function startSmallPostgres(tools: Tools & { maxConnections: number }): Promise<{ url: string }>
+
 export function startPostgresPair<Prepared>(
   tools: Tools & { prepare: (superuserUrl: string) => Promise<Prepared> }
 ): Promise<{

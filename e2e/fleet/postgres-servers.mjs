@@ -39,6 +39,22 @@ export async function startPostgresWithTls({ directory, processes }) {
   return { url: server.url('postgres'), ca }
 }
 
+/** Gives no more than this many connections. */
+export async function startSmallPostgres({ directory, processes, maxConnections }) {
+  const options = {
+    directory: path.join(directory, 'postgres-small'),
+    logFile: path.join(directory, 'postgres-small.log'),
+    password: randomSecret(),
+    // The settings of a throw-away server would raise the maximum.
+    durable: true,
+    processes
+  }
+  const first = await startEmbeddedPostgres(options)
+  await first.process.stop()
+  appendFileSync(path.join(options.directory, 'postgresql.auto.conf'), `max_connections = ${maxConnections}\n`)
+  return { url: (await startEmbeddedPostgres(options)).url('postgres') }
+}
+
 /** A primary and a standby that follows it, both with what `prepare` made at the first one. */
 export async function startPostgresPair({ directory, processes, prepare }) {
   const primary = await startCluster({ directory, processes, name: 'postgres-1' })

@@ -56,6 +56,12 @@ export async function startSentinels({ directory, processes, command }) {
   return {
     url: `redis+sentinel://:${password}@${hosts}/${NAME}/0?sentinelPassword=${sentinelPassword}`,
     primary,
+    /** Resolves when the replica has all that was written before. */
+    replicated: () =>
+      until('the replica has it', async () =>
+        // Replication keeps the order: with this write, all that came before it has arrived.
+        (await ask(await primary(), password, 'SET test:mark 1\r\nWAIT 1 500')).includes(':1\r\n')
+      ),
     /** Ends the primary without a word; resolves when the Sentinels have made another one. */
     async killPrimary() {
       const former = await primary()
@@ -63,6 +69,27 @@ export async function startSentinels({ directory, processes, command }) {
       await until('another primary', async () => (await primary()) !== former)
     }
   }
+}
+
+/** One server with a password, and with these lines in its configuration; `tell` sends it a command as its administrator. */
+export async function startPlainRedis({ directory, processes, command, name, lines = [] }) {
+  const [port, password] = [await freePort(), randomSecret()]
+  const own = [`requirepass ${password}`, 'save ""', 'appendonly no', ...lines]
+  startServer({ directory, processes, command, name, port, lines: own, args: [] })
+  await until('a port that listens', () => isOpen(port))
+  return {
+    port,
+    url: `redis://:${password}@127.0.0.1:${port}/0`,
+    tell: (question) => ask(port, password, question)
+  }
+}
+
+/** A Redis Cluster of one node, which has all slots. */
+export async function startRedisCluster(tools) {
+  const server = await startPlainRedis({ ...tools, name: 'redis-cluster', lines: ['cluster-enabled yes'] })
+  await server.tell('CLUSTER ADDSLOTSRANGE 0 16383')
+  await until('a Cluster', async () => (await server.tell('CLUSTER INFO')).includes('cluster_state:ok'))
+  return server
 }
 
 /** What a service needs, and nothing else. docs/operations.md names the same. */
@@ -97,7 +124,8 @@ function startServer({ directory, processes, command, name, port, lines, args })
     name,
     program: nativeProgram({ command, args: [file, ...args], stopSignal: 'SIGTERM' }),
     environment: { PATH: process.env.PATH, LC_ALL: 'C' },
-    logFile: path.join(directory, `${name}.log`)
+    logFile: path.join(directory, `${name}.log`),
+    isStore: true
   })
 }
 

@@ -24,7 +24,7 @@ export async function startFleet({
 }) {
   const instances = { 'authorization-server': [], 'resource-server': [] }
   const balancers = []
-  const common = { PATH: process.env.PATH, LOG_LEVEL: 'warn', RESOURCE_URL: resource }
+  const common = { PATH: process.env.PATH, LOG_LEVEL: 'warn', RESOURCE_URL: resource, TRUSTED_PROXIES: '127.0.0.1' }
 
   const auth = await prepare('authorization-server')
   const [front, internal] = [await balance(auth, 'PUBLIC_LISTEN'), await balance(auth, 'INTERNAL_LISTEN')]

@@ -22,6 +22,9 @@ export type World<Store = { url: string }> = {
 /** Whether this machine has a Redis server, which a world needs. */
 export function hasRedisServer(): boolean
 
+/** The path of that program. */
+export function redisCommand(): string | undefined
+
 export function startWorld<
   Store extends { url: string; settings?: Record<string, string> } = { url: string }
 >(options?: {

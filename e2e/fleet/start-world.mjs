@@ -17,6 +17,7 @@ const PASSWORD = 'correct horse battery staple'
 const FILES = path.join(checkout, 'docs/adr')
 
 export const hasRedisServer = () => findRedisServer() !== undefined
+export const redisCommand = findRedisServer
 
 /** @param startStore starts a Redis of the caller's own, given `{ directory, processes, command }` */
 export async function startWorld({

@@ -10,7 +10,7 @@ export function openWorkshop() {
     processes,
     async close() {
       await processes.stopAll()
-      removeTestDirectory(directory)
+      await removeTestDirectory(directory)
     }
   }
 }

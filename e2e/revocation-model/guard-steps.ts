@@ -49,7 +49,7 @@ export function guardSteps(world: World, may: May, broken: BrokenRule | undefine
     w.call = { mark: beginCall(w.view, w.now), begunAt: w.now, saw: undefined }
   })
   may(call !== undefined && call.saw === undefined, 'server looks', (w) => {
-    if (w.call !== undefined) w.call.saw = w.revokedAt === undefined ? 'active' : 'inactive'
+    if (w.call !== undefined) w.call.saw = w.granted && w.revokedAt === undefined ? 'active' : 'inactive'
   })
   may(call?.saw !== undefined, 'answer arrives', (w) => takeAnswer(w, broken))
 }
@@ -89,7 +89,7 @@ function relayNonce(w: World, sent: { stream: string; nonce: string }, broken: B
   const server = w.stream?.server
   const session = server === undefined ? undefined : at(w, server).session
   if (server === undefined || session === undefined) return
-  const id = `${session.epoch}-${session.counter}`
+  const id = `${session.epoch}-${session.streams.get(sent.stream)?.counter ?? 0}`
   send(w, server, { stream: sent.stream, event: 'proof', id, data: { nonce: sent.nonce } })
 }
 

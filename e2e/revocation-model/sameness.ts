@@ -1,6 +1,6 @@
 import { LEASE_MS, stands } from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
 import { type ListenSession, PROOF_MS } from '../../services/authorization-server/src/feed/listen-session.js'
-import { DEATH, NAMES, type World } from './world.js'
+import { ANNOUNCEMENTS, NAMES, type World } from './world.js'
 
 /** Nothing can be let pass any more: what is kept has fallen, and whoever asks now hears that it was revoked. */
 export function isOver({ revokedAt, view, kept, call }: World): boolean {
@@ -10,13 +10,14 @@ export function isOver({ revokedAt, view, kept, call }: World): boolean {
 
 /** What the future of a world depends on. Numbers that only ever are compared appear as what the comparison gives. */
 export function keyOf(world: World): string {
-  const { now, revokedAt, view, kept, call, stream, left } = world
+  const { now, granted, grantedAtEnding, revokedAt, view, kept, call, stream, left } = world
   const counter = view.stream?.counter ?? 0
-  const servers = world.servers.map(({ session, queue, silent }) => [
+  const servers = world.servers.map(({ session, queue, waiting, silent }) => [
     session && Math.max(0, session.provedUntil - now),
     session && stream && session.streams.has(stream.id),
-    session && session.counter - counter,
+    session && stream && (session.streams.get(stream.id)?.counter ?? 0) - counter,
     queue.map((payload) => meaningOf(payload, world, session)).filter((meaning) => meaning !== undefined),
+    waiting.map((payload) => meaningOf(payload, world, session)).filter((meaning) => meaning !== undefined),
     silent
   ])
   const frames = stream?.pipe.map((frame) => {
@@ -28,6 +29,8 @@ export function keyOf(world: World): string {
   })
   return JSON.stringify([
     left,
+    granted,
+    grantedAtEnding,
     revokedAt === undefined ? -1 : now - revokedAt,
     servers,
     stream && [stream.server, stream.silent, frames],
@@ -40,7 +43,7 @@ export function keyOf(world: World): string {
 
 /** A notification that can still change something, without the names that are only told apart. */
 function meaningOf(payload: string, world: World, session: ListenSession | undefined): unknown {
-  if (payload === DEATH) return 'death'
+  if (payload === ANNOUNCEMENTS[world.end]) return 'ended'
   const { pulse, sent, stream, nonce } = JSON.parse(payload)
   if (nonce === undefined) return pulse === session?.epoch && world.now - sent < PROOF_MS ? world.now - sent : undefined
   const age = ageOf(world, nonce)

@@ -1,10 +1,12 @@
 import {
+  type Concerns,
   isProved,
   openSession,
   openStream,
   receive
 } from '../../services/authorization-server/src/feed/listen-session.js'
-import { at, type BrokenRule, type May, type Server, send, type World } from './world.js'
+import { readNotification, subjectOf } from '../../services/authorization-server/src/feed/notification.js'
+import { AUDIENCE, at, type BrokenRule, type May, type Server, send, type World } from './world.js'
 
 /** What may happen next at one authorization server. */
 export function serverSteps(
@@ -20,7 +22,8 @@ export function serverSteps(
     w.left.listens -= 1
     w.servers[index] = listening(index, server.epochs + 1)
   })
-  may(session !== undefined && server.queue.length > 0, `server ${index} hears`, (w) => hear(w, index))
+  may(session !== undefined && server.queue.length > 0, `server ${index} hears`, (w) => hear(w, index, broken))
+  may(server.waiting.length > 0, `Postgres answers server ${index}`, (w) => hearAnswer(w, index, broken))
   may(session !== undefined && left.faults > 0 && !server.silent, `server ${index} goes deaf silently`, (w) => {
     w.left.faults -= 1
     Object.assign(at(w, index), { silent: true, queue: [] })
@@ -28,20 +31,46 @@ export function serverSteps(
   const hasGoneDeaf = session !== undefined && !isProved(session, world.now)
   may(hasGoneDeaf && world.stream?.server === index, `server ${index} notices that it is deaf`, (w) => {
     const here = at(w, index)
-    Object.assign(here, { session: undefined, queue: [] })
-    if (w.stream?.server === index && !w.stream.silent) w.stream.pipe.push('end')
+    Object.assign(here, { session: undefined, queue: [], waiting: [] })
+    endStream(w, index)
   })
   const isOpen = session !== undefined && (isProved(session, world.now) || broken === 'echo_past_postgres')
   may(world.stream === undefined && isOpen && left.connects > 0, `guard connects to ${index}`, (w) => connect(w, index))
 }
 
 /** All that has arrived: a connection that is slow by half is the same as one that broke before the other half. */
-export function hear(w: World, index: number): void {
-  const { session, queue } = at(w, index)
-  if (session === undefined) return
+export function hear(w: World, index: number, broken: BrokenRule | undefined): void {
+  const { session, queue, waiting } = at(w, index)
   for (const payload of queue.splice(0)) {
-    for (const frame of receive(session, payload, w.now)) send(w, index, frame)
+    const notification = readNotification(payload)
+    if (notification.kind === 'reset') {
+      session?.streams.clear()
+      endStream(w, index)
+      continue
+    }
+    const overtakes = broken === 'proofs_overtake' && subjectOf(notification) === undefined
+    const mustWait = waiting.length > 0 || subjectOf(notification) !== undefined
+    if (mustWait && !overtakes) waiting.push(payload)
+    else deliver(w, index, payload, () => true)
   }
+}
+
+/** The first that waits, and all behind it that needs no answer. An answer that fails is one that says yes. */
+function hearAnswer(w: World, index: number, broken: BrokenRule | undefined): void {
+  const { waiting } = at(w, index)
+  const isGranted = broken === 'audiences_listed_at_ending' ? w.grantedAtEnding === true : w.granted
+  for (const payload of waiting.splice(0)) deliver(w, index, payload, (audience) => audience === AUDIENCE && isGranted)
+}
+
+function deliver(w: World, index: number, payload: string, concerns: Concerns): void {
+  const { session } = at(w, index)
+  if (session === undefined) return
+  for (const frame of receive(session, readNotification(payload), w.now, concerns)) send(w, index, frame)
+}
+
+/** Ended by the server, in order. */
+function endStream(w: World, index: number): void {
+  if (w.stream?.server === index && !w.stream.silent) w.stream.pipe.push('end')
 }
 
 export function connect(w: World, index: number): void {
@@ -49,13 +78,14 @@ export function connect(w: World, index: number): void {
   if (session === undefined) return
   w.left.connects -= 1
   const id = `stream-number-${w.left.connects}-of-all`
-  w.stream = { server: index, id, pipe: [openStream(session, id)], silent: false }
+  w.stream = { server: index, id, pipe: [openStream(session, id, AUDIENCE)], silent: false }
 }
 
 /** A server that has just begun to listen. */
 export const listening = (index: number, epoch: number): Server => ({
   session: openSession(`epoch-${index}-${epoch}`),
   queue: [],
+  waiting: [],
   silent: false,
   epochs: epoch
 })

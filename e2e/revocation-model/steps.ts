@@ -2,14 +2,26 @@ import { emptyView } from '../../packages/fastify-bearer/src/revocations/revocat
 import { pulsePayload } from '../../services/authorization-server/src/feed/listen-session.js'
 import { guardReads, guardSteps } from './guard-steps.js'
 import { connect, hear, listening, serverSteps } from './server-steps.js'
-import { type BrokenRule, DEATH, type Left, type May, notify, type Step, type World } from './world.js'
+import {
+  ANNOUNCEMENTS,
+  type BrokenRule,
+  type End,
+  type Left,
+  type May,
+  notify,
+  type Step,
+  type World
+} from './world.js'
 
 const TICK_MS = 1_000
 
 /** Everything works: each server listens, and the guard follows the first one. Nothing is proved yet. */
-export function newWorld(servers: number, left: Left): World {
+export function newWorld(servers: number, left: Left, end: End = 'token'): World {
   const world: World = {
     now: 10_000,
+    end,
+    granted: end !== 'user',
+    grantedAtEnding: undefined,
     revokedAt: undefined,
     servers: Array.from({ length: servers }, (_, index) => listening(index, 1)),
     stream: undefined,
@@ -20,7 +32,7 @@ export function newWorld(servers: number, left: Left): World {
     stalest: 0
   }
   for (const { session } of world.servers) if (session !== undefined) notify(world, pulsePayload(session, world.now))
-  for (const index of world.servers.keys()) hear(world, index)
+  for (const index of world.servers.keys()) hear(world, index, undefined)
   connect(world, 0)
   guardReads(world, undefined)
   return world
@@ -40,9 +52,17 @@ export function nextSteps(world: World, broken?: BrokenRule): [name: string, ste
       if (session !== undefined && !silent) notify(w, pulsePayload(session, w.now))
     }
   })
-  may(world.revokedAt === undefined, 'revoke', (w) => {
+  may(!world.granted, 'the grant is opened', (w) => {
+    w.granted = true
+  })
+  const mayEnd = world.revokedAt === undefined && world.grantedAtEnding === undefined
+  may(world.end === 'user' && mayEnd, 'a transaction begins to end the user', (w) => {
+    w.grantedAtEnding = w.granted
+  })
+  const mayCommit = world.end !== 'user' || world.grantedAtEnding !== undefined
+  may(world.revokedAt === undefined && mayCommit, 'revoke', (w) => {
     w.revokedAt = w.now
-    notify(w, DEATH)
+    notify(w, ANNOUNCEMENTS[w.end])
   })
   for (const [index, server] of world.servers.entries()) serverSteps(index, server, world, may, broken)
   guardSteps(world, may, broken)

@@ -26,6 +26,12 @@ export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visit
     expect(await page.getByRole('main').textContent()).toContain('to continue to Printer')
   }
 
+  /** The sign-in page, which says that what was begun is lost. */
+  async function expectInterrupted(page: Page): Promise<void> {
+    await expectSignIn(page)
+    expect(await page.getByRole('status').textContent()).toContain('Please sign in again to continue.')
+  }
+
   /** It names the person whose files would be shared. */
   async function expectConsent(page: Page, { username }: Account): Promise<void> {
     expect(await headingOf(page)).toBe('Allow Printer?')
@@ -50,5 +56,5 @@ export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visit
     expect(given().world.site.answers).toEqual([])
   }
 
-  return { ask, askInNewTab, expectSignIn, expectConsent, finish, expectCodeFor, expectNoAnswer }
+  return { ask, askInNewTab, expectSignIn, expectInterrupted, expectConsent, finish, expectCodeFor, expectNoAnswer }
 }

@@ -22,6 +22,8 @@ export type RecoveryWorld = {
   redisIsEmulated: boolean
   /** An hour goes by: no request is held any more. */
   letRequestsExpire(): Promise<void>
+  /** Redis forgets everything. */
+  loseRedis(): Promise<void>
   /** Everything stops and starts again. */
   restart(): Promise<void>
   dispose(): Promise<void>
@@ -65,8 +67,12 @@ export async function createRecoveryWorld(): Promise<RecoveryWorld> {
     async letRequestsExpire() {
       // Where Redis is emulated, nobody else can reach into it; but then it forgets everything at a restart.
       if (redis.url === undefined) return restart()
-      const held = await redis.client.keys('vk:request:*')
+      const held = await redis.client.keys('vk:requests:*')
       if (held.length > 0) await redis.client.del(...held)
+    },
+    async loseRedis() {
+      if (redis.url === undefined) return restart()
+      await redis.client.flushdb()
     },
     restart,
     async dispose() {

@@ -57,6 +57,11 @@ export const scenes: readonly Scene[] = [
       await signIn(page, { username: world.lockedOut, password: 'not it' }, words)
     }
   },
+  {
+    name: 'sign-in, interrupted',
+    says: 'login.interrupted',
+    open: (page, { insights }) => page.goto(`${insights.request()}&again=interrupted`)
+  },
   { name: 'signed out', says: 'login.signed_out', open: ownPage('/login?done=signed_out') },
   {
     name: 'signed out everywhere',
@@ -93,6 +98,12 @@ export const scenes: readonly Scene[] = [
     by: 'alice',
     open: (page, { faithful }) => page.goto(faithful.request({ scope: 'files.read files.read:images' }))
   },
+  {
+    name: 'consent, asked again',
+    says: 'consent.asked_again',
+    by: 'alice',
+    open: (page, { insights }) => page.goto(`${insights.request()}&again=interrupted`)
+  },
   { name: 'connected apps', says: 'account.last_used', by: 'alice', open: ownPage('/account/apps') },
   {
     name: 'connected apps, one just ended',
@@ -116,6 +127,7 @@ export const scenes: readonly Scene[] = [
     says: 'page_error.request_too_long.title',
     open: (page, { album }) => page.goto(album.request({ state: 'x'.repeat(8_000) }))
   },
+  { name: 'error: no request', says: 'page_error.no_request.title', open: ownPage('/consent') },
   { name: 'error: no such page', says: 'page_error.not_found.title', open: ownPage('/nothing-here') },
   { name: 'error: wrong method', says: 'page_error.wrong_method.title', open: ownPage('/account/apps/end') },
   {

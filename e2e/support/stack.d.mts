@@ -9,6 +9,8 @@ export type Addresses = {
 }
 
 export type Stack = {
+  /** Its folder; the data of `npm start` is in `data` there. */
+  directory: string
   /** `npm start -- --files …`, until it says that it runs. */
   start(): Promise<Addresses>
   /** Ctrl-C; fails unless the end is orderly. */

@@ -1,13 +1,16 @@
 // The whole of Valetkey, started the way a person starts it. Plain JavaScript, so that a script can use it, too.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findPortProblems } from '../../packages/dev-stack/lib/ports.mjs'
+import { removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
 
 const bin = fileURLToPath(new URL('../../packages/dev-stack/bin', import.meta.url))
 const START_TIME_LIMIT_MS = 60_000
+/** The launcher itself needs 20 seconds at most. */
+const STOP_TIME_LIMIT_MS = 30_000
 
 /** A stack in a folder of its own, on ports of its own. stack.d.mts says what comes back. */
 export async function createStack({ files, environment: settings = {} }) {
@@ -32,7 +35,9 @@ export async function createStack({ files, environment: settings = {} }) {
 
   async function stop() {
     launcher.child.kill('SIGTERM')
+    const timer = setTimeout(() => launcher.child.kill('SIGKILL'), STOP_TIME_LIMIT_MS)
     const { code, stderr } = await launcher.ended
+    clearTimeout(timer)
     if (code !== 0) throw new Error(`The stack ended with ${code}: ${stderr}`)
   }
 
@@ -45,13 +50,14 @@ export async function createStack({ files, environment: settings = {} }) {
   }
 
   return {
+    directory,
     start,
     stop,
     valetkey: (args, input) => commandLine('authorization-server', args, input),
     valetkeyFiles: (args) => commandLine('resource-server', args),
     async dispose() {
       if (launcher?.child.exitCode === null) await stop()
-      rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
+      await removeTestDirectory(directory)
     }
   }
 }

@@ -1,0 +1,49 @@
+// PgBouncer before a database, as people run it.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createConnection } from 'node:net'
+import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
+import { giveTo, postgresIdentity } from '../../packages/dev-stack/lib/postgres-identity.mjs'
+import { nativeProgram } from '../../packages/dev-stack/lib/programs.mjs'
+
+/** pooler.d.mts says what it takes and hands back. */
+export async function startPooler({ directory, processes, command, databaseUrl, mode }) {
+  const { hostname, port: postgresPort, username, password, pathname } = new URL(databaseUrl)
+  const identity = postgresIdentity()
+  const own = path.join(directory, `pooler-${mode}`)
+  mkdirSync(own, { recursive: true, mode: 0o700 })
+  const file = path.join(own, 'pgbouncer.ini')
+  const port = await freePort()
+  const lines = [
+    '[databases]',
+    `* = host=${hostname} port=${postgresPort} user=${username} password=${decodeURIComponent(password)}`,
+    '[pgbouncer]',
+    ...['listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir =', 'auth_type = any'],
+    ...[`pool_mode = ${mode}`, 'default_pool_size = 12', 'max_client_conn = 200', 'server_round_robin = 1'],
+    'ignore_startup_parameters = extra_float_digits,options,statement_timeout',
+    ''
+  ]
+  writeFileSync(file, lines.join('\n'), { mode: 0o600 })
+  giveTo(identity.owner, own)
+  const server = processes.start({
+    name: 'PgBouncer',
+    program: nativeProgram({ prefix: identity.prefix, command, args: [file], stopSignal: 'SIGTERM' }),
+    environment: { PATH: process.env.PATH, LC_ALL: 'C' },
+    logFile: path.join(directory, `pooler-${mode}.log`)
+  })
+  for (let attempt = 0; !(await isOpen(port)); attempt++) {
+    if (attempt === 300) throw new Error('PgBouncer did not start')
+    await wait(50)
+  }
+  return { url: `postgres://anybody:hush@127.0.0.1:${port}${pathname}`, stop: () => server.stop() }
+}
+
+function isOpen(port) {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: '127.0.0.1', port })
+    socket.once('connect', () => resolve(true))
+    socket.once('error', () => resolve(false))
+    socket.unref().once('connect', () => socket.destroy())
+  })
+}

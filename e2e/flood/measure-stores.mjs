@@ -1,0 +1,29 @@
+import { mostResidentMegabytes, residentMegabytes } from '../../bench/lib/resident-megabytes.mjs'
+import { redisMemory } from '../../bench/lib/store-sizes.mjs'
+import { administer } from '../../bench/lib/stores.mjs'
+
+const TABLES = `
+  select relname as name, pg_total_relation_size(oid) as bytes from pg_class
+  where relkind = 'r' and relnamespace = 'public'::regnamespace order by relname`
+
+/** What the services hold now. @param world as startWorld returns it */
+export async function measureStores({ databaseUrls: [databaseUrl], redis, fleet }) {
+  const tables = []
+  for (const { name, bytes } of await administer(databaseUrl, TABLES)) {
+    const [{ rows }] = await administer(databaseUrl, `select count(*)::integer as rows from only ${name}`)
+    if (rows > 0) tables.push({ name, rows, kilobytes: Math.round(bytes / 1_024) })
+  }
+  const { megabytes, keys } = await redisMemory(redis.url)
+  const instances = Object.values(fleet.instances).flat()
+  return {
+    redisMegabytes: megabytes,
+    redisKeys: keys,
+    tables,
+    auditRows: tables.find(({ name }) => name === 'audit_events')?.rows ?? 0,
+    processes: instances.map(({ name, handle: { child } }) => ({
+      name,
+      megabytes: Math.round(residentMegabytes(child.pid)),
+      mostMegabytes: Math.round(mostResidentMegabytes(child.pid))
+    }))
+  }
+}

@@ -1,0 +1,19 @@
+import { spawnSync } from 'node:child_process'
+import path from 'node:path'
+import { root } from './documents.js'
+
+/**
+ * Runs Prometheus's own check. `npm test` sets the variable; where it finds no promtool it leaves the files of tests that need
+ * it out.
+ * @param args with paths from the root of the checkout
+ * @param input for its stdin
+ * @returns its exit code, and all that it wrote
+ */
+export function promtool(args: readonly string[], input = ''): { code: number | null; output: string } {
+  const program = process.env.TEST_PROMTOOL
+  if (!program)
+    throw new Error('These tests need promtool: install it and run "npm test", or name it in TEST_PROMTOOL.')
+  const options = { cwd: path.resolve(root), input, encoding: 'utf8', timeout: 30_000 } as const
+  const { status, stdout, stderr } = spawnSync(program, args, options)
+  return { code: status, output: stdout + stderr }
+}
