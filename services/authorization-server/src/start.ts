@@ -5,7 +5,7 @@ import {
   createDrain,
   createStoreState,
   type Environment,
-  type Logger,
+  type RunningService,
   refuseFatal,
   refuseWrongClock,
   settleWithin,
@@ -21,9 +21,6 @@ import { startHousekeeping } from './housekeeping.js'
 import { createExpiredRows } from './storage/expired-rows.js'
 import { connectRedis, type Redis } from './storage/redis.js'
 import { wire } from './wire.js'
-
-/** `drainDelay` is the part of `close`, in seconds, that is only a wait. */
-export type RunningServer = { logger: Logger; drainDelay: number; close(): Promise<void> }
 
 // Tables of tokens are of an hour, and statements are named after them.
 const POSTGRES = { connections: 10, plans: 'kept by index', renewedAfterSeconds: 3_600 } as const
@@ -45,7 +42,7 @@ const DISCONNECT_LIMIT_MS = 2_000
 export async function startAuthorizationServer(
   environment: Environment,
   overrides: { redis?: Redis } = {}
-): Promise<RunningServer> {
+): Promise<RunningService> {
   const given = overrides.redis === undefined ? environment : { ...environment, REDIS_URL: 'redis://given-as-a-client' }
   const config = readConfig(given)
   refuseFatal(judgeSettings(config, { now: new Date() }))

@@ -9,7 +9,7 @@ import {
   type DatabaseClock,
   type Environment,
   type HealthChecks,
-  type Logger,
+  type RunningService,
   refuseFatal,
   refuseWrongClock,
   settleWithin,
@@ -35,14 +35,11 @@ const LISTENERS_LIMIT_MS = 6_500
 const OPERATOR_LIMIT_MS = 2_000
 const DISCONNECT_LIMIT_MS = 4_000
 
-/** `drainDelay` is the part of `close`, in seconds, that is only a wait. */
-export type RunningServer = { logger: Logger; drainDelay: number; close(): Promise<void> }
-
 /**
  * Starts the resource server on its two listeners.
  * @throws {ConfigurationError} when a setting is missing or malformed, or none for production, or the clock is wrong
  */
-export async function startResourceServer(environment: Environment): Promise<RunningServer> {
+export async function startResourceServer(environment: Environment): Promise<RunningService> {
   const config = readConfig(environment)
   refuseFatal(judgeSettings(config, { now: new Date() }))
   const logger = buildLogger('resource-server', config.logLevel)
