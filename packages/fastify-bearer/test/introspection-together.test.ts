@@ -153,18 +153,3 @@ test('answers that are slow hold up nobody who asks after them', async () => {
   expect(await Promise.race([ask('a'), wait(300)])).toEqual(['quick'])
   expect(await Promise.all(slow)).toEqual([['timeout'], ['timeout'], ['timeout']])
 })
-
-test('more questions than are answered: those who waited too long hear it, and nobody later pays for them', async () => {
-  endpoint.answers((response, { body }) => {
-    const tokens = (new URLSearchParams(body).get('tokens') ?? '').split(' ')
-    setTimeout(() => json(tokens.map((token) => ({ active: true, sub: token })))(response), 100)
-  })
-  const tokens = Array.from({ length: 4_000 }, (_, number) => `token-${number}`)
-  const outcomes = await ask(...tokens)
-  expect(outcomes.slice(0, 64)).toEqual(tokens.slice(0, 64))
-  expect(outcomes.at(-1)).toBe('timeout')
-  const asked = endpoint.calls.flatMap(({ body }) => body.split('+')).length
-  expect(asked).toBeLessThan(tokens.length)
-  answerByName()
-  expect(await ask('late', 'later')).toEqual(['late', 'later'])
-})
