@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { findPortProblems } from '../../packages/dev-stack/lib/ports.mjs'
 import { removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
@@ -18,13 +19,15 @@ export async function createStack({ files, environment: settings = {} }) {
   const ports = await freePorts()
   const environment = { ...basics(), ...ports, VALETKEY_DATA: path.join(directory, 'data'), ...settings }
   let launcher
+  let issuer
 
   async function start() {
     launcher = program('start.mjs', ['--files', files], environment)
     const said = await untilItRuns(launcher)
     const word = (label) => new RegExp(`${label} +(\\S+)`).exec(said)?.[1]
+    issuer = word('Issuer')
     return {
-      issuer: word('Issuer'),
+      issuer,
       internalUrl: word('\\(internal').replace(/,$/, ''),
       resourceUrl: word('Resource server'),
       demoUrl: word('Open'),
@@ -36,6 +39,7 @@ export async function createStack({ files, environment: settings = {} }) {
   async function stop() {
     launcher.child.kill('SIGTERM')
     const timer = setTimeout(() => launcher.child.kill('SIGKILL'), STOP_TIME_LIMIT_MS)
+    issuer = undefined
     const { code, stderr } = await launcher.ended
     clearTimeout(timer)
     if (code !== 0) throw new Error(`The stack ended with ${code}: ${stderr}`)
@@ -49,17 +53,30 @@ export async function createStack({ files, environment: settings = {} }) {
     return JSON.parse(stdout)
   }
 
+  async function valetkey(args, input) {
+    const result = await commandLine('authorization-server', args, input)
+    if (issuer !== undefined && args[0] === 'clients' && args[1] === 'create') await untilKnown(issuer, result)
+    return result
+  }
+
   return {
     directory,
     start,
     stop,
-    valetkey: (args, input) => commandLine('authorization-server', args, input),
+    valetkey,
     valetkeyFiles: (args) => commandLine('resource-server', args),
     async dispose() {
       if (launcher?.child.exitCode === null) await stop()
       await removeTestDirectory(directory)
     }
   }
+}
+
+/** A process that runs learns of a new client from Postgres, some milliseconds after the command (ADR 0016). */
+async function untilKnown(issuer, { client_id, client_secret }) {
+  const credentials = client_secret === undefined ? { client_id } : { client_id, client_secret }
+  const body = new URLSearchParams({ ...credentials, token: 'unknown' })
+  while ((await fetch(`${issuer}/oauth/revoke`, { method: 'POST', body })).status === 401) await wait(20)
 }
 
 /** Nothing of the caller's settings: what a person has who just opened a terminal. */

@@ -104,4 +104,4 @@ test('40 codes, each exchanged 25 times at once over both: 40 times 200, one pai
     for (const code of codes) expect(await grantOf(server, code)).toEqual(USED)
   }
   expect(seen).toEqual(Array(40).fill({ '200': 1, '400 invalid_grant': 24 }))
-})
+}, 120_000)
