@@ -18,7 +18,6 @@ import { readConfig as readFilesConfig } from '../services/resource-server/src/c
 import { anchorsOf, code, codeOf, files, linksOf, matches, read, root, rowsBelow, sorted } from './support/documents.js'
 
 const pages = files.filter((file) => file.endsWith('.md') && !file.startsWith('.github/'))
-const operations = read('docs/operations.md')
 
 describe.each(pages)('%s', (page) => {
   const here = path.posix.dirname(page)
@@ -107,7 +106,7 @@ function leavesOf(command: Command, prefix: string): string[] {
   return command.commands.flatMap((one) => leavesOf(one, `${prefix} ${one.name()}`))
 }
 
-describe('docs/operations.md', () => {
+describe('pages for operators', () => {
   const samples: Record<string, string> = {
     ISSUER: 'http://localhost:4000',
     RESOURCE_URL: 'http://localhost:4100',
@@ -121,11 +120,16 @@ describe('docs/operations.md', () => {
   const anything = 'a-word-of-at-least-thirty-two-characters'
 
   test.each([
-    ['Authorization server', 'services/authorization-server/src/config.ts', readAuthorizationConfig],
-    ['Resource server', 'services/resource-server/src/config.ts', readFilesConfig],
-    ['Demo client', 'examples/demo-client/src/config.ts', readDemoConfig]
-  ])('settings of the %s: every variable, and no other, with its default', (heading, file, readConfig) => {
-    const rows = rowsBelow(operations, `### ${heading}`).map(([cell, fallback]) => ({
+    [
+      'docs/settings.md',
+      '## Authorization server',
+      'services/authorization-server/src/config.ts',
+      readAuthorizationConfig
+    ],
+    ['docs/settings.md', '## Resource server', 'services/resource-server/src/config.ts', readFilesConfig],
+    ['examples/demo-client/README.md', '## Settings', 'examples/demo-client/src/config.ts', readDemoConfig]
+  ])('%s, %s: every variable, and no other, with its default', (page, heading, file, readConfig) => {
+    const rows = rowsBelow(read(page), heading).map(([cell, fallback]) => ({
       name: code(cell)[0] ?? '',
       fallback
     }))
@@ -142,28 +146,28 @@ describe('docs/operations.md', () => {
     }
   })
 
-  test('every command, and no other', () => {
-    const named = rowsBelow(operations, '## Command lines').flatMap(([command]) => code(command))
+  test('docs/commands.md: every command, and no other', () => {
+    const named = rowsBelow(read('docs/commands.md'), '## Command lines').flatMap(([command]) => code(command))
     const known = Object.entries(programs).flatMap(([name, program]) => leavesOf(program, name))
     expect(sorted(named.filter((one) => one.includes(' ')))).toEqual(sorted(known))
   })
 
-  test('every audit event, and no other; every event of the logs', () => {
+  test('docs/audit.md: every audit event, and no other; docs/logs.md: every event of the logs', () => {
     const trail = read('services/authorization-server/src/audit/audit-event.ts')
     const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /[|=] '(\w+)'/g)
     expect(
-      rowsBelow(operations, '## Audit events')
+      rowsBelow(read('docs/audit.md'), '## Events')
         .flatMap(([event]) => code(event))
         .sort()
     ).toEqual(names.sort())
     const sources = files.filter((file) => /^(services|packages)\/[^/]+\/src\/.+\.ts$/.test(file))
     // An object that begins with its event is a line of the log; the feed's frames name their stream first.
     const logged = sources.flatMap((file) => matches(read(file), /\{\s*event: '(\w+)'/g))
-    const described = [...names, ...rowsBelow(operations, '## Logs').flatMap(([event]) => code(event))]
+    const described = [...names, ...rowsBelow(read('docs/logs.md'), '## Events').flatMap(([event]) => code(event))]
     expect(sorted(logged).filter((event) => !described.includes(event))).toEqual([])
   })
 
-  test('the administration API: every list, and what each can be asked for', async () => {
+  test('docs/administration-api.md: every list, and its filters', async () => {
     const routes: RouteOptions[] = []
     const app = fastify().addHook('onRoute', (route) => void routes.push(route))
     // No route is called, so none of them needs a store.
@@ -177,7 +181,7 @@ describe('docs/operations.md', () => {
       const filters = Object.keys(properties ?? {}).filter((name) => !['after', 'limit'].includes(name))
       return [[url.replaceAll(/:(\w+)/g, '{$1}'), filters] as const]
     })
-    const named = rowsBelow(operations, '## The administration API').flatMap(([path, what = '']) => {
+    const named = rowsBelow(read('docs/administration-api.md'), '## Paths').flatMap(([path, what = '']) => {
       const [, filters] = /^GET lists(?: \[[^\]]+\]\([^)]+\))?(?: \(([^)]+)\))?/.exec(what) ?? []
       return what.startsWith('GET lists') ? [[code(path)[0], code(filters)] as const] : []
     })
@@ -185,26 +189,27 @@ describe('docs/operations.md', () => {
     expect(Object.fromEntries(named)).toEqual(Object.fromEntries(lists))
   })
 
-  test('the limits are those in force', () => {
+  test('docs/limits.md: the limits are those in force', () => {
     const inForce = [
       ...signInLimits('a', '::1', false),
       clientAuthenticationLimit('::1'),
       resourceServerAuthenticationLimit('::1'),
       operatorAuthenticationLimit('::1')
     ]
-    const named = rowsBelow(operations, '## Limits').map(([, , count, window]) => [count, window])
+    const named = rowsBelow(read('docs/limits.md'), '## Failed attempts').map(([, , count, window]) => [count, window])
     expect(named).toEqual(
       inForce.map(({ count, windowSeconds }) => [`${count}`, windowSeconds === 60 ? '1 minute' : '15 minutes'])
     )
   })
 
-  test('the pattern for secret scanners finds every kind of secret, and the table tells their lengths', () => {
+  test('docs/rotation.md: the pattern for secret scanners finds every kind of secret, and the table has their lengths', () => {
+    const page = read('docs/rotation.md')
     const random = (size: number) => Buffer.alloc(size, 7)
     const kinds = ['refreshToken', 'authorizationCode', 'clientSecret', 'operatorKey'] as const
     const secrets = [mintAccessToken(new Date(), random), ...kinds.map((kind) => mintOpaqueToken(kind, random))]
-    const pattern = new RegExp(`^${matches(operations, /```text\n(vk_.*)\n```/g)[0]}$`)
+    const pattern = new RegExp(`^${matches(page, /```text\n(vk_.*)\n```/g)[0]}$`)
     expect(secrets.filter((secret) => !pattern.test(secret))).toEqual([])
-    const rows = rowsBelow(operations, '## Keys and secrets').map(([prefix, , length]) => [code(prefix)[0], length])
+    const rows = rowsBelow(page, '## Keys and secrets').map(([prefix, , length]) => [code(prefix)[0], length])
     expect(rows).toEqual(secrets.map((secret) => [secret.slice(0, 6), `${secret.length}`]))
   })
 })

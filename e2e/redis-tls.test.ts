@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('Redis by TLS, for a user with no rights but those that docs/operations.md names: the whole flow', async () => {
+test('Redis by TLS, for a user with no rights but those that docs/databases.md names: the whole flow', async () => {
   if (world === undefined) return
   const { flows } = world
   const load = flows.run([await flows.signIn()])

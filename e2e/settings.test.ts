@@ -83,11 +83,11 @@ test.each(rows)('%s stops the %s with one line for each variable', async (_case,
 
 type Service = [string, string, Record<string, string>, (environment: Record<string, string>) => object]
 const both: Service[] = [
-  ['authorization-server', '### Authorization server', authorizationServer, readAuthorizationConfig],
-  ['resource-server', '### Resource server', resourceServer, readFilesConfig]
+  ['authorization-server', '## Authorization server', authorizationServer, readAuthorizationConfig],
+  ['resource-server', '## Resource server', resourceServer, readFilesConfig]
 ]
 const documented = (heading: string) =>
-  rowsBelow(read('docs/operations.md'), heading).map(([name]) => code(name)[0] ?? '')
+  rowsBelow(read('docs/settings.md'), heading).map(([name]) => code(name)[0] ?? '')
 const fixed = rowsBelow(read('docs/containers.md'), '## Settings').flatMap(([names]) => code(names))
 
 describe.each(both)('docker-compose.yml: the %s', (service, heading, least, readConfig) => {

@@ -109,7 +109,7 @@ describe('docs/metrics.md: every metric of ours, and no other', () => {
   })
 
   test('every other one that a page names exists as well', () => {
-    const pages = files.filter((file) => /^docs\/(metrics|alerts|operations)\.md$/.test(file))
+    const pages = files.filter((file) => /^docs\/(metrics|alerts|runbooks|rotation)\.md$/.test(file))
     const named = pages.flatMap((file) => matches(read(file), /\b((?:valetkey|process|nodejs)_[a-z0-9_]+)\b/g))
     const metrics = named.filter((name) =>
       /^(process|nodejs)_|_total$|_seconds$|^valetkey_(feed|listen|token)/.test(name)
@@ -129,7 +129,7 @@ describe('values of labels are those of the code, none of which counts as "other
   })
 
   test('reason of a token that a guard refused', () => {
-    const [, named = ''] = /Reasons of `access_token_refused`: ([^.]+)\./.exec(read('docs/operations.md')) ?? []
+    const [, named = ''] = /Reasons of `access_token_refused`: ([^.]+)\./.exec(read('docs/logs.md')) ?? []
     expect(sorted(labelValues('valetkey_access_tokens_refused_total', 'reason'))).toEqual(sorted(code(named)))
   })
 

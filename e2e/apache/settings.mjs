@@ -1,4 +1,4 @@
-// What an operator writes; docs/operations.md shows the same.
+// What an operator writes; docs/apache.md shows the same.
 export function verifyAt(introspectionUrl, { clientId, clientSecret }, options = '') {
   const credential = `client_id=${clientId}&client_secret=${clientSecret}`
   return [

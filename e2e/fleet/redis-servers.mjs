@@ -92,7 +92,7 @@ export async function startRedisCluster(tools) {
   return server
 }
 
-/** What a service needs, and nothing else. docs/operations.md names the same. */
+/** What a service needs, and nothing else. docs/databases.md names the same. */
 const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
 
 /** Only by TLS, and only for a user who may do what a service needs. */

@@ -18,7 +18,7 @@ const ANSWERS: readonly (readonly [RegExp, StoreProblem])[] = [
     /\bNOPERM\b|ACL failure|can't run this command or subcommand|no permission/,
     {
       reason: 'does not permit the user a command or key that is needed',
-      remedy: 'give the user the rights that docs/operations.md names',
+      remedy: 'give the user the rights that docs/databases.md names',
       isSetting: true
     }
   ],

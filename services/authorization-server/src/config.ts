@@ -6,7 +6,7 @@ export type Config = ReturnType<typeof readConfig>
 export const processEnvironment: Environment = process.env
 
 /**
- * The settings of the authorization server, all from environment variables (docs/operations.md lists them).
+ * The settings of the authorization server, all from environment variables (docs/settings.md lists them).
  * @throws {ConfigurationError} with one line for every missing or malformed variable
  */
 export function readConfig(environment: Environment) {

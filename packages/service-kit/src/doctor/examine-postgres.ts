@@ -126,7 +126,7 @@ function judgeServer(state: State, isProduction: boolean): readonly Finding[] {
 }
 
 function judgeRole(state: State, isProduction: boolean): Finding {
-  const separate = 'run the service with a role of its own, as docs/operations.md says under "Databases and backups"'
+  const separate = 'run the service with a role of its own, as docs/databases.md says under "Roles"'
   if (state.is_superuser || state.has_powers) {
     return graveInProduction(isProduction)('postgres role', {
       what: `${state.role} is a superuser, or may make roles or databases`,

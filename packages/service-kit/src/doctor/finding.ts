@@ -30,5 +30,5 @@ export const findingsOfUnreadable = ({ problems }: ConfigurationError): readonly
   problems.map((line) => {
     const [, check = 'settings', what = line] = /^([A-Z_]+): (.*)$/s.exec(line) ?? []
     const why = 'The service does not start with it.'
-    return fatal(check, { what, why, mend: `Set ${check} as docs/operations.md says.` })
+    return fatal(check, { what, why, mend: `Set ${check} as docs/settings.md says.` })
   })

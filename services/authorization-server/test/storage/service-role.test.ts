@@ -89,7 +89,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
     expect((await findLiveAccessToken(database, grant.access.digest, late))?.grantId).toBe(grant.grantId)
   })
 
-  test('a role that is named after the migrations gets the same rights as operations.md has it', async () => {
+  test('a role that is named after the migrations gets the same rights as docs/databases.md says', async () => {
     const stranger = connectAs(names.stranger)
     await owner.query(`grant select, insert, update, delete on all tables in schema public to ${names.stranger}`)
     await owner.query(`grant execute on function make_access_token_buckets(integer, integer),
