@@ -247,3 +247,9 @@ test('docs/adr/README.md: every decision, and no other', () => {
   const decisions = files.filter((file) => /^docs\/adr\/\d/.test(file)).map((file) => path.basename(file))
   expect(sorted(linksOf('docs/adr/README.md'))).toEqual(sorted(decisions))
 })
+
+test('docs/README.md: a link to every page beside it, and to the decisions', () => {
+  const pages = files.filter((file) => /^docs\/[^/]+\.md$/.test(file)).map((file) => path.basename(file))
+  const linked = linksOf('docs/README.md').map((link) => link.split('#')[0] ?? '')
+  expect(linked).toEqual(expect.arrayContaining([...pages.filter((page) => page !== 'README.md'), 'adr/README.md']))
+})
