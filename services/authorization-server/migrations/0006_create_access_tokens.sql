@@ -99,7 +99,7 @@ $function$, '<schema>', quote_literal(current_schema()));
 end $migration$;
 
 -- Only for the roles that write tokens. Where default privileges name the role of the service already, it gets the right here;
--- for a role that is named later see docs/operations.md.
+-- for a role that is named later see docs/databases.md.
 revoke execute on function make_access_token_buckets(integer, integer), drop_access_token_buckets(timestamptz) from public;
 do $$
 declare
