@@ -1,4 +1,4 @@
-import { expiryBucket, formatScope, type TokenDigest } from '@valetkey/oauth-protocol'
+import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import { batched, type Database, StoreUnavailable } from '@valetkey/service-kit'
 import type { AccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
@@ -75,17 +75,16 @@ function storeStatement(table: string): { name: string; text: string } {
   return {
     name: `store_exchange_in_${table}`,
     text: `with asked as (
-        select * from unnest($1::uuid[], $2::bytea[], $3::text[], $4::uuid[], $5::integer[], $6::integer[], $7::integer[],
-            $8::text[], $9::text[], $10::text[], $11::text[], $12::timestamptz[], $13::bytea[], $14::timestamptz[],
-            $15::bytea[], $16::timestamptz[], $17::timestamptz[])
-          as a (grant_id, code_hash, client_id, user_id, user_generation, client_generation, authorization_generation,
-            scope, audience, redirect_uri, code_challenge, issued_at, access_hash, access_expires,
-            refresh_hash, refresh_expires, refreshable_until)
+        select * from json_to_recordset($1)
+          as a (grant_id uuid, code_hash bytea, client_id text, user_id uuid, user_generation integer,
+            client_generation integer, authorization_generation integer, scope text[], audience text, redirect_uri text,
+            code_challenge text, issued_at timestamptz, access_hash bytea, access_expires timestamptz,
+            refresh_hash bytea, refresh_expires timestamptz, refreshable_until timestamptz)
       ), opened as (
         insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
           user_generation, client_generation, authorization_generation, created_at, redeemed_at, last_used_at,
           refreshable_until, expires_at)
-        select a.grant_id, a.client_id, a.user_id, string_to_array(a.scope, ' '), a.audience, a.redirect_uri,
+        select a.grant_id, a.client_id, a.user_id, a.scope, a.audience, a.redirect_uri,
           a.code_challenge, a.code_hash, a.user_generation, a.client_generation, a.authorization_generation,
           near_now(a.issued_at, now()), a.issued_at, a.issued_at, a.refreshable_until,
           greatest(a.access_expires, a.refresh_expires)
@@ -103,7 +102,7 @@ function storeStatement(table: string): { name: string; text: string } {
       ), access as (
         insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
           expires_at)
-        select a.access_hash, gen_random_uuid(), a.grant_id, string_to_array(a.scope, ' '), a.user_generation,
+        select a.access_hash, gen_random_uuid(), a.grant_id, a.scope, a.user_generation,
           a.client_generation, a.issued_at, a.access_expires
         from opened join asked a on a.grant_id = opened.grant_id
       ), refresh as (
@@ -115,27 +114,31 @@ function storeStatement(table: string): { name: string; text: string } {
   }
 }
 
-function columnsOf(batch: readonly Exchange[]): unknown[] {
-  return [
-    batch.map(({ grantId }) => grantId),
-    batch.map(({ codeDigest }) => codeDigest),
-    batch.map(({ allowed }) => allowed.binding.clientId),
-    batch.map(({ allowed }) => allowed.userId),
-    batch.map(({ allowed }) => allowed.userGeneration),
-    batch.map(({ allowed }) => allowed.clientGeneration),
-    batch.map(({ allowed }) => allowed.authorizationGeneration),
-    batch.map(({ allowed }) => formatScope(allowed.scope)),
-    batch.map(({ allowed }) => allowed.binding.audience),
-    batch.map(({ allowed }) => allowed.binding.redirectUri),
-    batch.map(({ allowed }) => allowed.binding.codeChallenge ?? null),
-    batch.map(({ tokens }) => tokens.issuedAt.toISOString()),
-    batch.map(({ tokens }) => tokens.accessToken.digest),
-    batch.map(({ tokens }) => tokens.accessToken.expiresAt.toISOString()),
-    batch.map(({ tokens }) => tokens.refreshToken?.digest ?? null),
-    batch.map(({ tokens }) => tokens.refreshToken?.expiresAt.toISOString() ?? null),
-    batch.map(({ tokens }) => tokens.refreshableUntil?.toISOString() ?? null)
-  ]
+/** A row of `asked`; JSON leaves out what is undefined, and Postgres takes it for null. */
+function rowOf({ grantId, codeDigest, allowed, tokens }: Exchange) {
+  const { binding } = allowed
+  return {
+    grant_id: grantId,
+    code_hash: toBytea(codeDigest),
+    client_id: binding.clientId,
+    user_id: allowed.userId,
+    user_generation: allowed.userGeneration,
+    client_generation: allowed.clientGeneration,
+    authorization_generation: allowed.authorizationGeneration,
+    scope: allowed.scope,
+    audience: binding.audience,
+    redirect_uri: binding.redirectUri,
+    code_challenge: binding.codeChallenge,
+    issued_at: tokens.issuedAt,
+    access_hash: toBytea(tokens.accessToken.digest),
+    access_expires: tokens.accessToken.expiresAt,
+    refresh_hash: tokens.refreshToken && toBytea(tokens.refreshToken.digest),
+    refresh_expires: tokens.refreshToken?.expiresAt,
+    refreshable_until: tokens.refreshableUntil
+  }
 }
+
+const toBytea = (digest: TokenDigest): string => `\\x${digest.toString('hex')}`
 
 /** A statement that failed within this time is sent again, once. */
 const SEND_AGAIN_WITHIN_MS = 1_000
@@ -146,7 +149,7 @@ type Stored = { grant_id: string }
 
 /** Sends the statement again when its answer is lost: grants that it stored the first time are not stored twice. */
 async function storeOnce(database: Database, table: string, batch: readonly Exchange[]): Promise<Stored[]> {
-  const statement = { ...storeStatement(table), values: columnsOf(batch) }
+  const statement = { ...storeStatement(table), values: [JSON.stringify(batch.map(rowOf))] }
   const began = performance.now()
   try {
     return await database.query<Stored>({ ...statement, withinMs: TOGETHER_MS })
