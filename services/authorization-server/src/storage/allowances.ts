@@ -1,4 +1,3 @@
-import { formatScope } from '@valetkey/oauth-protocol'
 import { batched, type Database } from '@valetkey/service-kit'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
 
@@ -22,7 +21,7 @@ type Row = { number: number; client_generation: number; authorization_generation
 /** Checks what users allow; allowances of concurrent requests share a statement, which only reads. */
 export function createAllowanceStore(database: Database, onBatch?: (size: number) => void) {
   async function readAll(allowances: readonly Allowance[]): Promise<readonly (AllowedGenerations | undefined)[]> {
-    const rows = await database.query<Row>({ name: 'read_allowance', text: TEXT, values: columnsOf(allowances) })
+    const rows = await database.query<Row>({ name: 'read_allowance', text: TEXT, values: [JSON.stringify(allowances)] })
     const found: (AllowedGenerations | undefined)[] = allowances.map(() => undefined)
     for (const row of rows) {
       const generations = { clientGeneration: row.client_generation }
@@ -42,25 +41,14 @@ export function createAllowanceStore(database: Database, onBatch?: (size: number
 
 export type AllowanceStore = ReturnType<typeof createAllowanceStore>
 
-// An array of arrays would become one row for each scope, so a scope is sent as RFC 6749 3.3 writes it.
 const TEXT = `select a.number::integer, c.generation as client_generation,
     ${AUTHORIZATION_GENERATION} as authorization_generation
-  from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::text[])
+  from rows from (json_to_recordset($1) as ("userId" uuid, "userGeneration" integer, "sessionGeneration" integer,
+      "clientId" text, scope text[], consent text))
     with ordinality as a (user_id, user_generation, session_generation, client_id, scope, consent, number)
   join users u on u.user_id = a.user_id and u.generation = a.user_generation
     and u.session_generation = a.session_generation and u.disabled_at is null
   join clients c on c.client_id = a.client_id and c.disabled_at is null
   left join consents r on r.user_id = u.user_id and r.client_id = c.client_id
   where a.consent = 'given'
-    or (r.scope @> string_to_array(a.scope, ' ') and r.authorization_generation = ${AUTHORIZATION_GENERATION})`
-
-function columnsOf(allowances: readonly Allowance[]): readonly unknown[] {
-  return [
-    allowances.map(({ userId }) => userId),
-    allowances.map(({ userGeneration }) => userGeneration),
-    allowances.map(({ sessionGeneration }) => sessionGeneration),
-    allowances.map(({ clientId }) => clientId),
-    allowances.map(({ scope }) => formatScope(scope)),
-    allowances.map(({ consent }) => consent)
-  ]
-}
+    or (r.scope @> a.scope and r.authorization_generation = ${AUTHORIZATION_GENERATION})`
