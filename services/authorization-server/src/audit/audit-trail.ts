@@ -82,13 +82,15 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
   }
 
   return {
-    record(request, { event, clientId, userId, secretId = request.provenSecretId, ...more }) {
-      const details = { ...more, ...(secretId !== undefined && { secretId }) }
-      request.log.info({ event, clientId, userId, address: request.ip, ...details }, event.replaceAll('_', ' '))
-      lastLog = request.log
+    // Each member by its name: rest and spread allocate more (npm run bench:gates).
+    record(request, { event, clientId, userId, grantId, reason, scope, secretId = request.provenSecretId }) {
+      const { id: requestId, ip: address, log } = request
+      log.info({ event, clientId, userId, address, grantId, reason, scope, secretId }, event.replaceAll('_', ' '))
+      lastLog = log
       minuteEnd.request()
-      const times = { occurredAt: now(), recordedAt: performance.now() }
-      const row = { ...times, event, requestId: request.id, clientId, userId, address: request.ip, details }
+      const details = { grantId, reason, scope, secretId }
+      const [occurredAt, recordedAt] = [now(), performance.now()]
+      const row = { occurredAt, recordedAt, event, requestId, clientId, userId, address, details }
       if (minute.allowsRow(row, request.provenSecretId)) enqueue(row)
       else aggregated += 1
     },
