@@ -39,7 +39,9 @@ export async function authenticateClient(
   deps: ClientAuthenticationDeps
 ): Promise<ProvenClient> {
   try {
-    const proven = await prove(credentials, deps)
+    const isKnowable = 'clientId' in credentials && isClientIdentifier(credentials.clientId)
+    const found = isKnowable ? await deps.clients.findWithSecrets(credentials.clientId, deps.now()) : undefined
+    const proven = prove(credentials, found)
     if (proven.secretId !== undefined) deps.usage.note(clientSecretKey(proven.client.clientId, proven.secretId))
     return proven
   } catch (error) {
@@ -50,14 +52,15 @@ export async function authenticateClient(
   }
 }
 
-async function prove(credentials: ClientCredentials, deps: ClientAuthenticationDeps): Promise<ProvenClient> {
+type Found = Awaited<ReturnType<ClientStore['findWithSecrets']>>
+
+function prove(credentials: ClientCredentials, found: Found): ProvenClient {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
   if (credentials.kind === 'unusable') throw refuse(credentials.usedHeader, credentials.reason)
 
   const { clientId } = credentials
   const usedHeader =
     credentials.kind === 'secret' ? credentials.method === 'client_secret_basic' : credentials.usedHeader
-  const found = isClientIdentifier(clientId) ? await deps.clients.findWithSecrets(clientId, deps.now()) : undefined
   const digest = credentials.kind === 'secret' ? digestToken(credentials.clientSecret) : undefined
   const proven = digest === undefined || matchesOne(digest, found?.secretHashes ?? [])
 
@@ -78,8 +81,11 @@ const COMPARISONS = 2
 
 function matchesOne(digest: Buffer, hashes: readonly Buffer[]): boolean {
   // Every hash is compared, and never fewer than two, so that the time does not tell how many there are.
-  const padding = Array<Buffer>(Math.max(0, COMPARISONS - hashes.length)).fill(NO_SECRET)
-  return [...hashes, ...padding].reduce((found, hash) => timingSafeEqual(hash, digest) || found, false)
+  let isFound = false
+  for (let index = 0; index < Math.max(COMPARISONS, hashes.length); index++) {
+    isFound = timingSafeEqual(hashes[index] ?? NO_SECRET, digest) || isFound
+  }
+  return isFound
 }
 
 /**
