@@ -16,8 +16,10 @@ export function parseParameters(encoded: string): Parameters {
   const repeated: string[] = []
   const malformed: string[] = []
   for (const pair of encoded.split('&')) {
-    const { name, encodedValue } = splitPair(pair)
+    const equals = pair.indexOf('=')
+    const encodedValue = equals < 0 ? '' : pair.slice(equals + 1)
     if (encodedValue === '') continue
+    const name = nameOf(pair)
     const value = decodeValue(encodedValue)
     if (value === undefined) malformed.push(name)
     if (values.has(name)) repeated.push(name)
@@ -34,14 +36,13 @@ export function parseParameters(encoded: string): Parameters {
 export function withoutParameter(encoded: string, name: string): string {
   return encoded
     .split('&')
-    .filter((pair) => splitPair(pair).name !== name)
+    .filter((pair) => nameOf(pair) !== name)
     .join('&')
 }
 
-function splitPair(pair: string): { name: string; encodedValue: string } {
+function nameOf(pair: string): string {
   const equals = pair.indexOf('=')
-  if (equals < 0) return { name: decodeName(pair), encodedValue: '' }
-  return { name: decodeName(pair.slice(0, equals)), encodedValue: pair.slice(equals + 1) }
+  return decodeName(equals < 0 ? pair : pair.slice(0, equals))
 }
 
 /** Stands for itself, whatever it is: most names and half of the values. */

@@ -108,11 +108,8 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     // Probes come every few seconds; what they see is in their answer.
     const isRoutine = config.isRoutine === true && status < 400
     const level = isRoutine || PROBES.includes(route) ? 'debug' : 'info'
-    const others = options.keepsRequestId ? otherRequestIds(request.headers) : undefined
-    request.log[level](
-      { event: 'request', method, route, status, milliseconds, ...(others && { otherReqIds: others }) },
-      'request'
-    )
+    const otherReqIds = options.keepsRequestId ? otherRequestIds(request.headers) : undefined
+    request.log[level]({ event: 'request', method, route, status, milliseconds, otherReqIds }, 'request')
     done()
   })
   if (meter !== undefined) requireRouteGroups(server)

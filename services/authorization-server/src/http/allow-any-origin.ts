@@ -8,10 +8,11 @@ export function allowAnyOrigin(
   oauth: FastifyInstance,
   routes: readonly { path: string; method: 'GET' | 'POST' }[]
 ): void {
-  oauth.addHook('onRequest', async (_request, reply) => {
+  oauth.addHook('onRequest', (_request, reply, done) => {
     reply
       .header('access-control-allow-origin', '*')
       .header('access-control-expose-headers', 'www-authenticate, retry-after, x-request-id')
+    done()
   })
   for (const { path, method } of routes) {
     oauth.options(path, async (_request, reply) =>

@@ -61,8 +61,8 @@ export function toTakeOutcome(
   const content = JSON.parse(json) as CodeContent
   const mismatch = bindingMismatch(content.allowed.binding, taking.presented)
   if (state === 'expired') return { kind: 'expired' }
-  if (attempt !== undefined && attempt !== taking.attempt) return { kind: 'used', attempt, mismatch, ...content }
+  if (attempt !== undefined && attempt !== taking.attempt) return { ...content, kind: 'used', attempt, mismatch }
   if (mismatch !== undefined) return { kind: 'bound_elsewhere', mismatch }
   // The digests before the MAC differ from what it protects: the record was edited.
-  return attempt === undefined ? { kind: 'unknown' } : { kind: 'taken', ...content }
+  return attempt === undefined ? { kind: 'unknown' } : { ...content, kind: 'taken' }
 }

@@ -55,10 +55,11 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
      * @param attempt the name of this exchange, the id of the grant that it will open
      */
     async take(digest: TokenDigest, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> {
+      const key = keyOf(digest)
       try {
-        const record = await takeCode(keyOf(digest), presentedDigest(presented), attempt, USED_MS, EXPIRED_MS)
+        const record = await takeCode(key, presentedDigest(presented), attempt, USED_MS, EXPIRED_MS)
         if (typeof record !== 'string') return { kind: 'unknown' }
-        return toTakeOutcome(record, { key: keyOf(digest), attempt, presented }, records)
+        return toTakeOutcome(record, { key, attempt, presented }, records)
       } catch (error) {
         // The script may have run, or run later. This one is sent after it; the request does not wait for it.
         returnTaken(digest, attempt).catch(() => {})

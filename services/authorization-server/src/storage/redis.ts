@@ -34,12 +34,12 @@ function noteCommands(redis: Redis, note: (error: unknown) => void): void {
 }
 
 /** Turns whatever Redis answers instead of a result into an outage. */
-export async function reached<Result>(command: Promise<Result>): Promise<Result> {
-  try {
-    return await command
-  } catch (error) {
-    throw new StoreUnavailable('redis', error)
-  }
+export function reached<Result>(command: Promise<Result>): Promise<Result> {
+  return command.catch(refuse)
+}
+
+function refuse(error: unknown): never {
+  throw new StoreUnavailable('redis', error)
 }
 
 /**

@@ -53,9 +53,9 @@ export async function redeemCode(
   const found = await takeCode(codeDigest, grantId, presented, deps)
   switch (found.kind) {
     case 'taken':
-      return exchange({ grantId, codeDigest, ...found }, client, { ...deps, isClientGone }, audited)
+      return exchange({ ...found, grantId, codeDigest }, client, deps, audited, isClientGone)
     case 'used':
-      return refuseReplay({ codeDigest, ...found }, client, deps, audited)
+      return refuseReplay({ ...found, codeDigest }, client, deps, audited)
     case 'bound_elsewhere':
       throw refuseMismatch(found.mismatch, client)
     case 'expired':
@@ -96,8 +96,9 @@ type Taken = CodeContent & { grantId: string; codeDigest: TokenDigest }
 async function exchange(
   taken: Taken,
   client: Client,
-  deps: RedeemDeps & { isClientGone: () => boolean },
-  audited: AuditedRequest
+  deps: RedeemDeps,
+  audited: AuditedRequest,
+  isClientGone: () => boolean
 ): Promise<TokenResponse> {
   const { grantId, allowed } = taken
   const issuedAt = deps.now()
@@ -109,7 +110,7 @@ async function exchange(
     : undefined
   const tokens = { issuedAt, accessToken, refreshToken, refreshableUntil: refreshToken && refreshableUntil }
   if (!(await storeOrGiveBack(taken, tokens, deps))) return refuseUnstored(taken, client, deps, audited)
-  if (deps.isClientGone()) await giveBack(taken, deps.returns)
+  if (isClientGone()) await giveBack(taken, deps.returns)
   deps.audit.record(audited, { event: 'code_redeemed', clientId: client.clientId, userId: allowed.userId, grantId })
   return tokenResponse(accessToken, refreshToken, allowed.scope, issuedAt)
 }
