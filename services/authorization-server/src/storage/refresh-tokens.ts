@@ -157,7 +157,7 @@ function rotateInto(table: string): { name: string; text: string } {
             select $8, gen_random_uuid(), grant_id, $9, user_generation, client_generation, issued_at, $10 from rotated
           )
           update grants g set last_used_at = now(),
-            expires_at = greatest(g.expires_at, $7::timestamptz, $10::timestamptz),
+            extended_until = greatest(g.extended_until, $7::timestamptz, $10::timestamptz),
             refresh_allowed_from = greatest(least(coalesce(g.refresh_allowed_from, '-infinity'), now()),
               now() - make_interval(secs => $11)) + make_interval(secs => $12)
           from rotated where g.grant_id = rotated.grant_id returning g.grant_id`

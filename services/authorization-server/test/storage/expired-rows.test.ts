@@ -86,6 +86,35 @@ describe.each(TABLES)('%s', (table) => {
   })
 })
 
+describe('grants that were refreshed', () => {
+  const extend = (until: Date) => run('update grants set extended_until = $1', [until])
+
+  test('stay until the last of the refreshed tokens ends, and go then', async () => {
+    await insert('grants', PAST)
+    await extend(FUTURE)
+    await expiredRows.deleteSome()
+    expect(await run('select expires_at from grants')).toEqual([{ expires_at: FUTURE }])
+    await rowsAt(FUTURE).deleteSome()
+    expect(await countOf('grants')).toBe(0)
+  })
+
+  test('go with the others when the refreshed tokens have ended, too', async () => {
+    await insert('grants', PAST)
+    await extend(NOW)
+    await expiredRows.deleteSome()
+    expect(await countOf('grants')).toBe(0)
+  })
+
+  test('do not keep those that were not from being deleted', async () => {
+    await insert('grants', PAST, 1_000)
+    await extend(FUTURE)
+    await insert('grants', PAST)
+    await expiredRows.deleteSome()
+    await expiredRows.deleteSome()
+    expect(await countOf('grants')).toBe(1_000)
+  })
+})
+
 describe('audit events', () => {
   const DAY = 86_400_000
   const before = (days: number, milliseconds = 0) => new Date(NOW.getTime() - days * DAY - milliseconds)

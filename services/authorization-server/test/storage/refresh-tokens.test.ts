@@ -33,7 +33,7 @@ async function rowOf(digest: TokenDigest): Promise<Record<string, unknown> | und
 }
 
 async function grantExpiry(): Promise<Date | undefined> {
-  const text = 'select expires_at from grants where grant_id = $1'
+  const text = 'select greatest(expires_at, extended_until) as expires_at from grants where grant_id = $1'
   const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry', text, values: [grant.grantId] })
   return rows[0]?.expires_at
 }
