@@ -55,9 +55,13 @@ create table grants (
   -- From when on the grant may be refreshed again, by the clock of Postgres. A refresh moves it on by a fixed interval, and never
   -- lets it fall further behind than a short burst. Null: never refreshed.
   refresh_allowed_from timestamptz,
-  -- When the row may be deleted: with the last token.
-  expires_at timestamptz not null
-);
+  -- When the first tokens end. Housekeeping deletes the row then, or moves this on to extended_until.
+  expires_at timestamptz not null,
+  -- When the last token of the refreshes ends. Null: never refreshed. No index holds this column or any other that a refresh or a
+  -- use changes, so those updates write no index (heap-only tuples). test/storage/hot-updates.test.ts checks that.
+  extended_until timestamptz
+-- Room on each page for the new versions of rows that a refresh or a use changes.
+) with (fillfactor = 90);
 
 create index grants_expires_at on grants (expires_at);
 create index grants_user_id on grants (user_id, client_id);

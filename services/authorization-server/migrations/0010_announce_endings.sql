@@ -45,7 +45,8 @@ create trigger announce_ended after update of ended_at on grants for each row
   when (old.ended_at is null and new.ended_at is not null) execute function announce_revocation('grant_id', 'grant_id');
 -- Housekeeping deletes expired grants only.
 create trigger announce_deleted after delete on grants for each row
-  when (old.ended_at is null and old.expires_at > now()) execute function announce_revocation('grant_id', 'grant_id');
+  when (old.ended_at is null and greatest(old.expires_at, old.extended_until) > now())
+  execute function announce_revocation('grant_id', 'grant_id');
 
 -- What ends by the generation of an authorization is not named, so each guard drops all that it keeps of the user or the client
 -- and asks again.

@@ -1,5 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
 import { AUTHORIZED, BY_GENERATIONS, RAISE_OF_PAIR, STILL_REMEMBERED } from './authorization-generation.js'
+import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { noteUseIn } from './note-use.js'
 
 /** What one client may do with a user's account, over all of its grants. */
@@ -41,7 +42,7 @@ export function createConnectedAppStore(database: Database) {
             from grants g
             ${BY_GENERATIONS}
             where ${AUTHORIZED} and g.user_id = $1 and g.redeemed_at is not null and g.ended_at is null
-              and g.expires_at > now()
+              and ${GRANT_EXPIRES_AT} > now()
             union all
             select r.client_id, r.scope, r.granted_at, null, false, null
             from consents r
@@ -81,20 +82,22 @@ export function createConnectedAppStore(database: Database) {
         text: `with raised as (${RAISE_OF_PAIR})
           select g.grant_id from grants g
           ${BY_GENERATIONS}
-          where ${AUTHORIZED} and g.user_id = $1 and g.client_id = $2 and g.ended_at is null and g.expires_at > now()`,
+          where ${AUTHORIZED} and g.user_id = $1 and g.client_id = $2 and g.ended_at is null and ${GRANT_EXPIRES_AT} > now()`,
         values: [userId, clientId]
       })
       return { grantIds: rows.map((row) => row.grant_id) }
     },
 
-    /** Notes when grants were last used; an older time than the one stored changes nothing. */
+    /** Notes when grants were last used, to the minute; an older time than the one stored changes nothing. */
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
       const grants = {
         name: 'note_grant_use',
         table: 'grants',
         key: 'grant_id',
         type: 'uuid',
-        order: 'code_hash'
+        order: 'code_hash',
+        // The exchange and the refresh have written the time. The first introspection of their token, seconds later, need not.
+        apart: '1 minute'
       } as const
       await database.query(noteUseIn(grants, uses))
     }

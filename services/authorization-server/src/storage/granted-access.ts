@@ -8,6 +8,7 @@ import {
   REMEMBERED_BY,
   STILL_REMEMBERED
 } from './authorization-generation.js'
+import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 
 /** A grant that gives access at this moment, as operators see it. */
 export type GrantedAccess = {
@@ -57,10 +58,10 @@ export function createGrantedAccessStore(database: Database) {
       const rows = await database.query<GrantRow>({
         name: `list_grants${name}`,
         text: `select g.grant_id, g.user_id, u.username, g.client_id, c.name as client_name, g.scope, g.audience,
-            g.created_at, g.last_used_at, g.refreshable_until, g.expires_at
+            g.created_at, g.last_used_at, g.refreshable_until, ${GRANT_EXPIRES_AT} as expires_at
           from grants g
           ${BY_GENERATIONS}
-          where ${AUTHORIZED} and g.redeemed_at is not null and g.ended_at is null and g.expires_at > now() ${conditions}
+          where ${AUTHORIZED} and g.redeemed_at is not null and g.ended_at is null and ${GRANT_EXPIRES_AT} > now() ${conditions}
           order by g.user_id, g.client_id, g.grant_id limit $1`,
         values: [limit, ...values]
       })
@@ -103,7 +104,7 @@ export function createGrantedAccessStore(database: Database) {
         parts: `raised as (${clientId === undefined ? RAISE_OF_USER : RAISE_OF_PAIR}),
           ended as (
             select g.grant_id from grants g ${BY_GENERATIONS}
-            where ${AUTHORIZED} and g.user_id = $1 ${toClient('g')} and g.ended_at is null and g.expires_at > now()),
+            where ${AUTHORIZED} and g.user_id = $1 ${toClient('g')} and g.ended_at is null and ${GRANT_EXPIRES_AT} > now()),
           forgotten as (
             select r.client_id from consents r ${REMEMBERED_BY}
             where ${STILL_REMEMBERED} and r.user_id = $1 ${toClient('r')}),

@@ -1,4 +1,4 @@
-import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
+import { expiryBucket, formatScope, type TokenDigest } from '@valetkey/oauth-protocol'
 import { batched, type Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
@@ -33,6 +33,12 @@ export type Rotation = {
   /** How often the grant may be refreshed: so many at once, and then one in each interval. */
   pace: { burst: number; intervalSeconds: number }
 }
+
+/** A rotation, and the time that the new pair begins at. */
+type TimedRotation = Rotation & { now: Date }
+
+/** A bound for memory: buckets of hours that are over are never asked for again. */
+const MOST_BUCKETS = 100
 
 type RefreshTokenRow = {
   number: number
@@ -79,8 +85,34 @@ export function createRefreshTokenStore(
     return found
   }
 
+  const rotations = new Map<number, (rotation: TimedRotation) => Promise<boolean>>()
+
   /** One look for all who ask at the time. */
   const find = batched(findAll, { onBatch })
+
+  async function rotateAll(bucket: number, batch: readonly TimedRotation[]): Promise<boolean[]> {
+    const values = columnsOf(batch)
+    const rows = await buckets.writeInto(bucket, (table) =>
+      database.query<{ number: number }>({ ...rotateInto(table), values })
+    )
+    const rotated = new Set(rows.map((row) => row.number))
+    return batch.map((_, index) => rotated.has(index + 1))
+  }
+
+  /**
+   * Rotations at the same time share a statement: a refresh costs half the processor time of one with a statement of its own.
+   * Each bucket is a separate statement; if one fails, rotations in other buckets still succeed.
+   */
+  function rotationsInto(bucket: number): (rotation: TimedRotation) => Promise<boolean> {
+    const known = rotations.get(bucket)
+    if (known !== undefined) return known
+    if (rotations.size >= MOST_BUCKETS) rotations.clear()
+    const rotate = batched((batch: readonly TimedRotation[]) => rotateAll(bucket, batch), {
+      eachAloneWhenRefused: true
+    })
+    rotations.set(bucket, rotate)
+    return rotate
+  }
 
   return {
     find,
@@ -93,10 +125,7 @@ export function createRefreshTokenStore(
      * @throws {StoreUnavailable} also when that time is more than 30 s from Postgres's
      */
     async rotate(rotation: Rotation, now: Date): Promise<boolean> {
-      const bucket = expiryBucket(rotation.accessToken.expiresAt)
-      const values = valuesOf(rotation, now)
-      const rows = await buckets.writeInto(bucket, (table) => database.query({ ...rotateInto(table), values }))
-      return rows.length > 0
+      return rotationsInto(expiryBucket(rotation.accessToken.expiresAt))({ ...rotation, now })
     },
 
     /** Ends the whole grant of a refresh token, current or rotated, if it is the client's own (RFC 7009 §2.1). */
@@ -135,48 +164,68 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
   }
 }
 
+/**
+ * Grants are locked first and in the order of their codes, as in every statement that locks several, so that no two statements
+ * wait for each other. Of requests that bring the same token one rotates it: its row is updated once.
+ */
 function rotateInto(table: string): { name: string; text: string } {
   return {
-    name: `rotate_refresh_token_in_${table}`,
+    name: `rotate_refresh_tokens_in_${table}`,
     // The window begins when the statement runs, which may be long after it was sent and answered with 503.
-    text: `with rotated as (
-            update refresh_tokens t set rotated_at = near_now($2, now()),
-              retry_until = $3::timestamptz + (now() - $2::timestamptz), retry_scope = $4, retry_answer = $5
-            from grants g
-            where t.token_hash = $1 and t.rotated_at is null and g.grant_id = t.grant_id and g.ended_at is null
-            returning t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash, t.rotated_at as issued_at
+    text: `with asked as (
+            select * from unnest($1::bytea[], $2::timestamptz[], $3::timestamptz[], $4::text[], $5::bytea[], $6::bytea[],
+                $7::timestamptz[], $8::bytea[], $9::text[], $10::timestamptz[], $11::float8[], $12::float8[])
+              with ordinality as a (token_hash, issued_at, retry_until, retry_scope, retry_answer, successor_hash,
+                successor_expires, access_hash, access_scope, access_expires, burst_seconds, interval_seconds, number)
+          ), held as (
+            select a.number, a.token_hash from asked a
+            join refresh_tokens t on t.token_hash = a.token_hash and t.rotated_at is null
+            join grants g on g.grant_id = t.grant_id and g.ended_at is null
+            order by g.code_hash for no key update of g
+          ), rotated as (
+            update refresh_tokens t set rotated_at = near_now(a.issued_at, now()),
+              retry_until = a.retry_until + (now() - a.issued_at), retry_scope = a.retry_scope,
+              retry_answer = a.retry_answer
+            from held join asked a on a.number = held.number
+            where t.token_hash = held.token_hash and t.rotated_at is null
+            returning a.number, t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash
           ), erased as (
             update refresh_tokens p set retry_answer = null from rotated where p.token_hash = rotated.predecessor_hash
           ), successor as (
             insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
               predecessor_hash)
-            select $6, grant_id, user_generation, client_generation, issued_at, $7, $1 from rotated
+            select a.successor_hash, r.grant_id, r.user_generation, r.client_generation, a.issued_at, a.successor_expires,
+              a.token_hash
+            from rotated r join asked a on a.number = r.number
           ), access as (
             insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
               issued_at, expires_at)
-            select $8, gen_random_uuid(), grant_id, $9, user_generation, client_generation, issued_at, $10 from rotated
+            select a.access_hash, gen_random_uuid(), r.grant_id, string_to_array(a.access_scope, ' '), r.user_generation,
+              r.client_generation, a.issued_at, a.access_expires
+            from rotated r join asked a on a.number = r.number
           )
           update grants g set last_used_at = now(),
-            expires_at = greatest(g.expires_at, $7::timestamptz, $10::timestamptz),
+            extended_until = greatest(g.extended_until, a.successor_expires, a.access_expires),
             refresh_allowed_from = greatest(least(coalesce(g.refresh_allowed_from, '-infinity'), now()),
-              now() - make_interval(secs => $11)) + make_interval(secs => $12)
-          from rotated where g.grant_id = rotated.grant_id returning g.grant_id`
+              now() - make_interval(secs => a.burst_seconds)) + make_interval(secs => a.interval_seconds)
+          from rotated r join asked a on a.number = r.number where g.grant_id = r.grant_id
+          returning a.number::integer`
   }
 }
 
-function valuesOf(rotation: Rotation, now: Date): unknown[] {
+function columnsOf(batch: readonly TimedRotation[]): unknown[] {
   return [
-    rotation.digest,
-    now,
-    rotation.retry?.until,
-    rotation.retryScope,
-    rotation.retry?.answer,
-    rotation.successor.digest,
-    rotation.successor.expiresAt,
-    rotation.accessToken.digest,
-    rotation.accessToken.scope,
-    rotation.accessToken.expiresAt,
-    (rotation.pace.burst - 1) * rotation.pace.intervalSeconds,
-    rotation.pace.intervalSeconds
+    batch.map(({ digest }) => digest),
+    batch.map(({ now }) => now.toISOString()),
+    batch.map(({ retry }) => retry?.until.toISOString() ?? null),
+    batch.map(({ retryScope }) => retryScope),
+    batch.map(({ retry }) => retry?.answer ?? null),
+    batch.map(({ successor }) => successor.digest),
+    batch.map(({ successor }) => successor.expiresAt.toISOString()),
+    batch.map(({ accessToken }) => accessToken.digest),
+    batch.map(({ accessToken }) => formatScope(accessToken.scope)),
+    batch.map(({ accessToken }) => accessToken.expiresAt.toISOString()),
+    batch.map(({ pace }) => (pace.burst - 1) * pace.intervalSeconds),
+    batch.map(({ pace }) => pace.intervalSeconds)
   ]
 }

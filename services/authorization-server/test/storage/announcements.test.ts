@@ -50,6 +50,16 @@ async function announced(): Promise<unknown[]> {
   return heard.splice(0).slice(0, -1)
 }
 
+test('the deletion of a grant whose first tokens have ended, while refreshed ones live', async () => {
+  await operator.query(
+    `update grants set expires_at = now() - interval '1 hour', extended_until = now() + interval '1 hour'
+      where grant_id = $1`,
+    [grant.grantId]
+  )
+  await operator.query('delete from grants where grant_id = $1', [grant.grantId])
+  expect(await announced()).toEqual([ended({ grant_id: grant.grantId })])
+})
+
 describe('announced by the transaction that commits it', () => {
   test.each<{ name: string; sql: string; by(): string; data(): object }>([
     {

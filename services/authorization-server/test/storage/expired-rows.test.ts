@@ -60,8 +60,8 @@ describe.each(TABLES)('%s', (table) => {
     expect(rest.map(({ expires_at }) => expires_at)).toEqual([FUTURE, FUTURE])
   })
 
-  test('a thousand at a time, and it says when there is likely more', async () => {
-    await insert(table, PAST, 1_001)
+  test('ten thousand at a time, and it says when there is likely more', async () => {
+    await insert(table, PAST, 10_001)
     expect(await expiredRows.deleteSome()).toBe(true)
     expect(await countOf(table)).toBe(1)
     expect(await expiredRows.deleteSome()).toBe(false)
@@ -83,6 +83,35 @@ describe.each(TABLES)('%s', (table) => {
     }
     await expiredRows.deleteSome()
     expect(await countOf(table)).toBe(0)
+  })
+})
+
+describe('grants that were refreshed', () => {
+  const extend = (until: Date) => run('update grants set extended_until = $1', [until])
+
+  test('stay until the last of the refreshed tokens ends, and go then', async () => {
+    await insert('grants', PAST)
+    await extend(FUTURE)
+    await expiredRows.deleteSome()
+    expect(await run('select expires_at from grants')).toEqual([{ expires_at: FUTURE }])
+    await rowsAt(FUTURE).deleteSome()
+    expect(await countOf('grants')).toBe(0)
+  })
+
+  test('go with the others when the refreshed tokens have ended, too', async () => {
+    await insert('grants', PAST)
+    await extend(NOW)
+    await expiredRows.deleteSome()
+    expect(await countOf('grants')).toBe(0)
+  })
+
+  test('do not keep those that were not from being deleted', async () => {
+    await insert('grants', PAST, 10_000)
+    await extend(FUTURE)
+    await insert('grants', PAST)
+    await expiredRows.deleteSome()
+    await expiredRows.deleteSome()
+    expect(await countOf('grants')).toBe(10_000)
   })
 })
 

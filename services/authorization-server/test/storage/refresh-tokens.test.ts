@@ -33,7 +33,7 @@ async function rowOf(digest: TokenDigest): Promise<Record<string, unknown> | und
 }
 
 async function grantExpiry(): Promise<Date | undefined> {
-  const text = 'select expires_at from grants where grant_id = $1'
+  const text = 'select greatest(expires_at, extended_until) as expires_at from grants where grant_id = $1'
   const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry', text, values: [grant.grantId] })
   return rows[0]?.expires_at
 }
@@ -196,6 +196,58 @@ describe('refresh token store: rotate', () => {
   test('30 at once: one is true', async () => {
     const all = Array.from({ length: 30 }, () => store.rotate(rotationOf(grant.refresh.digest), NOW))
     expect((await Promise.all(all)).filter(Boolean)).toHaveLength(1)
+  })
+
+  test('rotations at the same time share statements, and each stores its own pair', async () => {
+    const grants = [grant]
+    while (grants.length < 50) grants.push(await storeGrant(database, NOW, grant))
+    const sent: string[] = []
+    const counting: Database = {
+      ...database,
+      query(statement) {
+        sent.push(statement.name)
+        return database.query(statement)
+      }
+    }
+    const counted = createRefreshTokenStore(atTime(counting, NOW))
+    const of = new Map(grants.map(({ refresh }) => [refresh.digest, rotationOf(refresh.digest)]))
+    sent.length = 0
+    expect(await Promise.all([...of.values()].map((rotation) => counted.rotate(rotation, NOW)))).not.toContain(false)
+    // The statement, and the look for its table.
+    expect(sent.length).toBeLessThanOrEqual(4)
+    for (const { grantId, refresh } of grants) {
+      const rotation = of.get(refresh.digest)
+      expect(await store.find(rotation?.successor.digest ?? newDigest())).toMatchObject({ grantId })
+      expect(await rowOf(rotation?.successor.digest ?? newDigest())).toMatchObject({ predecessor_hash: refresh.digest })
+    }
+  })
+
+  test('a rotation that Postgres refuses fails by itself: the others of its statement are stored', async () => {
+    const other = await storeGrant(database, NOW)
+    const good = rotationOf(other.refresh.digest)
+    const bad = rotationOf(grant.refresh.digest)
+    bad.accessToken.digest = grant.access.digest
+    const [refused, stored] = await Promise.allSettled([store.rotate(bad, NOW), store.rotate(good, NOW)])
+    expect(refused).toMatchObject({ status: 'rejected', reason: { message: expect.stringContaining('duplicate key') } })
+    expect(stored).toEqual({ status: 'fulfilled', value: true })
+    expect(await store.find(grant.refresh.digest)).toMatchObject({ rotation: undefined })
+  })
+
+  test('two processes that rotate the same tokens in opposite orders: no deadlock', async () => {
+    const deadlocks = () => {
+      const text = 'select deadlocks from pg_stat_database where datname = current_database()'
+      return database.query({ name: '', text, values: [] })
+    }
+    const before = await deadlocks()
+    const grants = [grant]
+    while (grants.length < 60) grants.push(await storeGrant(database, NOW, grant))
+    const rotateAll = (some: readonly StoredGrant[]) => {
+      const own = createRefreshTokenStore(atTime(database, NOW))
+      return some.map(({ refresh }) => own.rotate(rotationOf(refresh.digest), NOW))
+    }
+    const answers = await Promise.all([...rotateAll(grants), ...rotateAll(grants.toReversed())])
+    expect(answers.filter(Boolean)).toHaveLength(60)
+    expect(await deadlocks()).toEqual(before)
   })
 
   test('a generation that moved on is not read anew: the new tokens are dead', async () => {
