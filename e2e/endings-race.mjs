@@ -1,44 +1,28 @@
 // Access is ended while it is opened, over two processes: nothing that was opened may work afterwards. No part of npm test.
 // node e2e/endings-race.mjs [--rounds 1000]
-import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import { startCluster } from './cluster/start-cluster.mjs'
+import { authorizePath, exchangeForm, prepareApp } from './cluster/prepare-app.mjs'
+import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
+import { sendRequest } from './cluster/send-request.mjs'
 import { createHttpBrowser } from './support/http-browser.mjs'
 
 const TIME_LIMIT_MINUTES = 60
-const REDIRECT_URI = 'https://app.example/callback'
-const PASSWORD = 'correct horse battery staple'
 /** Loops of authorize and exchange, and loops of refreshes, that run while the access is ended. */
 const CODE_LOOPS = 4
 const REFRESH_LOOPS = 2
 /** The ending starts at a random time within this. */
 const LATEST_START_MS = 25
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '1000' } } })
-const rounds = Number(values.rounds)
-if (!(Number.isInteger(rounds) && rounds >= 1 && rounds <= 100_000)) {
-  console.error('--rounds is a number from 1 to 100000.')
-  process.exit(2)
-}
+const { rounds } = readOptions({ rounds: [1_000, 1, 100_000] })
+await runOnCluster({ minutes: TIME_LIMIT_MINUTES }, raceAll)
 
-const agent = new Agent({ keepAlive: true, maxSockets: 100 })
-const stack = await startCluster()
-let stopped
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => finish(130, [`stopped by ${signal}`]))
-const limit = setTimeout(() => finish(1, [`stopped after ${TIME_LIMIT_MINUTES} minutes`]), TIME_LIMIT_MINUTES * 60_000)
-limit.unref()
-
-try {
-  await finish(...(await raceAll()))
-} catch (error) {
-  await finish(1, [error.stack])
-}
-
-async function raceAll() {
-  const app = await register()
+async function raceAll(cluster) {
+  const app = await register(cluster)
   const revoke = (body) =>
-    send(stack.authorizationServers[1].operatorPort, 'POST', '/admin/grants/revoke', { ...app.operator, json: body })
+    sendRequest(cluster.authorizationServers[1].operatorPort, 'POST', '/admin/grants/revoke', {
+      ...app.operator,
+      json: body
+    })
   const endings = {
     'account page': () => app.endOnAccountPage(),
     'POST /admin/grants/revoke, user and client': () => revoke({ user_id: app.userId, client_id: app.clientId }),
@@ -81,8 +65,7 @@ async function openByCode(app, instance, opened, isOver) {
   for (let last = false; !last; ) {
     last = isOver()
     const code = await app.authorize(instance)
-    const pair =
-      code && (await app.token(instance, { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }))
+    const pair = code && (await app.token(instance, exchangeForm(code)))
     if (pair) opened.push(pair)
     if (!code) return
   }
@@ -98,36 +81,24 @@ async function keepRefreshing(app, instance, first, opened, isOver) {
 }
 
 /** A user who is signed in, a client that remembers, and what both do. */
-async function register() {
-  const { issuer, authorizationServers: instances, valetkey } = stack
-  const user = await valetkey(['users', 'create', 'alice', '--password-stdin', '--json'], { input: PASSWORD })
-  const registration = ['--name', 'Race', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
-  const client = await valetkey(['clients', 'create', ...registration, '--consent', 'remember', '--json'])
-  const files = await valetkey([
-    'resource-servers',
-    'create',
-    '--name',
-    'files',
-    '--audience',
-    stack.resource,
-    '--json'
-  ])
+async function register(cluster) {
+  const { issuer, authorizationServers: instances, valetkey } = cluster
+  const { userId, account, resourceServer, addClient } = await prepareApp(cluster)
+  const { client } = await addClient()
   const { operator_key: key } = await valetkey(['operator-keys', 'create', '--name', 'race', '--json'])
-  const query = { response_type: 'code', client_id: client.client_id, redirect_uri: REDIRECT_URI, scope: 'files.read' }
-  const path = `/oauth/authorize?${new URLSearchParams(query)}`
+  const path = authorizePath(client)
   const browser = createHttpBrowser(issuer)
-  await browser.submit(await browser.open(issuer + path), { username: 'alice', password: PASSWORD })
-  const auth = (credential) => ({ auth: `${credential.client_id}:${credential.client_secret}` })
+  await browser.submit(await browser.open(issuer + path), account)
 
   async function token(instance, form) {
-    const answer = await send(instances[instance].publicPort, 'POST', '/token', { ...auth(client), form })
+    const answer = await sendRequest(instances[instance].publicPort, 'POST', '/token', { by: client, form })
     if (answer.status === 200) return JSON.parse(answer.body)
     if (answer.status !== 400) throw new Error(`/token answered ${answer.status}: ${answer.body}`)
     return undefined
   }
 
   return {
-    userId: user.user_id,
+    userId,
     clientId: client.client_id,
     operator: { headers: { authorization: `Bearer ${key}` } },
     token,
@@ -138,12 +109,12 @@ async function register() {
       const { url } = page.status === 0 ? page : await browser.submit(page, { decision: 'allow' })
       const code = url.searchParams.get('code')
       if (code === null) throw new Error(`no code at ${url}`)
-      return token(0, { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI })
+      return token(0, exchangeForm(code))
     },
 
     /** @returns a code; undefined where the user would be asked */
     async authorize(instance) {
-      const { headers } = await send(instances[instance].publicPort, 'GET', path, {
+      const { headers } = await sendRequest(instances[instance].publicPort, 'GET', path, {
         headers: { cookie: browser.cookie() }
       })
       return new URL(headers.location ?? '/', issuer).searchParams.get('code') ?? undefined
@@ -161,7 +132,8 @@ async function register() {
       const tokens = [...new Set(opened.map((pair) => pair.access_token))]
       for (let from = 0; from < tokens.length; from += 64) {
         const form = { tokens: tokens.slice(from, from + 64).join(' ') }
-        const { body } = await send(instances[1].internalPort, 'POST', '/introspections', { ...auth(files), form })
+        const by = resourceServer
+        const { body } = await sendRequest(instances[1].internalPort, 'POST', '/introspections', { by, form })
         alive.access += JSON.parse(body).filter(({ active }) => active).length
       }
       for (const refreshToken of new Set(opened.map((pair) => pair.refresh_token))) {
@@ -170,33 +142,4 @@ async function register() {
       return alive
     }
   }
-}
-
-function send(port, method, path, { auth, form, json, headers = {} }) {
-  const body = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form).toString()
-  const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded'
-  const sentHeaders = { accept: '*/*', ...(body !== undefined && { 'content-type': type }), ...headers }
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path, method, auth, headers: sentHeaders, agent, timeout: 30_000 }
-    const sent = request(options, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part) => {
-        text += part
-      })
-      response.on('error', reject)
-      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body: text }))
-    })
-    sent.on('timeout', () => sent.destroy(new Error('no answer within 30 s')))
-    sent.on('error', reject)
-    sent.end(body)
-  })
-}
-
-async function finish(code, lines) {
-  if (stopped) return
-  stopped = true
-  agent.destroy()
-  await stack.stop()
-  console.log(lines.join('\n'))
-  process.exit(code)
 }

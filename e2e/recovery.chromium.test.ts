@@ -1,149 +1,127 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Browser } from 'playwright-core'
+import { describe, expect, test } from '@jest/globals'
 import { openAppSite } from './support/app-site.js'
-import { launchChromium } from './support/chromium.js'
 import { formOf } from './support/form-post.js'
-import { recoverySteps } from './support/recovery-steps.js'
-import { createRecoveryWorld, type RecoveryWorld } from './support/recovery-world.js'
+import { recoveryStory } from './support/recovery-story.js'
 import { createVisits } from './support/visits.js'
 import { press, signIn } from './support/walk.js'
 
 describe('a step that is repeated, left or interrupted ends with the right code or starts again', () => {
-  let world: RecoveryWorld
-  let browser: Browser
-  const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.site.origin] }))
-  const { ask, expectInterrupted, finish, expectCodeFor, expectNoAnswer } = recoverySteps(() => ({ world, visits }))
-
-  beforeAll(async () => {
-    ;[world, browser] = await Promise.all([createRecoveryWorld(), launchChromium()])
-  }, 90_000)
-
-  beforeEach(() => {
-    world.site.answers.length = 0
-  })
-
-  afterEach(async () => {
-    expect(await visits.close()).toEqual([])
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await world?.dispose()
-  })
+  const story = recoveryStory()
+  const { ask, expectInterrupted, finish, expectCodeFor, expectNoAnswer } = story
 
   test('back after Allow: asked again, and the next Allow gives a code of its own', async () => {
-    const page = await ask(world.anna)
+    const page = await ask(story.world.anna)
     await press(page, 'Allow')
     await page.goBack()
-    await finish(page, world.anna)
-    const [first, second] = world.site.answers
+    await finish(page, story.world.anna)
+    const [first, second] = story.world.site.answers
     expect(second?.get('code')).not.toBe(first?.get('code'))
   })
 
   test('a double click on Allow: one code', async () => {
-    const page = await ask(world.anna)
+    const page = await ask(story.world.anna)
     await page.getByRole('button', { name: 'Allow', exact: true }).dblclick()
     // Not for the address: the second click may break off the way there that the first one began.
     await page.getByRole('heading', { name: 'Thank you' }).waitFor()
-    await expectCodeFor(page, world.anna)
-    expect(new Set(world.site.answers.map((answer) => answer.get('code'))).size).toBe(1)
+    await expectCodeFor(page, story.world.anna)
+    expect(new Set(story.world.site.answers.map((answer) => answer.get('code'))).size).toBe(1)
   })
 
   test('one Allow form sent five times at once and once more: the very same redirect each time', async () => {
-    const page = await ask(world.anna)
+    const page = await ask(story.world.anna)
     const send = await formOf(page, { decision: 'allow' })
     const answers = [...(await Promise.all([send(), send(), send(), send(), send()])), await send()]
     expect(answers.map(({ status }) => status)).toEqual([303, 303, 303, 303, 303, 303])
     const locations = new Set(answers.map(({ location }) => location))
     expect(locations.size).toBe(1)
     await page.goto([...locations][0] ?? '')
-    await expectCodeFor(page, world.anna)
+    await expectCodeFor(page, story.world.anna)
   })
 
   test('the app could not be reached after Allow: a reload brings it the code', async () => {
-    const page = await ask(world.anna)
-    await world.site.close()
+    const page = await ask(story.world.anna)
+    await story.world.site.close()
     await page.getByRole('button', { name: 'Allow', exact: true }).click()
     await page.waitForURL('chrome-error://**')
-    await world.site.open()
+    await story.world.site.open()
     await page.reload()
-    await expectCodeFor(page, world.anna)
+    await expectCodeFor(page, story.world.anna)
   })
 
   test('reload at the app before the code is redeemed: the same code, which works once', async () => {
-    const page = await ask(world.anna)
+    const page = await ask(story.world.anna)
     await press(page, 'Allow')
     await page.reload()
-    await expectCodeFor(page, world.anna)
-    expect((await world.app.redeem(world.site.answers[0])).status).toBe(400)
+    await expectCodeFor(page, story.world.anna)
+    expect((await story.world.app.redeem(story.world.site.answers[0])).status).toBe(400)
   })
 
   test('Allow once more after the code was redeemed: asked again, and the first permission lives on', async () => {
-    const page = await ask(world.anna)
+    const page = await ask(story.world.anna)
     const send = await formOf(page, { decision: 'allow' })
     const { location } = await send()
-    const { accessToken } = await world.app.redeem(new URL(location).searchParams)
+    const { accessToken } = await story.world.app.redeem(new URL(location).searchParams)
     const again = await send()
     expect(again).toMatchObject({
       status: 303,
-      location: expect.stringContaining(`${world.at.issuer}/oauth/authorize?`)
+      location: expect.stringContaining(`${story.world.at.issuer}/oauth/authorize?`)
     })
     await page.goto(again.location)
-    await finish(page, world.anna)
-    expect(await world.app.list(accessToken)).toEqual(['annas.txt'])
+    await finish(page, story.world.anna)
+    expect(await story.world.app.list(accessToken)).toEqual(['annas.txt'])
   })
 
   test('Deny sent twice: the same refusal both times; Allow after Deny: asked again', async () => {
-    const page = await ask(world.anna)
+    const page = await ask(story.world.anna)
     const deny = await formOf(page, { decision: 'deny' })
     const allow = await formOf(page, { decision: 'allow' })
     const refusals = await Promise.all([deny(), deny()])
     expect(refusals[1]).toEqual(refusals[0])
     const { origin, searchParams } = new URL(refusals[0]?.location ?? '')
     expect([origin, searchParams.get('error'), searchParams.get('state')]).toEqual([
-      world.site.origin,
+      story.world.site.origin,
       'access_denied',
       'a-state'
     ])
     await page.goto((await allow()).location)
-    await finish(page, world.anna)
+    await finish(page, story.world.anna)
   })
 
   test('sign-in left for an hour: goes on, for nothing of it was stored', async () => {
     const page = await ask()
-    await world.letRequestsExpire()
-    await signIn(page, world.anna)
-    await finish(page, world.anna)
+    await story.world.letRequestsExpire()
+    await signIn(page, story.world.anna)
+    await finish(page, story.world.anna)
   })
 
   test('consent left for an hour: asked again, and told why, without signing in', async () => {
-    const page = await ask(world.anna)
-    await world.letRequestsExpire()
+    const page = await ask(story.world.anna)
+    await story.world.letRequestsExpire()
     await press(page, 'Allow')
     expectNoAnswer()
     // An emulated Redis has forgotten more than the requests.
-    if (world.redisIsEmulated) await signIn(page, world.anna)
+    if (story.world.redisIsEmulated) await signIn(page, story.world.anna)
     else expect(await page.getByRole('status').textContent()).toContain('Please answer again.')
-    await finish(page, world.anna)
+    await finish(page, story.world.anna)
   })
 
   test('cookies cleared on the sign-in page: told, and the same request starts again', async () => {
     const page = await ask()
     await page.context().clearCookies()
-    await signIn(page, world.anna)
+    await signIn(page, story.world.anna)
     await expectInterrupted(page)
-    await signIn(page, world.anna)
-    await finish(page, world.anna)
+    await signIn(page, story.world.anna)
+    await finish(page, story.world.anna)
   })
 
   test('cookies cleared on the consent page: no code; sign in, and go on', async () => {
-    const page = await ask(world.anna)
+    const page = await ask(story.world.anna)
     await page.context().clearCookies()
     await press(page, 'Allow')
     expectNoAnswer()
     await expectInterrupted(page)
-    await signIn(page, world.anna)
-    await finish(page, world.anna)
+    await signIn(page, story.world.anna)
+    await finish(page, story.world.anna)
   })
 
   test.each([
@@ -153,11 +131,14 @@ describe('a step that is repeated, left or interrupted ends with the right code 
   ])('the callback of $name goes on to another origin: the Allow button is not blocked', async ({ tls, host }) => {
     const end = await openAppSite({ tls, host })
     const site = await openAppSite({ tls, host, hopsTo: () => `${end.origin}/done` })
-    const app = await world.register({ name: 'Hopper', redirectUri: site.redirectUri })
-    const hopping = createVisits(() => ({ browser, origins: [world.at.issuer, site.origin, end.origin] }))
+    const app = await story.world.register({ name: 'Hopper', redirectUri: site.redirectUri })
+    const hopping = createVisits(() => ({
+      browser: story.browser,
+      origins: [story.world.at.issuer, site.origin, end.origin]
+    }))
     const page = await hopping.open({ ignoreHTTPSErrors: true })
     await page.goto(app.request())
-    await signIn(page, world.anna)
+    await signIn(page, story.world.anna)
     await page.getByRole('button', { name: 'Allow', exact: true }).click()
     await page.waitForURL(`${end.origin}/done?**`)
     expect(await app.redeem(site.answers.at(-1))).toMatchObject({ status: 200 })
@@ -166,16 +147,16 @@ describe('a step that is repeated, left or interrupted ends with the right code 
   })
 
   test('everything restarted under a sign-in page and a consent page: both go on as if nothing had been', async () => {
-    const [signingIn, consenting] = [await ask(), await ask(world.bert, 'berts-state')]
-    await world.restart()
-    await signIn(signingIn, world.anna)
-    await finish(signingIn, world.anna)
+    const [signingIn, consenting] = [await ask(), await ask(story.world.bert, 'berts-state')]
+    await story.world.restart()
+    await signIn(signingIn, story.world.anna)
+    await finish(signingIn, story.world.anna)
     await press(consenting, 'Allow')
     // An emulated Redis has forgotten that bert was signed in.
-    if (world.redisIsEmulated) {
-      await signIn(consenting, world.bert)
+    if (story.world.redisIsEmulated) {
+      await signIn(consenting, story.world.bert)
       await press(consenting, 'Allow')
     }
-    await expectCodeFor(consenting, world.bert, 'berts-state')
+    await expectCodeFor(consenting, story.world.bert, 'berts-state')
   }, 60_000)
 })

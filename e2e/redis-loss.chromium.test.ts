@@ -1,39 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Browser } from 'playwright-core'
-import { launchChromium } from './support/chromium.js'
-import { recoverySteps } from './support/recovery-steps.js'
-import { createRecoveryWorld, type RecoveryWorld } from './support/recovery-world.js'
-import { createVisits } from './support/visits.js'
+import { describe, expect, test } from '@jest/globals'
+import { recoveryStory } from './support/recovery-story.js'
 import { headingOf, press, signIn } from './support/walk.js'
 
 describe('Redis loses its data in the middle of a sign-in: the page says so, and the request goes on', () => {
-  let world: RecoveryWorld
-  let browser: Browser
-  const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.site.origin] }))
-  const { ask, expectSignIn, expectInterrupted, finish, expectNoAnswer } = recoverySteps(() => ({ world, visits }))
-
-  beforeAll(async () => {
-    ;[world, browser] = await Promise.all([createRecoveryWorld(), launchChromium()])
-  }, 90_000)
-
-  beforeEach(() => {
-    world.site.answers.length = 0
-  })
-
-  afterEach(async () => {
-    expect(await visits.close()).toEqual([])
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await world?.dispose()
-  })
+  const story = recoveryStory()
+  const { ask, expectSignIn, expectInterrupted, finish, expectNoAnswer } = story
 
   test('on the sign-in page: nothing was stored, so nothing is lost', async () => {
     const page = await ask()
-    await world.loseRedis()
-    await signIn(page, world.anna)
-    await finish(page, world.anna)
+    await story.world.loseRedis()
+    await signIn(page, story.world.anna)
+    await finish(page, story.world.anna)
   })
 
   test('between the sign-in and the consent page', async () => {
@@ -42,48 +19,48 @@ describe('Redis loses its data in the middle of a sign-in: the page says so, and
     await page.route('**/login?**', async (route) => {
       if (route.request().method() !== 'POST') return route.continue()
       const response = await route.fetch({ maxRedirects: 0 })
-      await world.loseRedis()
+      await story.world.loseRedis()
       await route.fulfill({ response })
     })
-    await signIn(page, world.anna)
+    await signIn(page, story.world.anna)
     await page.unrouteAll()
     await expectInterrupted(page)
-    await signIn(page, world.anna)
-    await finish(page, world.anna)
+    await signIn(page, story.world.anna)
+    await finish(page, story.world.anna)
   })
 
   test.each(['Allow', 'Deny'])('on the consent page, before %s', async (button) => {
-    const page = await ask(world.anna)
-    await world.loseRedis()
+    const page = await ask(story.world.anna)
+    await story.world.loseRedis()
     await press(page, button)
     expectNoAnswer()
     await expectInterrupted(page)
-    await signIn(page, world.anna)
-    await finish(page, world.anna)
+    await signIn(page, story.world.anna)
+    await finish(page, story.world.anna)
   })
 
   test('on the consent page, before a reload', async () => {
-    const page = await ask(world.anna)
-    await world.loseRedis()
+    const page = await ask(story.world.anna)
+    await story.world.loseRedis()
     await page.reload()
     await expectInterrupted(page)
-    await signIn(page, world.anna)
-    await finish(page, world.anna)
+    await signIn(page, story.world.anna)
+    await finish(page, story.world.anna)
   })
 
   test('after Allow: the way back leads to the sign-in page of the same request', async () => {
-    const page = await ask(world.anna)
+    const page = await ask(story.world.anna)
     await press(page, 'Allow')
-    await world.loseRedis()
+    await story.world.loseRedis()
     await page.goBack()
     await expectSignIn(page)
-    await signIn(page, world.anna)
-    await finish(page, world.anna)
+    await signIn(page, story.world.anna)
+    await finish(page, story.world.anna)
   })
 
   test('the consent page without a request in its address says how to go on', async () => {
-    const page = await ask(world.anna)
-    await page.goto(`${world.at.issuer}/consent`)
+    const page = await ask(story.world.anna)
+    await page.goto(`${story.world.at.issuer}/consent`)
     expect(await headingOf(page)).toBe('There is no request here any more')
     expect(await page.getByRole('main').textContent()).toContain('Go back to the app you came from')
   })

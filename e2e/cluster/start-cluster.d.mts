@@ -5,10 +5,19 @@ export type TcpProxy = {
   cut(): void
   /** @returns how many connections fall silent */
   silence(words: RegExp): number
+  /** From now on the answer to every second question with these words is lost, and its connection ends. */
+  loseAnswers(words: RegExp): void
+  /** @returns how many answers were lost */
+  stopLosing(): number
 }
 
 type ServiceProcess = { operatorPort: number; pid: number; logFile: string; exited: Promise<{ code: number | null }> }
-type AuthorizationServerProcess = ServiceProcess & { publicPort: number; internalPort: number; postgres: TcpProxy }
+type AuthorizationServerProcess = ServiceProcess & {
+  publicPort: number
+  internalPort: number
+  postgres: TcpProxy
+  redis: TcpProxy
+}
 type ResourceServerProcess = ServiceProcess & { url: string; internal: TcpProxy }
 
 export type Cluster = {

@@ -17,7 +17,7 @@ const RESOURCE = 'https://files.example'
 
 /**
  * Resource server `n` asks authorization server `n` (counted round), through a proxy of its own; each authorization
- * server reaches Postgres through one, too. start-cluster.d.mts says what comes back.
+ * server reaches Postgres and Redis through one each, too. start-cluster.d.mts says what comes back.
  */
 export async function startCluster(options = {}) {
   const {
@@ -81,7 +81,7 @@ export async function startCluster(options = {}) {
 
   async function startAuthorizationServer(index, publicPort, settings, databaseUrl, waits = true) {
     const [internalPort, operatorPort] = [await freePort(), await freePort()]
-    const postgres = await proxyTo(Number(new URL(databaseUrl).port))
+    const [postgres, redis] = await Promise.all([databaseUrl, settings.REDIS_URL].map((url) => proxyTo(portOf(url))))
     const logFile = path.join(directory, `authorization-server-${index + 1}.log`)
     const handle = processes.start({
       name: `authorization server ${index + 1}`,
@@ -89,13 +89,14 @@ export async function startCluster(options = {}) {
       environment: {
         ...settings,
         DATABASE_URL: withPort(databaseUrl, postgres.port),
+        REDIS_URL: withPort(settings.REDIS_URL, redis.port),
         ...listeners({ PUBLIC: publicPort, INTERNAL: internalPort, OPERATOR: operatorPort })
       },
       logFile
     })
     if (waits) await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
     const process = { logFile, pid: handle.child.pid, exited: handle.exited }
-    return { publicPort, internalPort, operatorPort, postgres, ...process }
+    return { publicPort, internalPort, operatorPort, postgres, redis, ...process }
   }
 
   async function resourceSettings(environment, databaseUrl, valetkey) {
@@ -131,6 +132,8 @@ export async function startCluster(options = {}) {
     return { url: `http://127.0.0.1:${port}`, operatorPort, internal, ...process }
   }
 }
+
+const portOf = (url) => Number(new URL(url).port)
 
 const withPort = (url, port) => Object.assign(new URL(url), { port: String(port) }).href
 

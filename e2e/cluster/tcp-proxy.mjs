@@ -8,9 +8,10 @@ import { connect, createServer } from 'node:net'
 export async function startTcpProxy(targetPort, counted = /(?!)/g) {
   const links = new Set()
   let count = 0
+  let losses
   const server = createServer((near) => {
     const far = connect(targetPort, '127.0.0.1')
-    const link = { near, far, silent: false, said: '' }
+    const link = { near, far, silent: false, loses: false, said: '' }
     links.add(link)
     relay(link, near, far, (bytes) => {
       const text = bytes.toString('latin1')
@@ -18,8 +19,12 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
       if (link.said.length < 4_000) link.said += text
       else link.said = link.said.slice(0, 4_000) + (link.said.slice(4_000) + text).slice(-2_000)
       count += text.match(counted)?.length ?? 0
+      if (losses?.words.test(text) && losses.asked++ % 2 === 0) link.loses = true
     })
-    relay(link, far, near, () => {})
+    relay(link, far, near, () => {
+      // What was asked has been carried out; its answer goes with the connection.
+      if (link.loses) end()
+    })
     const end = () => {
       links.delete(link)
       near.destroy()
@@ -50,6 +55,16 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
       for (const link of silenced) link.silent = true
       return silenced.length
     },
+    /** From now on the answer to every second question with these words is lost, and its connection ends. */
+    loseAnswers(words) {
+      losses = { words, asked: 0 }
+    },
+    /** From now on nothing is lost. @returns how many answers were */
+    stopLosing() {
+      const lost = Math.ceil((losses?.asked ?? 0) / 2)
+      losses = undefined
+      return lost
+    },
     async close() {
       // First, so that no link comes after those that are ended.
       const closed = new Promise((resolve) => server.close(resolve))
@@ -65,6 +80,6 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
 function relay(link, from, to, listen) {
   from.on('data', (bytes) => {
     listen(bytes)
-    if (!link.silent) to.write(bytes)
+    if (!link.silent && !to.destroyed) to.write(bytes)
   })
 }

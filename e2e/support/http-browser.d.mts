@@ -9,5 +9,12 @@ export type HttpBrowser = {
   cookie(): string
 }
 
-/** A browser without JavaScript, for the site of this address and no other; the headers go with every request. */
-export function createHttpBrowser(issuer: string, headers?: Record<string, string>): HttpBrowser
+/**
+ * A browser without JavaScript, for the site of this address and no other; the headers go with every request.
+ * @param onAnswer receives each answer, also those that redirect
+ */
+export function createHttpBrowser(
+  issuer: string,
+  headers?: Record<string, string>,
+  onAnswer?: (answer: { path: string; status: number; milliseconds: number }) => void
+): HttpBrowser

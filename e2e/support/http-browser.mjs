@@ -1,5 +1,5 @@
 /** @returns as much of a browser as forms need: cookies, redirects within one site, hidden fields, the Origin of a form POST */
-export function createHttpBrowser(issuer, headers = {}) {
+export function createHttpBrowser(issuer, headers = {}, onAnswer = () => {}) {
   const { origin: site } = new URL(issuer)
   const cookies = new Map()
   const cookie = () => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -7,6 +7,7 @@ export function createHttpBrowser(issuer, headers = {}) {
   async function request(url, body) {
     if (url.origin !== site) return { url, status: 0, html: '' }
     const own = body && { origin: site, 'sec-fetch-site': 'same-origin' }
+    const began = performance.now()
     const response = await fetch(url, {
       redirect: 'manual',
       headers: { accept: 'text/html', cookie: cookie(), ...own, ...headers },
@@ -15,6 +16,7 @@ export function createHttpBrowser(issuer, headers = {}) {
     })
     for (const line of response.headers.getSetCookie()) keep(line)
     const html = await response.text()
+    onAnswer({ path: url.pathname, status: response.status, milliseconds: performance.now() - began })
     const location = response.headers.get('location')
     // 303 and nothing else: the next request is a GET (RFC 9700 4.12).
     if (response.status === 303 && location !== null) return request(new URL(location, url))

@@ -1,4 +1,12 @@
-import { Client, type ClientBase, Pool, type QueryConfig, type QueryResult, type QueryResultRow } from 'pg'
+import {
+  Client,
+  type ClientBase,
+  Pool,
+  type PoolClient,
+  type QueryConfig,
+  type QueryResult,
+  type QueryResultRow
+} from 'pg'
 import { createConnectionLimit, isTooManyConnections } from './connection-limit.js'
 import { ASK_PID, watchPooling } from './postgres-pooler.js'
 import { createPrimarySearch } from './postgres-primary.js'
@@ -13,7 +21,7 @@ export type Statement = {
   text: string
   values: readonly unknown[]
   /**
-   * How long its answer may take, in milliseconds, with the wait for a connection. Without: 3.5 s, the part of Postgres in
+   * How long its answer may take, in milliseconds, with the wait for a connection. Without: 2.5 s, the part of Postgres in
    * the 5 s in which every request is answered. More than that is for work in the background, as `LONG_STATEMENT_MS`.
    */
   withinMs?: number
@@ -38,12 +46,16 @@ export type ConnectedDatabase = Database & {
 
 /** For housekeeping, command lines and administration of many rows. */
 export const LONG_STATEMENT_MS = 10_000
-/** Of a request. A lock that is not had in time must be Postgres's own answer, so that the connection stays. */
-const STATEMENT_MS = 3_500
+/**
+ * Of a request. If Postgres stalls after Redis has stalled, the request waits for both: 1 s for Redis, 2.5 s here, and 1 s at
+ * most in an exchange that waits by itself. A lock that is not had in time must be Postgres's own answer, so that the
+ * connection stays.
+ */
+const STATEMENT_MS = 2_500
 const CANCEL_EARLIER_MS = 500
 
 const CONNECT_LIMIT_MS = 2_000
-/** What is asked of a new connection before it is used; with the connecting, less than a statement of a request may take. */
+/** What is asked of a new connection before it is used. */
 const PREPARE_LIMIT_MS = 1_000
 
 const LIMITS = {
@@ -67,7 +79,7 @@ const SETTINGS = { kept: KEPT, 'kept by index': [KEPT, ...BY_INDEX, 'set jit = o
  *   that one which was made while a table was empty is right for ten million rows too. Without: as Postgres sees fit
  * @param options.renewedAfterSeconds after that a connection makes room for a new one, and what it kept of statements ends
  *   with it, for statements that are named after tables which come and go. Without: it stays, and a lock that it holds too
- * @param options.statementMs how long a statement may take that does not say so itself; 3.5 s by default
+ * @param options.statementMs how long a statement may take that does not say so itself; 2.5 s by default
  * @param options.state hears of failures that say that Postgres cannot be used
  */
 export function connectPostgres(
@@ -161,7 +173,7 @@ async function sendOnce<Row extends QueryResultRow>(
   { withinMs, ...statement }: Statement,
   { until, statementMs }: TimeLimit
 ): Promise<QueryResult<Row>> {
-  const client = await pool.connect()
+  const client = await connectBy(pool, until)
   // A connection that breaks fails the statement; without a listener it would also end the process.
   const ignore = () => {}
   client.on('error', ignore)
@@ -182,6 +194,24 @@ async function sendOnce<Row extends QueryResultRow>(
     client.off('error', ignore)
     // After a failure the connection may still wait for an answer: it is closed.
     client.release(failure !== undefined)
+  }
+}
+
+/** A connection of the pool. What comes after `until` goes back to the pool. */
+async function connectBy(pool: Pool, until: number): Promise<PoolClient> {
+  const connecting = pool.connect()
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    const giveUp = () => {
+      connecting.then((client) => client.release()).catch(() => {})
+      reject(new Error('timeout while waiting for a connection'))
+    }
+    timer = setTimeout(giveUp, Math.max(1, until - performance.now()))
+  })
+  try {
+    return await Promise.race([connecting, tooLate])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

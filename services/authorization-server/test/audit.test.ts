@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { digestToken, secretIdOf } from '@valetkey/oauth-protocol'
 import { signInLimits } from '../src/limits/rules.js'
 import { collectAuditLog, idOf, storedEvents } from './support/audit-log.js'
-import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
+import { type Credentials, startTestServer, type TestServer, until } from './support/authorization-server.js'
 import { clearCounters, setCounter } from './support/counters.js'
 import { authorizeUrl, bodyCredentials, PASSWORD, post } from './support/flow.js'
 import { attemptSignIn } from './support/sign-in.js'
@@ -118,13 +118,14 @@ describe('authorization', () => {
   )
 })
 
-test('the table has the same, under the same request id, within a second', async () => {
+test('the table has the same soon, under the same request id', async () => {
   const answer = await post(server, '/token', { grant_type: 'other', ...bodyCredentials(client) })
-  await new Promise((resolve) => setTimeout(resolve, 600))
-  const rows = await server.database.query({
-    name: 'test_audit_events',
-    text: 'select event, request_id, client_id, user_id, address, details, occurred_at from audit_events where request_id = $1',
-    values: [idOf(answer)]
+  const text =
+    'select event, request_id, client_id, user_id, address, details, occurred_at from audit_events where request_id = $1'
+  let rows: object[] = []
+  await until(async () => {
+    rows = await server.database.query({ name: 'test_audit_events', text, values: [idOf(answer)] })
+    return rows.length > 0
   })
   expect(rows).toEqual([
     {

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type Credentials, REDIRECT_URI, startTestServer, type TestServer } from './support/authorization-server.js'
+import {
+  type Credentials,
+  REDIRECT_URI,
+  startTestServer,
+  type TestServer,
+  until
+} from './support/authorization-server.js'
+import { recordOf } from './support/codes.js'
 import { bodyCredentials, obtainCode, PASSWORD } from './support/flow.js'
 import { startInstance } from './support/instance.js'
 import { overTheWire } from './support/over-the-wire.js'
@@ -44,7 +51,9 @@ test('a stop carries out the exchanges that are in Postgres and those that gathe
   exchanges.push(exchange(second))
   await locks[0]?.blocked(2)
   for (const code of others) exchanges.push(exchange(code))
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  // From then on each of them only waits for Postgres.
+  const isTaken = async (code: string) => (await recordOf(server, code)).startsWith('taken ')
+  await until(async () => (await Promise.all(others.map(isTaken))).every(Boolean))
 
   const closed = instance.close()
   for (const lock of locks) await lock.release()

@@ -13,23 +13,18 @@ import {
 } from './support/authorization-server.js'
 import type { Browser } from './support/browser.js'
 import { grantOf, kindOf } from './support/codes.js'
-import { exchange, obtainCode, PASSWORD } from './support/flow.js'
+import { exchange, obtainCode } from './support/flow.js'
+import { startForgeryTarget } from './support/forgery.js'
 import { collectLog } from './support/log-lines.js'
 import { signedInBrowser } from './support/pages.js'
 import { growth } from './support/samples.js'
-
-// An attacker, mallory, writes to Redis what she likes. She has an account and a client, and reads all that Redis holds.
 
 let server: TestServer
 let printer: Credentials
 let album: Credentials
 
 beforeAll(async () => {
-  server = await startTestServer()
-  await server.createUser('alice', PASSWORD)
-  await server.createUser('mallory', PASSWORD)
-  printer = await server.createClient({ name: 'Printer' })
-  album = await server.createClient({ name: 'Album' })
+  ;({ server, printer, album } = await startForgeryTarget())
 })
 afterAll(() => server.close())
 

@@ -1,15 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { digestToken } from '@valetkey/oauth-protocol'
 import { digestId } from '../src/session/random-id.js'
-import {
-  type Credentials,
-  ISSUER,
-  REDIRECT_URI,
-  startTestServer,
-  type TestServer
-} from './support/authorization-server.js'
+import { type Credentials, ISSUER, REDIRECT_URI, type TestServer } from './support/authorization-server.js'
 import type { Page } from './support/browser.js'
-import { authorizeUrl, exchange, PASSWORD, responseParameters } from './support/flow.js'
+import { authorizeUrl, exchange, responseParameters } from './support/flow.js'
+import { startForgeryTarget } from './support/forgery.js'
 import { openConsent, signedInBrowser } from './support/pages.js'
 
 // An attacker, mallory, writes to the list of requests that wait for a decision, which carries no MAC.
@@ -19,11 +14,7 @@ let printer: Credentials
 let album: Credentials
 
 beforeAll(async () => {
-  server = await startTestServer()
-  await server.createUser('alice', PASSWORD)
-  await server.createUser('mallory', PASSWORD)
-  printer = await server.createClient({ name: 'Printer' })
-  album = await server.createClient({ name: 'Album' })
+  ;({ server, printer, album } = await startForgeryTarget())
 })
 afterAll(() => server.close())
 

@@ -5,7 +5,7 @@ import { signInLimits } from '../src/limits/rules.js'
 import { hashPassword } from '../src/passwords/password.js'
 import { createPasswordQueue } from '../src/passwords/password-queue.js'
 import { createAttemptCounterStore } from '../src/storage/attempt-counters.js'
-import { startTestServer, type TestServer } from './support/authorization-server.js'
+import { startTestServer, type TestServer, until } from './support/authorization-server.js'
 import { clearCounters, countCounters, counterOf, setCounter } from './support/counters.js'
 import { PASSWORD } from './support/flow.js'
 import { insertUser } from './support/insert-user.js'
@@ -222,7 +222,7 @@ describe('a brake', () => {
     }
     await setCounter(server, counter(PAIR), 20, 400)
     expect(await statusOf({ password: PASSWORD })).toBe(429)
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await until(async () => (await server.redis.exists(`vk:attempts:${counter(PAIR)?.name}`)) === 0)
     expect(await statusOf({ password: PASSWORD })).toBe(303)
   })
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
+import { type Credentials, ISSUER, startTestServer, type TestServer, until } from './support/authorization-server.js'
 import type { Browser } from './support/browser.js'
 import { stopClock } from './support/clock.js'
 import { dumpRedis } from './support/dump-stores.js'
@@ -149,7 +149,7 @@ describe('how a session ends', () => {
     const ttl = await server.redis.ttl(key)
     expect([ttl > 12 * HOUR - 10, ttl <= 12 * HOUR]).toEqual([true, true])
     await server.redis.pexpire(key, 1)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(async () => (await server.redis.exists(key)) === 0)
     expect(await isSignedIn(browser)).toBe(false)
   })
 

@@ -143,7 +143,7 @@ const toBytea = (digest: TokenDigest): string => `\\x${digest.toString('hex')}`
 /** A statement that failed within this time is sent again, once. */
 const SEND_AGAIN_WITHIN_MS = 1_000
 /** How long all of it may take together, in milliseconds. */
-const TOGETHER_MS = 3_500
+const TOGETHER_MS = 2_500
 
 type Stored = { grant_id: string }
 

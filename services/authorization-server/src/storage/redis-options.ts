@@ -17,8 +17,8 @@ export function redisOptions(url: string, ca: string | undefined): Options {
     ...(address.sentinelName === undefined ? oneServer(address, ca) : sentinels(address, address.sentinelName, ca)),
     enableAutoPipelining: true,
     connectTimeout: 3_000,
-    // With what Postgres may take (3.5 s), every request is answered within 5 s.
-    commandTimeout: 1_500,
+    // With what Postgres may take (2.5 s), every request is answered within 5 s, also when one store stalls after the other.
+    commandTimeout: 1_000,
     maxRetriesPerRequest: 1,
     retryStrategy: backOff,
     // A replica that was a primary a moment ago answers READONLY: look for the primary anew.

@@ -16,7 +16,8 @@ beforeEach(() => {
   limit = { name: `kind:${names++}`, count: 2, windowSeconds: 60 }
 })
 
-const settle = () => new Promise((resolve) => setTimeout(resolve, 20))
+/** What was asked of Redis before has been answered by then. */
+const settle = () => redis.client.ping()
 
 /** Attempts that are judged when they are told to be. */
 function heldAttempts(waiting: { milliseconds: number; attempts: number }) {

@@ -1,0 +1,102 @@
+// Honest clients that exchange codes at a steady rate while a store stalls, and what they see.
+import { setTimeout as wait } from 'node:timers/promises'
+import { exchangeForm } from './prepare-app.mjs'
+import { sendRequest } from './send-request.mjs'
+
+const ISSUED_AT_ONCE = 8
+/** An honest client repeats a request so long after a 503. */
+const AGAIN_AFTER_MS = 300
+/** The stream runs so long before the stall and after it. */
+const MARGIN_MS = 500
+
+/** Waits for the answer, and repeats the request at the next server after each 503. @returns all answers */
+export async function repeatAfterOutage(first, send) {
+  const answers = []
+  for (let turn = first; ; turn++) {
+    const answer = await send(turn)
+    answers.push(answer)
+    if (answer.status !== 503) return answers
+    await wait(AGAIN_AFTER_MS)
+  }
+}
+
+/** Each server in turn, as behind a balancer. */
+export const serverAt = ({ authorizationServers }, turn) => authorizationServers[turn % authorizationServers.length]
+
+export const exchangeAt = (cluster, { client, code, turn = 0 }) =>
+  sendRequest(serverAt(cluster, turn).publicPort, 'POST', '/token', { by: client, form: exchangeForm(code) })
+
+/**
+ * @param app.stall makes a store stall, and gives what lets it go on
+ * @returns the codes, and for each of them all answers to its exchange
+ */
+export async function exchangeThroughStall(cluster, { client, nextCode, perSecond, seconds, stall }) {
+  const count = Math.ceil(perSecond * (seconds + (2 * MARGIN_MS) / 1_000))
+  const codes = await issueCodes(nextCode, count)
+  const began = performance.now()
+  const streaming = codes.map(async (code, index) => {
+    await wait(Math.max(0, began + (index / perSecond) * 1_000 - performance.now()))
+    return repeatAfterOutage(index, (turn) => exchangeAt(cluster, { client, code, turn }))
+  })
+  await wait(MARGIN_MS)
+  const goOn = await stall(cluster)
+  await wait(seconds * 1_000).finally(goOn)
+  return { codes, answers: await Promise.all(streaming) }
+}
+
+/** What the clients have seen: the last answer to each must have brought tokens. */
+export function summarize({ codes, answers }) {
+  const all = answers.flat()
+  const last = answers.map((each) => each.at(-1))
+  return {
+    requests: all.length,
+    outages: all.filter(({ status }) => status === 503).length,
+    slowestMs: Math.max(...all.map(({ milliseconds }) => milliseconds)),
+    refusals: last.filter(({ status }) => status !== 200).map(({ status, body }) => `${status} ${body}`),
+    pairs: codes.flatMap((code, index) => {
+      const { status, body } = last[index]
+      return status === 200 ? [{ code, token: JSON.parse(body).access_token }] : []
+    })
+  }
+}
+
+async function issueCodes(nextCode, count) {
+  const codes = []
+  let left = count
+  const issue = async () => {
+    while (left-- > 0) codes.push(await nextCode())
+  }
+  await Promise.all(Array.from({ length: ISSUED_AT_ONCE }, issue))
+  return codes
+}
+
+/** @returns whether a token is active, at the first server */
+export async function isActive(cluster, resourceServer, token) {
+  const { internalPort } = serverAt(cluster, 0)
+  const { body } = await sendRequest(internalPort, 'POST', '/introspect', { by: resourceServer, form: { token } })
+  return JSON.parse(body).active
+}
+
+/** How many replays the servers have recorded. */
+export async function countReplays({ query }) {
+  const events = "('code_reused', 'refresh_token_reused')"
+  const [{ count }] = await query(`select count(*)::integer as count from audit_events where event in ${events}`)
+  return count
+}
+
+/**
+ * Exchanges codes that were exchanged before, and waits until the replays are recorded.
+ * @param pairs the codes, with the tokens that they brought
+ * @returns what was not as it must be: a refusal as a used code, and tokens that have ended
+ */
+export async function replayAll(cluster, { client, resourceServer, pairs }) {
+  const before = await countReplays(cluster)
+  const wrong = []
+  for (const { code, token } of pairs) {
+    const { status, body } = await exchangeAt(cluster, { client, code })
+    const isRefused = status === 400 && JSON.parse(body).error_description === 'authorization code was already used'
+    if (!isRefused || (await isActive(cluster, resourceServer, token))) wrong.push(`${status} ${body}`)
+  }
+  while ((await countReplays(cluster)) < before + pairs.length - wrong.length) await wait(50)
+  return wrong
+}

@@ -1,0 +1,52 @@
+// What programs that are run by hand on a cluster have in common: they stop by themselves, and nothing of them stays.
+import { parseArgs } from 'node:util'
+import { startCluster } from './start-cluster.mjs'
+
+/**
+ * Starts a cluster, runs the work on it, prints what it gives, and ends the process.
+ * @param work gives the exit code and the lines to print
+ */
+export async function runOnCluster({ minutes, ...options }, work) {
+  const cluster = await startCluster(options)
+  let isStopped = false
+  const finish = async (code, lines) => {
+    if (isStopped) return
+    isStopped = true
+    await cluster.stop()
+    console.log(lines.join('\n'))
+    process.exit(code)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => finish(130, [`stopped by ${signal}`]))
+  setTimeout(() => finish(1, [`stopped after ${minutes} minutes`]), minutes * 60_000).unref()
+  try {
+    await finish(...(await work(cluster)))
+  } catch (error) {
+    await finish(1, [error.stack])
+  }
+}
+
+/**
+ * Reads the command line, and ends the process when a value is not allowed.
+ * @param numbers by the name of the option: the default, the least and the most
+ * @param choices by the name of the option: the words that are allowed, the default first
+ */
+export function readOptions(numbers, choices = {}) {
+  const presets = Object.entries({ ...numbers, ...choices }).map(([name, [preset]]) => [name, `${preset}`])
+  const options = presets.map(([name, preset]) => [name, { type: 'string', default: preset }])
+  const { values } = parseArgs({ options: Object.fromEntries(options) })
+  for (const [name, [, least, most]] of Object.entries(numbers)) {
+    const number = Number(values[name])
+    if (!(Number.isInteger(number) && number >= least && number <= most))
+      refuse(name, `a number from ${least} to ${most}`)
+    values[name] = number
+  }
+  for (const [name, words] of Object.entries(choices)) {
+    if (!words.includes(values[name])) refuse(name, `one of ${words.join(', ')}`)
+  }
+  return values
+}
+
+function refuse(name, allowed) {
+  console.error(`--${name} is ${allowed}.`)
+  process.exit(2)
+}

@@ -1,0 +1,120 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { countReplays, exchangeAt, isActive, repeatAfterOutage } from './cluster/exchange-stream.mjs'
+import { pausePostgres, pauseRedis } from './cluster/pause-stores.mjs'
+import { authorizePath, type PreparedApp, prepareApp } from './cluster/prepare-app.mjs'
+import { sendRequest } from './cluster/send-request.mjs'
+import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
+import { hasRedisServer } from './fleet/start-world.mjs'
+import { createHttpBrowser } from './support/http-browser.mjs'
+
+jest.setTimeout(90_000)
+
+const ANSWERED_WITHIN_MS = 5_000
+
+let cluster: Cluster | undefined
+let app: PreparedApp
+let operator: { headers: Record<string, string> }
+
+beforeAll(async () => {
+  if (!hasRedisServer()) return
+  cluster = await startCluster({ authorizationServers: 1, settings: { CODE_TTL: '29' } })
+  app = await prepareApp(cluster)
+  const { operator_key: key } = await cluster.valetkey(['operator-keys', 'create', '--name', 'test', '--json'])
+  operator = { headers: { authorization: `Bearer ${key}` } }
+})
+afterAll(() => cluster?.stop())
+
+type Seen = { path: string; status: number; milliseconds: number }
+
+/** Everything that can be asked, made ready to be sent in one moment. */
+async function prepareRequests(at: Cluster) {
+  const { issuer } = at
+  const [{ publicPort, internalPort, operatorPort } = { publicPort: 0, internalPort: 0, operatorPort: 0 }] =
+    at.authorizationServers
+  const { client, nextCode } = await app.addClient()
+  const [refreshable, revocable] = [await pairOf(nextCode), await pairOf(nextCode)]
+  const code = await nextCode()
+  const seen: Seen[] = []
+  const note = (answer: Seen) => seen.push(answer)
+  const post = async (port: number, path: string, form: Record<string, string>, by = client) => {
+    const { status, milliseconds } = await sendRequest(port, 'POST', path, { by, form })
+    note({ path: form.grant_type ?? path, status, milliseconds })
+  }
+
+  // A client that the user has not allowed, in a browser that is signed in, and a browser that is not.
+  const asking = issuer + authorizePath((await registerOther(at)) ?? {})
+  const [newcomer, user] = [createHttpBrowser(issuer, {}, note), createHttpBrowser(issuer, {}, note)]
+  const signIn = await newcomer.open(asking)
+  const consent = await user.submit(await user.open(asking), app.account)
+  const visitor = createHttpBrowser(issuer, { cookie: user.cookie() }, note)
+  seen.length = 0
+
+  async function pairOf(next: () => Promise<string>): Promise<Record<string, string>> {
+    return JSON.parse((await exchangeAt(at, { client, code: await next() })).body)
+  }
+  const send = [
+    async () => {
+      const { status, milliseconds } = await exchangeAt(at, { client, code })
+      note({ path: 'authorization_code', status, milliseconds })
+    },
+    () => post(publicPort, '/token', { grant_type: 'refresh_token', refresh_token: refreshable.refresh_token ?? '' }),
+    () => post(publicPort, '/oauth/revoke', { token: revocable.refresh_token ?? '' }),
+    () => post(internalPort, '/introspect', { token: revocable.access_token ?? '' }, app.resourceServer),
+    () => post(publicPort, '/token', { grant_type: 'authorization_code' }, { ...client, client_secret: 'wrong' }),
+    () => newcomer.submit(signIn, app.account),
+    () => user.submit(consent, { decision: 'allow' }),
+    () => visitor.open(`${issuer}/account/apps`),
+    async () => {
+      const { status, milliseconds } = await sendRequest(operatorPort, 'GET', '/admin/clients', operator)
+      note({ path: '/admin/clients', status, milliseconds })
+    }
+  ]
+  return { client, code, seen, send }
+}
+
+async function registerOther({ valetkey }: Cluster): Promise<Record<string, string>> {
+  const registration = ['--name', 'Other', '--redirect-uri', 'https://app.example/callback', '--scope', 'files.read']
+  return valetkey(['clients', 'create', ...registration, '--json'])
+}
+
+const pauseBoth = async (at: Cluster) => {
+  const goOn = [await pausePostgres(at), await pauseRedis(at)]
+  return () => {
+    for (const each of goOn) each()
+  }
+}
+
+test.each([
+  { name: 'both', first: pauseBoth, afterMs: 0, second: undefined },
+  { name: 'Redis for 0.9 s and then Postgres', first: pauseRedis, afterMs: 900, second: pausePostgres },
+  { name: 'Redis for 1.4 s and then Postgres', first: pauseRedis, afterMs: 1_400, second: pausePostgres },
+  { name: 'Postgres for 2.3 s and then Redis', first: pausePostgres, afterMs: 2_300, second: pauseRedis }
+])('$name stall within one request: each is answered in 5 s, and the exchange can be repeated', async (stall) => {
+  if (cluster === undefined) return
+  const at = cluster
+  const { client, code, seen, send } = await prepareRequests(at)
+  const goOn = [await stall.first(at)]
+  try {
+    const answered = Promise.all(send.map((each) => each()))
+    await wait(stall.afterMs)
+    if (stall.second !== undefined) {
+      goOn.push(await stall.second(at))
+      goOn.shift()?.()
+    }
+    await answered
+  } finally {
+    for (const each of goOn) each()
+  }
+
+  expect(seen.filter(({ milliseconds }) => milliseconds >= ANSWERED_WITHIN_MS)).toEqual([])
+  expect(seen.length).toBeGreaterThanOrEqual(send.length)
+  const exchanged = seen.find(({ path }) => path === 'authorization_code')
+  if (exchanged?.status !== 200) {
+    const answers = await repeatAfterOutage(0, (turn) => exchangeAt(at, { client, code, turn }))
+    expect(answers.at(-1)?.status).toBe(200)
+    const { access_token: token } = JSON.parse(answers.at(-1)?.body ?? '{}')
+    expect(await isActive(at, app.resourceServer, token)).toBe(true)
+  }
+  expect(await countReplays(at)).toBe(0)
+})

@@ -1,0 +1,45 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
+import type { Browser } from 'playwright-core'
+import { launchChromium } from './chromium.js'
+import { recoverySteps } from './recovery-steps.js'
+import { createRecoveryWorld, type RecoveryWorld } from './recovery-world.js'
+import { createVisits } from './visits.js'
+
+/**
+ * A world and a browser for the tests around it, with the steps that they consist of. After each test no page may have
+ * complained.
+ * @param otherOrigins that pages may reach beside the issuer and the app
+ */
+export function recoveryStory(otherOrigins: readonly string[] = []) {
+  let world: RecoveryWorld
+  let browser: Browser
+  const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.site.origin, ...otherOrigins] }))
+
+  beforeAll(async () => {
+    ;[world, browser] = await Promise.all([createRecoveryWorld(), launchChromium()])
+  }, 90_000)
+
+  beforeEach(() => {
+    world.site.answers.length = 0
+  })
+
+  afterEach(async () => {
+    expect(await visits.close()).toEqual([])
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await world?.dispose()
+  })
+
+  return {
+    get world() {
+      return world
+    },
+    get browser() {
+      return browser
+    },
+    visits,
+    ...recoverySteps(() => ({ world, visits }))
+  }
+}
