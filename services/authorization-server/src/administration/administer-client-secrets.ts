@@ -38,7 +38,7 @@ export async function rotateClientSecret(
   deps: ClientAdministration
 ): Promise<NewSecret & { old: readonly ClientSecret[] }> {
   if (!Number.isInteger(keepOldFor) || keepOldFor < 0 || keepOldFor > KEEP_OLD_FOR.longest) {
-    throw new AdministrationError('invalid', `the old one is kept for 0 to ${KEEP_OLD_FOR.longest} seconds`)
+    throw new AdministrationError('invalid', `the old secret can stay valid for 0 to ${KEEP_OLD_FOR.longest} seconds`)
   }
   const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
   const digest = digestToken(clientSecret)
@@ -73,8 +73,8 @@ export async function deleteClientSecret(
       throw new AdministrationError('not_found', `the client ${clientId} has no secret ${secretId}`)
     }
     if (live.length === 1 && live[0] === secret) {
-      const advice = 'make another one first, which can end this one at once, or disable the client'
-      throw new AdministrationError('conflict', `${secretId} is the only secret of the client that is live: ${advice}`)
+      const advice = 'create a new one first, which can end this one immediately, or disable the client'
+      throw new AdministrationError('conflict', `${secretId} is the only live secret of the client: ${advice}`)
     }
     const event = { event: 'client_secret_deleted', clientId, details: describe(secret) } as const
     const deleted = await recordChange(event, author, (note) =>
@@ -121,8 +121,8 @@ function twoAreLive(live: readonly ClientSecret[]): AdministrationError {
   const each = live.map(({ secretId, expiresAt }) =>
     expiresAt ? `${secretId} (until ${expiresAt.toISOString()})` : secretId
   )
-  const advice = 'delete the old one, or have the new one end both at once'
-  return new AdministrationError('conflict', `two secrets of the client are live: ${each.join(' and ')}; ${advice}`)
+  const advice = 'delete the old one, or let the new one end both immediately'
+  return new AdministrationError('conflict', `the client has two live secrets: ${each.join(' and ')}; ${advice}`)
 }
 
 function describe({ secretId, createdAt, expiresAt, lastUsedAt }: ClientSecret) {

@@ -68,7 +68,7 @@ async function requireBoth({ userId, clientId }: GrantFilter, { users, clients }
 function readPlace(after: string): GrantPlace {
   const [userId = '', clientId = '', grantId = '', ...more] = after.split('.')
   if (!isRecordId(userId) || !isClientIdentifier(clientId) || !isRecordId(grantId) || more.length > 0) {
-    throw new AdministrationError('invalid', 'after is the next of the page before')
+    throw new AdministrationError('invalid', 'after must be the value of next on the previous page')
   }
   return { userId, clientId, grantId }
 }

@@ -28,7 +28,7 @@ export async function createUser(
   const user = { userId: randomUUID(), username, passwordHash: await hashPassword(password) }
   const event = { event: 'user_created', userId: user.userId, details: { username } } as const
   const created = await recordChange(event, author, (note) => users.create(user, note))
-  if (!created) throw new AdministrationError('conflict', `there is a user ${username} already`)
+  if (!created) throw new AdministrationError('conflict', `user ${username} exists already`)
   return created
 }
 
@@ -99,7 +99,7 @@ async function change(
 
 function requirePassword(password: string): string {
   if (isAcceptablePassword(password)) return password
-  throw new AdministrationError('invalid', 'a password has 1 to 1024 bytes and no control characters')
+  throw new AdministrationError('invalid', 'a password must have 1 to 1024 bytes and no control characters')
 }
 
 export function userDocument(user: User) {

@@ -6,7 +6,8 @@ const SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3_600
 export function readDuration(given: string, option: string): number {
   const [, count, unit = ''] = /^([0-9]{1,9})([smhd]?)$/.exec(given) ?? []
   const seconds = Number(count) * (SECONDS[unit] ?? Number.NaN)
-  if (Number.isNaN(seconds)) throw new CommandFailure('usage', `${option} is a duration, such as 3600, 90m, 12h or 7d`)
+  if (Number.isNaN(seconds))
+    throw new CommandFailure('usage', `${option} must be a duration, such as 3600, 90m, 12h or 7d`)
   return seconds
 }
 
