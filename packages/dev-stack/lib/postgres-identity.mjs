@@ -20,7 +20,7 @@ export function postgresIdentity() {
   if (succeeds([...asMappedUser, 'true'])) return { prefix: asMappedUser, owner: 0 }
   if (succeeds([...asNobody, 'true'])) return { prefix: asNobody, owner: NOBODY }
   throw new Error(
-    'Postgres does not run as root, and this machine has no way to run it as another user. Run this as a normal user, or name your own servers in DATABASE_URL and RESOURCE_DATABASE_URL.'
+    'Postgres does not run as root, and this machine has no way to run it as another user. Run this as a normal user, or set DATABASE_URL and RESOURCE_DATABASE_URL to your own servers.'
   )
 }
 

@@ -18,7 +18,7 @@ export async function endOrphan(directory) {
   process.kill(pid, 'SIGINT')
   const deadline = Date.now() + TIME_LIMIT_MS
   while (isAlive(pid)) {
-    if (Date.now() > deadline) throw new Error(`A Postgres server left from before (process ${pid}) does not stop.`)
+    if (Date.now() > deadline) throw new Error(`A Postgres server from an earlier run (process ${pid}) does not stop.`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -29,7 +29,7 @@ export async function startRedis({ command, directory, password, durable, databa
       return { url: `redis://:${password}@127.0.0.1:${port}/0`, process: server }
     }
     await server.stop()
-    if (attempt === ATTEMPTS) throw new Error(`Redis did not start. The end of its log:\n${lastLines(server)}`)
+    if (attempt === ATTEMPTS) throw new Error(`Redis did not start. Last lines of its log:\n${lastLines(server)}`)
   }
 }
 
