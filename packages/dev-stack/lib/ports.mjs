@@ -1,7 +1,7 @@
 // Which TCP addresses are free.
 import { createServer } from 'node:net'
 
-/** A port nobody uses at this moment. The caller is prepared for the rare case that somebody takes it first. */
+/** A port that is free now. The caller handles the rare case that another program takes it first. */
 export async function freePort() {
   const server = await listen('127.0.0.1', 0)
   const { port } = server.address()

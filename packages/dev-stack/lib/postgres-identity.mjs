@@ -14,7 +14,7 @@ const asNobody = [
   ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--']
 ]
 
-/** The prefix of a command line that makes it run as somebody Postgres accepts, and who then owns its files. */
+/** The command prefix to run as a user that Postgres accepts, and the owner of its files. */
 export function postgresIdentity() {
   if (process.getuid?.() !== 0) return { prefix: [], owner: undefined }
   if (succeeds([...asMappedUser, 'true'])) return { prefix: asMappedUser, owner: 0 }

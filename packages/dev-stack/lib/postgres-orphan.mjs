@@ -1,4 +1,4 @@
-// A lock file another server left behind: either that server still lives, or its number now belongs to somebody else.
+// A lock file of an earlier server: that server still runs, or its process id now belongs to another process.
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { commandOf, isAlive } from './process-table.mjs'

@@ -30,6 +30,6 @@ const kinds = [
 
 /**
  * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string }} programs where this machine has them
- * @returns for each one that it lacks: the files that cannot run, and how that is said
+ * @returns for each missing program: the files that cannot run, and the message
  */
 export const testsWithoutProgram = (programs) => kinds.filter(({ program }) => programs[program] === undefined)

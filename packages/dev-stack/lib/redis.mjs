@@ -53,7 +53,7 @@ async function becomesReady(server, port, password) {
   })
   const deadline = Date.now() + READY_TIME_LIMIT_MS
   while (!ended && Date.now() < deadline) {
-    // Our password and then our ping: whoever else answers on this port does not know the one.
+    // Authenticate before the ping: another server on this port would refuse the password.
     const answer = await ask(port, `AUTH ${password}\r\nPING\r\n`)
     if (answer.startsWith('+OK\r\n+PONG')) return true
     await new Promise((resolve) => setTimeout(resolve, 30))

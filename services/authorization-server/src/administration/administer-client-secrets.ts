@@ -14,7 +14,7 @@ import { recordChange } from './record-change.js'
 import type { NewSecret } from './register-client.js'
 
 const DAY = 86_400
-/** Seconds; long enough for somebody else's next release. */
+/** Seconds; long enough for the next release of the app. */
 export const KEEP_OLD_FOR = { default: 7 * DAY, longest: 90 * DAY }
 /** As many as the comparison in constant time allows for. */
 const MOST_LIVE = 2
@@ -29,7 +29,7 @@ export async function listClientSecrets(
 }
 
 /**
- * Makes a second secret. The old one goes on for a while, so that whoever runs the client can change over without a gap.
+ * Creates a second secret. The old one stays valid for a while, so that the app can switch without a gap.
  * @param command.keepOldFor seconds; 0 ends every other secret at once
  */
 export async function rotateClientSecret(
@@ -61,7 +61,7 @@ export async function rotateClientSecret(
   return { clientSecret, secretId, old }
 }
 
-/** Ends a secret at once. The last one that is live stays: without it the client could prove itself no longer. */
+/** Ends a secret immediately, except the last live one: without it, the client could not authenticate. */
 export async function deleteClientSecret(
   { clientId, secretId }: { clientId: string; secretId: string },
   author: Author,
@@ -95,7 +95,7 @@ export function clientSecretDocument(secret: ClientSecret) {
   }
 }
 
-/** Tries again while others change the same client. @param change undefined when somebody else was first */
+/** Retries while other requests change the same client. @param change undefined when another request was first */
 async function changeSecrets<Outcome>(
   clientId: string,
   deps: ClientAdministration,

@@ -61,7 +61,7 @@ export async function disableClient(clientId: string, author: Author, deps: Clie
   return findClient(clientId, deps)
 }
 
-/** Lets a client in again; its users have to allow it anew, or to sign in where that is remembered. */
+/** Enables a client. Its users must consent again, or sign in where consent is remembered. */
 export async function enableClient(clientId: string, author: Author, deps: ClientAdministration) {
   await findClient(clientId, deps)
   await recordChange({ event: 'client_enabled', clientId }, author, (note) => deps.changes.enable(clientId, note))

@@ -55,7 +55,7 @@ export async function revokeGrants(
   return undefined
 }
 
-/** Somebody who is not there has no grants, but whoever asks has likely mistyped. */
+/** An unknown user has no grants, but the id was probably mistyped. */
 async function requireBoth({ userId, clientId }: GrantFilter, { users, clients }: GrantAdministration): Promise<void> {
   if (userId !== undefined && !(isRecordId(userId) && (await users.findById(userId)))) {
     throw new AdministrationError('not_found', `there is no user ${userId}`)

@@ -57,7 +57,7 @@ export async function findUserByEither(
   return found
 }
 
-/** All sessions and tokens end, and nobody signs in as this user. Once more changes nothing. */
+/** Ends all sessions and tokens, and blocks sign-in. Idempotent. */
 export async function disableUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
   return change('user_disabled', userId, author, deps, (note) => deps.users.disable(userId, note))
 }
@@ -73,7 +73,7 @@ export async function setPassword(
   author: Author,
   deps: UserAdministration
 ): Promise<User> {
-  // Not hashed for nobody.
+  // Check the user first, so that no password is hashed in vain.
   await findUser(userId, deps)
   const passwordHash = await deps.hashPassword(requirePassword(password))
   return change('user_password_set', userId, author, deps, (note) => deps.users.setPassword(userId, passwordHash, note))

@@ -11,7 +11,7 @@ export function readDuration(given: string, option: string): number {
   return seconds
 }
 
-/** One that may also be `default`: that of the server, as null. */
+/** A duration, or `default` for the server's value, returned as null. */
 export function readLifetime(given: string | undefined, option: string): number | null | undefined {
   if (given === undefined) return undefined
   return given === 'default' ? null : readDuration(given, option)

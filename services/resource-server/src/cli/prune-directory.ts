@@ -50,7 +50,7 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
     if (stop.aborted) throw new CommandFailure('interrupted', `interrupted after ${removed} of ${gone} were removed`)
     return removed
   } finally {
-    // Scratch paper: if it cannot be thrown away now, the next run does.
+    // Temporary rows: if they cannot be deleted now, the next run deletes them.
     await runs.forgetSightings(ownerId).catch(() => {})
   }
 }
@@ -61,7 +61,7 @@ async function requireLock(runs: ImportRuns, removed: number): Promise<void> {
   throw new CommandFailure('failed', `the connection to the database was lost; ${so}`)
 }
 
-/** Paths in the books are text, in which a byte that is no UTF-8 is a replacement character: then one may be another's. */
+/** Stored paths are text: invalid UTF-8 becomes a replacement character, so two paths could look the same. */
 function prefixOf(root: Buffer): string {
   const text = root.toString('utf8')
   if (text.includes('\ufffd')) {
