@@ -64,7 +64,7 @@ describe('connected apps, in Chromium', () => {
     await openApps(here)
     expect(await appNames(here)).toEqual(['Photo Printer'])
     await press(here, 'End access of Photo Printer')
-    expect(await here.getByRole('status').textContent()).toContain('The app has no access any more')
+    expect(await here.getByRole('status').textContent()).toContain('The app no longer has access')
     expect(await appNames(here)).toEqual([])
     await expectNoFiles(here)
     await expectNoFiles(there)
@@ -82,7 +82,7 @@ describe('connected apps, in Chromium', () => {
     await openApps(here)
     await press(here, 'End access of Photo Printer')
     await press(there, 'End access of Photo Printer')
-    expect(await there.getByRole('status').textContent()).toContain('The app has no access any more')
+    expect(await there.getByRole('status').textContent()).toContain('The app no longer has access')
   })
 
   test('signed out everywhere: the other browser has to sign in again, the app goes on', async () => {

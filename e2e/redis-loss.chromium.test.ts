@@ -61,7 +61,7 @@ describe('Redis loses its data in the middle of a sign-in: the page says so, and
   test('the consent page without a request in its address says how to go on', async () => {
     const page = await ask(story.world.anna)
     await page.goto(`${story.world.at.issuer}/consent`)
-    expect(await headingOf(page)).toBe('There is no request here any more')
+    expect(await headingOf(page)).toBe('This request is no longer available')
     expect(await page.getByRole('main').textContent()).toContain('Go back to the app you came from')
   })
 })

@@ -51,7 +51,7 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'sign-in, resting after too many attempts',
-    says: 'login.rests',
+    says: 'login.too_many_attempts',
     open: async (page, world, words) => {
       await page.goto(`${world.at.issuer}/login`)
       await signIn(page, { username: world.lockedOut, password: 'not it' }, words)

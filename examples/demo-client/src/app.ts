@@ -43,7 +43,7 @@ export async function buildApp(config: Config, parts: AppParts = {}): Promise<Fa
   return app
 }
 
-/** Our forms are buttons without fields: their bodies may come, and nobody looks into them. */
+/** Our forms are buttons without fields: their bodies are accepted and ignored. */
 function acceptEmptyForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, async () => undefined)

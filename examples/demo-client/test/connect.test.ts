@@ -58,7 +58,7 @@ test('Deny says so in plain words and offers to connect again (RFC 6749 4.1.2.1)
 
 test.each([
   { error: 'temporarily_unavailable', status: 503, words: 'Valetkey cannot be reached' },
-  { error: 'unauthorized_client', status: 502, words: 'This app is not set up properly' },
+  { error: 'unauthorized_client', status: 502, words: 'This app is not set up correctly' },
   { error: 'invalid_scope', status: 502, words: 'Valetkey refused our request' },
   { error: '<script>alert(1)</script>', status: 502, words: '&lt;script&gt;alert(1)&lt;/script&gt;' }
 ])('error $error at the callback answers $status', async ({ error, status, words }) => {
@@ -111,7 +111,7 @@ test.each([
   if (iss !== undefined) callback.searchParams.set('iss', iss)
   const page = await browser.get(`${callback.pathname}${callback.search}`)
   expect(page.statusCode).toBe(400)
-  expect(page.body).toContain('We could not trust that answer')
+  expect(page.body).toContain('We could not verify the response')
   expect(harness.authorizationServer.state.liveAccessTokens.size).toBe(0)
 })
 

@@ -137,7 +137,7 @@ export async function fakeAuthorizationServer() {
   return { ...server, state, allow, refuse }
 }
 
-/** Lists `files` for whoever holds a live token of the fake authorization server. */
+/** Lists `files` for every live token of the fake authorization server. */
 export async function fakeResourceServer(liveAccessTokens: ReadonlySet<string>) {
   const state = { status: 200, answer: { files: [] as unknown[] } as unknown, requests: [] as string[] }
   const server = await httpServer((request, response, url) => {

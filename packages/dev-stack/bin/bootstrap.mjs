@@ -28,7 +28,7 @@ function installIfStale() {
   console.error('Installing dependencies (first run, or the lock file changed) …')
   const pinned = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).packageManager
   const [command, ...prefix] = pnpmOnPath(pinned) ? ['pnpm'] : ['npx', '--yes', pinned]
-  // CI=1: pnpm must never stop to ask, whoever's terminal this is. stdout stays free for the command itself.
+  // CI=1: pnpm must never ask a question. stdout stays free for the command itself.
   run(command, [...prefix, 'install', '--frozen-lockfile'], { CI: '1' }, 'installing the dependencies failed')
   writeFileSync(marker, fingerprint)
 }

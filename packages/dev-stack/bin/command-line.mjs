@@ -23,9 +23,8 @@ await import(pathToFileURL(file).href)
 
 function joinRunningStack() {
   const running = readRunFile(dataFiles(process.env).run)
-  if (running === undefined) stop(`Nothing runs in this checkout: start it with npm start, or set ${variable}.`)
-  if (running.environment === undefined)
-    stop('npm start has not got as far as the databases yet; try again in a moment.')
+  if (running === undefined) stop(`Valetkey is not running in this checkout: run npm start, or set ${variable}.`)
+  if (running.environment === undefined) stop('npm start is still starting the databases; try again in a moment.')
   for (const [name, value] of Object.entries(running.environment)) process.env[name] ||= value
 }
 

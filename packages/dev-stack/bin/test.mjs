@@ -37,7 +37,7 @@ try {
   const leaveOut = testsWithoutProgram(programs).map(({ files }) => files)
   const runs = [await runJest({ args, leaveOut, environment, directory, processes })]
   if (process.env.TEST_EMULATION_TOO === '1' && servers.redisUrl !== undefined) {
-    console.log('\nOnce more on the emulation of Redis:')
+    console.log('\nRunning the store tests again on the emulation of Redis:')
     const { TEST_REDIS_URL: _, ...emulated } = environment
     const again = ['--passWithNoTests', '--testPathPatterns', REDIS_SUITES]
     runs.push(await runJest({ args: again, leaveOut, environment: emulated, directory, processes }))

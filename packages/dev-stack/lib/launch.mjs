@@ -50,7 +50,7 @@ export async function launch(args, { develop } = {}) {
     const holder = claimRunFile(data.run)
     if (holder !== undefined) {
       throw new Error(
-        `Valetkey runs in this checkout already (process ${holder}, data in ${displayPath(data.directory)}).`
+        `Valetkey is already running in this checkout (process ${holder}, data in ${displayPath(data.directory)}).`
       )
     }
     claimed = true

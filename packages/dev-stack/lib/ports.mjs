@@ -1,7 +1,7 @@
 // Which TCP addresses are free.
 import { createServer } from 'node:net'
 
-/** A port nobody uses at this moment. The caller is prepared for the rare case that somebody takes it first. */
+/** A port that is free now. The caller handles the rare case that another program takes it first. */
 export async function freePort() {
   const server = await listen('127.0.0.1', 0)
   const { port } = server.address()
@@ -27,10 +27,10 @@ async function findProblem({ variable, what, host, port }) {
     for (const address of addressesOf(host)) await probe(address, port, host)
     return undefined
   } catch (error) {
-    const where = `Port ${port}, for the ${what},`
-    const advice = `choose another: ${variable}=${bracketed(host)}:${port + 1000 > 65535 ? port - 1000 : port + 1000}`
-    if (error.code === 'EADDRINUSE') return `${where} is taken by another program. Stop that one, or ${advice}`
-    if (error.code === 'EACCES') return `${where} needs more rights than you have; ${advice}`
+    const where = `Port ${port} for the ${what}`
+    const advice = `choose another port: ${variable}=${bracketed(host)}:${port + 1000 > 65535 ? port - 1000 : port + 1000}`
+    if (error.code === 'EADDRINUSE') return `${where} is used by another program. Stop that program, or ${advice}`
+    if (error.code === 'EACCES') return `${where} needs more privileges; ${advice}`
     return `${variable}: this machine cannot listen on ${host} (${error.code ?? error.message})`
   }
 }

@@ -14,13 +14,13 @@ const asNobody = [
   ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--']
 ]
 
-/** The prefix of a command line that makes it run as somebody Postgres accepts, and who then owns its files. */
+/** The command prefix to run as a user that Postgres accepts, and the owner of its files. */
 export function postgresIdentity() {
   if (process.getuid?.() !== 0) return { prefix: [], owner: undefined }
   if (succeeds([...asMappedUser, 'true'])) return { prefix: asMappedUser, owner: 0 }
   if (succeeds([...asNobody, 'true'])) return { prefix: asNobody, owner: NOBODY }
   throw new Error(
-    'Postgres does not run as root, and this machine has no way to run it as another user. Run this as a normal user, or name your own servers in DATABASE_URL and RESOURCE_DATABASE_URL.'
+    'Postgres does not run as root, and this machine has no way to run it as another user. Run this as a normal user, or set DATABASE_URL and RESOURCE_DATABASE_URL to your own servers.'
   )
 }
 

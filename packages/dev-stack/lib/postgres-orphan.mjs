@@ -1,4 +1,4 @@
-// A lock file another server left behind: either that server still lives, or its number now belongs to somebody else.
+// A lock file of an earlier server: that server still runs, or its process id now belongs to another process.
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { commandOf, isAlive } from './process-table.mjs'
@@ -18,7 +18,7 @@ export async function endOrphan(directory) {
   process.kill(pid, 'SIGINT')
   const deadline = Date.now() + TIME_LIMIT_MS
   while (isAlive(pid)) {
-    if (Date.now() > deadline) throw new Error(`A Postgres server left from before (process ${pid}) does not stop.`)
+    if (Date.now() > deadline) throw new Error(`A Postgres server from an earlier run (process ${pid}) does not stop.`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

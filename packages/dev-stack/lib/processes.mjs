@@ -84,10 +84,11 @@ export function createProcesses({ limits = LIMITS_MS, say = console.error } = {}
     signal(handle, stopSignal)
     const limit = handle.isStore ? limits.store : limits.program
     if (await endsWithin(limit, handle)) return
-    say(`The ${handle.name} did not stop within ${limit / 1000} seconds and is killed.`)
+    say(`The ${handle.name} did not stop within ${limit / 1000} seconds; killing it.`)
     signal(handle, 'SIGKILL')
     // A process that waits for a device does not end even then.
-    if (!(await endsWithin(limits.kill, handle))) say(`The ${handle.name} (process ${handle.child.pid}) does not end.`)
+    if (!(await endsWithin(limits.kill, handle)))
+      say(`The ${handle.name} (process ${handle.child.pid}) cannot be killed.`)
   }
 
   return { start, run, show, stopAll, killAll, isStopping: () => stopping }

@@ -4,32 +4,32 @@ const kinds = [
   {
     program: 'chromium',
     files: /\.chromium\.test\.ts$/,
-    missing: 'the browser tests, for want of Chromium (install it, or name it in CHROMIUM)'
+    missing: 'browser tests, because Chromium was not found (install it, or set CHROMIUM)'
   },
   {
     program: 'firefox',
     files: /\.firefox\.test\.ts$/,
-    missing: 'the tests in Firefox, for want of it (install it, or name it in FIREFOX)'
+    missing: 'Firefox tests, because Firefox was not found (install it, or set FIREFOX)'
   },
   {
     program: 'promtool',
     files: /\.promtool\.test\.ts$/,
-    missing: 'the tests of the alert rules, for want of promtool (install Prometheus, or name it in PROMTOOL)'
+    missing: 'alert rule tests, because promtool was not found (install Prometheus, or set PROMTOOL)'
   },
   {
     program: 'pgbouncer',
     files: /\.pgbouncer\.test\.ts$/,
-    missing: 'the tests behind a pooler, for want of pgbouncer on PATH, or of redis-server'
+    missing: 'pooler tests, because pgbouncer or redis-server is not on PATH'
   },
   {
     program: 'faketime',
     files: /\.faketime\.test\.ts$/,
-    missing: 'the tests with a wrong clock, for want of faketime on PATH, or of redis-server'
+    missing: 'wrong-clock tests, because faketime or redis-server is not on PATH'
   }
 ]
 
 /**
  * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string }} programs where this machine has them
- * @returns for each one that it lacks: the files that cannot run, and how that is said
+ * @returns for each missing program: the files that cannot run, and the message
  */
 export const testsWithoutProgram = (programs) => kinds.filter(({ program }) => programs[program] === undefined)

@@ -1,4 +1,4 @@
-// What a person sees while waiting: a line for each step, and a plain list where nobody watches.
+// Progress output: one line per step. On a terminal the current step is shown while it runs.
 
 export function createProgress(output = process.stdout) {
   const live = output.isTTY === true

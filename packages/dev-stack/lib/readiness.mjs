@@ -37,7 +37,7 @@ async function statusOf(url) {
 
 /** For the person in front of the terminal: who ended, how, and its last words. */
 export function describeEnd(handle, { code, signal, error }) {
-  return `The ${handle.name} stopped by itself (${error?.message ?? signal ?? `exit code ${code}`}).\n${logOf(handle)}`
+  return `The ${handle.name} stopped unexpectedly (${error?.message ?? signal ?? `exit code ${code}`}).\n${logOf(handle)}`
 }
 
-const logOf = (handle) => `The end of ${displayPath(handle.logFile)}:\n${lastLines(handle)}`
+const logOf = (handle) => `Last lines of ${displayPath(handle.logFile)}:\n${lastLines(handle)}`

@@ -29,7 +29,7 @@ export async function startRedis({ command, directory, password, durable, databa
       return { url: `redis://:${password}@127.0.0.1:${port}/0`, process: server }
     }
     await server.stop()
-    if (attempt === ATTEMPTS) throw new Error(`Redis did not start. The end of its log:\n${lastLines(server)}`)
+    if (attempt === ATTEMPTS) throw new Error(`Redis did not start. Last lines of its log:\n${lastLines(server)}`)
   }
 }
 
@@ -53,7 +53,7 @@ async function becomesReady(server, port, password) {
   })
   const deadline = Date.now() + READY_TIME_LIMIT_MS
   while (!ended && Date.now() < deadline) {
-    // Our password and then our ping: whoever else answers on this port does not know the one.
+    // Authenticate before the ping: another server on this port would refuse the password.
     const answer = await ask(port, `AUTH ${password}\r\nPING\r\n`)
     if (answer.startsWith('+OK\r\n+PONG')) return true
     await new Promise((resolve) => setTimeout(resolve, 30))

@@ -40,7 +40,7 @@ export function restartOnChange({ services, startServices, processes, progress, 
     watch(folder, { recursive: true }, schedule)
   }
   processes.show({ name: 'compiler', program: watchingCompiler(), environment: process.env, directory: checkout })
-  progress.say('Watching: every save compiles and starts the services again.')
+  progress.say('Watching for changes: each save recompiles and restarts the services.')
 }
 
 /** The compiler itself: its Node wrapper only waits for it, deaf to the end of the launcher. */

@@ -42,7 +42,7 @@ function readSaved(file) {
   } catch (error) {
     if (error.code === 'ENOENT') return {}
     throw new Error(
-      `${file} cannot be read (${error.message}); repair it, or move it and its folder away to begin anew`
+      `${file} cannot be read (${error.message}); repair it, or move it and its folder away to start over`
     )
   }
 }

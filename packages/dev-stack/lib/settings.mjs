@@ -11,7 +11,7 @@ const listenVariables = [
   ['DEMO_LISTEN', '127.0.0.1:4200', 'demo client']
 ]
 
-/** Settings of one service only; whoever is not named here never sees the value. */
+/** Settings of one service only; other processes do not get the value. */
 export const privateVariables = {
   authorizationServer: ['DATABASE_URL', 'REDIS_URL', 'REDIS_CA', 'COOKIE_KEYS'],
   resourceServer: [
@@ -72,7 +72,7 @@ export function readSettings(caller) {
   }
 }
 
-/** `host:port`, `[::1]:port` or `:port`; port 0 would leave nobody knowing the address. */
+/** `host:port`, `[::1]:port` or `:port`; not port 0, because the address would be unknown. */
 function parseListen(text) {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/.exec(text)
   const port = Number(match?.[3])

@@ -14,7 +14,7 @@ import { openSecrets, resourceServerCredential } from './secrets.mjs'
 import { bringPostgres, bringRedis } from './servers.mjs'
 import { createServices } from './services.mjs'
 
-/** What nobody would call a file of theirs, in the checkout that is imported where no directory is named. */
+/** Names to exclude from the import of this checkout, the default directory. */
 const notTheUsersFiles = ['node_modules', '.git', '.data', 'dist', 'tsconfig.tsbuildinfo']
 
 /**

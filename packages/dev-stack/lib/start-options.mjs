@@ -10,14 +10,14 @@ export const startHelp = `Usage: npm start [-- --files DIR]
 
 Starts everything on this machine: Postgres, Redis, both services and a demo client.
 
-  --files DIR   give the demo user the files of this directory (default: this checkout)
-  --help        this text
+  --files DIR   import the files of this directory for the demo user (default: this checkout)
+  --help        show this text
 
 Settings are environment variables, for example:
   AUTH_PUBLIC_LISTEN=localhost:5000 npm start      (also AUTH_INTERNAL_LISTEN, AUTH_OPERATOR_LISTEN,
                                                     FILES_PUBLIC_LISTEN, FILES_OPERATOR_LISTEN, DEMO_LISTEN)
-  DATABASE_URL=… RESOURCE_DATABASE_URL=… REDIS_URL=… npm start      servers of your own
-  VALETKEY_DATA=DIR npm start                                       another folder than .data`
+  DATABASE_URL=… RESOURCE_DATABASE_URL=… REDIS_URL=… npm start      use your own servers
+  VALETKEY_DATA=DIR npm start                                       use another folder than .data`
 
 /** @param {string} home what a relative directory is relative to: where the person stood, not where npm went */
 export function parseStartOptions(args, home) {

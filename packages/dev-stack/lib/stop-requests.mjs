@@ -1,4 +1,4 @@
-// Every way in which somebody ends the launcher without killing it.
+// Every way to stop the launcher without killing it.
 
 import { commandOf, parentOf } from './process-table.mjs'
 
@@ -23,7 +23,7 @@ export function onStopRequest({ onStop, onForce }) {
   if (process.env.npm_lifecycle_event !== undefined) watchParent(() => first === undefined && request('npm ended'))
 }
 
-/** Nobody tells a process that its npm was killed, but somebody has another parent from then on. */
+/** A process gets no signal when its npm is killed, but its parent changes. */
 function watchParent(onGone) {
   const parent = process.ppid
   // npm starts a shell, which starts us. Some shells step aside for the program; then our parent is npm itself.

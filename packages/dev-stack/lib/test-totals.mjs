@@ -26,7 +26,7 @@ export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
   const missing = [
     ...testsWithoutProgram(programs).map(({ missing }) => missing),
     ...(redisUrl === undefined
-      ? ['the stores on a real Redis, for want of redis-server on PATH (they ran on its emulation only)']
+      ? ['store tests on a real Redis, because redis-server is not on PATH (they ran on the emulation)']
       : [])
   ]
   // What cannot run is left out by its file. So only a caller who picked tests by name explains a skipped one.
@@ -34,8 +34,8 @@ export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
   const failed = sum('failed') + unexplained
   return {
     lines: [
-      ...(unexplained > 0 ? [`Skipped without a reason, and so counted as failed: ${unexplained}`] : []),
-      missing.length > 0 ? `Not run: ${missing.join('; ')}.` : 'Everything could run.',
+      ...(unexplained > 0 ? [`Skipped tests, counted as failed: ${unexplained}`] : []),
+      missing.length > 0 ? `Not run: ${missing.join('; ')}.` : 'All tests could run.',
       `${sum('passed')} passed, ${failed} failed`
     ],
     code: failed > 0 || sum('passed') === 0 ? 1 : 0

@@ -69,7 +69,7 @@ describe('npm start', () => {
   test('after kill -9 it starts as if nothing had been; a service that dies takes the rest along, with its last words', async () => {
     const failing = await checkout.start('start.mjs', [], { STAND_IN_FAILURE: 'ISSUER: is missing' }).ended
     expect(failing.code).toBe(1)
-    expect(failing.stderr).toMatch(/server stopped by itself \(exit code 1\)(.|\n)*ISSUER: is missing/)
+    expect(failing.stderr).toMatch(/server stopped unexpectedly \(exit code 1\)(.|\n)*ISSUER: is missing/)
   })
 
   test('stopped while it starts, it leaves no process and is free for the next start', async () => {

@@ -53,7 +53,7 @@ test('a process that ignores SIGTERM is killed after the limit, with a line that
   const deaf = await start('deaf server', '')
   await processes.stopAll()
   expect(await deaf.exited).toMatchObject({ signal: 'SIGKILL' })
-  expect(said).toEqual(['The deaf server did not stop within 0.3 seconds and is killed.'])
+  expect(said).toEqual(['The deaf server did not stop within 0.3 seconds; killing it.'])
 })
 
 test('those beside it stop meanwhile, and a store only when all that use it have ended', async () => {
@@ -77,7 +77,7 @@ test('npm start with services that ignore SIGTERM ends within 20 seconds, names 
   expect(performance.now() - startedAt).toBeLessThan(20_000)
   expect(code).toBe(0)
   for (const name of ['authorization server', 'resource server', 'demo client']) {
-    expect(stderr).toContain(`The ${name} did not stop within 10 seconds and is killed.`)
+    expect(stderr).toContain(`The ${name} did not stop within 10 seconds; killing it.`)
   }
   expect(below.filter(isAlive)).toEqual([])
 })

@@ -39,7 +39,7 @@ test('brings Postgres, names the programs, keeps the caller’s settings out, an
   const { code, stdout } = await run().ended
   expect(code).toBe(0)
   expect(stdout).toMatch(
-    /\n(Everything could run\.|Not run: [^\n]*(redis-server|faketime)[^\n]*)\n4 passed, 0 failed\n$/
+    /\n(All tests could run\.|Not run: [^\n]*(redis-server|faketime)[^\n]*)\n4 passed, 0 failed\n$/
   )
   const [environment] = given(stdout)
   for (const name of ['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL']) {

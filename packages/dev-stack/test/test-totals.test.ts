@@ -41,66 +41,63 @@ const machine = {
 const green = { passed: 3, failed: 0, skipped: 0 }
 
 test.each([
-  { name: 'nothing is missing', runs: [green], lines: ['Everything could run.', '3 passed, 0 failed'], code: 0 },
-  { name: 'two runs add up', runs: [green, green], lines: ['Everything could run.', '6 passed, 0 failed'], code: 0 },
+  { name: 'nothing is missing', runs: [green], lines: ['All tests could run.', '3 passed, 0 failed'], code: 0 },
+  { name: 'two runs add up', runs: [green, green], lines: ['All tests could run.', '6 passed, 0 failed'], code: 0 },
   {
     name: 'nothing ran',
     runs: [{ ...green, passed: 0 }],
-    lines: ['Everything could run.', '0 passed, 0 failed'],
+    lines: ['All tests could run.', '0 passed, 0 failed'],
     code: 1
   },
   {
     name: 'a test was skipped for no reason',
     runs: [{ ...green, skipped: 2 }],
-    lines: [expect.stringContaining('2'), 'Everything could run.', '3 passed, 2 failed'],
+    lines: [expect.stringContaining('2'), 'All tests could run.', '3 passed, 2 failed'],
     code: 1
   },
   {
     name: 'the caller picked tests by name',
     runs: [{ ...green, skipped: 2 }],
     missing: { mayPick: true },
-    lines: ['Everything could run.', '3 passed, 0 failed'],
+    lines: ['All tests could run.', '3 passed, 0 failed'],
     code: 0
   },
   {
     name: 'there is no Chromium',
     runs: [green],
     missing: { chromium: undefined },
-    lines: [expect.stringMatching(/^Not run: the browser tests, for want of Chromium/), '3 passed, 0 failed'],
+    lines: [expect.stringMatching(/^Not run: browser tests, because Chromium was not found/), '3 passed, 0 failed'],
     code: 0
   },
   {
     name: 'there is no Firefox',
     runs: [green],
     missing: { firefox: undefined },
-    lines: ['Not run: the tests in Firefox, for want of it (install it, or name it in FIREFOX).', '3 passed, 0 failed'],
+    lines: [
+      'Not run: Firefox tests, because Firefox was not found (install it, or set FIREFOX).',
+      '3 passed, 0 failed'
+    ],
     code: 0
   },
   {
     name: 'there is no promtool',
     runs: [green],
     missing: { promtool: undefined },
-    lines: [
-      expect.stringMatching(/^Not run: the tests of the alert rules, for want of promtool/),
-      '3 passed, 0 failed'
-    ],
+    lines: [expect.stringMatching(/^Not run: alert rule tests, because promtool was not found/), '3 passed, 0 failed'],
     code: 0
   },
   {
     name: 'there is no PgBouncer',
     runs: [green],
     missing: { pgbouncer: undefined },
-    lines: [expect.stringMatching(/^Not run: the tests behind a pooler, for want of pgbouncer/), '3 passed, 0 failed'],
+    lines: [expect.stringMatching(/^Not run: pooler tests, because pgbouncer/), '3 passed, 0 failed'],
     code: 0
   },
   {
     name: 'there is no faketime',
     runs: [green],
     missing: { faketime: undefined },
-    lines: [
-      expect.stringMatching(/^Not run: the tests with a wrong clock, for want of faketime/),
-      '3 passed, 0 failed'
-    ],
+    lines: [expect.stringMatching(/^Not run: wrong-clock tests, because faketime/), '3 passed, 0 failed'],
     code: 0
   },
   {

@@ -96,7 +96,7 @@ describe('connected apps', () => {
     const open = await obtainCode(server, client, { username })
     const { browser, page } = await signedIn(username)
     const after = await browser.submit(page, {})
-    expect(after.body).toContain('The app has no access any more.')
+    expect(after.body).toContain('The app no longer has access.')
     expect(after.body).not.toContain('Photo Printer')
     for (const { access_token } of ended) expect(await isActive(access_token)).toBe(false)
     for (const { refresh_token } of ended) {
@@ -129,7 +129,7 @@ describe('connected apps', () => {
       payload: new URLSearchParams(form).toString()
     })
     const { page } = await signedIn(username)
-    expect(page.body).toContain('Has no access right now, but gets it again without asking you')
+    expect(page.body).toContain('Has no access now, but can get it again without asking you')
     await runCommand(server.database, ['clients', 'update', client.clientId, '--consent', 'ask'])
     expect((await signedIn(username)).page.body).toContain('No app has access')
   })

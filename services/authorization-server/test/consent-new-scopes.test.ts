@@ -38,7 +38,7 @@ test('what was allowed before is not asked again', async () => {
 test('only the new scope is asked; the earlier one is shown as allowed and stays in the token', async () => {
   const { client, browser, ask } = await afterFirstConsent()
   const page = await ask('files.read:images files.read:documents')
-  expect(headings(page.body)).toEqual(['Untick what you do not want', 'You have allowed this before'])
+  expect(headings(page.body)).toEqual(['Untick what you do not want to allow', 'You have allowed this before'])
   const { code = '' } = responseParameters(await browser.submitOnly(page, { decision: 'allow' }))
   expect((await exchange(server, client, code)).json().scope).toBe('files.read:images files.read:documents')
 })

@@ -52,8 +52,8 @@ describe('the consent page says who asks, for what, and where the answer goes', 
     expect(wordsOf(page)).toBe(
       'Allow Photo Printer? Photo Printer asks for access to your account alice . ' +
         `It wants to ${WORDS['files.read']} ` +
-        `Untick what you do not want ${WORDS['files.read:media']} ${WORDS['files.read:images']} ` +
-        `${UNVERIFIED} You go back to app.example How long For up to 90 days, also while you are away ` +
+        `Untick what you do not want to allow ${WORDS['files.read:media']} ${WORDS['files.read:images']} ` +
+        `${UNVERIFIED} Returns you to app.example How long For up to 90 days, even when you’re not using it ` +
         'Allow Deny You can end this at any time under Connected apps Not alice? Use another account'
     )
   })
@@ -65,7 +65,7 @@ describe('the consent page says who asks, for what, and where the answer goes', 
 
   test('an app that an operator has verified is said to be', async () => {
     const { page } = await open({ verified: true })
-    expect(wordsOf(page)).toContain('Who is asking Checked by Valetkey You go back to')
+    expect(wordsOf(page)).toContain('Who is asking Checked by Valetkey Returns you to')
   })
 
   test('no part for optional scopes where there are none, and a short time for an app without refresh', async () => {
@@ -105,7 +105,7 @@ describe('the consent page says who asks, for what, and where the answer goes', 
     'of $sent the page shows $shown, with a warning where it stays on the device',
     async ({ registered, sent, shown, warning }) => {
       const { page } = await open({ redirectUris: [registered] }, { redirect_uri: sent })
-      expect(wordsOf(page)).toContain(`You go back to ${shown}${warning} How long`)
+      expect(wordsOf(page)).toContain(`Returns you to ${shown}${warning} How long`)
     }
   )
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { OAUTH_ERROR_STATUS } from '@valetkey/oauth-protocol'
 import { ISSUER, REDIRECT_URI, startTestServer, type TestServer } from './support/authorization-server.js'
 import { authorizeUrl } from './support/flow.js'
 import { overTheWire, type RawSend } from './support/over-the-wire.js'
@@ -7,20 +8,8 @@ import { addressesOn, visibleText } from './support/page-content.js'
 const HTML = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
 const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Every code that this service sends (contract, "Errors"; RFC 6749 4.1.2.1, 5.2; RFC 8707 2). */
-const CODES = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'unsupported_response_type',
-  'invalid_scope',
-  'invalid_target',
-  'access_denied',
-  'server_error',
-  'temporarily_unavailable'
-]
+/** Every code that this service sends. */
+const CODES = Object.keys(OAUTH_ERROR_STATUS)
 
 let server: TestServer
 let send: RawSend

@@ -33,7 +33,7 @@ test.each(['/oauth/authorize', '/login', '/consent'])(
     const url = authorizeUrl(client.clientId)
     const { page, redirects } = await openWithoutCookies(url.replace('/oauth/authorize', step))
     expect(page.statusCode).toBe(400)
-    expect(visibleText(page.body)).toContain('Your browser did not keep our cookie')
+    expect(visibleText(page.body)).toContain('Your browser did not save our cookie')
     expect(redirects).toBeLessThan(5)
     const [link = ''] = addressesOn(page.body).filter((address) => address.includes('/oauth/'))
     expect(link.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')).toBe(url)
@@ -47,7 +47,7 @@ test('a sign-in form without a cookie is answered by the same page, and checks n
   const answer = await browser.submitOnly(login, { username: 'alice', password: PASSWORD })
   expect(answer.cookies.map(({ name }) => name)).toEqual(['vk_browser'])
   const { page } = await openWithoutCookies(String(answer.headers.location))
-  expect(visibleText(page.body)).toContain('Your browser did not keep our cookie')
+  expect(visibleText(page.body)).toContain('Your browser did not save our cookie')
 })
 
 test('nothing of such a browser is stored', async () => {

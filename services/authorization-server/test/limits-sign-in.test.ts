@@ -144,7 +144,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     const answer = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
     signIn.limiter = limiter
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '5'])
-    expect(answer.body).toContain('Your password was not checked, for the queue is full.')
+    expect(answer.body).toContain('The queue is full, so your password was not checked.')
   })
 
   test('each counter of a failure is small', async () => {
@@ -201,7 +201,7 @@ describe('a brake', () => {
     const seconds = Number(answer.headers['retry-after'])
     expect(seconds).toBeGreaterThan(119)
     expect(seconds).toBeLessThanOrEqual(125)
-    expect(answer.body).toContain('for 3 min')
+    expect(answer.body).toContain('Try again in 3 minutes.')
     expect(answer.headers).not.toHaveProperty('location')
     expect(answer.cookies.map(({ name }) => name)).not.toContain('vk_session')
   })

@@ -76,7 +76,7 @@ describe('whatever is wrong with name or password, the answer is the same', () =
     expect(Object.keys(answer.headers).sort()).toEqual(Object.keys(reference.headers).sort())
     expect(answer.headers['content-security-policy']).toBe(reference.headers['content-security-policy'])
     expect(visibleText(answer.body)).toBe(visibleText(reference.body))
-    expect(visibleText(answer.body)).toContain('The user name or the password is not right.')
+    expect(visibleText(answer.body)).toContain('The user name or the password is wrong.')
     expect(answer.cookies).toEqual([])
     // The name is there to be mended, the password is not; nothing of either is markup.
     const shown = { ...page, ...answer, url: page.url }

@@ -29,7 +29,7 @@ test('a full queue answers 503 with Retry-After, counts nothing, and lets the ne
   const counters = await server.redis.keys('*sign-in*')
   const refused = await browser.submitOnly(page, { username: 'alice', password: PASSWORD })
   expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '5'])
-  expect(visibleText(refused.body)).toContain('Your password was not checked, for the queue is full.')
+  expect(visibleText(refused.body)).toContain('The queue is full, so your password was not checked.')
   expect(await server.redis.keys('*sign-in*')).toEqual(counters)
   signIn.passwordQueue = spacious
   expect((await browser.submit(page, { username: 'alice', password: PASSWORD })).url).toBe(`${ISSUER}/account/apps`)

@@ -6,7 +6,7 @@ import { type Failure, failureOf } from './failure.js'
 /** Gives the permission back (RFC 7009). Returns why that did not work, or nothing when it did. */
 export async function endAccess(connection: Connection, discover: Discover): Promise<Failure | undefined> {
   try {
-    // A refresh under way would leave new tokens behind that nobody revokes.
+    // A concurrent refresh would create new tokens that are never revoked.
     await connection.renewal
     const { refreshToken, accessToken } = connection.tokens
     // Revoking the refresh token ends the access tokens with it (RFC 7009 §2.1).

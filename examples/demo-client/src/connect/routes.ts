@@ -18,7 +18,7 @@ export async function connectRoutes(app: FastifyInstance, options: Options): Pro
     return showProblem(reply, failure.problem, { detail: failure.detail, connected })
   }
 
-  // Our button posts. A plain link works too, for a start alone changes nothing that belongs to anybody.
+  // Our button sends a POST. A link works, too, because a start alone changes no data.
   app.route({
     method: ['GET', 'POST'],
     url: '/connect',
@@ -40,7 +40,7 @@ export async function connectRoutes(app: FastifyInstance, options: Options): Pro
     const outcome = await finishFlow(session, queryOf(request), options)
     if (outcome.kind === 'failed') return showFailure(request, reply, outcome.failure)
     sessions.changeId(session, reply)
-    // The new permission takes the place of an older one, which would otherwise live on with nobody to use it.
+    // The new grant replaces an older one, which would otherwise stay valid and unused.
     if (before !== undefined) await endAccess(before, discover)
     request.log.info({ event: 'connected' }, 'connected')
     return reply.redirect('/files', 303)

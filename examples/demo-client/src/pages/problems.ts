@@ -2,7 +2,7 @@
 type NextStep = 'connect' | 'files' | 'start'
 type Problem = Readonly<{ status: number; title: string; text: string; next: NextStep }>
 
-/** Everything that can go wrong, in the words that a person reads. */
+/** Every error page, with its texts. */
 const table = {
   access_denied: {
     status: 403,
@@ -18,8 +18,8 @@ const table = {
   },
   answer_not_genuine: {
     status: 400,
-    title: 'We could not trust that answer',
-    text: 'The answer did not come from Valetkey the way it should, so we did not use it. Nothing was shared. Please start again from here.',
+    title: 'We could not verify the response',
+    text: 'The response from Valetkey failed a security check, so we did not use it. Nothing was shared. Please start again from here.',
     next: 'connect'
   },
   code_not_accepted: {
@@ -31,13 +31,13 @@ const table = {
   request_refused: {
     status: 502,
     title: 'Valetkey refused our request',
-    text: 'The fault is on our side, not yours, and nothing was shared. You can try again; if it stays like this, tell whoever runs this app.',
+    text: 'The error is on our side, not yours, and nothing was shared. You can try again. If it happens again, contact the developer of this app.',
     next: 'connect'
   },
   app_not_set_up: {
     status: 502,
-    title: 'This app is not set up properly',
-    text: 'Valetkey does not know Photo Printer by the settings it has. Whoever runs this app needs to check its address, client id and secret.',
+    title: 'This app is not set up correctly',
+    text: 'Valetkey does not accept the settings of Photo Printer. The operator of this app must check its address, client id and secret.',
     next: 'start'
   },
   sign_in_unreachable: {
@@ -61,7 +61,7 @@ const table = {
   access_ended: {
     status: 403,
     title: 'Access has ended',
-    text: 'Photo Printer may no longer see your files: the permission ran out or was taken back. Connect again if you want to go on.',
+    text: 'Photo Printer may no longer see your files: the permission expired or was revoked. Connect again to continue.',
     next: 'connect'
   },
   permission_missing: {
@@ -73,19 +73,19 @@ const table = {
   page_gone: {
     status: 400,
     title: 'This part of the list is gone',
-    text: 'The link to this part of the list no longer works. Please begin with the newest files.',
+    text: 'The link to this part of the list no longer works. Please start with the newest files.',
     next: 'files'
   },
   disconnected_only_here: {
     status: 503,
     title: 'Disconnected, but only here',
-    text: 'We forgot our access to your files, but could not tell Valetkey. To be sure, remove Photo Printer from the list of apps in your Valetkey account.',
+    text: 'We deleted our access to your files, but could not tell Valetkey. To be sure, remove Photo Printer from the list of apps in your Valetkey account.',
     next: 'start'
   },
   form_refused: {
     status: 403,
-    title: 'That button was not pressed here',
-    text: 'The request came from another website, so we did nothing. If it was you, please use the buttons on our own pages.',
+    title: 'The request came from another site',
+    text: 'We did not process a request from another website. If you sent it, please use the buttons on our own pages.',
     next: 'start'
   },
   not_found: {
@@ -103,7 +103,7 @@ const table = {
   unexpected: {
     status: 500,
     title: 'Something went wrong on our side',
-    text: 'This is a fault in Photo Printer. It has been written down; please try again.',
+    text: 'This is an error in Photo Printer. It has been logged. Please try again.',
     next: 'start'
   }
 } as const satisfies Record<string, Problem>

@@ -26,7 +26,7 @@ export type SessionStore = ReturnType<typeof memorySessions>
 
 /**
  * Tokens stay here, in the memory of the server, and the browser holds only a random name for them. Bounded in number
- * and in time, for anybody can make sessions; an app with more than one process would keep them in a shared store.
+ * and in time, because anonymous users can create sessions; an app with several processes needs a shared store.
  */
 export function memorySessions(now: () => number, { capacity = 5_000, idleTime = 8 * 60 * 60_000 } = {}) {
   // A Map keeps the order of insertion and every use inserts anew, so the first entry is always the longest unused one.

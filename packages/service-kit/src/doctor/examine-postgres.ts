@@ -11,9 +11,9 @@ type State = {
   has_powers: boolean
   may_create: boolean
   owns_tables: boolean
-  /** Of ours, those in which it may not do all that services and commands do: read, add, change and delete rows. */
+  /** Our tables in which the role lacks one of the rights select, insert, update and delete. */
   closed_tables: string[]
-  /** Of ours, those with the rights of their owner that it may not execute. */
+  /** Our `security definer` functions that the role may not execute. */
   closed_functions: string[]
   fsync: string
   synchronous_commit: string
@@ -48,8 +48,8 @@ const STATE = `
 const OLDEST = 150_000
 
 /**
- * What can be seen of a database from within: whether it answers, a pooler before it, its clock, its durability, our
- * rights, our tables.
+ * Checks a database over one connection: reachability, a pooler in front, the clock, durability, our rights and our
+ * tables.
  * @param options.listens whether the service listens for notifications
  */
 export async function examinePostgres(
@@ -78,25 +78,25 @@ export async function examinePostgres(
   } catch (error) {
     return [
       fatal('postgres', {
-        what: `cannot be reached or asked: ${reasonOf(error)}`,
-        why: 'Nothing works without it.',
-        mend: 'look at the host, the network, the role, its password and the certificate that the URL names'
+        what: `cannot be reached or queried: ${reasonOf(error)}`,
+        why: 'The service does not work without it.',
+        fix: 'check the host, network, role, password and certificate in the URL'
       })
     ]
   }
 }
 
 function judgeRights({ role, closed_tables: tables, closed_functions: functions }: State): readonly Finding[] {
-  const why = 'Requests and commands that need them fail.'
+  const why = 'Requests and commands that need these rights fail.'
   const onTables = fatal('postgres rights', {
-    what: `${role} may not read, add, change and delete rows in ${tables.join(', ')}`,
+    what: `${role} may not select, insert, update and delete rows in ${tables.join(', ')}`,
     why,
-    mend: 'grant select, insert, update, delete on all tables in schema public to it'
+    fix: 'grant select, insert, update, delete on all tables in schema public to it'
   })
   const onFunctions = fatal('postgres rights', {
     what: `${role} may not execute ${functions.join(', ')}`,
     why,
-    mend: `grant execute on function ${functions.join(', ')} to it`
+    fix: `grant execute on function ${functions.join(', ')} to it`
   })
   return [...(tables.length > 0 ? [onTables] : []), ...(functions.length > 0 ? [onFunctions] : [])]
 }
@@ -108,8 +108,8 @@ function judgeServer(state: State, isProduction: boolean): readonly Finding[] {
     findings.push(
       warning('postgres version', {
         what,
-        why: 'The tests run on 18, and nothing older than 15 is tried.',
-        mend: 'upgrade it'
+        why: 'Valetkey is tested with version 18; versions before 15 are not supported.',
+        fix: 'upgrade Postgres'
       })
     )
   }
@@ -117,8 +117,8 @@ function judgeServer(state: State, isProduction: boolean): readonly Finding[] {
     findings.push(
       graveInProduction(isProduction)('postgres durability', {
         what: `fsync is ${state.fsync}, synchronous_commit is ${state.synchronous_commit}`,
-        why: 'After a crash a code may be redeemed again, and a revoked token live again.',
-        mend: 'set both to on'
+        why: 'After a crash, a used code may work again, and a revoked token may be valid again.',
+        fix: 'set both to on'
       })
     )
   }
@@ -126,36 +126,36 @@ function judgeServer(state: State, isProduction: boolean): readonly Finding[] {
 }
 
 function judgeRole(state: State, isProduction: boolean): Finding {
-  const separate = 'run the service with a role of its own, as docs/databases.md says under "Roles"'
+  const separate = 'run the service with its own role, see "Roles" in docs/databases.md'
   if (state.is_superuser || state.has_powers) {
     return graveInProduction(isProduction)('postgres role', {
-      what: `${state.role} is a superuser, or may make roles or databases`,
-      why: 'A hole in the service would be one in the whole server.',
-      mend: separate
+      what: `${state.role} is a superuser, or may create roles or databases`,
+      why: 'An attacker who takes over the service would control the whole database server.',
+      fix: separate
     })
   }
   if (state.owns_tables || state.may_create) {
     return warning('postgres role', {
-      what: `${state.role} may change the tables themselves`,
-      why: 'The service needs rows only; the right to make and drop tables is for migrations.',
-      mend: separate
+      what: `${state.role} may change the schema`,
+      why: 'The service only reads and writes rows. Only migrations need the right to create and drop tables.',
+      fix: separate
     })
   }
-  return ok('postgres role', `${state.role} may not change tables`)
+  return ok('postgres role', `${state.role} may not change the schema`)
 }
 
 async function judgeMigrations(url: string, directory: string): Promise<readonly Finding[]> {
   try {
     const pending = await pendingMigrations(url, directory)
     if (pending.length === 0) return [ok('migrations', 'all applied')]
-    const what = `${pending.length} not applied, the first is ${pending[0]}`
-    return [fatal('migrations', { what, why: 'This release needs them.', mend: 'run the migrate command first' })]
+    const what = `${pending.length} not applied, starting with ${pending[0]}`
+    return [fatal('migrations', { what, why: 'This release needs them.', fix: 'run the migrate command' })]
   } catch (error) {
-    const what = `cannot be told: ${reasonOf(error)}`
-    const why = 'Tables that differ from what the code expects fail in the middle of requests.'
+    const what = `unknown: ${reasonOf(error)}`
+    const why = 'If tables differ from what the code expects, requests fail.'
     if (error instanceof MigrationError)
-      return [fatal('migrations', { what, why, mend: 'deploy the release that was migrated' })]
-    return [warning('migrations', { what, why, mend: 'grant select on schema_migrations to the role' })]
+      return [fatal('migrations', { what, why, fix: 'deploy the release that the database was migrated to' })]
+    return [warning('migrations', { what, why, fix: 'grant select on schema_migrations to the role' })]
   }
 }
 

@@ -6,29 +6,29 @@ export function isLoopback(host: string): boolean {
   return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare)
 }
 
-/** People from elsewhere can reach it: what is a matter of taste on one's own machine is none there. */
+/** Other machines can reach it, so stricter rules apply. */
 export const isProduction = (issuer: string): boolean => !isLoopback(new URL(issuer).hostname)
 
 /** RFC 6749 §3.1.2.1, §10.9; RFC 9700 §2.6: codes, tokens and passwords travel there. */
 export function judgePublicUrl(check: string, url: string): Finding {
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:') return ok(check, 'is https')
-  if (isLoopback(hostname)) return ok(check, 'is http, and does not leave this machine')
+  if (isLoopback(hostname)) return ok(check, 'is http on this machine only')
   return graveInProduction(true)(check, {
-    what: 'is http, and its host is not this machine',
-    why: 'Whoever is on the way reads codes, tokens and passwords (RFC 9700 section 2.6).',
-    mend: 'end TLS before the service and set the https address'
+    what: 'is http, and its host is not on this machine',
+    why: 'An attacker on the network can read codes, tokens and passwords (RFC 9700 section 2.6).',
+    fix: 'terminate TLS in front of the service, and set the https address'
   })
 }
 
-/** An address that only our own machines use: it may lie in a network that one trusts. */
+/** An address that only our own machines use; the network may be trusted. */
 export function judgeInnerUrl(check: string, { host, tls }: { host: string; tls: boolean }): Finding {
-  if (tls) return ok(check, 'is reached by TLS')
+  if (tls) return ok(check, 'is reached over TLS')
   if (isLoopback(host)) return ok(check, 'is on this machine')
   return warning(check, {
     what: `is reached without TLS at ${host}`,
-    why: 'Whoever is on the way reads passwords and hashes, and may answer in its place.',
-    mend: 'use TLS, or a network that nobody else is in'
+    why: 'An attacker on the network can read passwords and hashes, and can impersonate the server.',
+    fix: 'use TLS, or a private network'
   })
 }
 
@@ -38,9 +38,9 @@ export function judgePostgresUrl(check: string, url: string): readonly Finding[]
     const mode = searchParams.get('sslmode')
     if (mode === 'no-verify' && !isLoopback(hostname)) {
       return warning(check, {
-        what: `does not verify whom it talks to at ${hostname} (sslmode=no-verify)`,
-        why: 'Whoever is on the way may answer in its place, and reads everything.',
-        mend: 'use sslmode=verify-full, with sslrootcert for an authority of your own'
+        what: `does not verify the certificate of ${hostname} (sslmode=no-verify)`,
+        why: 'An attacker on the network can impersonate the server and read everything.',
+        fix: 'use sslmode=verify-full, with sslrootcert for your own certificate authority'
       })
     }
     return judgeInnerUrl(check, { host: hostname, tls: mode !== null && mode !== 'disable' })

@@ -6,16 +6,16 @@ const NOTABLE_MS = 2_000
 /** @param offsetMs by how much the other clock is ahead */
 export function judgeClock(check: string, offsetMs: number): Finding {
   const size = Math.abs(offsetMs)
-  if (size <= NOTABLE_MS) return ok(check, 'agrees with the clock of this machine')
+  if (size <= NOTABLE_MS) return ok(check, 'within 2 s of the clock of this machine')
   const complaint = {
     what: `is ${(size / 1_000).toFixed(1)} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the clock of this machine`,
-    why: 'Codes, tokens and sessions begin and end too early or too late.',
-    mend: 'let NTP set the clocks of all machines'
+    why: 'Codes, tokens and sessions start and expire too early or too late.',
+    fix: 'synchronize the clocks of all machines with NTP'
   }
   return size > MOST_OFFSET_MS ? fatal(check, complaint) : warning(check, complaint)
 }
 
-/** The other clock's lead, taking it that both ways took the same time. */
+/** How far the other clock is ahead, assuming that both directions take equally long. */
 export async function measureClock(ask: () => Promise<number>): Promise<number> {
   const before = Date.now()
   const theirs = await ask()

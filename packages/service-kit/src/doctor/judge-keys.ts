@@ -21,22 +21,22 @@ export function judgeKeys(
     findings.push(
       graveInProduction(isProduction)(check, {
         what: `${guessable.length} of ${keys.length} can be guessed`,
-        why: 'Whoever knows a key signs in its name.',
-        mend: 'make keys by: openssl rand -hex 32'
+        why: 'An attacker who guesses a key can forge signatures.',
+        fix: 'create keys with: openssl rand -hex 32'
       })
     )
   }
-  if (new Set(keys).size < keys.length) findings.push(warning(check, { what: 'names a key twice', ...ROTATION }))
+  if (new Set(keys).size < keys.length) findings.push(warning(check, { what: 'contains a key twice', ...ROTATION }))
   if (keys.length > MANY) findings.push(warning(check, { what: `has ${keys.length} keys`, ...ROTATION }))
   const days = changedAt === undefined ? 0 : Math.floor((now.getTime() - changedAt.getTime()) / DAY_MS)
   if (days > OLD_DAYS) {
-    findings.push(warning(check, { what: `its file was written ${days} days ago`, ...ROTATION }))
+    findings.push(warning(check, { what: `the file was written ${days} days ago`, ...ROTATION }))
   }
   const age = changedAt === undefined ? ', of unknown age' : ''
   return findings.length > 0 ? findings : [ok(check, `${keys.length} in use${age}`)]
 }
 
 const ROTATION = {
-  why: 'Each key that is kept may have leaked, and is believed as long as it is there.',
-  mend: 'rotate as docs/rotation.md says: the new key first, and drop the old ones after a day'
+  why: 'Every key in the list is accepted, so an old key that leaked can still be used.',
+  fix: 'rotate, see docs/rotation.md: put the new key first, and remove the old ones after a day'
 }

@@ -7,19 +7,19 @@ const CHECK = 'postgres pooler'
 export function judgePooling(pooling: Pooling, listens: boolean): Finding {
   switch (pooling) {
     case 'direct':
-      return ok(CHECK, 'none: Postgres itself answers')
+      return ok(CHECK, 'none: the connection goes to Postgres directly')
     case 'shared':
       return fatal(CHECK, {
-        what: 'a pooler in transaction or statement mode answers in place of Postgres',
-        why: 'Prepared statements and settings of a connection get lost or meet those of others, so requests fail.',
-        mend: 'name Postgres itself in the URL, or let the pooler work in session mode'
+        what: 'the connection goes through a pooler in transaction or statement mode',
+        why: 'Prepared statements and session settings get lost or mixed between connections, so requests fail.',
+        fix: 'connect to Postgres directly, or set the pooler to session mode'
       })
     case 'session':
-      if (!listens) return ok(CHECK, 'one in session mode, which works')
+      if (!listens) return ok(CHECK, 'session mode, which works')
       return warning(CHECK, {
-        what: 'a pooler in session mode answers in place of Postgres',
-        why: 'The service does not listen through a pooler: every token is asked for, every client looked up.',
-        mend: 'name Postgres itself in the URL'
+        what: 'the connection goes through a pooler in session mode',
+        why: 'The service cannot use LISTEN through a pooler, so caches stay off: every token and client is read from the database.',
+        fix: 'connect to Postgres directly'
       })
   }
 }

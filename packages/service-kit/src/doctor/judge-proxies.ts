@@ -5,7 +5,7 @@ import { type Finding, fatal, ok, warning } from './finding.js'
 const CHECK = 'TRUSTED_PROXIES'
 
 /**
- * Whether the address of clients can be known.
+ * Whether client addresses are known.
  * @param networks undefined: not set; empty: set to `none`, which states that no proxy is in front
  * @param publicUrl the address under which clients know this service, and the setting that names it
  */
@@ -14,27 +14,27 @@ export function judgeProxies(
   publicUrl: { setting: string; url: string }
 ): Finding {
   if (networks === undefined) return judgeMissing(publicUrl)
-  if (networks.length === 0) return ok(CHECK, 'is none: the operator states that no proxy is in front')
+  if (networks.length === 0) return ok(CHECK, 'is none: no proxy in front')
   const wide = networks.filter(isWide)
-  if (wide.length === 0) return ok(CHECK, `names ${networks.length}`)
+  if (wide.length === 0) return ok(CHECK, `lists ${networks.length}`)
   return warning(CHECK, {
-    what: `trusts very many addresses: ${wide.join(', ')}`,
-    why: 'A client with such an address can name any other address as its own, and so passes every limit by address.',
-    mend: 'name the addresses or networks of your proxies only'
+    what: `trusts too many addresses: ${wide.join(', ')}`,
+    why: 'A client with such an address can claim any other address, and so bypass every limit by address.',
+    fix: 'list only the addresses or networks of your proxies'
   })
 }
 
 /** The service itself speaks http. */
 function judgeMissing({ setting, url }: { setting: string; url: string }): Finding {
-  if (!url.startsWith('https:')) return ok(CHECK, 'is not set, and no proxy is needed without https')
+  if (!url.startsWith('https:')) return ok(CHECK, 'is not set; without https no proxy is needed')
   return fatal(CHECK, {
-    what: `is not set, though ${setting} is https, so that a proxy in front has to end TLS`,
-    why: 'Every client would seem to have the address of the proxy: they share each limit, and the audit shows no address.',
-    mend: 'set TRUSTED_PROXIES to the addresses or networks of that proxy, such as 10.0.0.0/8, or to none if no proxy is in front'
+    what: `is not set, but ${setting} is https, so a proxy in front must terminate TLS`,
+    why: 'All clients would appear with the address of the proxy: they would share each limit, and the audit log would show no client addresses.',
+    fix: 'set TRUSTED_PROXIES to the addresses or networks of that proxy, such as 10.0.0.0/8, or to none if there is no proxy in front'
   })
 }
 
-/** Wider than any network of proxies: the proxies of a CDN have public addresses, too, but no whole /7. */
+/** Wider than any network of proxies. CDN proxies have public addresses, but never a whole /7. */
 function isWide(network: string): boolean {
   const [address = '', prefix] = network.split('/')
   if (prefix === undefined) return false

@@ -21,5 +21,5 @@ function linesOf(finding: Finding): readonly string[] {
   const head = `${finding.severity.padEnd(8)} ${finding.check}: ${finding.what}`
   return finding.severity === 'ok'
     ? [head]
-    : [head, `${' '.repeat(9)}${finding.why}`, `${' '.repeat(9)}Mend: ${finding.mend}`]
+    : [head, `${' '.repeat(9)}${finding.why}`, `${' '.repeat(9)}Fix: ${finding.fix}`]
 }

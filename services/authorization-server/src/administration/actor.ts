@@ -1,6 +1,6 @@
 /** Who makes a change, as the audit entries name them. */
 export type Actor =
-  /** The operating system's name of whoever ran the command. */
+  /** The operating system's user name. */
   { kind: 'command_line'; name: string } | { kind: 'operator_key'; name: string; operatorKeyId: string }
 
 /** An actor in the request, or the run of a command, in which the change is asked for. */

@@ -14,7 +14,7 @@ import { recordChange } from './record-change.js'
 import type { NewSecret } from './register-client.js'
 
 const DAY = 86_400
-/** Seconds; long enough for somebody else's next release. */
+/** Seconds; long enough for the next release of the app. */
 export const KEEP_OLD_FOR = { default: 7 * DAY, longest: 90 * DAY }
 /** As many as the comparison in constant time allows for. */
 const MOST_LIVE = 2
@@ -29,7 +29,7 @@ export async function listClientSecrets(
 }
 
 /**
- * Makes a second secret. The old one goes on for a while, so that whoever runs the client can change over without a gap.
+ * Creates a second secret. The old one stays valid for a while, so that the app can switch without a gap.
  * @param command.keepOldFor seconds; 0 ends every other secret at once
  */
 export async function rotateClientSecret(
@@ -38,7 +38,7 @@ export async function rotateClientSecret(
   deps: ClientAdministration
 ): Promise<NewSecret & { old: readonly ClientSecret[] }> {
   if (!Number.isInteger(keepOldFor) || keepOldFor < 0 || keepOldFor > KEEP_OLD_FOR.longest) {
-    throw new AdministrationError('invalid', `the old one is kept for 0 to ${KEEP_OLD_FOR.longest} seconds`)
+    throw new AdministrationError('invalid', `the old secret can stay valid for 0 to ${KEEP_OLD_FOR.longest} seconds`)
   }
   const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
   const digest = digestToken(clientSecret)
@@ -61,7 +61,7 @@ export async function rotateClientSecret(
   return { clientSecret, secretId, old }
 }
 
-/** Ends a secret at once. The last one that is live stays: without it the client could prove itself no longer. */
+/** Ends a secret immediately, except the last live one: without it, the client could not authenticate. */
 export async function deleteClientSecret(
   { clientId, secretId }: { clientId: string; secretId: string },
   author: Author,
@@ -73,8 +73,8 @@ export async function deleteClientSecret(
       throw new AdministrationError('not_found', `the client ${clientId} has no secret ${secretId}`)
     }
     if (live.length === 1 && live[0] === secret) {
-      const advice = 'make another one first, which can end this one at once, or disable the client'
-      throw new AdministrationError('conflict', `${secretId} is the only secret of the client that is live: ${advice}`)
+      const advice = 'create a new one first, which can end this one immediately, or disable the client'
+      throw new AdministrationError('conflict', `${secretId} is the only live secret of the client: ${advice}`)
     }
     const event = { event: 'client_secret_deleted', clientId, details: describe(secret) } as const
     const deleted = await recordChange(event, author, (note) =>
@@ -95,7 +95,7 @@ export function clientSecretDocument(secret: ClientSecret) {
   }
 }
 
-/** Tries again while others change the same client. @param change undefined when somebody else was first */
+/** Retries while other requests change the same client. @param change undefined when another request was first */
 async function changeSecrets<Outcome>(
   clientId: string,
   deps: ClientAdministration,
@@ -121,8 +121,8 @@ function twoAreLive(live: readonly ClientSecret[]): AdministrationError {
   const each = live.map(({ secretId, expiresAt }) =>
     expiresAt ? `${secretId} (until ${expiresAt.toISOString()})` : secretId
   )
-  const advice = 'delete the old one, or have the new one end both at once'
-  return new AdministrationError('conflict', `two secrets of the client are live: ${each.join(' and ')}; ${advice}`)
+  const advice = 'delete the old one, or let the new one end both immediately'
+  return new AdministrationError('conflict', `the client has two live secrets: ${each.join(' and ')}; ${advice}`)
 }
 
 function describe({ secretId, createdAt, expiresAt, lastUsedAt }: ClientSecret) {

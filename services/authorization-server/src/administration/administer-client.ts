@@ -36,7 +36,7 @@ export async function updateClient(
   deps: ClientAdministration
 ): Promise<ClientRegistration> {
   if (Object.values(settings).every((value) => value === undefined)) {
-    throw new AdministrationError('invalid', 'say what is to change')
+    throw new AdministrationError('invalid', 'nothing to change: pass at least one option')
   }
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { client, version } = await findVersioned(clientId, deps)
@@ -61,7 +61,7 @@ export async function disableClient(clientId: string, author: Author, deps: Clie
   return findClient(clientId, deps)
 }
 
-/** Lets a client in again; its users have to allow it anew, or to sign in where that is remembered. */
+/** Enables a client. Its users must consent again, or sign in where consent is remembered. */
 export async function enableClient(clientId: string, author: Author, deps: ClientAdministration) {
   await findClient(clientId, deps)
   await recordChange({ event: 'client_enabled', clientId }, author, (note) => deps.changes.enable(clientId, note))
@@ -105,7 +105,7 @@ export async function findVersioned(
 }
 
 export function changedMeanwhile(clientId: string): AdministrationError {
-  return new AdministrationError('conflict', `others are changing the client ${clientId} at the same time; try again`)
+  return new AdministrationError('conflict', `client ${clientId} is being changed by another command; try again`)
 }
 
 function noClient(clientId: string): AdministrationError {

@@ -55,7 +55,7 @@ export async function revokeGrants(
   return undefined
 }
 
-/** Somebody who is not there has no grants, but whoever asks has likely mistyped. */
+/** An unknown user has no grants, but the id was probably mistyped. */
 async function requireBoth({ userId, clientId }: GrantFilter, { users, clients }: GrantAdministration): Promise<void> {
   if (userId !== undefined && !(isRecordId(userId) && (await users.findById(userId)))) {
     throw new AdministrationError('not_found', `there is no user ${userId}`)
@@ -68,7 +68,7 @@ async function requireBoth({ userId, clientId }: GrantFilter, { users, clients }
 function readPlace(after: string): GrantPlace {
   const [userId = '', clientId = '', grantId = '', ...more] = after.split('.')
   if (!isRecordId(userId) || !isClientIdentifier(clientId) || !isRecordId(grantId) || more.length > 0) {
-    throw new AdministrationError('invalid', 'after is the next of the page before')
+    throw new AdministrationError('invalid', 'after must be the value of next on the previous page')
   }
   return { userId, clientId, grantId }
 }

@@ -49,9 +49,9 @@ export async function revokeOperatorKey(
 
 function requireCreated(outcome: Awaited<ReturnType<OperatorKeyStore['create']>>, name: string): OperatorKey {
   if (outcome === 'name_taken')
-    throw new AdministrationError('conflict', `there is an operator key named ${name} already`)
+    throw new AdministrationError('conflict', `an operator key named ${name} exists already`)
   if (outcome === 'creator_revoked')
-    throw new AdministrationError('conflict', 'the operator key that asks for it was revoked')
+    throw new AdministrationError('conflict', 'the operator key of this request was revoked')
   return outcome
 }
 

@@ -34,7 +34,10 @@ export async function createResourceServer(
     return made.outcome === 'created'
   })
   if (made?.outcome === 'conflict') {
-    throw new AdministrationError('conflict', `there is a resource server ${clientId} with another secret or audience`)
+    throw new AdministrationError(
+      'conflict',
+      `resource server ${clientId} exists already with another secret or audience`
+    )
   }
   const kept = made?.outcome === 'exists' ? made.name : name
   return { credential: { clientId, clientSecret, name: kept, audience }, isNew }
@@ -95,8 +98,9 @@ function newCredential(): Credential {
 }
 
 function requireFit({ clientId, clientSecret }: Credential): Credential {
-  if (!isClientIdentifier(clientId)) throw invalid('a client id has 1 to 128 of A-Z a-z 0-9 _ -')
-  if (!/^[A-Za-z0-9_-]{32,128}$/.test(clientSecret)) throw invalid('a secret has 32 to 128 of A-Z a-z 0-9 _ -')
+  if (!isClientIdentifier(clientId)) throw invalid('a client id must have 1 to 128 characters of A-Z a-z 0-9 _ -')
+  if (!/^[A-Za-z0-9_-]{32,128}$/.test(clientSecret))
+    throw invalid('a secret must have 32 to 128 characters of A-Z a-z 0-9 _ -')
   return { clientId, clientSecret }
 }
 

@@ -27,13 +27,13 @@ export async function createScope(
   deps: ScopeAdministration
 ): Promise<Scope> {
   if (!isScopeToken(name) || name.length > 100) {
-    throw invalid('a scope name has 1 to 100 printable ASCII characters, no blank, " or \\')
+    throw invalid('a scope name must have 1 to 100 printable ASCII characters, without space, " and \\')
   }
   const scope = { name, ...toTexts(texts) }
   const event = { event: 'scope_created', details: { scope: name, ...toTexts(texts) } } as const
   await forgetWhileUnknown(name, deps)
   const created = await recordChange(event, author, (note) => deps.scopes.create(scope, note))
-  if (!created) throw new AdministrationError('conflict', `there is a scope ${name} already`)
+  if (!created) throw new AdministrationError('conflict', `scope ${name} exists already`)
   return { ...scope, builtIn: false }
 }
 
@@ -67,13 +67,13 @@ export async function deleteScope(
   deps: ScopeAdministration
 ): Promise<{ scope: Scope; clientIds: readonly string[] }> {
   const { scope, clientIds, onlyScopeOf } = await findInUse(name, deps)
-  if (scope.builtIn) throw new AdministrationError('conflict', `the scope ${name} is built in and stays`)
+  if (scope.builtIn) throw new AdministrationError('conflict', `scope ${name} is built in and cannot be deleted`)
   if (clientIds.length > 0 && !fromClients) {
     throw new AdministrationError('conflict', `clients are registered for the scope ${name}: ${some(clientIds)}`)
   }
   if (onlyScopeOf.length > 0) {
-    const said = `clients are registered for nothing but the scope ${name}: ${some(onlyScopeOf)}`
-    throw new AdministrationError('conflict', `${said}; give them another one, or delete them first`)
+    const said = `clients are registered only for the scope ${name}: ${some(onlyScopeOf)}`
+    throw new AdministrationError('conflict', `${said}; register another scope for them, or delete them first`)
   }
   const event = { event: 'scope_deleted', details: { ...scopeDocument(scope), scope: name, clientIds } } as const
   const deleted = await recordChange(event, author, (note) => deps.scopes.remove(name, fromClients, note))
@@ -110,9 +110,10 @@ async function findInUse(name: string, deps: ScopeAdministration): Promise<Scope
 }
 
 function toTexts({ title, description, translations }: ScopeTexts): ScopeTexts {
-  if (title.trim() === '') throw invalid('the title is empty')
+  if (title.trim() === '') throw invalid('the title must not be empty')
   for (const language of Object.keys(translations)) {
-    if (!LANGUAGE.test(language)) throw invalid(`${JSON.stringify(language)} is no language tag, such as de or pt-BR`)
+    if (!LANGUAGE.test(language))
+      throw invalid(`${JSON.stringify(language)} is not a language tag, such as de or pt-BR`)
   }
   return {
     title: toText(title),
@@ -133,7 +134,7 @@ function trimmed({ title, description }: ScopeTranslation): ScopeTranslation {
 function toText(given: string): string {
   const text = given.trim()
   if (text.length > LONGEST_TEXT || NO_TEXT.test(text)) {
-    throw invalid(`a text of a scope has up to ${LONGEST_TEXT} characters and no control characters`)
+    throw invalid(`a text of a scope may have up to ${LONGEST_TEXT} characters and no control characters`)
   }
   return text
 }
@@ -145,7 +146,10 @@ function some(ids: readonly string[]): string {
 }
 
 function changedMeanwhile(name: string): AdministrationError {
-  return new AdministrationError('conflict', `others are changing the scope ${name} or its clients; try again`)
+  return new AdministrationError(
+    'conflict',
+    `scope ${name} or its clients are being changed by another command; try again`
+  )
 }
 
 function invalid(message: string): AdministrationError {

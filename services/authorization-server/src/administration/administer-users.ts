@@ -28,7 +28,7 @@ export async function createUser(
   const user = { userId: randomUUID(), username, passwordHash: await hashPassword(password) }
   const event = { event: 'user_created', userId: user.userId, details: { username } } as const
   const created = await recordChange(event, author, (note) => users.create(user, note))
-  if (!created) throw new AdministrationError('conflict', `there is a user ${username} already`)
+  if (!created) throw new AdministrationError('conflict', `user ${username} exists already`)
   return created
 }
 
@@ -57,7 +57,7 @@ export async function findUserByEither(
   return found
 }
 
-/** All sessions and tokens end, and nobody signs in as this user. Once more changes nothing. */
+/** Ends all sessions and tokens, and blocks sign-in. Idempotent. */
 export async function disableUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
   return change('user_disabled', userId, author, deps, (note) => deps.users.disable(userId, note))
 }
@@ -73,7 +73,7 @@ export async function setPassword(
   author: Author,
   deps: UserAdministration
 ): Promise<User> {
-  // Not hashed for nobody.
+  // Check the user first, so that no password is hashed in vain.
   await findUser(userId, deps)
   const passwordHash = await deps.hashPassword(requirePassword(password))
   return change('user_password_set', userId, author, deps, (note) => deps.users.setPassword(userId, passwordHash, note))
@@ -99,7 +99,7 @@ async function change(
 
 function requirePassword(password: string): string {
   if (isAcceptablePassword(password)) return password
-  throw new AdministrationError('invalid', 'a password has 1 to 1024 bytes and no control characters')
+  throw new AdministrationError('invalid', 'a password must have 1 to 1024 bytes and no control characters')
 }
 
 export function userDocument(user: User) {

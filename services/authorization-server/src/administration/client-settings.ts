@@ -42,12 +42,12 @@ export function withSettings<Known extends NewClient>(client: Known, settings: C
     lifetimes: toLifetimes(client.lifetimes, settings)
   }
   if (changed.requiredScopes.length + changed.optionalScopes.length === 0) {
-    throw invalid('name at least one scope, required or optional')
+    throw invalid('pass at least one scope, required or optional')
   }
   if (changed.type === 'public' && changed.consent === 'remember') {
-    throw invalid('a public client is always asked for: consent has to be ask')
+    throw invalid('consent must be ask for a public client')
   }
-  if (changed.type === 'public' && !changed.requiresPkce) throw invalid('a public client cannot do without PKCE')
+  if (changed.type === 'public' && !changed.requiresPkce) throw invalid('a public client must use PKCE')
   return changed
 }
 
@@ -65,8 +65,8 @@ function toRedirectUris(given: readonly string[]): readonly string[] {
     if (objection !== undefined) throw invalid(`the redirect URI ${JSON.stringify(uri)} ${objection}`)
   }
   const uris = [...new Set(given)]
-  if (uris.length === 0) throw invalid('name at least one redirect URI')
-  if (uris.length > MOST_REDIRECT_URIS) throw invalid(`no more than ${MOST_REDIRECT_URIS} redirect URIs`)
+  if (uris.length === 0) throw invalid('pass at least one redirect URI')
+  if (uris.length > MOST_REDIRECT_URIS) throw invalid(`a client has at most ${MOST_REDIRECT_URIS} redirect URIs`)
   return uris
 }
 
@@ -75,7 +75,7 @@ function toScopes(lists: readonly string[]): readonly string[] {
 }
 
 function toConsent(consent: string): 'ask' | 'remember' {
-  if (consent !== 'ask' && consent !== 'remember') throw invalid('consent is ask or remember')
+  if (consent !== 'ask' && consent !== 'remember') throw invalid('consent must be ask or remember')
   return consent
 }
 
@@ -85,7 +85,7 @@ function toLifetimes(own: ClientLifetimes | undefined, settings: ClientSettings)
     if (given === undefined) return current
     if (given === null) return undefined
     if (Number.isInteger(given) && given >= 1 && given <= LONGEST[name]) return given
-    throw invalid(`${WIRE_NAME[name]} is a whole number of seconds from 1 to ${LONGEST[name]}`)
+    throw invalid(`${WIRE_NAME[name]} must be a whole number of seconds from 1 to ${LONGEST[name]}`)
   }
   const lifetimes = {
     accessToken: lifetime('accessTokenTtl', own?.accessToken),

@@ -12,11 +12,11 @@ const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/
 export function requireName(given: string, what = 'a name'): string {
   const name = given.normalize('NFC').trim()
   if (name.length > 100 || NO_TEXT.test(name) || !VISIBLE.test(name)) {
-    const rule = 'has 1 to 100 characters, one that can be seen at least, and no control characters'
+    const rule = 'must have 1 to 100 characters, at least one of them visible, and no control characters'
     throw new AdministrationError('invalid', `${what} ${rule}`)
   }
   if (BIDI_CONTROL.test(name)) {
-    throw new AdministrationError('invalid', `${what} has no characters that turn the direction of the text around it`)
+    throw new AdministrationError('invalid', `${what} must not contain characters that change the text direction`)
   }
   return name
 }

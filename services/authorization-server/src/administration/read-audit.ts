@@ -24,7 +24,8 @@ export function readAudit(
   { after, limit }: Page,
   { entries }: AuditReading
 ): Promise<PageOf<AuditEntry>> {
-  if (after !== undefined && !/^[0-9]{1,18}$/.test(after)) throw invalid('after is the next of the page before')
+  if (after !== undefined && !/^[0-9]{1,18}$/.test(after))
+    throw invalid('after must be the value of next on the previous page')
   return readPage(
     { after, limit },
     (page) => entries.list(filter, page),
@@ -34,13 +35,13 @@ export function readAudit(
 
 export function toAuditFilter(question: AuditQuestion): AuditFilter {
   const { userId, clientId, event, requestId, secretId, since } = question
-  if (userId !== undefined && !isRecordId(userId)) throw invalid('a user is named by id')
+  if (userId !== undefined && !isRecordId(userId)) throw invalid('the user must be an id')
   if (clientId !== undefined && !isClientIdentifier(clientId))
-    throw invalid('a client id has 1 to 128 of A-Z a-z 0-9 _ -')
-  if (event !== undefined && !/^[a-z_]{1,100}$/.test(event)) throw invalid('an event is named as in user_disabled')
-  if (requestId !== undefined && !/^[\x21-\x7e]{1,100}$/.test(requestId)) throw invalid('that is no request id')
+    throw invalid('a client id must have 1 to 128 characters of A-Z a-z 0-9 _ -')
+  if (event !== undefined && !/^[a-z_]{1,100}$/.test(event)) throw invalid('an event name must look like user_disabled')
+  if (requestId !== undefined && !/^[\x21-\x7e]{1,100}$/.test(requestId)) throw invalid('that is not a request id')
   if (secretId !== undefined && !/^[0-9a-f]{12}$/.test(secretId)) {
-    throw invalid('a secret id has 12 hexadecimal digits, as in valetkey clients secrets')
+    throw invalid('a secret id must have 12 hexadecimal digits, as valetkey clients secrets shows it')
   }
   return { userId, clientId, event, requestId, secretId, since: since === undefined ? undefined : readTime(since) }
 }
@@ -56,7 +57,7 @@ function readTime(given: string): AuditFilter['since'] {
   }
   const time = new Date(given)
   if (TIME.test(given) && !Number.isNaN(time.getTime())) return time
-  throw invalid('a time is as in 2026-11-21T08:00:00Z, 2026-11-21, or 15m, 2h, 7d ago')
+  throw invalid('a time must look like 2026-11-21T08:00:00Z, 2026-11-21, or 15m, 2h, 7d (ago)')
 }
 
 function invalid(message: string): AdministrationError {

@@ -29,7 +29,7 @@ export async function registerClient(
   const createdAt = await recordChange(event, author, (note) => deps.changes.create(client, digest, note))
   if (createdAt === undefined) {
     await requireKnownScopes(scopesOf(client), deps.scopes)
-    throw new AdministrationError('conflict', 'the scope catalogue has just been changed by somebody else; try again')
+    throw new AdministrationError('conflict', 'the scope catalogue was changed by another command; try again')
   }
   return { client: { ...client, createdAt }, secret: clientSecret && secretId ? { clientSecret, secretId } : undefined }
 }

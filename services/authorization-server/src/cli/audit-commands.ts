@@ -28,18 +28,18 @@ const LOOK_EVERY_MS = 1_000
 export function addAuditCommands(program: Command, context: CommandContext): void {
   program
     .command('audit')
-    .description('the record of security decisions and of changes by operators')
+    .description('the log of security decisions and of changes by operators')
     .command('tail')
-    .description('show the newest events, the oldest of them first')
-    .option('-n, --lines <number>', `how many; ${LINES} if not said, ${LINES_SINCE} with --since`, readCount)
-    .option('--follow', 'go on and show new events as they come, until it is interrupted')
-    .option('--user <user>', 'of a user, by id or name; a deleted one by id')
-    .option('--client <client_id>', 'of a client')
-    .option('--event <name>', 'of one name, such as sign_in_failed')
-    .option('--since <time>', 'not before: 2026-11-21T08:00:00Z, 2026-11-21, or 15m, 2h, 7d ago')
-    .option('--request-id <id>', 'of one request, by the X-Request-Id of its answer')
-    .option('--secret <secret_id>', 'of those who came with one secret of a client, live or ended')
-    .option('--json', 'print {"events":[…]}; with --follow one document a line for each event')
+    .description('show the newest events, oldest first')
+    .option('-n, --lines <number>', `number of events; default ${LINES}, or ${LINES_SINCE} with --since`, readCount)
+    .option('--follow', 'keep showing new events until interrupted')
+    .option('--user <user>', 'only events of this user, by id or name; a deleted user by id')
+    .option('--client <client_id>', 'only events of this client')
+    .option('--event <name>', 'only events with this name, such as sign_in_failed')
+    .option('--since <time>', 'only events since then: 2026-11-21T08:00:00Z, 2026-11-21, or 15m, 2h, 7d ago')
+    .option('--request-id <id>', 'only events of one request, by the X-Request-Id of its response')
+    .option('--secret <secret_id>', 'only events of requests that used this client secret, live or ended')
+    .option('--json', 'print {"events":[…]}; with --follow one JSON document per line')
     .action(async (options: TailOptions) => {
       const { client: clientId, event, since, requestId, secret: secretId, follow, json } = options
       const entries = createAuditEntryStore(context.database())
@@ -48,7 +48,8 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
       const limit = options.lines ?? (since === undefined ? LINES : LINES_SINCE)
       const readNewest = async () => {
         const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
-        if (since !== undefined && next !== undefined) context.say(`There are more than ${limit}: see --lines.\n`)
+        if (since !== undefined && next !== undefined)
+          context.say(`There are more than ${limit} events: raise --lines.\n`)
         return newest.toReversed()
       }
       if (!follow) {
@@ -79,7 +80,7 @@ async function toUserId(given: string, context: CommandContext): Promise<string>
 
 function readCount(given: string): number {
   if (/^[1-9][0-9]{0,4}$/.test(given)) return Number(given)
-  throw new InvalidArgumentError('It is a whole number from 1 to 99999.')
+  throw new InvalidArgumentError('It must be a whole number from 1 to 99999.')
 }
 
 /** One line a row: time, name, and then what it has, as name=value; `count` where it stands for several events. */

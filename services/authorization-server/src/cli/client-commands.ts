@@ -16,22 +16,22 @@ import { authorOf, type CommandContext, table } from './context.js'
 type CreateOptions = ClientOptions & { name: string; redirectUri: readonly string[]; public?: boolean; json?: boolean }
 
 export function addClientCommands(program: Command, context: CommandContext): void {
-  const clients = program.command('clients').description('the third-party apps that may ask for access')
+  const clients = program.command('clients').description('third-party apps that may request access')
   const deps = (): ClientAdministration => administrationOf(context)
 
   addLifetimeOptions(
     clients
       .command('create')
       .description('register a client; its secret is printed once')
-      .requiredOption('--name <text>', 'the name that people see on the consent page')
-      .requiredOption('--redirect-uri <uri>', 'where answers may go; may be repeated', collect)
-      .option('--scope <list>', 'scopes separated by blanks, shown as required; may be repeated', collect)
-      .option('--optional-scope <list>', 'scopes that the user can leave out; may be repeated', collect)
-      .option('--public', 'it cannot keep a secret: none is made, and PKCE is required')
+      .requiredOption('--name <text>', 'the name shown on the consent page')
+      .requiredOption('--redirect-uri <uri>', 'an allowed redirect URI; repeatable', collect)
+      .option('--scope <list>', 'required scopes, separated by spaces; repeatable', collect)
+      .option('--optional-scope <list>', 'scopes that the user may decline; repeatable', collect)
+      .option('--public', 'a public client: it gets no secret and must use PKCE')
       .option('--no-refresh', 'issue no refresh tokens')
       .option('--require-pkce', 'refuse requests without a code_challenge')
-      .option('--consent <policy>', 'ask (each time) or remember (ask for new scopes only)', 'ask')
-      .option('--verified', 'you have made sure who runs it; the consent page says so')
+      .option('--consent <policy>', 'ask (every time) or remember (ask only for new scopes)', 'ask')
+      .option('--verified', 'mark the client as verified on the consent page')
   )
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async ({ json, ...options }: CreateOptions) => {
@@ -43,9 +43,9 @@ export function addClientCommands(program: Command, context: CommandContext): vo
         ...clientDocument(client),
         ...(secret && { client_secret: secret.clientSecret, secret_id: secret.secretId })
       }
-      const secretLines = secret ? [`client secret: ${secret.clientSecret}`, 'It is shown this once only.'] : []
+      const secretLines = secret ? [`client secret: ${secret.clientSecret}`, 'It is shown only once.'] : []
       printResult(context, json, document, [
-        `registered ${client.name}`,
+        `Registered client ${client.name}`,
         `client id:     ${client.clientId}`,
         ...secretLines
       ])

@@ -23,9 +23,9 @@ export function collect(value: string, earlier: readonly string[] = []): readonl
 /** What create and update have in common. */
 export function addLifetimeOptions(command: Command): Command {
   return command
-    .option('--access-token-ttl <duration>', 'such as 600 or 10m; shorter than the server’s, or "default"')
-    .option('--refresh-token-idle-ttl <duration>', 'of a refresh token that is not used')
-    .option('--refresh-token-max-ttl <duration>', 'how long it can be refreshed at all')
+    .option('--access-token-ttl <duration>', 'such as 600 or 10m, at most the server’s value; or "default"')
+    .option('--refresh-token-idle-ttl <duration>', 'maximum time between two uses of a refresh token')
+    .option('--refresh-token-max-ttl <duration>', 'maximum time from consent to the last refresh')
 }
 
 export function settingsOf(options: ClientOptions): ClientSettings {

@@ -21,16 +21,16 @@ export function addClientSecretCommands(
 ): void {
   clients
     .command('rotate-secret')
-    .description('make a second secret; the old one goes on for a while')
+    .description('create a new secret; the old one stays valid for a while')
     .argument('<client_id>')
-    .option('--keep-old-for <duration>', 'how long the old one goes on: 3600, 90m, 12h, 7d (the default), up to 90d')
-    .option('--now', 'end all that there are at once')
-    .option('--yes', 'end them without asking')
+    .option('--keep-old-for <duration>', 'how long the old secret stays valid: 3600, 90m, 12h, 7d (default), up to 90d')
+    .option('--now', 'end all old secrets immediately')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async (clientId: string, { keepOldFor: given, now, yes, json }: RotateOptions) => {
       const keepOldFor = readKeepOldFor(given, now)
       if (keepOldFor === 0) {
-        await requireConfirmation(`End the secrets that the client ${clientId} has now?`, yes, context)
+        await requireConfirmation(`End all current secrets of client ${clientId}?`, yes, context)
       }
       const { clientSecret, secretId, old } = await rotateClientSecret(
         { clientId, keepOldFor },
@@ -46,7 +46,7 @@ export function addClientSecretCommands(
       const oldLines = old.map((each) => `old secret:    ${each.secretId} ends at ${each.expiresAt?.toISOString()}`)
       printResult(context, json, document, [
         `client secret: ${clientSecret}`,
-        'It is shown this once only.',
+        'It is shown only once.',
         `secret id:     ${secretId}`,
         ...oldLines
       ])
@@ -54,7 +54,7 @@ export function addClientSecretCommands(
 
   clients
     .command('secrets')
-    .description('list the secrets of a client by their ids, and when each was last used')
+    .description('list the ids of a client’s secrets and when each was last used')
     .argument('<client_id>')
     .option('--json', 'print {"secrets":[…]}')
     .action(async (clientId: string, { json }: { json?: boolean }) => {
@@ -73,24 +73,24 @@ export function addClientSecretCommands(
 
   clients
     .command('delete-secret')
-    .description('end one secret at once; not the only one that is live')
+    .description('end one secret immediately; refused for the only live one')
     .argument('<client_id>')
     .argument('<secret_id>')
-    .option('--yes', 'end it without asking')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"secret_id",…}')
     .action(async (clientId: string, secretId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
-      await requireConfirmation(`End the secret ${secretId} of the client ${clientId}?`, yes, context)
+      await requireConfirmation(`End secret ${secretId} of client ${clientId}?`, yes, context)
       const secret = await deleteClientSecret({ clientId, secretId }, authorOf(context), deps())
       const document = { ...clientSecretDocument(secret), live: false }
-      printResult(context, json, document, [`the secret ${secretId} has ended`])
+      printResult(context, json, document, [`Ended secret ${secretId}`])
       const left = await listClientSecrets(clientId, deps())
       const end = left.every(({ expiresAt }) => expiresAt !== undefined) && left.at(-1)?.expiresAt
-      if (end) context.say(`The secret that is left ends at ${end.toISOString()}: make another one before then.\n`)
+      if (end) context.say(`The remaining secret ends at ${end.toISOString()}: create another one before then.\n`)
     })
 }
 
 function readKeepOldFor(given: string | undefined, now: boolean | undefined): number | undefined {
-  if (given !== undefined && now) throw new CommandFailure('usage', '--keep-old-for and --now exclude each other')
+  if (given !== undefined && now) throw new CommandFailure('usage', 'pass --keep-old-for or --now, not both')
   if (now) return 0
   return given === undefined ? undefined : readDuration(given, '--keep-old-for')
 }

@@ -1,7 +1,7 @@
 import type { CommandContext } from './context.js'
 import { CommandFailure } from './exit.js'
 
-/** Goes on only if whoever gave the command means it, or said so beforehand with `--yes`. */
+/** Continues only after a confirmation at the terminal or with `--yes`. */
 export async function requireConfirmation(
   question: string,
   yes: boolean | undefined,
@@ -9,7 +9,7 @@ export async function requireConfirmation(
 ): Promise<void> {
   if (yes) return
   if (confirm === undefined) {
-    throw new CommandFailure('usage', 'it asks before it does this; where nobody can answer, say --yes')
+    throw new CommandFailure('usage', 'confirmation required; pass --yes')
   }
-  if (!(await confirm(question))) throw new CommandFailure('failed', 'nothing was changed')
+  if (!(await confirm(question))) throw new CommandFailure('failed', 'cancelled; nothing was changed')
 }

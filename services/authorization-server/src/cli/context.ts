@@ -1,20 +1,20 @@
 import type { Database, Environment } from '@valetkey/service-kit'
 import type { Author } from '../administration/actor.js'
 
-/** What commands get from the process, so that tests can give them something else. */
+/** What commands need from the process; tests pass substitutes. */
 export type CommandContext = {
   /** All of it, for the one command that looks at the whole service. */
   environment: () => Environment
   databaseUrl: () => string
   database: () => Database
   stdin: NodeJS.ReadableStream
-  /** The operating system's name of whoever runs the command, for the audit entries. */
+  /** The operating system's user name, for the audit entries. */
   userName: () => string
   /** stdout: results only. */
   out: (text: string) => void
   /** stderr: everything else. */
   say: (text: string) => void
-  /** Asks whoever sits at the terminal; undefined where nobody does. */
+  /** Asks the user at the terminal; undefined without a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined
 }
 

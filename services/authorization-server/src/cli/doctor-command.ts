@@ -7,10 +7,10 @@ import { CommandFailure } from './exit.js'
 export function addDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command('doctor')
-    .description('examine the settings of the service, its stores and the clients; needs what the service needs')
+    .description('check the settings of the service, its stores and the clients; needs all settings of the service')
     .option('--json', 'print {"findings":[…],"fatal":…,"warnings":…}')
     .action(async ({ json }: { json?: boolean }) => {
       const fatal = printFindings(context, json, await examine(context.environment()))
-      if (fatal > 0) throw new CommandFailure('failed', `${fatal} of these must be mended`)
+      if (fatal > 0) throw new CommandFailure('failed', `fatal findings: ${fatal}`)
     })
 }

@@ -5,7 +5,7 @@ import { AdministrationError } from '../administration/administration-error.js'
 /** What the exit codes of `valetkey` mean; `valetkey --help` lists them. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, conflict: 4, interrupted: 130 } as const
 
-/** A command that could not do what it was asked, said in one line. */
+/** A failed command; the message is one line. */
 export class CommandFailure extends Error {
   readonly exitCode: number
   constructor(kind: Exclude<keyof typeof EXIT, 'ok'>, message: string) {

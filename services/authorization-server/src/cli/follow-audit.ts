@@ -66,7 +66,7 @@ export async function followAudit(
       isAway = false
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      if (!isAway) say(`${error.message}; it will go on when it is back\n`)
+      if (!isAway) say(`${error.message}; waiting until it is available again\n`)
       isAway = true
     }
   }

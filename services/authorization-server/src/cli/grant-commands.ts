@@ -21,7 +21,7 @@ type RevokeOptions = Filter & { yes?: boolean; json?: boolean }
 const MOST = 1_000
 
 export function addGrantCommands(program: Command, context: CommandContext): void {
-  const grants = program.command('grants').description('what users have allowed to clients')
+  const grants = program.command('grants').description('access that users have granted to clients')
   const deps = (): GrantAdministration & { users: UserStore } => ({
     grants: createGrantedAccessStore(context.database()),
     users: createUserStore(context.database()),
@@ -34,10 +34,10 @@ export function addGrantCommands(program: Command, context: CommandContext): voi
 
   grants
     .command('list')
-    .description('list the grants that give access at this moment')
-    .option('--user <user>', 'those of a user, by id or name')
-    .option('--client <client_id>', 'those to a client')
-    .option('--limit <number>', 'how many at most', readLimit, MOST)
+    .description('list the active grants')
+    .option('--user <user>', 'only grants of this user, by id or name')
+    .option('--client <client_id>', 'only grants to this client')
+    .option('--limit <number>', 'maximum number of grants', readLimit, MOST)
     .option('--json', 'print {"grants":[…]}')
     .action(async ({ json, limit, ...filter }: Filter & { limit: number; json?: boolean }) => {
       const { entries, next } = await listGrants(await toFilter(filter), { limit }, deps())
@@ -49,40 +49,41 @@ export function addGrantCommands(program: Command, context: CommandContext): voi
         grant.lastUsedAt?.toISOString() ?? 'never'
       ])
       const header = ['GRANT ID', 'USER NAME', 'CLIENT', 'SCOPE', 'LAST USED']
-      const lines = rows.length === 0 ? ['There are no such grants.'] : table(header, rows)
+      const lines = rows.length === 0 ? ['There are no matching grants.'] : table(header, rows)
       printResult(context, json, { grants: entries.map(grantDocument) }, lines)
-      if (next !== undefined) context.say(`There are more than ${limit}: name a user or a client, or raise --limit.\n`)
+      if (next !== undefined)
+        context.say(`There are more than ${limit} grants: pass --user or --client, or raise --limit.\n`)
     })
 
   grants
     .command('revoke')
-    .description('end grants with their tokens; with --user or --client also forget what was consented to')
-    .argument('[grant_id]', 'one grant; or else say whose with --user, --client or both')
-    .option('--user <user>', 'all of a user, by id or name')
-    .option('--client <client_id>', 'all to a client')
-    .option('--yes', 'revoke without asking')
-    .option('--json', 'print {"grant_id"} or {"user_id","client_id","ended_grants"}, as far as it applies')
+    .description('revoke grants and their tokens; with --user or --client also delete the remembered consents')
+    .argument('[grant_id]', 'one grant; otherwise pass --user, --client or both')
+    .option('--user <user>', 'all grants of this user, by id or name')
+    .option('--client <client_id>', 'all grants to this client')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"grant_id"} or {"user_id","client_id","ended_grants"}')
     .action(async (grantId: string | undefined, { yes, json, ...filter }: RevokeOptions) => {
       const isOfMany = filter.user !== undefined || filter.client !== undefined
       if ((grantId !== undefined) === isOfMany) {
-        throw new CommandFailure('usage', 'name one grant, or say whose with --user, --client or both')
+        throw new CommandFailure('usage', 'pass one grant_id, or --user, --client or both')
       }
       if (grantId !== undefined) {
-        await requireConfirmation(`Revoke the grant ${grantId}?`, yes, context)
+        await requireConfirmation(`Revoke grant ${grantId}?`, yes, context)
         await revokeGrant(grantId, authorOf(context), deps())
-        return printResult(context, json, { grant_id: grantId }, [`revoked the grant ${grantId}`])
+        return printResult(context, json, { grant_id: grantId }, [`Revoked grant ${grantId}`])
       }
       const found = await toFilter(filter)
       const { userId, clientId } = found
       const whose = [filter.user && `of ${filter.user}`, filter.client && `to ${filter.client}`].filter(Boolean)
       await requireConfirmation(`Revoke all grants ${whose.join(' ')}?`, yes, context)
       const ended = await revokeGrants(found, authorOf(context), deps())
-      const lines = [`revoked ${ended ?? 'all'} grants ${whose.join(' ')}`]
+      const lines = [`Revoked ${ended ?? 'all'} grants ${whose.join(' ')}`]
       printResult(context, json, { user_id: userId, client_id: clientId, ended_grants: ended }, lines)
     })
 }
 
 function readLimit(given: string): number {
   if (/^[1-9][0-9]{0,5}$/.test(given)) return Number(given)
-  throw new InvalidArgumentError('It is a whole number from 1 to 999999.')
+  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.')
 }

@@ -25,7 +25,7 @@ const program = buildProgram({
   confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? confirm : undefined
 })
 
-// Whoever read the output has seen enough, as `head` has: that is no news, and nothing can be said any longer.
+// The reader closed the pipe, as `head` does. Nothing more can be written, so end without a message.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(EXIT.failed)
@@ -38,7 +38,7 @@ async function run(): Promise<number> {
     await program.parseAsync(process.argv)
     return EXIT.ok
   } catch (error) {
-    // What commander has to say it has said.
+    // Commander has already printed its message.
     if (!(error instanceof CommanderError)) {
       for (const line of linesOfFailure(error)) process.stderr.write(`valetkey: ${line}\n`)
     }
@@ -46,7 +46,7 @@ async function run(): Promise<number> {
   }
 }
 
-/** A user id that nobody has entered in the books, as in many containers, has no name. */
+/** In many containers the user id has no name. */
 function userName(): string {
   try {
     return userInfo().username

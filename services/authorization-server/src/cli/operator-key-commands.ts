@@ -11,27 +11,27 @@ import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandContext, table } from './context.js'
 
 export function addOperatorKeyCommands(program: Command, context: CommandContext): void {
-  const keys = program.command('operator-keys').description('what opens the administration API')
+  const keys = program.command('operator-keys').description('credentials for the administration API')
   const deps = () => ({ operatorKeys: createOperatorKeyStore(context.database()) })
 
   keys
     .command('create')
-    .description('make a key; it is printed once')
-    .requiredOption('--name <text>', 'who will use it, as audit entries name it')
+    .description('create a key; it is printed once')
+    .requiredOption('--name <text>', 'who will use it; audit entries show this name')
     .option('--json', 'print {"operator_key_id","operator_key"}')
     .action(async ({ name, json }: { name: string; json?: boolean }) => {
       const { key, operatorKey } = await createOperatorKey({ name }, authorOf(context), deps())
       printResult(context, json, { operator_key_id: key.operatorKeyId, operator_key: operatorKey }, [
-        `created an operator key for ${key.name}`,
+        `Created operator key ${key.name}`,
         `operator key id: ${key.operatorKeyId}`,
         `operator key:    ${operatorKey}`,
-        'It is shown this once only.'
+        'It is shown only once.'
       ])
     })
 
   keys
     .command('list')
-    .description('list all keys, revoked ones too')
+    .description('list all keys, including revoked ones')
     .option('--json', 'print {"operator_keys":[…]}')
     .action(async ({ json }: { json?: boolean }) => {
       const found = await deps().operatorKeys.list()
@@ -48,21 +48,17 @@ export function addOperatorKeyCommands(program: Command, context: CommandContext
 
   keys
     .command('revoke')
-    .description('end a key for good, with all that were made with it; once more changes nothing')
+    .description('revoke a key and all keys created with it; safe to repeat')
     .argument('<operator_key_id>')
-    .option('--yes', 'revoke without asking')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"operator_key_id",…,"also_revoked"}')
     .action(async (operatorKeyId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
-      await requireConfirmation(
-        `Revoke the operator key ${operatorKeyId}, and all keys that were made with it?`,
-        yes,
-        context
-      )
+      await requireConfirmation(`Revoke operator key ${operatorKeyId} and all keys created with it?`, yes, context)
       const result = await revokeOperatorKey(operatorKeyId, authorOf(context), deps())
       const { key, alsoRevoked } = result
       printResult(context, json, revocationDocument(result), [
-        `revoked the operator key ${key.name}`,
-        ...(alsoRevoked > 0 ? [`and ${alsoRevoked} that were made with it`] : [])
+        `Revoked operator key ${key.name}`,
+        ...(alsoRevoked > 0 ? [`Also revoked ${alsoRevoked} created with it`] : [])
       ])
     })
 }

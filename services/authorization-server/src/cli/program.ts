@@ -12,19 +12,19 @@ import { addUserCommands } from './user-commands.js'
 
 const AFTER_HELP = `
 Settings:
-  DATABASE_URL (or DATABASE_URL_FILE)  the Postgres database of the authorization server; doctor needs all that the
-                                       service needs
+  DATABASE_URL (or DATABASE_URL_FILE)  the Postgres database of the authorization server; doctor reads all settings
+                                       of the service
 
 Output:
-  Results go to stdout, everything else to stderr. With --json stdout holds one JSON document and nothing else.
-  A secret is printed once, when it is made, and can never be shown again.
+  Results go to stdout, everything else to stderr. With --json, stdout is one JSON document.
+  A secret is printed once, when it is created. It cannot be shown again.
 
 Exit codes:
-  0  done
-  1  failed, for example because the database cannot be reached, or doctor found something fatal
-  2  wrong usage or settings, or a question that nobody can answer (see --yes)
-  3  what was named does not exist
-  4  it exists already, and differs
+  0  success
+  1  failure, for example the database cannot be reached, or doctor found a fatal problem
+  2  wrong usage or settings, or confirmation required (see --yes)
+  3  not found
+  4  conflict, for example the record exists already and differs
   130  interrupted
 `
 
@@ -32,7 +32,7 @@ Exit codes:
 export function buildProgram(context: CommandContext): Command {
   const program = new Command('valetkey')
     .description(
-      'Runs the books of a Valetkey authorization server: users, scopes, clients, resource servers, grants, operator keys.'
+      'Manages a Valetkey authorization server: users, scopes, clients, resource servers, grants and operator keys.'
     )
     .addHelpText('after', AFTER_HELP)
     .configureOutput({ writeOut: context.out, writeErr: context.say })

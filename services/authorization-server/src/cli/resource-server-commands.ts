@@ -18,35 +18,37 @@ import { readSecret } from './read-secret.js'
 type CreateOptions = { name: string; audience: string; clientId?: string; secretStdin?: boolean; json?: boolean }
 
 export function addResourceServerCommands(program: Command, context: CommandContext): void {
-  const servers = program.command('resource-servers').description('the APIs that may ask whether a token is good')
+  const servers = program.command('resource-servers').description('APIs that may introspect tokens')
   const deps = (): ResourceServerAdministration => ({
     resourceServers: createResourceServerStore(context.database())
   })
 
   servers
     .command('create')
-    .description('make a credential for the introspection endpoint; its secret is printed once')
+    .description('create a credential for the introspection endpoint; its secret is printed once')
     .requiredOption('--name <text>', 'a name for operators')
     .requiredOption(
       '--audience <url>',
-      'the resource identifier whose tokens it may ask about, such as its RESOURCE_URL'
+      'the API’s resource identifier, such as its RESOURCE_URL; it may introspect tokens for this audience only'
     )
-    .option('--client-id <id>', 'an id made elsewhere; with the same secret and audience the command can be repeated')
-    .option('--secret-stdin', 'read the secret that belongs to --client-id from standard input')
+    .option('--client-id <id>', 'use this id; with the same secret and audience the command is safe to repeat')
+    .option('--secret-stdin', 'read the secret for --client-id from standard input')
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async ({ json, ...options }: CreateOptions) => {
       const { name, audience } = options
       const given = await readGivenCredential(options, context)
       const { credential, isNew } = await createResourceServer({ name, audience, given }, authorOf(context), deps())
-      const secretLines = given ? [] : [`client secret: ${credential.clientSecret}`, 'It is shown this once only.']
-      const headline = isNew ? `created a credential for ${credential.name}` : 'nothing to do: it exists already'
+      const secretLines = given ? [] : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
+      const headline = isNew
+        ? `Created a credential for ${credential.name}`
+        : 'Nothing to do: the credential exists already'
       const lines = [headline, `client id:     ${credential.clientId}`, ...secretLines]
       printResult(context, json, newCredentialDocument(credential), lines)
     })
 
   servers
     .command('list')
-    .description('list all credentials, and when each was last used')
+    .description('list all credentials and when each was last used')
     .option('--json', 'print {"resource_servers":[…]}')
     .action(async ({ json }: { json?: boolean }) => {
       const found = await deps().resourceServers.listRegistrations()
@@ -63,7 +65,7 @@ export function addResourceServerCommands(program: Command, context: CommandCont
 
   servers
     .command('rotate-secret')
-    .description('make a second credential for the same audience; the first one works until you delete it')
+    .description('create a second credential for the same audience; the first one works until you delete it')
     .argument('<client_id>')
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async (clientId: string, { json }: { json?: boolean }) => {
@@ -71,25 +73,25 @@ export function addResourceServerCommands(program: Command, context: CommandCont
       printResult(context, json, newCredentialDocument(credential), [
         `client id:     ${credential.clientId}`,
         `client secret: ${credential.clientSecret}`,
-        'It is shown this once only.',
-        `When the API uses it: valetkey resource-servers delete ${clientId}`
+        'It is shown only once.',
+        `When the API uses the new credential: valetkey resource-servers delete ${clientId}`
       ])
     })
 
   servers
     .command('delete')
-    .description('delete a credential; whoever has it can ask about no token any longer')
+    .description('delete a credential; it can no longer be used to introspect tokens')
     .argument('<client_id>')
-    .option('--yes', 'delete without asking')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
       const { name, audience } = await findResourceServer(clientId, deps())
       const all = await deps().resourceServers.listRegistrations()
       const isLast = all.filter((each) => each.audience === audience).length === 1
-      const warning = isLast ? ` It is the last one for ${audience}: its API can accept no token without one.` : ''
-      await requireConfirmation(`Delete the credential ${clientId} of ${name}?${warning}`, yes, context)
+      const warning = isLast ? ` It is the last one for ${audience}: without it, the API refuses all tokens.` : ''
+      await requireConfirmation(`Delete credential ${clientId} of ${name}?${warning}`, yes, context)
       const deleted = await deleteResourceServer(clientId, authorOf(context), deps())
-      printResult(context, json, resourceServerDocument(deleted), [`deleted the credential ${clientId} of ${name}`])
+      printResult(context, json, resourceServerDocument(deleted), [`Deleted credential ${clientId} of ${name}`])
     })
 }
 
@@ -99,7 +101,7 @@ async function readGivenCredential(
 ): Promise<{ clientId: string; clientSecret: string } | undefined> {
   if (clientId === undefined && !secretStdin) return undefined
   if (clientId === undefined || !secretStdin) {
-    throw new CommandFailure('usage', '--client-id and --secret-stdin go together')
+    throw new CommandFailure('usage', 'pass --client-id and --secret-stdin together')
   }
   return { clientId, clientSecret: await readSecret(context.stdin, 'secret') }
 }

@@ -28,11 +28,11 @@ export function addScopeChangeCommands(
   addTranslationOptions(
     scopes
       .command('update')
-      .description('change what people read of a scope; texts that are not given stay')
+      .description('change the texts of a scope; texts not passed stay the same')
       .argument('<name>')
-      .option('--title <text>', 'what the consent page says it allows')
-      .option('--description <text>', 'one more sentence for the consent page; "" for none')
-      .option('--drop-language <language>', 'forget the texts in another language; may be repeated', collect, [])
+      .option('--title <text>', 'title for the consent page')
+      .option('--description <text>', 'description for the consent page; "" for none')
+      .option('--drop-language <language>', 'delete the texts in this language; repeatable', collect, [])
   )
     .option('--json', 'print {"name","title",…}')
     .action(async (name: string, { json, ...options }: UpdateOptions) => {
@@ -42,7 +42,7 @@ export function addScopeChangeCommands(
         description === undefined &&
         [dropLanguage, titleIn, descriptionIn].flat().length === 0
       ) {
-        throw new CommandFailure('usage', 'say what is to change')
+        throw new CommandFailure('usage', 'nothing to change: pass at least one option')
       }
       const command = {
         name,
@@ -53,22 +53,22 @@ export function addScopeChangeCommands(
         })
       }
       const scope = await updateScope(command, authorOf(context), deps())
-      printResult(context, json, scopeDocument(scope), [`${name} is now as you asked for`])
+      printResult(context, json, scopeDocument(scope), [`Updated scope ${name}`])
     })
 
   scopes
     .command('delete')
-    .description('delete a scope that is not built in; tokens that hold it keep it until they end')
+    .description('delete a scope that is not built in; existing tokens keep it until they expire')
     .argument('<name>')
-    .option('--from-clients', 'take it from the clients that are registered for it, too')
-    .option('--yes', 'delete without asking')
+    .option('--from-clients', 'also remove it from the clients that are registered for it')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"name",…,"taken_from"}')
     .action(async (name: string, { fromClients = false, yes, json }: DeleteOptions) => {
-      await requireConfirmation(`Delete the scope ${name}?`, yes, context)
+      await requireConfirmation(`Delete scope ${name}?`, yes, context)
       const { scope, clientIds } = await deleteScope({ name, fromClients }, authorOf(context), deps())
-      const taken = clientIds.map((clientId) => `taken from the client ${clientId}`)
+      const taken = clientIds.map((clientId) => `Removed from client ${clientId}`)
       printResult(context, json, { ...scopeDocument(scope), taken_from: clientIds }, [
-        `deleted scope ${name}`,
+        `Deleted scope ${name}`,
         ...taken
       ])
     })

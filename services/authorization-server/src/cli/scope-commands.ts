@@ -10,9 +10,7 @@ import { addTranslationOptions, readTranslations, type TranslationOptions } from
 type CreateOptions = TranslationOptions & { title: string; description: string; json?: boolean }
 
 export function addScopeCommands(program: Command, context: CommandContext): void {
-  const scopes = program
-    .command('scopes')
-    .description('the catalogue of permissions that clients can be registered for')
+  const scopes = program.command('scopes').description('the catalogue of scopes that clients can be registered for')
   const deps = (): ScopeAdministration => {
     const database = context.database()
     return { scopes: createScopeStore(database), consents: createConsentStore(database) }
@@ -22,16 +20,16 @@ export function addScopeCommands(program: Command, context: CommandContext): voi
     scopes
       .command('create')
       .description('add a scope to the catalogue')
-      .argument('<name>', 'the scope as it stands in requests, such as reports.read')
-      .requiredOption('--title <text>', 'what the consent page says it allows, such as "See your reports"')
-      .option('--description <text>', 'one more sentence for the consent page', '')
+      .argument('<name>', 'the scope as clients request it, such as reports.read')
+      .requiredOption('--title <text>', 'title for the consent page, such as "See your reports"')
+      .option('--description <text>', 'description for the consent page', '')
   )
     .option('--json', 'print {"name","title",…}')
     .action(async (name: string, { json, ...options }: CreateOptions) => {
       const { title, description } = options
       const texts = { title, description, translations: readTranslations(options) }
       const scope = await createScope({ name, ...texts }, authorOf(context), deps())
-      printResult(context, json, scopeDocument(scope), [`created scope ${name}`])
+      printResult(context, json, scopeDocument(scope), [`Created scope ${name}`])
     })
 
   scopes

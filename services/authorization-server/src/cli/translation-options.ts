@@ -9,11 +9,11 @@ export function addTranslationOptions(command: Command): Command {
   return command
     .option(
       '--title-in <language=text>',
-      'the title in another language, such as "de=Ihre Berichte"; may be repeated',
+      'the title in another language, such as "de=Ihre Berichte"; repeatable',
       collect,
       []
     )
-    .option('--description-in <language=text>', 'the sentence in another language; may be repeated', collect, [])
+    .option('--description-in <language=text>', 'the description in another language; repeatable', collect, [])
 }
 
 /** @param earlier what there is already: each text that is given replaces that of its language, and the rest stays */
@@ -31,7 +31,7 @@ export function readTranslations(
       if (language === undefined || text === undefined) {
         throw new CommandFailure(
           'usage',
-          `${JSON.stringify(pair)} is not of the form language=text, such as de=Berichte`
+          `${JSON.stringify(pair)} must have the form language=text, such as de=Berichte`
         )
       }
       translations[language] = { ...translations[language], [part]: text.trim() }

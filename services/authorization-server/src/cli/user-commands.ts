@@ -15,10 +15,10 @@ import { authorOf, type CommandContext, table } from './context.js'
 import { readSecret } from './read-secret.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
 
-const PASSWORD_STDIN = 'read the password from standard input, to its end, without one trailing line break'
+const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
 
 export function addUserCommands(program: Command, context: CommandContext): void {
-  const users = program.command('users').description('the people who sign in')
+  const users = program.command('users').description('users who sign in')
   const deps = (): UserAdministration => ({
     users: createUserStore(context.database()),
     hashPassword
@@ -27,13 +27,13 @@ export function addUserCommands(program: Command, context: CommandContext): void
   users
     .command('create')
     .description('create a user')
-    .argument('<username>', 'what the person types to sign in, 1 to 100 characters')
+    .argument('<username>', 'the name to sign in with, 1 to 100 characters')
     .requiredOption('--password-stdin', PASSWORD_STDIN)
     .option('--json', 'print {"user_id","username"}')
     .action(async (given: string, { json }: { json?: boolean }) => {
       const password = await readSecret(context.stdin, 'password')
       const { userId, username } = await createUser({ username: given, password }, authorOf(context), deps())
-      const lines = [`created user ${username}`, `user id: ${userId}`]
+      const lines = [`Created user ${username}`, `user id: ${userId}`]
       printResult(context, json, { user_id: userId, username }, lines)
     })
 
@@ -50,7 +50,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
 
   users
     .command('set-password')
-    .description('give a user a new password; all of their sessions and tokens end')
+    .description('set a new password; ends all sessions and tokens of the user')
     .argument('<user>', 'id or name')
     .requiredOption('--password-stdin', PASSWORD_STDIN)
     .option('--json', 'print {"user_id",…}')
@@ -58,7 +58,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
       const { userId } = await findUserByEither(given, deps())
       const password = await readSecret(context.stdin, 'password')
       const user = await setPassword({ userId, password }, authorOf(context), deps())
-      const lines = [`set the password of user ${user.username}`, 'Their sessions and tokens have ended.']
+      const lines = [`Set the password of user ${user.username}`, 'All their sessions and tokens have ended.']
       printResult(context, json, userDocument(user), lines)
     })
 

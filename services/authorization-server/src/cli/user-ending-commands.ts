@@ -16,39 +16,39 @@ type Options = { yes?: boolean; json?: boolean }
 export function addUserEndingCommands(users: Command, deps: () => UserAdministration, context: CommandContext): void {
   users
     .command('disable')
-    .description('let nobody sign in as a user; all of their sessions and tokens end')
+    .description('block sign-in for a user; ends all their sessions and tokens')
     .argument('<user>', 'id or name')
-    .option('--yes', 'disable without asking')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"user_id",…}')
     .action(async (given: string, { yes, json }: Options) => {
       const { userId, username } = await findUserByEither(given, deps())
-      await requireConfirmation(`Disable ${username}, and end all of their sessions and tokens?`, yes, context)
+      await requireConfirmation(`Disable user ${username} and end all their sessions and tokens?`, yes, context)
       const user = await disableUser(userId, authorOf(context), deps())
-      printResult(context, json, userDocument(user), [`disabled user ${username}`])
+      printResult(context, json, userDocument(user), [`Disabled user ${username}`])
     })
 
   users
     .command('enable')
-    .description('let a disabled user sign in again; what had ended stays ended')
+    .description('let a disabled user sign in again; ended sessions and tokens stay ended')
     .argument('<user>', 'id or name')
     .option('--json', 'print {"user_id",…}')
     .action(async (given: string, { json }: Options) => {
       const { userId, username } = await findUserByEither(given, deps())
       const user = await enableUser(userId, authorOf(context), deps())
-      printResult(context, json, userDocument(user), [`enabled user ${username}`])
+      printResult(context, json, userDocument(user), [`Enabled user ${username}`])
     })
 
   users
     .command('delete')
-    .description('delete a user for good; all of their sessions and tokens end')
+    .description('delete a user permanently; ends all their sessions and tokens')
     .argument('<user>', 'id or name')
-    .option('--yes', 'delete without asking')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"user_id",…}')
     .action(async (given: string, { yes, json }: Options) => {
       const { userId, username } = await findUserByEither(given, deps())
-      await requireConfirmation(`Delete ${username} (${userId}) for good?`, yes, context)
+      await requireConfirmation(`Delete user ${username} (${userId}) permanently?`, yes, context)
       const user = await deleteUser(userId, authorOf(context), deps())
-      const files = `Files stay in the books of the resource server: valetkey-files delete --owner ${userId}`
-      printResult(context, json, userDocument(user), [`deleted user ${username}`, files])
+      const files = `The resource server keeps their file records. To remove them: valetkey-files delete --owner ${userId}`
+      printResult(context, json, userDocument(user), [`Deleted user ${username}`, files])
     })
 }

@@ -30,7 +30,7 @@ import { judgeSignInAddresses } from './judge-sign-in-addresses.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
 
-/** Looks at everything that a server with these settings would use; changes nothing. */
+/** Checks everything that a server with these settings would use; changes nothing. */
 export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {
   let config: Config
   try {
@@ -76,7 +76,7 @@ async function examineRedis(config: Config): Promise<readonly Finding[]> {
 async function judgeUse(redis: Redis): Promise<Finding> {
   try {
     await createRedisProbe(redis)()
-    return ok('redis use', 'does all that the service asks of it')
+    return ok('redis use', 'supports all commands that the service uses')
   } catch (error) {
     return unusableRedis('redis use', error)
   }
@@ -87,10 +87,9 @@ function unusableRedis(check: string, error: unknown): Finding {
   const { reason, remedy } = problemOfRedis(cause) ?? {}
   const message = cause instanceof Error ? cause.message : String(cause)
   return fatal(check, {
-    what: `${reason ?? 'cannot be reached or asked'}: ${message}`,
-    why: 'Nobody can sign in, consent or exchange a code without it.',
-    mend:
-      remedy ?? 'look at the host, the network, user and password, and the certificate that REDIS_URL and REDIS_CA name'
+    what: `${reason ?? 'cannot be reached or used'}: ${message}`,
+    why: 'Without it, users cannot sign in or consent, and apps cannot exchange codes.',
+    fix: remedy ?? 'check the host, network, user, password and certificate in REDIS_URL and REDIS_CA'
   })
 }
 
@@ -104,7 +103,7 @@ async function examineRegistry(config: Config, inProduction: boolean, now: Date)
         return judgeClients(await readClientStates(database, now), { isProduction: inProduction, now })
       })),
       ...(await judged('credentials', async () => judgeCredentials(await readCredentialStates(database), now))),
-      ...(await judged('addresses of sign-ins', async () =>
+      ...(await judged('sign-in addresses', async () =>
         trustedProxies?.length ? [judgeSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
       ))
     ]
@@ -120,8 +119,8 @@ async function judged(check: string, judge: () => Promise<readonly Finding[]>): 
     return [
       fatal(check, {
         what: `cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-        why: 'They were not looked at; the service may not be able to read them either.',
-        mend: 'migrate the database, and give the role its rights'
+        why: 'They were not checked, and the service may not be able to read them either.',
+        fix: 'migrate the database, and grant the role its rights'
       })
     ]
   }

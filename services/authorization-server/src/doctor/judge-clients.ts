@@ -4,7 +4,7 @@ import type { ClientState } from '../storage/registry-state.js'
 const YEAR_MS = 365 * 86_400_000
 const NAMED = 5
 
-/** What RFC 9700 and chapter 10 of OWASP's ASVS ask and a registration decides. */
+/** The requirements of RFC 9700 and OWASP ASVS chapter 10 that depend on the registration. */
 export function judgeClients(
   clients: readonly ClientState[],
   { isProduction, now }: { isProduction: boolean; now: Date }
@@ -16,7 +16,7 @@ export function judgeClients(
     severity: (check: string, complaint: Complaint) => Finding = warning
   ): Finding => {
     const found = clients.filter(matches)
-    if (found.length === 0) return ok(check, `none of ${clients.length} clients is in the way`)
+    if (found.length === 0) return ok(check, `no problem in ${clients.length} clients`)
     return severity(check, { ...complaint, what: `${complaint.what}: ${named(found.map(({ clientId }) => clientId))}` })
   }
   return [
@@ -24,36 +24,36 @@ export function judgeClients(
       'http redirect URIs',
       ({ redirectUris }) => redirectUris.some(isPlainHttp),
       {
-        what: 'codes are sent over http',
-        why: 'Whoever is on the way reads them (RFC 9700 section 2.6; only loopback may be http).',
-        mend: 'valetkey clients update CLIENT_ID --redirect-uri https://…'
+        what: 'codes are sent over http to clients',
+        why: 'An attacker on the network can read them (RFC 9700 section 2.6). Only loopback URIs may use http.',
+        fix: 'valetkey clients update CLIENT_ID --redirect-uri https://…'
       },
       graveInProduction(isProduction)
     ),
     those('PKCE', ({ type, requiresPkce }) => type === 'confidential' && !requiresPkce, {
-      what: 'confidential clients may leave out PKCE',
-      why: 'A code that is put into somebody else’s session goes unnoticed (RFC 9700 section 2.1.1, ASVS 10.4.6).',
-      mend: 'once the app sends a challenge: valetkey clients update CLIENT_ID --require-pkce'
+      what: 'confidential clients that may leave out PKCE',
+      why: 'Without PKCE, an attacker can inject a stolen code into another session (RFC 9700 section 2.1.1, ASVS 10.4.6).',
+      fix: 'when the app sends a code_challenge: valetkey clients update CLIENT_ID --require-pkce'
     }),
     those('consent of public clients', ({ type, consent }) => type === 'public' && consent === 'remember', {
-      what: 'public clients get codes without a question',
-      why: 'Anybody can pose as a public client, so a person has to be asked each time (ASVS 10.7.1).',
-      mend: 'valetkey clients update CLIENT_ID --consent ask'
+      what: 'public clients that get codes without consent',
+      why: 'Any app can impersonate a public client, so the user must consent every time (ASVS 10.7.1).',
+      fix: 'valetkey clients update CLIENT_ID --consent ask'
     }),
     those('age of client secrets', ({ oldestSecretAt }) => isOld(oldestSecretAt, now), {
-      what: 'a secret is older than a year',
-      why: 'The longer a secret lives, the more copies of it there are.',
-      mend: 'rotate it as docs/rotation.md says'
+      what: 'clients with a secret older than a year',
+      why: 'An old secret has had more chances to leak.',
+      fix: 'rotate it, see docs/rotation.md'
     }),
     those('number of client secrets', ({ endlessSecrets }) => endlessSecrets > 1, {
-      what: 'two secrets have no end',
-      why: 'A rotation that was not finished leaves the old secret valid.',
-      mend: 'once the app uses the new one: valetkey clients delete-secret CLIENT_ID SECRET_ID'
+      what: 'clients with two secrets that never expire',
+      why: 'An unfinished rotation leaves the old secret valid.',
+      fix: 'when the app uses the new one: valetkey clients delete-secret CLIENT_ID SECRET_ID'
     }),
     those('end of client secrets', ({ type, endlessSecrets }) => type === 'confidential' && endlessSecrets === 0, {
-      what: 'every secret has ended or is about to',
-      why: 'Then the app cannot exchange a code, and its users cannot come in.',
-      mend: 'valetkey clients rotate-secret CLIENT_ID'
+      what: 'clients whose secrets have all expired or will expire',
+      why: 'Without a valid secret, the app cannot exchange codes.',
+      fix: 'valetkey clients rotate-secret CLIENT_ID'
     })
   ]
 }

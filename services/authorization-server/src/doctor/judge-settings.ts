@@ -16,7 +16,7 @@ import type { Config } from '../config.js'
 
 const DAY = 86_400
 
-/** What the settings alone tell. A start refuses what is fatal here, and so no production runs with it. */
+/** Checks the settings alone. The service refuses to start with a fatal finding. */
 export function judgeSettings(
   config: Config,
   { cookieKeysChangedAt, now }: { cookieKeysChangedAt?: Date | undefined; now: Date }
@@ -40,16 +40,19 @@ function judgeRedisUrl(url: string): readonly Finding[] {
   const reached = hosts.map(({ host }) => judgeInnerUrl('REDIS_URL', { host, tls }))
   if (password !== undefined || hosts.every(({ host }) => isLoopback(host))) return reached
   const what = 'has no password'
-  const why = 'Whoever reaches Redis reads sessions and codes, and takes the limits off.'
-  return [...reached, warning('REDIS_URL', { what, why, mend: 'give Redis a password or a user of its own' })]
+  const why = 'Anyone who can reach Redis can read sessions and codes and reset the rate limits.'
+  return [
+    ...reached,
+    warning('REDIS_URL', { what, why, fix: 'set a password for Redis, or give the service its own user' })
+  ]
 }
 
 function judgeLimits(factor: number, inProduction: boolean): Finding {
   if (factor <= 5) return ok('LIMITS_FACTOR', `is ${factor}`)
   const complaint = {
     what: `is ${factor}: ${20 * factor} wrong passwords for one account from one address in 15 minutes`,
-    why: 'The limits are the brake against guessing (OWASP ASVS 6.3.1).',
-    mend: 'set it to 5 or less; for many people behind one address name your proxy in TRUSTED_PROXIES'
+    why: 'Rate limits protect against password guessing (OWASP ASVS 6.3.1).',
+    fix: 'set it to 5 or less; if many users share one address, set TRUSTED_PROXIES to your proxy'
   }
   return factor >= 100
     ? graveInProduction(inProduction)('LIMITS_FACTOR', complaint)
@@ -58,26 +61,31 @@ function judgeLimits(factor: number, inProduction: boolean): Finding {
 
 function judgeLogLevel(level: string): Finding {
   if (['info', 'debug', 'trace'].includes(level)) return ok('LOG_LEVEL', `is ${level}`)
-  const why = 'Audit lines are of level info; a crash can lose those that are not in the table yet.'
-  return warning('LOG_LEVEL', { what: `is ${level}`, why, mend: 'set it to info' })
+  const why = 'Audit lines have level info. Without them, a crash loses events that are not in the audit table yet.'
+  return warning('LOG_LEVEL', { what: `is ${level}`, why, fix: 'set it to info' })
 }
 
 /** RFC 9700 §2.2, §4.14.2; OWASP ASVS 10.4.3, 10.4.8. Codes live less than 30 s whatever is set, and refresh tokens rotate. */
 function judgeLifetimes(config: Config): readonly Finding[] {
   const most = [
-    ['ACCESS_TOKEN_TTL', config.accessTokenTtl, DAY, 'a stolen access token lives as long'],
+    ['ACCESS_TOKEN_TTL', config.accessTokenTtl, DAY, 'a stolen access token stays valid that long'],
     [
       'REFRESH_TOKEN_IDLE_TTL',
       config.refreshTokenIdleTtl,
       90 * DAY,
-      'a stolen refresh token that nobody uses lives as long'
+      'a stolen, unused refresh token stays valid that long'
     ],
-    ['REFRESH_TOKEN_MAX_TTL', config.refreshTokenMaxTtl, 366 * DAY, 'nobody is asked again for as long'],
-    ['REFRESH_RETRY_WINDOW', config.refreshRetryWindow, 60, 'a stolen refresh token gives the same pair for as long']
+    ['REFRESH_TOKEN_MAX_TTL', config.refreshTokenMaxTtl, 366 * DAY, 'users are not asked again for that long'],
+    [
+      'REFRESH_RETRY_WINDOW',
+      config.refreshRetryWindow,
+      60,
+      'a stolen refresh token returns the same token pair that long'
+    ]
   ] as const
   return most.map(([check, seconds, limit, why]) =>
     seconds <= limit
       ? ok(check, `is ${seconds} s`)
-      : warning(check, { what: `is ${seconds} s`, why: `It is long: ${why}.`, mend: `set it to ${limit} or less` })
+      : warning(check, { what: `is ${seconds} s`, why: `That is long: ${why}.`, fix: `set it to ${limit} or less` })
   )
 }

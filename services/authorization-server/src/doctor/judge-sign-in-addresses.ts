@@ -1,6 +1,6 @@
 import { type Finding, ipAddress, networkMatcher, ok, warning } from '@valetkey/service-kit'
 
-const CHECK = 'addresses of sign-ins'
+const CHECK = 'sign-in addresses'
 
 /**
  * Whether the proxies name the clients: if they do, some sign-in comes from an address that is not a proxy's.
@@ -13,10 +13,10 @@ export function judgeSignInAddresses(addresses: readonly string[], trustedProxie
     const address = ipAddress(text)
     return address !== undefined && !isProxy(address)
   }
-  if (addresses.some(isOfClient)) return ok(CHECK, `tell clients apart (${addresses.length} looked at)`)
+  if (addresses.some(isOfClient)) return ok(CHECK, `distinguish clients (${addresses.length} checked)`)
   return warning(CHECK, {
     what: `all ${addresses.length} of the last day are within TRUSTED_PROXIES or are not IP addresses`,
-    why: 'The proxy does not name its clients, so they share each limit; or clients are within the trusted networks, and can name any address.',
-    mend: 'have the proxy set X-Forwarded-For or Forwarded to the IP address of its client and remove the other header, and name only proxies in TRUSTED_PROXIES'
+    why: 'Either the proxy does not forward client addresses, so all clients share each limit; or clients are inside the trusted networks and can claim any address.',
+    fix: 'configure the proxy to set X-Forwarded-For or Forwarded to the client address and to remove the other header; list only proxies in TRUSTED_PROXIES'
   })
 }

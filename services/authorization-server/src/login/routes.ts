@@ -75,7 +75,10 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
         reply.code(429).header('retry-after', String(result.retryAfterSeconds))
         // Too many are in flight, and nothing is exhausted: the same form may be sent again in seconds.
         if (result.reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 429, reason: 'busy' })
-        const problem = { key: 'login.rests', values: { minutes: Math.ceil(result.retryAfterSeconds / 60) } }
+        const problem = {
+          key: 'login.too_many_attempts',
+          values: { minutes: Math.ceil(result.retryAfterSeconds / 60) }
+        }
         return showForm(request, reply, { ...NOTHING_ENTERED, username, problem })
       }
       case 'signed_in':

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const NAME_RULE = 'a name has 1 to 100 characters, one that can be seen at least, and no control characters'
+const NAME_RULE = 'a name must have 1 to 100 characters, at least one of them visible, and no control characters'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 describe('what does not fit is refused with its name, and nothing is done', () => {

@@ -42,7 +42,7 @@ describe('POST /admin/users', () => {
   test('a name that is taken is 409, and nothing is audited', async () => {
     const before = await changesIn(server)
     const answer = await admin.call('POST', '/users', { username: 'alice', password: 'another' })
-    expect([answer.statusCode, answer.json().detail]).toEqual([409, 'there is a user alice already'])
+    expect([answer.statusCode, answer.json().detail]).toEqual([409, 'user alice exists already'])
     expect([await changesIn(server), await signIn(PASSWORD)]).toEqual([before, 303])
   })
 

@@ -91,7 +91,7 @@ describe('audit tail (contract 5)', () => {
       `insert into audit_events (occurred_at, event, details) select now(), 'new', '{}' from generate_series(1, 1001)`
     )
     const { out, said } = await tail('--since', '15m', '--json')
-    expect([JSON.parse(out).events.length, said]).toEqual([1_000, 'There are more than 1000: see --lines.\n'])
+    expect([JSON.parse(out).events.length, said]).toEqual([1_000, 'There are more than 1000 events: raise --lines.\n'])
     expect(new Set(await names('--since', '2d', '-n', '2000'))).toEqual(new Set(['new']))
   })
 

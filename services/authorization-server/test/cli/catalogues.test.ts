@@ -135,7 +135,10 @@ describe('resource-servers create', () => {
     })
     expect(second.out).toBe(first.out)
     const third = await create(args, SECRET)
-    expect([third.code, third.out]).toEqual([0, 'nothing to do: it exists already\nclient id:     files-1\n'])
+    expect([third.code, third.out]).toEqual([
+      0,
+      'Nothing to do: the credential exists already\nclient id:     files-1\n'
+    ])
     expect((await introspect(server, { clientId: 'files-1', clientSecret: SECRET }, 'x')).statusCode).toBe(200)
   })
 

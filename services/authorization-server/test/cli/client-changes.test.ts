@@ -87,7 +87,7 @@ describe('clients update', () => {
   })
 
   test.each([
-    { name: 'nothing', args: [], said: 'say what is to change' },
+    { name: 'nothing', args: [], said: 'nothing to change: pass at least one option' },
     { name: 'an empty name', args: ['--name', ' '], said: 'a name' },
     { name: 'a bad redirect URI', args: ['--redirect-uri', 'http://app.example/'], said: 'redirect URI' },
     { name: 'an unknown scope', args: ['--scope', 'nothing.at.all'], said: 'nothing.at.all' },

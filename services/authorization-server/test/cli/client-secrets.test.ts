@@ -142,7 +142,7 @@ describe('clients rotate-secret', () => {
   test('lines for people: the secret once, its id, and when the old one ends', async () => {
     const { out } = await clients('rotate-secret', id)
     expect(out).toMatch(
-      /^client secret: vk_cs_\w{49}\nIt is shown this once only\.\nsecret id: {5}[0-9a-f]{12}\nold secret: {4}[0-9a-f]{12} ends at \S+Z\n$/
+      /^client secret: vk_cs_\w{49}\nIt is shown only once\.\nsecret id: {5}[0-9a-f]{12}\nold secret: {4}[0-9a-f]{12} ends at \S+Z\n$/
     )
     expect((await clients('secrets', id)).out).toMatch(/^SECRET ID +STATE +CREATED +ENDS +LAST USED\n/)
   })

@@ -51,7 +51,7 @@ describe('clients create', () => {
     const { code, out } = await create(...BASE)
     expect(code).toBe(0)
     expect(out).toMatch(
-      /^registered Photo Printer\nclient id: {5}\w{22}\nclient secret: vk_cs_\w{49}\nIt is shown this once only\.\n$/
+      /^Registered client Photo Printer\nclient id: {5}\w{22}\nclient secret: vk_cs_\w{49}\nIt is shown only once\.\n$/
     )
   })
 

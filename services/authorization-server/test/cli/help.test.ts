@@ -58,7 +58,7 @@ describe('help (contract 5)', () => {
     const { out } = await help('')
     for (const word of [...COMMANDS.map((command) => command.split(' ')[0] ?? ''), 'DATABASE_URL'])
       expect(out).toContain(word)
-    for (const line of ['0  done', '1  failed', '2  wrong usage', '3  what was named', '4  it exists'])
+    for (const line of ['0  success', '1  failure', '2  wrong usage', '3  not found', '4  conflict'])
       expect(out).toContain(line)
   })
 

@@ -41,14 +41,14 @@ describe('operator-keys create (contract 5)', () => {
 
   test('without --json: lines for people, with the key, this once', async () => {
     const { out } = await keys('create', '--name', ' people ')
-    expect(out).toMatch(/^created an operator key for people\n.*\noperator key: {4}vk_ok_\w{49}\nIt is shown .*\n$/)
+    expect(out).toMatch(/^Created operator key people\n.*\noperator key: {4}vk_ok_\w{49}\nIt is shown .*\n$/)
     expect((await keys('list', '--json')).out).not.toContain('vk_ok_')
   })
 
   test('a name that a live key has is a conflict (4), and nothing is made or audited', async () => {
     const before = await changesIn(server)
     const { code, out, said } = await keys('create', '--name', 'ci')
-    expect([code, out, said]).toEqual([4, '', 'there is an operator key named ci already'])
+    expect([code, out, said]).toEqual([4, '', 'an operator key named ci exists already'])
     expect(await changesIn(server)).toEqual(before)
   })
 
@@ -79,7 +79,7 @@ describe('operator-keys revoke', () => {
     const post = { method: 'POST', url: '/admin/operator-keys', headers, payload: { name: 'child' } } as const
     const child = (await server.operatorServer.inject(post)).json()
     const { out } = await keys('revoke', made.operator_key_id, '--yes')
-    expect(out).toBe('revoked the operator key parent\nand 1 that were made with it\n')
+    expect(out).toBe('Revoked operator key parent\nAlso revoked 1 created with it\n')
     expect(await opens(child.operator_key)).toBe(false)
   })
 

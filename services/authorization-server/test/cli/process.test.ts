@@ -78,7 +78,7 @@ describe('the whole walk, with neither Redis nor any other setting', () => {
     expect(JSON.parse(created.out)).toMatchObject({ username: 'alice' })
     expect(JSON.parse((await run(['users', 'list', '--json'], environment)).out).users).toHaveLength(1)
     const again = await run(['users', 'create', 'alice', '--password-stdin', '--json'], environment, 'a password\n')
-    expect(again).toEqual({ code: 4, out: '', errors: 'valetkey: there is a user alice already\n' })
+    expect(again).toEqual({ code: 4, out: '', errors: 'valetkey: user alice exists already\n' })
   })
 })
 

@@ -30,7 +30,7 @@ describe('users create', () => {
 
   test('without --json: lines for people, without the password', async () => {
     const { code, out } = await create('bob', 'battery staple')
-    expect([code, out]).toEqual([0, expect.stringMatching(/^created user bob\nuser id: [0-9a-f-]{36}\n$/)])
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Created user bob\nuser id: [0-9a-f-]{36}\n$/)])
     expect(out).not.toContain('battery')
   })
 
@@ -78,7 +78,7 @@ describe('users create', () => {
     for (const username of ['zo\u00eb', ' zo\u00eb ', 'zoe\u0308']) {
       const { code, out, said } = await create(username, 'second password')
       expect([code, out]).toEqual([4, ''])
-      expect(said).toBe('there is a user zo\u00eb already')
+      expect(said).toBe('user zo\u00eb exists already')
     }
     expect(await verifyPassword(await findHash('zo\u00eb'), 'first password')).toBe(true)
   })

@@ -73,7 +73,7 @@ test('sign-ins that all come from a trusted proxy are a warning, until one does 
   if (process.env.TEST_REDIS_URL === undefined) return
   const warnings = async () => {
     const found = severities(JSON.parse((await doctor({ TRUSTED_PROXIES: '10.0.0.0/8' })).out) as Document)
-    return found.get('addresses of sign-ins')
+    return found.get('sign-in addresses')
   }
   const signIn = (address: string) =>
     server.database.query({
@@ -118,7 +118,7 @@ test('a role without rights to a new table and to functions: named, and what can
     const { findings } = JSON.parse(out) as Document
     const fatal = findings.filter(({ severity }) => severity === 'fatal').map(({ check, what }) => `${check}: ${what}`)
     expect(fatal).toEqual([
-      `postgres rights: ${role} may not read, add, change and delete rows in audit_events, operator_keys`,
+      `postgres rights: ${role} may not select, insert, update and delete rows in audit_events, operator_keys`,
       `postgres rights: ${role} may not execute drop_access_token_buckets, make_access_token_buckets`,
       expect.stringMatching(/^credentials: cannot be read: .*operator_keys/)
     ])
@@ -142,6 +142,6 @@ test('settings that cannot be read are fatal, one finding each, in lines for peo
   expect(out).toMatch(/^fatal +COOKIE_KEYS: every key must have at least 32 characters\n +The service/m)
   expect(out).toMatch(/^fatal +CODE_TTL: must be a whole number/m)
   expect(out).toMatch(/^2 fatal, 0 warnings, 0 ok\n$/m)
-  expect(errors).toBe('valetkey: 2 of these must be mended\n')
+  expect(errors).toBe('valetkey: fatal findings: 2\n')
   expect(out).not.toContain('hush')
 })

@@ -67,7 +67,7 @@ describe('settings', () => {
   })
 })
 
-describe('addresses of sign-ins', () => {
+describe('sign-in addresses', () => {
   const trusted = ['10.0.0.0/8', '2001:db8:aaaa::/48']
 
   test.each([

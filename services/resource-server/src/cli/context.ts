@@ -1,6 +1,6 @@
 import type { Database, Environment } from '@valetkey/service-kit'
 
-/** What commands get from the process, so that tests can give them something else. */
+/** What commands need from the process; tests pass substitutes. */
 export type CommandContext = {
   /** All of it, for the one command that looks at the whole service. */
   environment: () => Environment
@@ -14,7 +14,7 @@ export type CommandContext = {
   isWatched: boolean
   /** How wide the terminal is at this moment. */
   columns: () => number
-  /** Asks whoever sits at the terminal; undefined where nobody does. */
+  /** Asks the user at the terminal; undefined without a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined
   /** From now on the first Ctrl-C aborts this, and only the second one ends the process. */
   untilInterrupted: () => AbortSignal

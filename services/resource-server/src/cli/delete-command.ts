@@ -10,10 +10,10 @@ type DeleteOptions = { owner: string; yes?: boolean; dryRun?: boolean; json?: bo
 export function addDeleteCommand(program: Command, context: CommandContext): void {
   program
     .command('delete')
-    .description('remove all files of a user from the books; the files themselves are not touched')
-    .requiredOption('--owner <user_id>', 'whose files, as "valetkey users list" shows it')
-    .option('--dry-run', 'say how many, and remove none')
-    .option('--yes', 'remove without asking')
+    .description('remove all file records of a user; the files themselves are not touched')
+    .requiredOption('--owner <user_id>', 'the user_id of the owner, as "valetkey users list" shows it')
+    .option('--dry-run', 'show how many would be removed; change nothing')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"deleted"}')
     .action((options: DeleteOptions) => runDelete(options, context))
 }
@@ -23,7 +23,7 @@ async function runDelete(options: DeleteOptions, context: CommandContext): Promi
   const ownerId = readOwner(options.owner)
   const confirm = yes || dryRun ? async () => true : context.confirm
   if (confirm === undefined) {
-    throw new CommandFailure('usage', 'it asks before it removes; where nobody can answer, say --yes')
+    throw new CommandFailure('usage', 'confirmation required; pass --yes')
   }
   const runs = createImportRuns(context.database())
   const count = await runs.countAll(ownerId)
@@ -32,12 +32,12 @@ async function runDelete(options: DeleteOptions, context: CommandContext): Promi
     return
   }
   if (count > 0 && !(await confirm(`Remove all ${count} files of the user ${ownerId}?`))) {
-    throw new CommandFailure('failed', 'nothing was removed')
+    throw new CommandFailure('failed', 'cancelled; nothing was removed')
   }
   if (!(await runs.own(ownerId))) {
     throw new CommandFailure(
       'failed',
-      'another command is at work on the files of this user; try again when it has ended'
+      'another command is changing the files of this user; try again when it has ended'
     )
   }
   const stop = context.untilInterrupted()
@@ -51,8 +51,8 @@ async function runDelete(options: DeleteOptions, context: CommandContext): Promi
   if (stop.aborted) {
     throw new CommandFailure(
       'interrupted',
-      `interrupted after ${deleted} were removed; the same command goes on from there`
+      `interrupted after ${deleted} were removed; run the same command again to continue`
     )
   }
-  printResult(context, json, { deleted }, [`${deleted} files removed`])
+  printResult(context, json, { deleted }, [`Removed ${deleted} files`])
 }

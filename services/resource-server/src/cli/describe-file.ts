@@ -4,7 +4,7 @@ import { kindOfMimeType } from '../files/file-kind.js'
 import type { ImportedFile } from '../storage/file-record.js'
 import { mimeTypeOfName } from './mime-type.js'
 
-/** What the books say about a file that was found. */
+/** The record of a file. */
 export function describeFile(
   found: { path: Buffer; name: Buffer; stats: Pick<BigIntStats, 'size' | 'mtimeMs' | 'birthtimeMs'> },
   fileId: string

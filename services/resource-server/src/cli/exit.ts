@@ -1,7 +1,7 @@
 /** What the exit codes of `valetkey-files` mean; `valetkey-files --help` lists them. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
-/** A command that could not do what it was asked, said in one line. */
+/** A failed command; the message is one line. */
 export class CommandFailure extends Error {
   readonly exitCode: number
   constructor(kind: Exclude<keyof typeof EXIT, 'ok'>, message: string) {

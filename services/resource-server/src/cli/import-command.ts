@@ -35,15 +35,15 @@ export function addImportCommand(program: Command, context: CommandContext): voi
   program
     .command('import')
     .description(
-      'enter the files below a directory (names, sizes, types, times) for a user; again brings them up to date, and goes ' +
-        'on after an interruption. Symbolic links are not followed, and contents are not read.'
+      'record the files below a directory (names, sizes, types, times) for a user; run it again to update, or to continue ' +
+        'after an interruption. Symbolic links are not followed, and contents are not read.'
     )
-    .argument('<directory>', 'where the files lie')
-    .requiredOption('--owner <user_id>', 'whose they are: the user_id that "valetkey users create" printed')
-    .option('--exclude <name>', 'pass over entries of this name, wherever they stand; may be repeated', collect, [])
-    .option('--prune', 'then remove what was entered from below this directory and is there no longer, or is excluded')
-    .option('--dry-run', 'say what would change, and change nothing')
-    .option('--yes', 'remove without asking')
+    .argument('<directory>', 'the directory with the files')
+    .requiredOption('--owner <user_id>', 'the user_id of the owner, as "valetkey users create" printed it')
+    .option('--exclude <name>', 'skip entries with this name at any depth; repeatable', collect, [])
+    .option('--prune', 'then remove records of files below this directory that no longer exist or are excluded')
+    .option('--dry-run', 'show what would change; change nothing')
+    .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"imported","updated","unchanged","skipped","unreadable"}, and "pruned" with --prune')
     .addHelpText('after', AFTER_HELP)
     .action((directory: string, options: ImportOptions) => runImport(directory, options, context))
@@ -54,10 +54,10 @@ const collect = (name: string, names: readonly string[]): readonly string[] => [
 async function runImport(directory: string, options: ImportOptions, context: CommandContext): Promise<void> {
   const { prune = false, dryRun = false, yes = false } = options
   const ownerId = readOwner(options.owner)
-  if (directory === '') throw new CommandFailure('usage', 'the directory has no name')
+  if (directory === '') throw new CommandFailure('usage', 'the name of the directory is empty')
   const confirm = yes || dryRun ? async () => true : context.confirm
   if (prune && confirm === undefined) {
-    throw new CommandFailure('usage', '--prune asks before it removes; where nobody can answer, say --yes')
+    throw new CommandFailure('usage', 'confirmation required for --prune; pass --yes')
   }
   const root = await resolveDirectory(directory)
   const database = context.database()
@@ -65,7 +65,7 @@ async function runImport(directory: string, options: ImportOptions, context: Com
   if (!(prune ? await runs.own(ownerId) : await runs.share(ownerId))) {
     throw new CommandFailure(
       'failed',
-      'another command is at work on the files of this user; try again when it has ended'
+      'another command is changing the files of this user; try again when it has ended'
     )
   }
   const letGo = runs.keepLock()
@@ -113,7 +113,10 @@ async function importLocked(
     // Also after a failure: otherwise the line stays, and the count goes on before the process can end.
   ).finally(bar.stop)
   if (stop.aborted) {
-    throw new CommandFailure('interrupted', `interrupted after ${summary(counts)}; the same command goes on from there`)
+    throw new CommandFailure(
+      'interrupted',
+      `interrupted after ${summary(counts)}; run the same command again to continue`
+    )
   }
   const pruned =
     prune && confirm !== undefined

@@ -10,12 +10,12 @@ export type ImportCounts = SaveCounts & {
 }
 
 export type ImportNeeds = {
-  /** Enters a batch into the books, whole or not at all. */
+  /** Saves a batch of records, all or none. */
   save(files: readonly ImportedFile[]): Promise<SaveCounts>
   makeFileId: () => string
-  /** Hears of every entry that is left out. */
+  /** Called for every entry that is left out. */
   onLeftOut: (event: Exclude<WalkEvent, { kind: 'file' }>) => void
-  /** Hears of every entry, after it was looked at. */
+  /** Called after every entry. */
   onProgress: (path: Buffer) => void
   /** Aborted, it stops after the batch that is under way. */
   stop: AbortSignal
@@ -23,7 +23,7 @@ export type ImportNeeds = {
 
 const BATCH_SIZE = 500
 
-/** Enters every regular file below a directory into the books of a user, in batches. */
+/** Saves a record for every regular file below a directory, in batches. */
 export async function importDirectory(
   { directory, excluded }: { directory: Buffer; excluded: readonly string[] },
   { save, makeFileId, onLeftOut, onProgress, stop }: ImportNeeds

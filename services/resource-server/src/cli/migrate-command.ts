@@ -9,9 +9,7 @@ const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '.
 export function addMigrateCommand(program: Command, context: CommandContext): void {
   program
     .command('migrate')
-    .description(
-      'bring the database to the form that this release needs; safe to run again, and while the service runs'
-    )
+    .description('apply the database migrations of this release; safe to repeat, and while the service runs')
     .option('--json', 'print {"applied":[…]}')
     .action(async ({ json }: { json?: boolean }) => {
       const applied = await migrate(context.databaseUrl(), MIGRATIONS)

@@ -2,7 +2,7 @@ import { CommandFailure } from './exit.js'
 
 const USER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** @throws {CommandFailure} for what cannot be a user's id: a login name would own files that nobody ever sees */
+/** @throws {CommandFailure} unless it is a user id: files of a login name would never be listed */
 export function readOwner(given: string): string {
   const ownerId = given.toLowerCase()
   if (USER_ID.test(ownerId)) return ownerId

@@ -13,7 +13,7 @@ export type ProgressBar = {
 
 const REDRAW_EVERY_MS = 100
 
-/** Shows on a terminal how far an import has come; where nobody watches, it does nothing. */
+/** Shows the progress of an import on a terminal; does nothing without one. */
 export function showProgress(context: CommandContext, directory: Buffer, excluded: readonly string[]): ProgressBar {
   if (!context.isWatched) return { advance: () => {}, clear: () => {}, stop: () => {} }
   const begunAt = Date.now()

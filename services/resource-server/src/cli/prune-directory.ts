@@ -24,7 +24,7 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
   const { ownerId, root, unread, found, dryRun, confirm, stop } = request
   try {
     if (unread.length > MOST_UNREAD)
-      throw new CommandFailure('failed', 'too much could not be read; nothing was removed')
+      throw new CommandFailure('failed', 'too many entries could not be read; nothing was removed')
     await requireLock(runs, 0)
     const below = { ownerId, prefix: prefixOf(root), unread: unread.map((path) => path.toString('utf8')) }
     const gone = await runs.countUnseen(below)
@@ -32,8 +32,8 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
     if (found === 0) {
       throw new CommandFailure(
         'failed',
-        `there is no file below ${printable(root)}, which may be a disk that is not mounted; nothing was removed. ` +
-          'To remove all files of a user there is "valetkey-files delete".'
+        `there is no file below ${printable(root)}; perhaps a disk is not mounted. Nothing was removed. ` +
+          'To remove all files of a user, use "valetkey-files delete".'
       )
     }
     if (dryRun) return gone
@@ -50,22 +50,22 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
     if (stop.aborted) throw new CommandFailure('interrupted', `interrupted after ${removed} of ${gone} were removed`)
     return removed
   } finally {
-    // Scratch paper: if it cannot be thrown away now, the next run does.
+    // Temporary rows: if they cannot be deleted now, the next run deletes them.
     await runs.forgetSightings(ownerId).catch(() => {})
   }
 }
 
 async function requireLock(runs: ImportRuns, removed: number): Promise<void> {
   if (await runs.isStillLocked()) return
-  const so = removed === 0 ? 'nothing was removed' : `${removed} files were removed, the rest was not`
-  throw new CommandFailure('failed', `the connection to the database was lost meanwhile; ${so}`)
+  const so = removed === 0 ? 'nothing was removed' : `${removed} files were removed, the others were not`
+  throw new CommandFailure('failed', `the connection to the database was lost; ${so}`)
 }
 
-/** Paths in the books are text, in which a byte that is no UTF-8 is a replacement character: then one may be another's. */
+/** Stored paths are text: invalid UTF-8 becomes a replacement character, so two paths could look the same. */
 function prefixOf(root: Buffer): string {
   const text = root.toString('utf8')
   if (text.includes('\ufffd')) {
-    throw new CommandFailure('failed', `${printable(root)} is not UTF-8, so what lies below it cannot be told for sure`)
+    throw new CommandFailure('failed', `${printable(root)} is not UTF-8, so its files cannot be identified reliably`)
   }
   return text === '/' ? text : `${text}/`
 }

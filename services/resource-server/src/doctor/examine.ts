@@ -18,7 +18,7 @@ import { judgeSettings } from './judge-settings.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
 
-/** Looks at everything that a server with these settings would use; changes nothing. */
+/** Checks everything that a server with these settings would use; changes nothing. */
 export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {
   let config: Config
   try {
@@ -45,13 +45,13 @@ async function examineIntrospection({ introspection }: Config): Promise<Finding>
   const introspector = buildIntrospector(asking, buildLogger('resource-server', 'silent'))
   try {
     await introspector.introspect('doctor', 'doctor')
-    return ok('introspection', 'answers, and knows our credential')
+    return ok('introspection', 'answers and accepts our credential')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     return fatal('introspection', {
-      what: `does not answer as it should: ${reason}`,
-      why: 'No token can be checked, and every request is 503.',
-      mend: 'look at INTROSPECTION_URL, INTROSPECTION_CLIENT_ID and INTROSPECTION_CLIENT_SECRET'
+      what: `fails: ${reason}`,
+      why: 'Tokens cannot be checked, so every request gets 503.',
+      fix: 'check INTROSPECTION_URL, INTROSPECTION_CLIENT_ID and INTROSPECTION_CLIENT_SECRET'
     })
   } finally {
     await introspector.close()

@@ -13,7 +13,7 @@ import type { Config } from '../config.js'
 
 const LEAST_SECRET = 32
 
-/** What the settings alone tell. A start refuses what is fatal here, and so no production runs with it. */
+/** Checks the settings alone. The service refuses to start with a fatal finding. */
 export function judgeSettings(
   config: Config,
   { pageTokenKeysChangedAt, now }: { pageTokenKeysChangedAt?: Date | undefined; now: Date }
@@ -40,6 +40,10 @@ function judgeWebUrl(check: string, url: string): Finding {
 function judgeSecret(secret: string): Finding {
   if (secret.length >= LEAST_SECRET) return ok('INTROSPECTION_CLIENT_SECRET', 'is long enough')
   const what = `has ${secret.length} characters`
-  const why = 'Whoever guesses it may ask about every token of this audience.'
-  return warning('INTROSPECTION_CLIENT_SECRET', { what, why, mend: 'use the one that the authorization server made' })
+  const why = 'An attacker who guesses it can introspect every token of this audience.'
+  return warning('INTROSPECTION_CLIENT_SECRET', {
+    what,
+    why,
+    fix: 'use the secret that the authorization server created'
+  })
 }

@@ -61,7 +61,9 @@ test.each([
     expect(entered).toBeLessThan(FILES)
     expect(said.out).toBe('')
     if (signal === 'SIGINT')
-      expect(said.err).toMatch(/^valetkey-files: interrupted after \d+ imported.* goes on from there\n$/)
+      expect(said.err).toMatch(
+        /^valetkey-files: interrupted after \d+ imported.* run the same command again to continue\n$/
+      )
     const again = start(name)
     expect(await again.ended).toBe(0)
     const [counts, found] = [JSON.parse(again.said.out), await countOf(name)]

@@ -1,0 +1,47 @@
+import { describe, expect, test } from '@jest/globals'
+import { BEARER_ERROR_STATUS } from '../packages/oauth-protocol/src/bearer-challenge.js'
+import { OAUTH_ERROR_STATUS } from '../packages/oauth-protocol/src/oauth-error.js'
+import { code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
+
+const page = read('docs/clients.md')
+// By base name and pattern, so that a moved file is still found.
+const sources = files.filter((file) =>
+  /^(services\/authorization-server|packages\/oauth-protocol)\/src\/.+\.ts$/.test(file)
+)
+const inSources = (pattern: RegExp) => sources.flatMap((file) => matches(read(file), pattern))
+const inFiles = (names: readonly string[], pattern: RegExp) =>
+  sources
+    .filter((file) => names.some((name) => file.endsWith(`/${name}`)))
+    .flatMap((file) => matches(read(file), pattern))
+
+/** The rows of a table as `[status, error]`; a row without an error code is left out. */
+const pairsBelow = (heading: string) =>
+  rowsBelow(page, heading).flatMap(([statuses = '', error]) =>
+    code(error).flatMap((name) => statuses.split(', ').map((status) => `${status} ${name}`))
+  )
+
+describe('docs/clients.md, the error tables', () => {
+  test('on the redirect URI: every code that the code redirects with, and no other', () => {
+    const named = rowsBelow(page, '### On the redirect URI').flatMap(([error]) => code(error))
+    const sent = inSources(/\{ error: '(\w+)', description/g)
+    expect(sent.length).toBeGreaterThan(5)
+    expect(sorted(named)).toEqual(sorted(sent))
+  })
+
+  test('in JSON: every code that is thrown, with its status, and no other', () => {
+    const thrown = sorted(inSources(/new OAuthError\(\s*'(\w+)'/g)) as (keyof typeof OAUTH_ERROR_STATUS)[]
+    const usual = thrown.map((name) => `${OAUTH_ERROR_STATUS[name]} ${name}`)
+    const named = pairsBelow('### In JSON')
+    expect(thrown.length).toBeGreaterThan(5)
+    expect(named).toEqual(expect.arrayContaining(usual))
+    const statuses = inFiles(['send-oauth-error.ts', 'answer-not-found.ts'], /\b(4\d\d)\b/g)
+    const overridden = sorted(statuses.filter((status) => !usual.some((pair) => pair.startsWith(status))))
+    const others = named.filter((pair) => !usual.includes(pair)).map((pair) => pair.slice(0, 3))
+    expect(sorted(others)).toEqual(overridden)
+  })
+
+  test('from the files API: every code of RFC 6750 with its status, and no other', () => {
+    const known = Object.entries(BEARER_ERROR_STATUS).map(([name, status]) => `${status} ${name}`)
+    expect(sorted(pairsBelow('### From the files API'))).toEqual(sorted(known))
+  })
+})
