@@ -4,15 +4,15 @@ import { describe, expect, test } from '@jest/globals'
 import { fastify, type RouteOptions } from 'fastify'
 import { readConfig as readDemoConfig } from '../examples/demo-client/src/config.js'
 import { mintAccessToken, mintOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
-import { adminRoutes } from '../services/authorization-server/src/admin/routes.js'
-import { buildProgram as buildValetkey } from '../services/authorization-server/src/cli/program.js'
 import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
+import { buildProgram as buildValetkey } from '../services/authorization-server/src/operator/cli/program.js'
+import { adminRoutes } from '../services/authorization-server/src/operator/http/routes.js'
 import {
   clientAuthenticationLimit,
   operatorAuthenticationLimit,
   resourceServerAuthenticationLimit,
   signInLimits
-} from '../services/authorization-server/src/limits/rules.js'
+} from '../services/authorization-server/src/platform/rate-limits/rules.js'
 import { buildProgram as buildValetkeyFiles } from '../services/resource-server/src/cli/program.js'
 import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
 import { anchorsOf, code, codeOf, files, linksOf, matches, read, root, rowsBelow, sorted } from './support/documents.js'
@@ -153,7 +153,7 @@ describe('pages for operators', () => {
   })
 
   test('docs/audit.md: every audit event, and no other; docs/logs.md: every event of the logs', () => {
-    const trail = read('services/authorization-server/src/audit/audit-event.ts')
+    const trail = read('services/authorization-server/src/platform/audit/audit-event.ts')
     const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /[|=] '(\w+)'/g)
     expect(
       rowsBelow(read('docs/audit.md'), '## Events')

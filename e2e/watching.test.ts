@@ -121,7 +121,7 @@ describe('docs/metrics.md: every metric of ours, and no other', () => {
 
 describe('values of labels are those of the code, none of which counts as "other"', () => {
   test('limit', () => {
-    const kinds = matches(read('services/authorization-server/src/limits/rules.ts'), /`([a-z-]+):\$/g)
+    const kinds = matches(read('services/authorization-server/src/platform/rate-limits/rules.ts'), /`([a-z-]+):\$/g)
     expect(kinds.length).toBeGreaterThan(0)
     expect(sorted(labelValues('valetkey_limiter_refusals_total', 'limit'))).toEqual(
       sorted([...kinds, 'sign-in-waiting'])
@@ -163,7 +163,7 @@ describe('values of labels are those of the code, none of which counts as "other
       .flatMap(({ expr }) => matches(expr, /event=~?"([^"]+)"/g))
       .flatMap((names) => names.split('|'))
     expect(labelValues('valetkey_audit_events_total', 'event')).toEqual(expect.arrayContaining(waitedFor))
-    const trail = read('services/authorization-server/src/audit/audit-event.ts')
+    const trail = read('services/authorization-server/src/platform/audit/audit-event.ts')
     expect(waitedFor.filter((name) => !trail.includes(`'${name}'`))).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 // Hashes passwords until it is stopped, as many at once as the authorization server does: the same work, in a process of its own.
 import { availableParallelism } from 'node:os'
-import { hashPassword } from '../../services/authorization-server/dist/passwords/password.js'
+import { hashPassword } from '../../services/authorization-server/dist/platform/passwords/password.js'
 
 const atOnce = Math.max(1, Math.min(3, availableParallelism() - 1))
 

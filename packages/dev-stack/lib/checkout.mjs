@@ -13,8 +13,8 @@ export const programs = {
 }
 
 export const commandLines = {
-  'authorization-server': path.join(checkout, 'services/authorization-server/dist/cli/main.js'),
-  'resource-server': path.join(checkout, 'services/resource-server/dist/cli/main.js')
+  'authorization-server': path.join(checkout, 'services/authorization-server/dist/operator/cli/main.js'),
+  'resource-server': path.join(checkout, 'services/resource-server/dist/operator/cli/main.js')
 }
 
 /** `.data`, or the folder VALETKEY_DATA names: a second one lets a second stack run beside the first. */

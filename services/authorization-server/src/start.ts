@@ -16,10 +16,10 @@ import {
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
-import { judgeSettings } from './doctor/judge-settings.js'
-import { startHousekeeping } from './housekeeping.js'
-import { createExpiredRows } from './storage/expired-rows.js'
-import { connectRedis, type Redis } from './storage/redis.js'
+import { judgeSettings } from './operator/doctor/evaluate-settings.js'
+import { startHousekeeping } from './platform/housekeeping.js'
+import { createExpiredRows } from './storage/postgres/expired-rows.js'
+import { connectRedis, type Redis } from './storage/redis/redis.js'
 import { wire } from './wire.js'
 
 // Tables of tokens are of an hour, and statements are named after them.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type AuditCandidate, eventsIn, openAuditMinute } from '../src/audit/audit-budget.js'
+import { type AuditCandidate, eventsIn, openAuditMinute } from '../src/platform/audit/audit-budget.js'
 
 const ALICE = '0197a000-0000-7000-8000-000000000001'
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { eventsIn } from '../src/audit/audit-budget.js'
-import { type AuditEvent, type AuditTrail, createAuditTrail } from '../src/audit/audit-trail.js'
-import type { AuditEventRecord } from '../src/storage/audit-events.js'
+import { eventsIn } from '../src/platform/audit/audit-budget.js'
+import { type AuditEvent, type AuditTrail, createAuditTrail } from '../src/platform/audit/audit-trail.js'
+import type { AuditEventRecord } from '../src/storage/postgres/audit-events.js'
 
 const NOW = new Date('2026-11-21T08:00:00Z')
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { digestToken, secretIdOf } from '@valetkey/oauth-protocol'
-import { signInLimits } from '../src/limits/rules.js'
+import { signInLimits } from '../src/platform/rate-limits/rules.js'
 import { collectAuditLog, idOf, storedEvents } from './support/audit-log.js'
 import { type Credentials, startTestServer, type TestServer, until } from './support/authorization-server.js'
 import { clearCounters, setCounter } from './support/counters.js'

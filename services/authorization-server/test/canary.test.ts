@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { codeChallengeOf } from '@valetkey/oauth-protocol'
-import { connectRedis } from '../src/storage/redis.js'
+import { connectRedis } from '../src/storage/redis/redis.js'
 import { administerWithSecrets } from './support/administer-with-secrets.js'
 import { AUDIENCE, type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { Browser, type Page } from './support/browser.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { lifetimesOf } from '../src/clients/client-lifetimes.js'
+import { lifetimesOf } from '../src/platform/clients/client-lifetimes.js'
 import { type Credentials, startTestServer, type TestServer, until } from './support/authorization-server.js'
 import { stopClock } from './support/clock.js'
 import { runCommand } from './support/command-line.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Statement } from '@valetkey/service-kit'
-import { connectRedis } from '../src/storage/redis.js'
+import { connectRedis } from '../src/storage/redis/redis.js'
 import { AUDIENCE, type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { Browser } from './support/browser.js'
 import {

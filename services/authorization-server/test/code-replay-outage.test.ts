@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { digestToken } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { connectRedis } from '../src/storage/redis.js'
+import { connectRedis } from '../src/storage/redis/redis.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import {
   auditOf,

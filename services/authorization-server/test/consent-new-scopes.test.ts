@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { ClientRegistration } from '../src/storage/clients.js'
+import type { ClientRegistration } from '../src/storage/postgres/clients.js'
 import { startTestServer, type TestServer } from './support/authorization-server.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from './support/flow.js'
 import { signOut } from './support/pages.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { ClientRegistration } from '../src/storage/clients.js'
+import type { ClientRegistration } from '../src/storage/postgres/clients.js'
 import { ISSUER, REDIRECT_URI, startTestServer, type TestServer } from './support/authorization-server.js'
 import { firstForm, type Page } from './support/browser.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from './support/flow.js'

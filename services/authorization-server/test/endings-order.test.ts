@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { RAISE_OF_PAIR, RAISE_OF_USER } from '../src/storage/authorization-generation.js'
+import { RAISE_OF_PAIR, RAISE_OF_USER } from '../src/storage/postgres/authorization-generation.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import {
   type Access,

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { bindingDigests, digestToken } from '@valetkey/oauth-protocol'
-import { createRecordAuthentication } from '../src/sealing/authenticate-records.js'
-import { digestId } from '../src/session/random-id.js'
+import { digestId } from '../src/browser/session/random-id.js'
+import { createRecordAuthentication } from '../src/platform/encryption/authenticate-records.js'
 import {
   AUDIENCE,
   type Credentials,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { digestToken } from '@valetkey/oauth-protocol'
-import { digestId } from '../src/session/random-id.js'
+import { digestId } from '../src/browser/session/random-id.js'
 import { type Credentials, ISSUER, REDIRECT_URI, type TestServer } from './support/authorization-server.js'
 import type { Page } from './support/browser.js'
 import { authorizeUrl, exchange, responseParameters } from './support/flow.js'

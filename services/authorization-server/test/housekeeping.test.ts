@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { buildLogger } from '@valetkey/service-kit'
-import { startHousekeeping } from '../src/housekeeping.js'
+import { startHousekeeping } from '../src/platform/housekeeping.js'
 
 beforeEach(() => {
   jest.useFakeTimers()

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { mintAccessToken } from '@valetkey/oauth-protocol'
-import { createExpiredRows } from '../src/storage/expired-rows.js'
+import { createExpiredRows } from '../src/storage/postgres/expired-rows.js'
 import { AUDIENCE, type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { stopClock } from './support/clock.js'
 import { basic, bodyCredentials, exchange, introspect, obtainCode, PASSWORD, post, refresh } from './support/flow.js'

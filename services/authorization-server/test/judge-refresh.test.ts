@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import type { RefreshTokenRecord } from '../src/storage/refresh-tokens.js'
-import { judgeRefresh, type PresentedRefresh, requestedScopeKey } from '../src/token/judge-refresh.js'
+import { judgeRefresh, type PresentedRefresh, requestedScopeKey } from '../src/protocol/token/evaluate-refresh.js'
+import type { RefreshTokenRecord } from '../src/storage/postgres/refresh-tokens.js'
 
 const ANSWER = Buffer.from('sealed')
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { connectRedis } from '../src/storage/redis.js'
+import { connectRedis } from '../src/storage/redis/redis.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { clearCounters, countCounters } from './support/counters.js'
 import { freePort } from './support/failing-network.js'

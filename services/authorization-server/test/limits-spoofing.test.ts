@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import { addressGroup } from '../src/limits/address-group.js'
-import { clientAuthenticationLimit, signInLimits } from '../src/limits/rules.js'
+import { addressGroup } from '../src/platform/rate-limits/address-group.js'
+import { clientAuthenticationLimit, signInLimits } from '../src/platform/rate-limits/rules.js'
 import { startTestServer, type TestServer } from './support/authorization-server.js'
 import { clearCounters, countCounters, counterOf, setCounter } from './support/counters.js'
 import { PASSWORD } from './support/flow.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { createScopeStore } from '../src/storage/scopes.js'
+import { createScopeStore } from '../src/storage/postgres/scopes.js'
 import { NOTE } from './support/audit-note.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { post, refresh } from './support/flow.js'

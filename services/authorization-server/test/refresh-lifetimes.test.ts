@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { INVALID_GRANT } from '@valetkey/oauth-protocol'
-import { createExpiredRows } from '../src/storage/expired-rows.js'
+import { createExpiredRows } from '../src/storage/postgres/expired-rows.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { stopClock } from './support/clock.js'
 import { bodyCredentials, exchange, introspect, obtainCode, PASSWORD, post, refresh } from './support/flow.js'

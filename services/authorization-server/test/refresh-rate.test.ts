@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { assert, double, integer, property } from 'fast-check'
-import { mostRefreshTokens, refreshPace, secondsToWait } from '../src/token/refresh-pace.js'
+import { mostRefreshTokens, refreshPace, secondsToWait } from '../src/protocol/token/refresh-pace.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { PASSWORD, refresh } from './support/flow.js'
 import { startInstance } from './support/instance.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { digestToken } from '@valetkey/oauth-protocol'
-import { createExpiredRows } from '../src/storage/expired-rows.js'
+import { createExpiredRows } from '../src/storage/postgres/expired-rows.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { stopClock } from './support/clock.js'
 import { bodyCredentials, PASSWORD, post, refresh } from './support/flow.js'

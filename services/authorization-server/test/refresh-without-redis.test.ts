@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { connectRedis, type Redis } from '../src/storage/redis.js'
+import { connectRedis, type Redis } from '../src/storage/redis/redis.js'
 import { type Credentials, startTestServer, type TestServer } from './support/authorization-server.js'
 import { bodyCredentials, introspect, PASSWORD, post, refresh } from './support/flow.js'
 import { startInstance } from './support/instance.js'

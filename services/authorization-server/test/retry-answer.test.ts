@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import fc from 'fast-check'
-import { openAnswer, type RetryAnswer, sealAnswer } from '../src/token/retry-answer.js'
+import { openAnswer, type RetryAnswer, sealAnswer } from '../src/protocol/token/retry-answer.js'
 
 const TOKEN = mintOpaqueToken('refreshToken', randomBytes)
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { hash } from '@node-rs/argon2'
-import { createPasswordQueue } from '../src/passwords/password-queue.js'
+import { createPasswordQueue } from '../src/platform/passwords/password-queue.js'
 import { ISSUER, startTestServer, type TestServer } from './support/authorization-server.js'
 import { PASSWORD } from './support/flow.js'
 import { visibleText } from './support/page-content.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from '@jest/globals'
-import { createUsage } from '../src/usage/usage.js'
+import { createUsage } from '../src/platform/usage.js'
 
 function setUp() {
   const batches: ReadonlyMap<string, Date>[] = []

@@ -22,7 +22,7 @@ export async function createStandInCheckout() {
   for (const folder of ['services/authorization-server', 'services/resource-server', 'examples/demo-client']) {
     mkdirSync(path.join(directory, folder, 'dist/cli'), { recursive: true })
     place('test/stand-ins/server.js', `${folder}/dist/main.js`)
-    place('test/stand-ins/command-line.js', `${folder}/dist/cli/main.js`)
+    place('test/stand-ins/command-line.js', `${folder}/dist/operator/cli/main.js`)
   }
   place('test/stand-ins/start.js', 'services/authorization-server/dist/start.js')
   mkdirSync(path.join(directory, 'node_modules/jest/bin'), { recursive: true })

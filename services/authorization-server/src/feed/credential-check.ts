@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { ResourceServerStore } from '../storage/resource-servers.js'
+import type { ResourceServerStore } from '../storage/postgres/resource-servers.js'
 import { answerWithin } from './answer-within.js'
 import type { EventStream } from './event-stream.js'
 

@@ -1,4 +1,4 @@
-import type { ResourceServerStore } from '../storage/resource-servers.js'
+import type { ResourceServerStore } from '../storage/postgres/resource-servers.js'
 import { type Credential, createCredentialCheck, type Subscriber } from './credential-check.js'
 import type { EventStream } from './event-stream.js'
 import { closeStream, type Frame, type ListenSession, openStream } from './listen-session.js'

@@ -1,4 +1,4 @@
-import type { GrantedAudiences } from '../storage/granted-audiences.js'
+import type { GrantedAudiences } from '../storage/postgres/granted-audiences.js'
 import { answerWithin } from './answer-within.js'
 import type { Concerns } from './listen-session.js'
 import { type Notification, type Subject, subjectOf } from './notification.js'

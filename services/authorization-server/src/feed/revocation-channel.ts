@@ -1,6 +1,6 @@
 import { type Logger, type NotificationChannel, StoreUnavailable } from '@valetkey/service-kit'
-import type { GrantedAudiences } from '../storage/granted-audiences.js'
-import type { ResourceServerStore } from '../storage/resource-servers.js'
+import type { GrantedAudiences } from '../storage/postgres/granted-audiences.js'
+import type { ResourceServerStore } from '../storage/postgres/resource-servers.js'
 import type { Credential } from './credential-check.js'
 import type { EventStream } from './event-stream.js'
 import {

@@ -1,7 +1,7 @@
 import { isOutage } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { MessageValues } from '../language/language.js'
-import { PasswordQueueFull } from '../passwords/password-queue.js'
+import type { MessageValues } from '../platform/i18n/language.js'
+import { PasswordQueueFull } from '../platform/passwords/password-queue.js'
 
 /** What happened; the texts are `page_error.<reason>.title`, `.message` and `.advice` of the message files. */
 export const ERROR_PAGE_REASONS = [

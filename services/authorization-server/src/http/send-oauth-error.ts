@@ -1,8 +1,8 @@
 import { OAUTH_ERROR_STATUS, OAuthError, toErrorDescription } from '@valetkey/oauth-protocol'
 import { isOutage, type UnreadableBody } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { AuditTrail } from '../audit/audit-trail.js'
-import { type LimitReason, TooManyAttempts } from '../limits/limiter.js'
+import type { AuditTrail } from '../platform/audit/audit-trail.js'
+import { type LimitReason, TooManyAttempts } from '../platform/rate-limits/limiter.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { AuthorizationRequest, Client } from '@valetkey/oauth-protocol'
-import { type Asking, type NextStep, nextStep } from '../../src/authorize/next-step.js'
+import { type Asking, type NextStep, nextStep } from '../../src/browser/authorize/next-step.js'
 
 const client: Client = {
   clientId: 'client_1',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { createUserStore } from '../../src/storage/users.js'
+import { createUserStore } from '../../src/storage/postgres/users.js'
 import { NOTE } from '../support/audit-note.js'
 import { runCommand } from '../support/command-line.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import pg from 'pg'
-import { followAudit } from '../../src/cli/follow-audit.js'
-import { type AuditEntryStore, type AuditFilter, createAuditEntryStore } from '../../src/storage/audit-entries.js'
+import { followAudit } from '../../src/operator/cli/follow-audit.js'
+import {
+  type AuditEntryStore,
+  type AuditFilter,
+  createAuditEntryStore
+} from '../../src/storage/postgres/audit-entries.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 
 let stores: MigratedDatabase

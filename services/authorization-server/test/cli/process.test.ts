@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
 import { Client } from 'pg'
 import { freePort } from '../support/failing-network.js'
 
-const PROGRAM = path.resolve(import.meta.dirname, '../../dist/cli/main.js')
+const PROGRAM = path.resolve(import.meta.dirname, '../../dist/operator/cli/main.js')
 
 let database: TestDatabase
 

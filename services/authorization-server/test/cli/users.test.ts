@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { verifyPassword } from '../../src/passwords/password.js'
-import { createUserStore } from '../../src/storage/users.js'
+import { verifyPassword } from '../../src/platform/passwords/password.js'
+import { createUserStore } from '../../src/storage/postgres/users.js'
 import { startTestServer, type TestServer } from '../support/authorization-server.js'
 import { runCommand } from '../support/command-line.js'
 import { attemptSignIn } from '../support/sign-in.js'

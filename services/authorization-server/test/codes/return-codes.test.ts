@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { digestToken } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { createCodeReturns } from '../../src/codes/return-codes.js'
+import { createCodeReturns } from '../../src/protocol/token/return-codes.js'
 
 const DIGEST = digestToken('a code')
 const CONTENT = {} as Parameters<ReturnType<typeof createCodeReturns>['giveBack']>[2]

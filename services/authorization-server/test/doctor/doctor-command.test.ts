@@ -6,7 +6,7 @@ import { Client } from 'pg'
 import { startTestServer, type TestServer } from '../support/authorization-server.js'
 import { freePort } from '../support/failing-network.js'
 
-const MAIN = path.resolve(import.meta.dirname, '../../dist/cli/main.js')
+const MAIN = path.resolve(import.meta.dirname, '../../dist/operator/cli/main.js')
 
 type Document = { findings: { check: string; severity: string; what: string }[]; fatal: number; warnings: number }
 

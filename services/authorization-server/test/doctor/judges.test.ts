@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Environment } from '@valetkey/service-kit'
 import { readConfig } from '../../src/config.js'
-import { judgeClients } from '../../src/doctor/judge-clients.js'
-import { judgeCredentials } from '../../src/doctor/judge-credentials.js'
-import { judgeRedis } from '../../src/doctor/judge-redis.js'
-import { judgeSettings } from '../../src/doctor/judge-settings.js'
-import { judgeSignInAddresses } from '../../src/doctor/judge-sign-in-addresses.js'
-import type { RedisState } from '../../src/storage/redis-state.js'
-import type { ClientState } from '../../src/storage/registry-state.js'
+import { judgeClients } from '../../src/operator/doctor/evaluate-clients.js'
+import { judgeCredentials } from '../../src/operator/doctor/evaluate-credentials.js'
+import { judgeRedis } from '../../src/operator/doctor/evaluate-redis.js'
+import { judgeSettings } from '../../src/operator/doctor/evaluate-settings.js'
+import { judgeSignInAddresses } from '../../src/operator/doctor/evaluate-sign-in-addresses.js'
+import type { ClientState } from '../../src/storage/postgres/registry-state.js'
+import type { RedisState } from '../../src/storage/redis/redis-state.js'
 
 const now = new Date('2026-11-21T12:00:00Z')
 

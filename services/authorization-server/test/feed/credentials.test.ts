@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { digestToken } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { buildApp } from '../../src/app.js'
-import { createResourceServerStore } from '../../src/storage/resource-servers.js'
+import { createResourceServerStore } from '../../src/storage/postgres/resource-servers.js'
 import { NOTE } from '../support/audit-note.js'
 import { type Credentials, startTestServer, type TestServer, until } from '../support/authorization-server.js'
 import { type Subscription, sendNonce, startChannel, subscribe } from '../support/event-stream.js'

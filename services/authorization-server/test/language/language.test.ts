@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { chooseLanguage } from '../../src/language/choose-language.js'
-import { createLanguage, loadLanguages } from '../../src/language/language.js'
+import { chooseLanguage } from '../../src/platform/i18n/choose-language.js'
+import { createLanguage, loadLanguages } from '../../src/platform/i18n/language.js'
 
 const AVAILABLE = ['en', 'ar', 'de']
 

@@ -3,8 +3,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
 import { IntlMessageFormat } from 'intl-messageformat'
-import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js'
 import { ERROR_PAGE_REASONS } from '../../src/http/send-error-page.js'
+import { ERROR_CATALOGUE } from '../../src/protocol/errors/error-catalogue.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (file: string): Record<string, string> => JSON.parse(readFileSync(file, 'utf8'))

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { array, assert, boolean, constantFrom, property, record, subarray } from 'fast-check'
-import { createInFlight, type Entry } from '../../src/limits/in-flight.js'
+import { createInFlight, type Entry } from '../../src/platform/rate-limits/in-flight.js'
 
 let arrivals = 0
 const entryOf = (names: readonly string[], most = 2): Entry & { isIn: boolean } => {

@@ -2,9 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { createTestRedis, type TestRedis } from '@valetkey/dev-stack'
 import { array, assert, asyncProperty, boolean, constantFrom, integer, record } from 'fast-check'
-import { createLimiter, type Limiter, TooManyAttempts } from '../../src/limits/limiter.js'
-import { type Limit, signInLimits } from '../../src/limits/rules.js'
-import { createAttemptCounterStore } from '../../src/storage/attempt-counters.js'
+import { createLimiter, type Limiter, TooManyAttempts } from '../../src/platform/rate-limits/limiter.js'
+import { type Limit, signInLimits } from '../../src/platform/rate-limits/rules.js'
+import { createAttemptCounterStore } from '../../src/storage/redis/attempt-counters.js'
 
 // Of each limit a tenth: 2 for an account and address, 10 for an address, 20 for an account.
 const FACTOR = 0.1

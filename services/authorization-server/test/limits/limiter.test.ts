@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestRedis, type TestRedis } from '@valetkey/dev-stack'
-import { createLimiter, TooManyAttempts } from '../../src/limits/limiter.js'
-import type { Limit } from '../../src/limits/rules.js'
-import { createAttemptCounterStore } from '../../src/storage/attempt-counters.js'
+import { createLimiter, TooManyAttempts } from '../../src/platform/rate-limits/limiter.js'
+import type { Limit } from '../../src/platform/rate-limits/rules.js'
+import { createAttemptCounterStore } from '../../src/storage/redis/attempt-counters.js'
 
 let redis: TestRedis
 let limit: Limit

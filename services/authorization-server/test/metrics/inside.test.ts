@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createMetrics } from '@valetkey/service-kit'
-import { createLimiter, TooManyAttempts } from '../../src/limits/limiter.js'
+import { createServerMetrics } from '../../src/platform/metrics/server-metrics.js'
+import { watchPasswordQueue } from '../../src/platform/metrics/watch.js'
+import { createPasswordQueue } from '../../src/platform/passwords/password-queue.js'
+import { createLimiter, TooManyAttempts } from '../../src/platform/rate-limits/limiter.js'
 import {
   clientAuthenticationLimit,
   operatorAuthenticationLimit,
   resourceServerAuthenticationLimit,
   signInLimits
-} from '../../src/limits/rules.js'
-import { createServerMetrics } from '../../src/metrics/server-metrics.js'
-import { watchPasswordQueue } from '../../src/metrics/watch.js'
-import { createPasswordQueue } from '../../src/passwords/password-queue.js'
-import { createAccessTokenBuckets } from '../../src/storage/access-token-buckets.js'
-import { createAttemptCounterStore } from '../../src/storage/attempt-counters.js'
+} from '../../src/platform/rate-limits/rules.js'
+import { createAccessTokenBuckets } from '../../src/storage/postgres/access-token-buckets.js'
+import { createAttemptCounterStore } from '../../src/storage/redis/attempt-counters.js'
 import { type Credentials, startTestServer, type TestServer } from '../support/authorization-server.js'
 import { clearCounters } from '../support/counters.js'
 import { startChannel, subscribe } from '../support/event-stream.js'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { array, assert, boolean, constantFrom, property, record } from 'fast-check'
-import { createHashingOrder, type HashingTurn } from '../../src/passwords/hashing-order.js'
+import { createHashingOrder, type HashingTurn } from '../../src/platform/passwords/hashing-order.js'
 
 function drain(order: ReturnType<typeof createHashingOrder<string>>): string[] {
   const jobs: string[] = []

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { hash } from '@node-rs/argon2'
-import { hashPassword, isOutdated } from '../../src/passwords/password.js'
-import { createPasswordQueue, PasswordQueueFull } from '../../src/passwords/password-queue.js'
+import { hashPassword, isOutdated } from '../../src/platform/passwords/password.js'
+import { createPasswordQueue, PasswordQueueFull } from '../../src/platform/passwords/password-queue.js'
 
 /** Work that ends when it is told to. */
 function heldWork() {

@@ -17,7 +17,7 @@ import {
   noteChange,
   readChange,
   type TableMemory
-} from '../../src/registry/table-memory.js'
+} from '../../src/storage/cached/table-memory.js'
 
 /**
  * One row that an operator changes, Postgres, and one process that keeps it in memory. Who decides is the code of the

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { digestToken } from '@valetkey/oauth-protocol'
-import { createScopeStore } from '../../src/storage/scopes.js'
+import { createScopeStore } from '../../src/storage/postgres/scopes.js'
 import { type Credentials, startTestServer, type TestServer, until } from '../support/authorization-server.js'
 import { kindOf } from '../support/codes.js'
 import { startChannel } from '../support/event-stream.js'

@@ -9,7 +9,7 @@ import {
   noteChange,
   readChange,
   type TableMemory
-} from '../../src/registry/table-memory.js'
+} from '../../src/storage/cached/table-memory.js'
 
 let memory: TableMemory<number>
 const rows = (read: Record<string, number>) => new Map(Object.entries(read))

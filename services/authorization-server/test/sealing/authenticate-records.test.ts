@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createRecordAuthentication } from '../../src/sealing/authenticate-records.js'
+import { createRecordAuthentication } from '../../src/platform/encryption/authenticate-records.js'
 
 const OLD = 'an old key of at least thirty-two characters'
 const NEW = 'a new key of at least thirty-two characters!'

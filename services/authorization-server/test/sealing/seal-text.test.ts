@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { openText, sealText } from '../../src/sealing/seal-text.js'
+import { openText, sealText } from '../../src/platform/encryption/encrypt-text.js'
 
 test('what was sealed opens with the same secret and purpose', () => {
   fc.assert(

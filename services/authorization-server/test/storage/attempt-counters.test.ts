@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { TestRedis } from '@valetkey/dev-stack'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { type AttemptCounterStore, createAttemptCounterStore } from '../../src/storage/attempt-counters.js'
-import { connectRedis } from '../../src/storage/redis.js'
+import { type AttemptCounterStore, createAttemptCounterStore } from '../../src/storage/redis/attempt-counters.js'
+import { connectRedis } from '../../src/storage/redis/redis.js'
 import { freePort } from '../support/failing-network.js'
 import { REDIS_KINDS } from '../support/redis-kinds.js'
 

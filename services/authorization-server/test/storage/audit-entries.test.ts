@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Database, Statement } from '@valetkey/service-kit'
-import { createAuditEntryStore } from '../../src/storage/audit-entries.js'
+import { createAuditEntryStore } from '../../src/storage/postgres/audit-entries.js'
 
 test('statements with all filters have names that Postgres tells apart: 63 characters at most', async () => {
   const names: string[] = []

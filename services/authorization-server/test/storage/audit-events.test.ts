@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { type AuditEventRecord, type AuditEventStore, createAuditEventStore } from '../../src/storage/audit-events.js'
+import {
+  type AuditEventRecord,
+  type AuditEventStore,
+  createAuditEventStore
+} from '../../src/storage/postgres/audit-events.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { atTime } from '../support/postgres-clock.js'
 

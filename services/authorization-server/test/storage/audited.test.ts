@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { digestToken } from '@valetkey/oauth-protocol'
-import type { AuditNote } from '../../src/storage/audited.js'
-import { createOperatorKeyStore } from '../../src/storage/operator-keys.js'
+import type { AuditNote } from '../../src/storage/postgres/audited.js'
+import { createOperatorKeyStore } from '../../src/storage/postgres/operator-keys.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { atTime } from '../support/postgres-clock.js'
 

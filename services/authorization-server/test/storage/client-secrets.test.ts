@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { secretIdOf } from '@valetkey/oauth-protocol'
-import { type ClientChangeStore, createClientChangeStore } from '../../src/storage/client-changes.js'
-import { type ClientSecretStore, clientSecretKey, createClientSecretStore } from '../../src/storage/client-secrets.js'
-import { createResourceServerStore } from '../../src/storage/resource-servers.js'
+import { type ClientChangeStore, createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
+import {
+  type ClientSecretStore,
+  clientSecretKey,
+  createClientSecretStore
+} from '../../src/storage/postgres/client-secrets.js'
+import { createResourceServerStore } from '../../src/storage/postgres/resource-servers.js'
 import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { atTime } from '../support/postgres-clock.js'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TestRedis } from '@valetkey/dev-stack'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import { type CodeStore, createCodeStore } from '../../src/storage/codes.js'
+import { type CodeStore, createCodeStore } from '../../src/storage/redis/codes.js'
 import { ALLOWED, age, RIGHT, recordOf } from '../support/code-records.js'
 import { newRecordAuthentication } from '../support/record-authentication.js'
 import { REDIS_KINDS } from '../support/redis-kinds.js'

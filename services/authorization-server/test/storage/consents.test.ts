@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createConnectedAppStore } from '../../src/storage/connected-apps.js'
-import { type ConsentStore, createConsentStore } from '../../src/storage/consents.js'
+import { createConnectedAppStore } from '../../src/storage/postgres/connected-apps.js'
+import { type ConsentStore, createConsentStore } from '../../src/storage/postgres/consents.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 
 const TEN = Array.from({ length: 10 }, (_, index) => `scope-${index}`)

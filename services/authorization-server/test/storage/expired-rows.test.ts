@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import pg from 'pg'
-import { createExpiredRows, type ExpiredRows } from '../../src/storage/expired-rows.js'
+import { createExpiredRows, type ExpiredRows } from '../../src/storage/postgres/expired-rows.js'
 import { MIGRATIONS } from '../support/migrated-database.js'
 import { atTime } from '../support/postgres-clock.js'
 

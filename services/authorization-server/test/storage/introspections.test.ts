@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database, Statement } from '@valetkey/service-kit'
-import { createIntrospectionStore } from '../../src/storage/introspections.js'
+import { createIntrospectionStore } from '../../src/storage/postgres/introspections.js'
 import { atTime } from '../support/postgres-clock.js'
 import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../support/stored-grant.js'
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { TestRedis } from '@valetkey/dev-stack'
 import type { TokenDigest } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { createPendingRequestStore, type PendingRequestStore } from '../../src/storage/pending-requests.js'
-import { connectRedis } from '../../src/storage/redis.js'
+import { createPendingRequestStore, type PendingRequestStore } from '../../src/storage/redis/pending-requests.js'
+import { connectRedis } from '../../src/storage/redis/redis.js'
 import { freePort } from '../support/failing-network.js'
 import { REDIS_KINDS } from '../support/redis-kinds.js'
 

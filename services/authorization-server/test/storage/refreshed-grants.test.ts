@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { createConnectedAppStore } from '../../src/storage/connected-apps.js'
-import { createGrantedAccessStore } from '../../src/storage/granted-access.js'
+import { createConnectedAppStore } from '../../src/storage/postgres/connected-apps.js'
+import { createGrantedAccessStore } from '../../src/storage/postgres/granted-access.js'
 import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { type StoredGrant, storeGrant } from '../support/stored-grant.js'

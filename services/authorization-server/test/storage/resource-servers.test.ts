@@ -4,7 +4,7 @@ import {
   createResourceServerStore,
   type ResourceServer,
   type ResourceServerStore
-} from '../../src/storage/resource-servers.js'
+} from '../../src/storage/postgres/resource-servers.js'
 import { NOTE } from '../support/audit-note.js'
 import { newDigest, openTestDatabase } from '../support/stored-grant.js'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createScopeStore, type ScopeStore } from '../../src/storage/scopes.js'
+import { createScopeStore, type ScopeStore } from '../../src/storage/postgres/scopes.js'
 import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 

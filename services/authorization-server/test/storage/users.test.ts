@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { createUserStore, type UserStore } from '../../src/storage/users.js'
+import { createUserStore, type UserStore } from '../../src/storage/postgres/users.js'
 import { NOTE } from '../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../support/migrated-database.js'
 import { atTime } from '../support/postgres-clock.js'

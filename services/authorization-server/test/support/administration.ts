@@ -1,5 +1,5 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { createOperatorKey } from '../../src/administration/administer-operator-keys.js'
+import { createOperatorKey } from '../../src/operator/use-cases/administer-operator-keys.js'
 import type { TestServer } from './authorization-server.js'
 import { OPERATOR } from './command-line.js'
 

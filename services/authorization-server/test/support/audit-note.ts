@@ -1,4 +1,4 @@
-import type { AuditNote } from '../../src/storage/audited.js'
+import type { AuditNote } from '../../src/storage/postgres/audited.js'
 
 /** For tests of stores, to which it is all the same who makes a change. */
 export const NOTE: AuditNote = {

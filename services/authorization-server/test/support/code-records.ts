@@ -1,5 +1,5 @@
 import type { CodeBinding, PresentedBinding } from '@valetkey/oauth-protocol'
-import type { AllowedGrant } from '../../src/storage/code-record.js'
+import type { AllowedGrant } from '../../src/storage/redis/code-record.js'
 
 export const BINDING: CodeBinding = {
   clientId: 'printer',

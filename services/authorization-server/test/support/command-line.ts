@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import type { Database } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
-import { AdministrationError } from '../../src/administration/administration-error.js'
-import type { CommandContext } from '../../src/cli/context.js'
-import { CommandFailure, EXIT, exitCodeOf } from '../../src/cli/exit.js'
-import { buildProgram } from '../../src/cli/program.js'
+import type { CommandContext } from '../../src/operator/cli/context.js'
+import { CommandFailure, EXIT, exitCodeOf } from '../../src/operator/cli/exit.js'
+import { buildProgram } from '../../src/operator/cli/program.js'
+import { AdministrationError } from '../../src/operator/use-cases/administration-error.js'
 
 /** Who runs the commands of tests. */
 export const OPERATOR = 'olivia'

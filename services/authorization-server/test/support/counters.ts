@@ -1,4 +1,4 @@
-import type { Limit } from '../../src/limits/rules.js'
+import type { Limit } from '../../src/platform/rate-limits/rules.js'
 import type { TestServer } from './authorization-server.js'
 
 /** Sets a counter as if so many attempts had just failed. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import type { Environment } from '@valetkey/service-kit'
 
-const MAIN = path.resolve(import.meta.dirname, '../../dist/cli/main.js')
+const MAIN = path.resolve(import.meta.dirname, '../../dist/operator/cli/main.js')
 
 type Document = { findings: { check: string; severity: string; what: string }[]; fatal: number; warnings: number }
 

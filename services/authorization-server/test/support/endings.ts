@@ -1,5 +1,5 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { hashPassword } from '../../src/passwords/password.js'
+import { hashPassword } from '../../src/platform/passwords/password.js'
 import { type Administration, startAdministration } from './administration.js'
 import { type Credentials, ISSUER, type TestServer } from './authorization-server.js'
 import { Browser } from './browser.js'

@@ -1,6 +1,6 @@
 import { type ActiveAccessToken, expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { createIntrospectionStore } from '../../src/storage/introspections.js'
+import { createIntrospectionStore } from '../../src/storage/postgres/introspections.js'
 import { atTime } from './postgres-clock.js'
 
 /** What a resource server would be told of a token, whatever the token's audience. */

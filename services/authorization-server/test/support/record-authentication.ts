@@ -1,4 +1,4 @@
-import { createRecordAuthentication } from '../../src/sealing/authenticate-records.js'
+import { createRecordAuthentication } from '../../src/platform/encryption/authenticate-records.js'
 
 /** What authenticates records in Redis, and the kinds of record that failed the check. */
 export function newRecordAuthentication(keys: readonly string[] = ['a'.repeat(32)]) {

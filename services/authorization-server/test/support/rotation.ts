@@ -1,5 +1,5 @@
 import type { TokenDigest } from '@valetkey/oauth-protocol'
-import type { Rotation } from '../../src/storage/refresh-tokens.js'
+import type { Rotation } from '../../src/storage/postgres/refresh-tokens.js'
 import { newDigest } from './stored-grant.js'
 
 export const NOW = new Date('2026-11-21T12:00:00.000Z')

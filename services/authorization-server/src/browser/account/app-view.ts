@@ -1,0 +1,38 @@
+import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
+import type { Language, Message } from '../../platform/i18n/language.js'
+import type { ConnectedApp } from '../../storage/postgres/connected-apps.js'
+import type { Scope } from '../../storage/postgres/scopes.js'
+
+export type AppView = {
+  clientId: string
+  name: string
+  verified: boolean
+  scopes: readonly DescribedScope[]
+  since: Date
+  lastUsed: Date | ''
+  live: boolean
+  /** What it can do while nobody is there. */
+  away: Message
+}
+
+/** What a person reads about one connected app. */
+export function appView(app: ConnectedApp, catalogue: readonly Scope[], language: Language, now: Date): AppView {
+  const { clientId, name, verified, since, live } = app
+  return {
+    clientId,
+    name,
+    verified,
+    scopes: app.scope.map((scope) => describeScope(scope, catalogue, language)),
+    since,
+    lastUsed: app.lastUsedAt ?? '',
+    live,
+    away: whileAway(app, now)
+  }
+}
+
+function whileAway({ live, refreshableUntil }: ConnectedApp, now: Date): Message {
+  if (!live) return { key: 'account.asks_again' }
+  return refreshableUntil !== undefined && refreshableUntil > now
+    ? { key: 'account.away_yes', values: { date: refreshableUntil } }
+    : { key: 'account.away_no' }
+}

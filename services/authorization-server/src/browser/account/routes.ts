@@ -1,0 +1,55 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { formOf } from '../../http/form.js'
+import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
+import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
+import { formToken } from '../csrf/csrf-token.js'
+import { appView } from './app-view.js'
+
+export type AccountRouteOptions = {
+  issuer: string
+  cookieKeys: readonly string[]
+  apps: Pick<ConnectedAppStore, 'list' | 'end'>
+  scopes: Pick<ScopeStore, 'list'>
+  audit: AuditTrail
+  now: () => Date
+}
+
+/** `/account/apps`: which apps may use the account, and a button for each that ends it. */
+export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pages, options) => {
+  const { issuer, cookieKeys, apps, scopes, audit, now } = options
+
+  pages.get<{ Querystring: { done?: string } }>('/account/apps', async (request, reply) => {
+    const user = request.signedIn
+    if (user === undefined) return reply.redirect(`${issuer}/login`, 303)
+    const [connected, catalogue] = await Promise.all([apps.list(user.userId), scopes.list()])
+    return reply.view('account-apps.hbs', {
+      title: { key: 'account.title' },
+      done: request.query.done === 'ended' ? 'account.ended' : '',
+      username: user.username,
+      apps: connected.map((app) => appView(app, catalogue, request.language, now())),
+      csrfToken: formToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
+      endUrl: `${issuer}/account/apps/end`,
+      logoutUrl: `${issuer}/logout`
+    })
+  })
+
+  pages.post('/account/apps/end', async (request, reply) => {
+    const check = checkForm(request, { issuer, cookieKeys })
+    if (check === 'foreign') {
+      return refuseForeignForm(request, reply, { issuer, audit, retryUrl: `${issuer}/account/apps` })
+    }
+    const clientId = formOf(request).get('client_id')
+    const user = request.signedIn
+    // Another session than the one that was shown the form: show what is true now.
+    if (check === 'stale' || user === undefined || clientId === undefined) {
+      return reply.redirect(`${issuer}/account/apps`, 303)
+    }
+    const ended = await apps.end(user.userId, clientId)
+    for (const grantId of ended.grantIds) {
+      audit.record(request, { event: 'grant_ended', clientId, userId: user.userId, grantId, reason: 'ended_by_user' })
+    }
+    return reply.redirect(`${issuer}/account/apps?done=ended`, 303)
+  })
+}

@@ -1,0 +1,48 @@
+import {
+  type AuthorizationOutcome,
+  type AuthorizationRequest,
+  isClientIdentifier,
+  parseParameters,
+  validateAuthorizationRequest
+} from '@valetkey/oauth-protocol'
+import type { ClientRegistration, ClientStore } from '../../storage/postgres/clients.js'
+import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
+
+export type JudgeDeps = {
+  clients: Pick<ClientStore, 'find'>
+  resourceServers: Pick<ResourceServerStore, 'knowsAudience'>
+  defaultAudience: string
+}
+
+export type JudgedRequest =
+  | Exclude<AuthorizationOutcome, { kind: 'accepted' }>
+  | { kind: 'show_error_page'; reason: 'request_too_long' }
+  | { kind: 'accepted'; request: AuthorizationRequest; client: ClientRegistration }
+
+// The query stands in the addresses of all pages and in the Referer of their forms, which must fit into the request headers.
+const MAX_QUERY_LENGTH = 8_000
+
+/**
+ * Looks up what a query names and lets the protocol judge it. Every step does this anew, so that a client that was
+ * changed or disabled meanwhile is treated as it is now.
+ */
+export async function judgeRequest(query: string, deps: JudgeDeps): Promise<JudgedRequest> {
+  if (query.length > MAX_QUERY_LENGTH) return { kind: 'show_error_page', reason: 'request_too_long' }
+  const parameters = parseParameters(query)
+  const client = await findClient(parameters.get('client_id'), deps)
+  const resource = parameters.get('resource')
+  const named = client !== undefined && resource !== undefined && resource !== deps.defaultAudience
+  const known = named && (await deps.resourceServers.knowsAudience(resource))
+  const outcome = validateAuthorizationRequest(parameters, {
+    client,
+    defaultAudience: deps.defaultAudience,
+    isKnownAudience: () => known
+  })
+  return outcome.kind === 'accepted' && client !== undefined ? { ...outcome, client } : (outcome as JudgedRequest)
+}
+
+async function findClient(clientId: string | undefined, deps: JudgeDeps): Promise<ClientRegistration | undefined> {
+  if (clientId === undefined || !isClientIdentifier(clientId)) return undefined
+  const found = await deps.clients.find(clientId)
+  return found?.disabled ? undefined : found
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { printResult } from '@valetkey/service-kit'
+import { type Command, InvalidArgumentError } from 'commander'
+import { type AuditEntry, createAuditEntryStore } from '../../storage/postgres/audit-entries.js'
+import { createUserStore } from '../../storage/postgres/users.js'
+import { findUserByEither } from '../use-cases/administer-users.js'
+import { isRecordId } from '../use-cases/name-of-record.js'
+import { auditDocument, readAudit, toAuditFilter } from '../use-cases/read-audit.js'
+import type { CommandContext } from './context.js'
+import { followAudit } from './follow-audit.js'
+
+type TailOptions = {
+  lines?: number
+  follow?: boolean
+  user?: string
+  client?: string
+  event?: string
+  since?: string
+  requestId?: string
+  secret?: string
+  json?: boolean
+}
+
+const LINES = 20
+const LINES_SINCE = 1_000
+const LOOK_EVERY_MS = 1_000
+
+export function addAuditCommands(program: Command, context: CommandContext): void {
+  program
+    .command('audit')
+    .description('the log of security decisions and of changes by operators')
+    .command('tail')
+    .description('show the newest events, oldest first')
+    .option('-n, --lines <number>', `number of events; default ${LINES}, or ${LINES_SINCE} with --since`, readCount)
+    .option('--follow', 'keep showing new events until interrupted')
+    .option('--user <user>', 'only events of this user, by id or name; a deleted user by id')
+    .option('--client <client_id>', 'only events of this client')
+    .option('--event <name>', 'only events with this name, such as sign_in_failed')
+    .option('--since <time>', 'only events since then: 2026-11-21T08:00:00Z, 2026-11-21, or 15m, 2h, 7d ago')
+    .option('--request-id <id>', 'only events of one request, by the X-Request-Id of its response')
+    .option('--secret <secret_id>', 'only events of requests that used this client secret, live or ended')
+    .option('--json', 'print {"events":[…]}; with --follow one JSON document per line')
+    .action(async (options: TailOptions) => {
+      const { client: clientId, event, since, requestId, secret: secretId, follow, json } = options
+      const entries = createAuditEntryStore(context.database())
+      const userId = options.user === undefined ? undefined : await toUserId(options.user, context)
+      const filter = toAuditFilter({ userId, clientId, event, requestId, secretId, since })
+      const limit = options.lines ?? (since === undefined ? LINES : LINES_SINCE)
+      const readNewest = async () => {
+        const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
+        if (since !== undefined && next !== undefined)
+          context.say(`There are more than ${limit} events: raise --lines.\n`)
+        return newest.toReversed()
+      }
+      if (!follow) {
+        const shown = await readNewest()
+        return printResult(context, json, { events: shown.map(auditDocument) }, shown.map(toLine))
+      }
+      const show = (entry: AuditEntry) =>
+        context.out(`${json ? JSON.stringify(auditDocument(entry)) : toLine(entry)}\n`)
+      const showFirst = async () => {
+        const shown = await readNewest()
+        for (const entry of shown) show(entry)
+        return shown.map(({ eventId }) => eventId)
+      }
+      await followAudit(filter, showFirst, {
+        entries,
+        show,
+        say: context.say,
+        wait: () => sleep(LOOK_EVERY_MS, true),
+        monotonicNow: () => performance.now()
+      })
+    })
+}
+
+async function toUserId(given: string, context: CommandContext): Promise<string> {
+  if (isRecordId(given)) return given
+  return (await findUserByEither(given, { users: createUserStore(context.database()) })).userId
+}
+
+function readCount(given: string): number {
+  if (/^[1-9][0-9]{0,4}$/.test(given)) return Number(given)
+  throw new InvalidArgumentError('It must be a whole number from 1 to 99999.')
+}
+
+/** One line a row: time, name, and then what it has, as name=value; `count` where it stands for several events. */
+function toLine({ occurredAt, event, userId, clientId, address, requestId, details }: AuditEntry): string {
+  const { actor, ...rest } = details
+  const fields = { actor: actorOf(actor), userId, clientId, ...rest, address, requestId }
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
+  return [occurredAt.toISOString(), event, ...given.map(([name, value]) => `${name}=${plain(value)}`)].join(' ')
+}
+
+function actorOf(actor: unknown): string | undefined {
+  if (typeof actor !== 'object' || actor === null) return undefined
+  const { kind, name } = actor as { kind?: unknown; name?: unknown }
+  return `${kind}:${name}`
+}
+
+/** In quotes where it could be taken for something else. */
+function plain(value: unknown): string {
+  return typeof value === 'string' && /^[\w.:/+-]+$/.test(value) ? value : JSON.stringify(value)
+}

@@ -1,0 +1,81 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import {
+  type ClientAdministration,
+  deleteClient,
+  disableClient,
+  enableClient,
+  findClient,
+  updateClient
+} from '../use-cases/administer-client.js'
+import { clientDocument } from '../use-cases/client-document.js'
+import { addLifetimeOptions, type ClientOptions, collect, settingsOf } from './client-options.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandContext } from './context.js'
+
+type Options = { yes?: boolean; json?: boolean }
+
+export function addClientChangeCommands(
+  clients: Command,
+  context: CommandContext,
+  deps: () => ClientAdministration
+): void {
+  addLifetimeOptions(
+    clients
+      .command('update')
+      .description('change a client; each option replaces that setting, and tokens stay valid')
+      .argument('<client_id>')
+      .option('--name <text>', 'the name shown on the consent page')
+      .option('--redirect-uri <uri>', 'replaces all redirect URIs; repeatable', collect)
+      .option('--scope <list>', 'replaces all required scopes; repeatable', collect)
+      .option('--optional-scope <list>', 'replaces all optional scopes; "" for none', collect)
+      .option('--refresh', 'issue refresh tokens')
+      .option('--no-refresh', 'issue and accept no refresh tokens')
+      .option('--require-pkce', 'refuse requests without a code_challenge')
+      .option('--no-require-pkce', 'accept requests without a code_challenge')
+      .option('--consent <policy>', 'ask (every time) or remember (ask only for new scopes)')
+      .option('--verified', 'mark the client as verified on the consent page')
+      .option('--no-verified', 'mark the client as not verified')
+  )
+    .option('--json', 'print {"client_id",…}')
+    .action(async (clientId: string, { json, ...options }: ClientOptions & { json?: boolean }) => {
+      const client = await updateClient({ clientId, settings: settingsOf(options) }, authorOf(context), deps())
+      printResult(context, json, clientDocument(client), [`Updated client ${client.name}`])
+    })
+
+  clients
+    .command('disable')
+    .description('disable a client and revoke all its tokens permanently')
+    .argument('<client_id>')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"client_id",…}')
+    .action(async (clientId: string, { yes, json }: Options) => {
+      const { name } = await findClient(clientId, deps())
+      await requireConfirmation(`Disable client ${name} (${clientId}) and revoke all its tokens?`, yes, context)
+      const client = await disableClient(clientId, authorOf(context), deps())
+      printResult(context, json, clientDocument(client), [`Disabled client ${name}; its tokens are revoked`])
+    })
+
+  clients
+    .command('enable')
+    .description('enable a disabled client; revoked tokens stay revoked')
+    .argument('<client_id>')
+    .option('--json', 'print {"client_id",…}')
+    .action(async (clientId: string, { json }: Options) => {
+      const client = await enableClient(clientId, authorOf(context), deps())
+      printResult(context, json, clientDocument(client), [`Enabled client ${client.name}`])
+    })
+
+  clients
+    .command('delete')
+    .description('delete a client with its secrets and consents, and revoke all its tokens')
+    .argument('<client_id>')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"client_id",…}')
+    .action(async (clientId: string, { yes, json }: Options) => {
+      const { name } = await findClient(clientId, deps())
+      await requireConfirmation(`Delete client ${name} (${clientId}) and revoke all its tokens?`, yes, context)
+      const client = await deleteClient(clientId, authorOf(context), deps())
+      printResult(context, json, clientDocument(client), [`Deleted client ${name}; its tokens are revoked`])
+    })
+}

@@ -1,0 +1,35 @@
+import type { Database, Environment } from '@valetkey/service-kit'
+import type { Author } from '../use-cases/actor.js'
+
+/** What commands need from the process; tests pass substitutes. */
+export type CommandContext = {
+  /** All of it, for the one command that looks at the whole service. */
+  environment: () => Environment
+  databaseUrl: () => string
+  database: () => Database
+  stdin: NodeJS.ReadableStream
+  /** The operating system's user name, for the audit entries. */
+  userName: () => string
+  /** stdout: results only. */
+  out: (text: string) => void
+  /** stderr: everything else. */
+  say: (text: string) => void
+  /** Asks the user at the terminal; undefined without a terminal. */
+  confirm: ((question: string) => Promise<boolean>) | undefined
+}
+
+/** Who makes the changes of a command. */
+export function authorOf(context: CommandContext): Author {
+  return { actor: { kind: 'command_line', name: context.userName() } }
+}
+
+/** Columns padded to the widest cell. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = header.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  return [header, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+  )
+}

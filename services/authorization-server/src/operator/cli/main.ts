@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+import { userInfo } from 'node:os'
+import { askAtTerminal, connectPostgres, type Database, LONG_STATEMENT_MS, linesOfFailure } from '@valetkey/service-kit'
+import { CommanderError } from 'commander'
+import { processEnvironment, readCommandLineConfig } from '../../config.js'
+import { CommandFailure, EXIT, exitCodeOf } from './exit.js'
+import { buildProgram } from './program.js'
+
+let database: Database | undefined
+const program = buildProgram({
+  environment: () => processEnvironment,
+  databaseUrl: () => readCommandLineConfig(processEnvironment).databaseUrl,
+  // Opened by the first command that needs it, so that --help works without any setting.
+  database: () => {
+    database ??= connectPostgres(readCommandLineConfig(processEnvironment).databaseUrl, {
+      connections: 2,
+      statementMs: LONG_STATEMENT_MS
+    })
+    return database
+  },
+  stdin: process.stdin,
+  out: (text) => process.stdout.write(text),
+  say: (text) => process.stderr.write(text),
+  userName,
+  confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? confirm : undefined
+})
+
+// The reader closed the pipe, as `head` does. Nothing more can be written, so end without a message.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(EXIT.failed)
+})
+process.exitCode = await run()
+await database?.close()
+
+async function run(): Promise<number> {
+  try {
+    await program.parseAsync(process.argv)
+    return EXIT.ok
+  } catch (error) {
+    // Commander has already printed its message.
+    if (!(error instanceof CommanderError)) {
+      for (const line of linesOfFailure(error)) process.stderr.write(`valetkey: ${line}\n`)
+    }
+    return exitCodeOf(error)
+  }
+}
+
+/** In many containers the user id has no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+async function confirm(question: string): Promise<boolean> {
+  const answer = await askAtTerminal(question)
+  if (answer === 'interrupted') throw new CommandFailure('interrupted', 'interrupted; nothing was changed')
+  return answer === 'yes'
+}

@@ -1,0 +1,64 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { createOperatorKeyStore } from '../../storage/postgres/operator-keys.js'
+import {
+  createOperatorKey,
+  operatorKeyDocument,
+  revocationDocument,
+  revokeOperatorKey
+} from '../use-cases/administer-operator-keys.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandContext, table } from './context.js'
+
+export function addOperatorKeyCommands(program: Command, context: CommandContext): void {
+  const keys = program.command('operator-keys').description('credentials for the administration API')
+  const deps = () => ({ operatorKeys: createOperatorKeyStore(context.database()) })
+
+  keys
+    .command('create')
+    .description('create a key; it is printed once')
+    .requiredOption('--name <text>', 'who will use it; audit entries show this name')
+    .option('--json', 'print {"operator_key_id","operator_key"}')
+    .action(async ({ name, json }: { name: string; json?: boolean }) => {
+      const { key, operatorKey } = await createOperatorKey({ name }, authorOf(context), deps())
+      printResult(context, json, { operator_key_id: key.operatorKeyId, operator_key: operatorKey }, [
+        `Created operator key ${key.name}`,
+        `operator key id: ${key.operatorKeyId}`,
+        `operator key:    ${operatorKey}`,
+        'It is shown only once.'
+      ])
+    })
+
+  keys
+    .command('list')
+    .description('list all keys, including revoked ones')
+    .option('--json', 'print {"operator_keys":[…]}')
+    .action(async ({ json }: { json?: boolean }) => {
+      const found = await deps().operatorKeys.list()
+      const rows = found.map((key) => [
+        key.operatorKeyId,
+        key.name,
+        key.revokedAt === undefined ? 'live' : 'revoked',
+        key.lastUsedAt?.toISOString() ?? 'never'
+      ])
+      const header = ['OPERATOR KEY ID', 'NAME', 'STATE', 'LAST USED']
+      const lines = rows.length === 0 ? ['There are no operator keys.'] : table(header, rows)
+      printResult(context, json, { operator_keys: found.map(operatorKeyDocument) }, lines)
+    })
+
+  keys
+    .command('revoke')
+    .description('revoke a key and all keys created with it; safe to repeat')
+    .argument('<operator_key_id>')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"operator_key_id",…,"also_revoked"}')
+    .action(async (operatorKeyId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
+      await requireConfirmation(`Revoke operator key ${operatorKeyId} and all keys created with it?`, yes, context)
+      const result = await revokeOperatorKey(operatorKeyId, authorOf(context), deps())
+      const { key, alsoRevoked } = result
+      printResult(context, json, revocationDocument(result), [
+        `Revoked operator key ${key.name}`,
+        ...(alsoRevoked > 0 ? [`Also revoked ${alsoRevoked} created with it`] : [])
+      ])
+    })
+}

@@ -1,0 +1,107 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
+import {
+  createResourceServer,
+  deleteResourceServer,
+  findResourceServer,
+  newCredentialDocument,
+  type ResourceServerAdministration,
+  resourceServerDocument,
+  rotateResourceServerSecret
+} from '../use-cases/administer-resource-servers.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandContext, table } from './context.js'
+import { CommandFailure } from './exit.js'
+import { readSecret } from './read-secret.js'
+
+type CreateOptions = { name: string; audience: string; clientId?: string; secretStdin?: boolean; json?: boolean }
+
+export function addResourceServerCommands(program: Command, context: CommandContext): void {
+  const servers = program.command('resource-servers').description('APIs that may introspect tokens')
+  const deps = (): ResourceServerAdministration => ({
+    resourceServers: createResourceServerStore(context.database())
+  })
+
+  servers
+    .command('create')
+    .description('create a credential for the introspection endpoint; its secret is printed once')
+    .requiredOption('--name <text>', 'a name for operators')
+    .requiredOption(
+      '--audience <url>',
+      'the API’s resource identifier, such as its RESOURCE_URL; it may introspect tokens for this audience only'
+    )
+    .option('--client-id <id>', 'use this id; with the same secret and audience the command is safe to repeat')
+    .option('--secret-stdin', 'read the secret for --client-id from standard input')
+    .option('--json', 'print {"client_id","client_secret",…}')
+    .action(async ({ json, ...options }: CreateOptions) => {
+      const { name, audience } = options
+      const given = await readGivenCredential(options, context)
+      const { credential, isNew } = await createResourceServer({ name, audience, given }, authorOf(context), deps())
+      const secretLines = given ? [] : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
+      const headline = isNew
+        ? `Created a credential for ${credential.name}`
+        : 'Nothing to do: the credential exists already'
+      const lines = [headline, `client id:     ${credential.clientId}`, ...secretLines]
+      printResult(context, json, newCredentialDocument(credential), lines)
+    })
+
+  servers
+    .command('list')
+    .description('list all credentials and when each was last used')
+    .option('--json', 'print {"resource_servers":[…]}')
+    .action(async ({ json }: { json?: boolean }) => {
+      const found = await deps().resourceServers.listRegistrations()
+      const rows = found.map((each) => [
+        each.clientId,
+        each.name,
+        each.audience,
+        each.lastUsedAt?.toISOString() ?? 'never'
+      ])
+      const header = ['CLIENT ID', 'NAME', 'AUDIENCE', 'LAST USED']
+      const lines = rows.length === 0 ? ['There are no resource servers.'] : table(header, rows)
+      printResult(context, json, { resource_servers: found.map(resourceServerDocument) }, lines)
+    })
+
+  servers
+    .command('rotate-secret')
+    .description('create a second credential for the same audience; the first one works until you delete it')
+    .argument('<client_id>')
+    .option('--json', 'print {"client_id","client_secret",…}')
+    .action(async (clientId: string, { json }: { json?: boolean }) => {
+      const credential = await rotateResourceServerSecret(clientId, authorOf(context), deps())
+      printResult(context, json, newCredentialDocument(credential), [
+        `client id:     ${credential.clientId}`,
+        `client secret: ${credential.clientSecret}`,
+        'It is shown only once.',
+        `When the API uses the new credential: valetkey resource-servers delete ${clientId}`
+      ])
+    })
+
+  servers
+    .command('delete')
+    .description('delete a credential; it can no longer be used to introspect tokens')
+    .argument('<client_id>')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"client_id",…}')
+    .action(async (clientId: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
+      const { name, audience } = await findResourceServer(clientId, deps())
+      const all = await deps().resourceServers.listRegistrations()
+      const isLast = all.filter((each) => each.audience === audience).length === 1
+      const warning = isLast ? ` It is the last one for ${audience}: without it, the API refuses all tokens.` : ''
+      await requireConfirmation(`Delete credential ${clientId} of ${name}?${warning}`, yes, context)
+      const deleted = await deleteResourceServer(clientId, authorOf(context), deps())
+      printResult(context, json, resourceServerDocument(deleted), [`Deleted credential ${clientId} of ${name}`])
+    })
+}
+
+async function readGivenCredential(
+  { clientId, secretStdin }: CreateOptions,
+  context: CommandContext
+): Promise<{ clientId: string; clientSecret: string } | undefined> {
+  if (clientId === undefined && !secretStdin) return undefined
+  if (clientId === undefined || !secretStdin) {
+    throw new CommandFailure('usage', 'pass --client-id and --secret-stdin together')
+  }
+  return { clientId, clientSecret: await readSecret(context.stdin, 'secret') }
+}

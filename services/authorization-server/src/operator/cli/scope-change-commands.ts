@@ -1,0 +1,74 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { deleteScope, type ScopeAdministration, scopeDocument, updateScope } from '../use-cases/administer-scopes.js'
+import { collect } from './client-options.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandContext } from './context.js'
+import { CommandFailure } from './exit.js'
+import { addTranslationOptions, readTranslations, type TranslationOptions } from './translation-options.js'
+
+type UpdateOptions = TranslationOptions & {
+  title?: string
+  description?: string
+  dropLanguage: readonly string[]
+  json?: boolean
+}
+type DeleteOptions = { fromClients?: boolean; yes?: boolean; json?: boolean }
+
+export function addScopeChangeCommands(
+  scopes: Command,
+  context: CommandContext,
+  deps: () => ScopeAdministration
+): void {
+  addTranslationOptions(
+    scopes
+      .command('update')
+      .description('change the texts of a scope; texts not passed stay the same')
+      .argument('<name>')
+      .option('--title <text>', 'title for the consent page')
+      .option('--description <text>', 'description for the consent page; "" for none')
+      .option('--drop-language <language>', 'delete the texts in this language; repeatable', collect, [])
+  )
+    .option('--json', 'print {"name","title",…}')
+    .action(async (name: string, { json, ...options }: UpdateOptions) => {
+      const { title, description, dropLanguage, titleIn, descriptionIn } = options
+      if (
+        title === undefined &&
+        description === undefined &&
+        [dropLanguage, titleIn, descriptionIn].flat().length === 0
+      ) {
+        throw new CommandFailure('usage', 'nothing to change: pass at least one option')
+      }
+      const command = {
+        name,
+        texts: (current: { title: string; description: string; translations: object }) => ({
+          title: title ?? current.title,
+          description: description ?? current.description,
+          translations: readTranslations(options, without(current.translations, dropLanguage))
+        })
+      }
+      const scope = await updateScope(command, authorOf(context), deps())
+      printResult(context, json, scopeDocument(scope), [`Updated scope ${name}`])
+    })
+
+  scopes
+    .command('delete')
+    .description('delete a scope that is not built in; existing tokens keep it until they expire')
+    .argument('<name>')
+    .option('--from-clients', 'also remove it from the clients that are registered for it')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"name",…,"taken_from"}')
+    .action(async (name: string, { fromClients = false, yes, json }: DeleteOptions) => {
+      await requireConfirmation(`Delete scope ${name}?`, yes, context)
+      const { scope, clientIds } = await deleteScope({ name, fromClients }, authorOf(context), deps())
+      const taken = clientIds.map((clientId) => `Removed from client ${clientId}`)
+      printResult(context, json, { ...scopeDocument(scope), taken_from: clientIds }, [
+        `Deleted scope ${name}`,
+        ...taken
+      ])
+    })
+}
+
+function without(translations: object, languages: readonly string[]): Record<string, object> {
+  return Object.fromEntries(Object.entries(translations).filter(([language]) => !languages.includes(language)))
+}

@@ -1,0 +1,66 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { hashPassword } from '../../platform/passwords/password.js'
+import { createUserStore } from '../../storage/postgres/users.js'
+import {
+  createUser,
+  findUserByEither,
+  listUsers,
+  setPassword,
+  type UserAdministration,
+  userDocument
+} from '../use-cases/administer-users.js'
+import { readAllPages } from '../use-cases/pages.js'
+import { authorOf, type CommandContext, table } from './context.js'
+import { readSecret } from './read-secret.js'
+import { addUserEndingCommands } from './user-ending-commands.js'
+
+const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
+
+export function addUserCommands(program: Command, context: CommandContext): void {
+  const users = program.command('users').description('users who sign in')
+  const deps = (): UserAdministration => ({
+    users: createUserStore(context.database()),
+    hashPassword
+  })
+
+  users
+    .command('create')
+    .description('create a user')
+    .argument('<username>', 'the name to sign in with, 1 to 100 characters')
+    .requiredOption('--password-stdin', PASSWORD_STDIN)
+    .option('--json', 'print {"user_id","username"}')
+    .action(async (given: string, { json }: { json?: boolean }) => {
+      const password = await readSecret(context.stdin, 'password')
+      const { userId, username } = await createUser({ username: given, password }, authorOf(context), deps())
+      const lines = [`Created user ${username}`, `user id: ${userId}`]
+      printResult(context, json, { user_id: userId, username }, lines)
+    })
+
+  users
+    .command('list')
+    .description('list all users')
+    .option('--json', 'print {"users":[…]}')
+    .action(async ({ json }: { json?: boolean }) => {
+      const found = await readAllPages((page) => listUsers(page, deps()))
+      const rows = found.map((user) => [user.userId, user.username, user.disabled ? 'disabled' : 'enabled'])
+      const lines = rows.length === 0 ? ['There are no users.'] : table(['USER ID', 'USER NAME', 'STATE'], rows)
+      printResult(context, json, { users: found.map(userDocument) }, lines)
+    })
+
+  users
+    .command('set-password')
+    .description('set a new password; ends all sessions and tokens of the user')
+    .argument('<user>', 'id or name')
+    .requiredOption('--password-stdin', PASSWORD_STDIN)
+    .option('--json', 'print {"user_id",…}')
+    .action(async (given: string, { json }: { json?: boolean }) => {
+      const { userId } = await findUserByEither(given, deps())
+      const password = await readSecret(context.stdin, 'password')
+      const user = await setPassword({ userId, password }, authorOf(context), deps())
+      const lines = [`Set the password of user ${user.username}`, 'All their sessions and tokens have ended.']
+      printResult(context, json, userDocument(user), lines)
+    })
+
+  addUserEndingCommands(users, deps, context)
+}

@@ -1,0 +1,54 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import {
+  deleteUser,
+  disableUser,
+  enableUser,
+  findUserByEither,
+  type UserAdministration,
+  userDocument
+} from '../use-cases/administer-users.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandContext } from './context.js'
+
+type Options = { yes?: boolean; json?: boolean }
+
+export function addUserEndingCommands(users: Command, deps: () => UserAdministration, context: CommandContext): void {
+  users
+    .command('disable')
+    .description('block sign-in for a user; ends all their sessions and tokens')
+    .argument('<user>', 'id or name')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"user_id",…}')
+    .action(async (given: string, { yes, json }: Options) => {
+      const { userId, username } = await findUserByEither(given, deps())
+      await requireConfirmation(`Disable user ${username} and end all their sessions and tokens?`, yes, context)
+      const user = await disableUser(userId, authorOf(context), deps())
+      printResult(context, json, userDocument(user), [`Disabled user ${username}`])
+    })
+
+  users
+    .command('enable')
+    .description('let a disabled user sign in again; ended sessions and tokens stay ended')
+    .argument('<user>', 'id or name')
+    .option('--json', 'print {"user_id",…}')
+    .action(async (given: string, { json }: Options) => {
+      const { userId, username } = await findUserByEither(given, deps())
+      const user = await enableUser(userId, authorOf(context), deps())
+      printResult(context, json, userDocument(user), [`Enabled user ${username}`])
+    })
+
+  users
+    .command('delete')
+    .description('delete a user permanently; ends all their sessions and tokens')
+    .argument('<user>', 'id or name')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"user_id",…}')
+    .action(async (given: string, { yes, json }: Options) => {
+      const { userId, username } = await findUserByEither(given, deps())
+      await requireConfirmation(`Delete user ${username} (${userId}) permanently?`, yes, context)
+      const user = await deleteUser(userId, authorOf(context), deps())
+      const files = `The resource server keeps their file records. To remove them: valetkey-files delete --owner ${userId}`
+      printResult(context, json, userDocument(user), [`Deleted user ${username}`, files])
+    })
+}

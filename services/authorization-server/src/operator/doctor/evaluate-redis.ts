@@ -1,0 +1,39 @@
+import { type Finding, fatal, judgeClock, ok, warning } from '@valetkey/service-kit'
+import type { RedisState } from '../../storage/redis/redis-state.js'
+
+/** @param offsetMs by how much its clock is ahead of ours */
+export function judgeRedis(state: RedisState, offsetMs: number): readonly Finding[] {
+  return [
+    judgeVersion(state.version),
+    judgeClock('redis clock', offsetMs),
+    judgeEviction(state),
+    judgePersistence(state)
+  ]
+}
+
+function judgeVersion(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > 6 || (major === 6 && minor >= 2)) return ok('redis', `answers, version ${version}`)
+  const why = 'It lacks a command that the service uses (GETEX), so requests fail.'
+  return fatal('redis', { what: `is version ${version}`, why, fix: 'upgrade it to 6.2 or newer' })
+}
+
+function judgeEviction({ evictionPolicy, maxMemory }: RedisState): Finding {
+  if (evictionPolicy === 'noeviction') return ok('redis eviction', 'noeviction')
+  const complaint = {
+    what: `maxmemory-policy is ${evictionPolicy}`,
+    why: 'When Redis is full, it silently drops sessions, codes and counters of failed attempts.',
+    fix: 'set maxmemory-policy to noeviction, and monitor its memory'
+  }
+  return maxMemory > 0 ? fatal('redis eviction', complaint) : warning('redis eviction', complaint)
+}
+
+function judgePersistence({ appendOnly, snapshots }: RedisState): Finding {
+  if (appendOnly) return ok('redis persistence', 'appendonly is on')
+  if (snapshots === undefined) return ok('redis persistence', 'unknown: this user may not read it')
+  return warning('redis persistence', {
+    what: snapshots ? 'snapshots only' : 'nothing is written to disk',
+    why: 'After a restart, users must sign in again, and counts of failed attempts start from zero.',
+    fix: 'set appendonly to yes'
+  })
+}

@@ -1,0 +1,91 @@
+import {
+  type Finding,
+  graveInProduction,
+  isLoopback,
+  isProduction,
+  judgeInnerUrl,
+  judgeKeys,
+  judgePostgresUrl,
+  judgeProxies,
+  judgePublicUrl,
+  ok,
+  readRedisUrl,
+  warning
+} from '@valetkey/service-kit'
+import type { Config } from '../../config.js'
+
+const DAY = 86_400
+
+/** Checks the settings alone. The service refuses to start with a fatal finding. */
+export function judgeSettings(
+  config: Config,
+  { cookieKeysChangedAt, now }: { cookieKeysChangedAt?: Date | undefined; now: Date }
+): readonly Finding[] {
+  const inProduction = isProduction(config.issuer)
+  return [
+    judgePublicUrl('ISSUER', config.issuer),
+    judgePublicUrl('RESOURCE_URL', config.resourceUrl),
+    ...judgeKeys('COOKIE_KEYS', config.cookieKeys, { isProduction: inProduction, changedAt: cookieKeysChangedAt, now }),
+    ...judgePostgresUrl('DATABASE_URL', config.databaseUrl),
+    ...judgeRedisUrl(config.redisUrl),
+    judgeLimits(config.limitsFactor, inProduction),
+    judgeProxies(config.trustedProxies, { setting: 'ISSUER', url: config.issuer }),
+    judgeLogLevel(config.logLevel),
+    ...judgeLifetimes(config)
+  ]
+}
+
+function judgeRedisUrl(url: string): readonly Finding[] {
+  const { hosts, tls, password } = readRedisUrl(url)
+  const reached = hosts.map(({ host }) => judgeInnerUrl('REDIS_URL', { host, tls }))
+  if (password !== undefined || hosts.every(({ host }) => isLoopback(host))) return reached
+  const what = 'has no password'
+  const why = 'Anyone who can reach Redis can read sessions and codes and reset the rate limits.'
+  return [
+    ...reached,
+    warning('REDIS_URL', { what, why, fix: 'set a password for Redis, or give the service its own user' })
+  ]
+}
+
+function judgeLimits(factor: number, inProduction: boolean): Finding {
+  if (factor <= 5) return ok('LIMITS_FACTOR', `is ${factor}`)
+  const complaint = {
+    what: `is ${factor}: ${20 * factor} wrong passwords for one account from one address in 15 minutes`,
+    why: 'Rate limits protect against password guessing (OWASP ASVS 6.3.1).',
+    fix: 'set it to 5 or less; if many users share one address, set TRUSTED_PROXIES to your proxy'
+  }
+  return factor >= 100
+    ? graveInProduction(inProduction)('LIMITS_FACTOR', complaint)
+    : warning('LIMITS_FACTOR', complaint)
+}
+
+function judgeLogLevel(level: string): Finding {
+  if (['info', 'debug', 'trace'].includes(level)) return ok('LOG_LEVEL', `is ${level}`)
+  const why = 'Audit lines have level info. Without them, a crash loses events that are not in the audit table yet.'
+  return warning('LOG_LEVEL', { what: `is ${level}`, why, fix: 'set it to info' })
+}
+
+/** RFC 9700 §2.2, §4.14.2; OWASP ASVS 10.4.3, 10.4.8. Codes live less than 30 s whatever is set, and refresh tokens rotate. */
+function judgeLifetimes(config: Config): readonly Finding[] {
+  const most = [
+    ['ACCESS_TOKEN_TTL', config.accessTokenTtl, DAY, 'a stolen access token stays valid that long'],
+    [
+      'REFRESH_TOKEN_IDLE_TTL',
+      config.refreshTokenIdleTtl,
+      90 * DAY,
+      'a stolen, unused refresh token stays valid that long'
+    ],
+    ['REFRESH_TOKEN_MAX_TTL', config.refreshTokenMaxTtl, 366 * DAY, 'users are not asked again for that long'],
+    [
+      'REFRESH_RETRY_WINDOW',
+      config.refreshRetryWindow,
+      60,
+      'a stolen refresh token returns the same token pair that long'
+    ]
+  ] as const
+  return most.map(([check, seconds, limit, why]) =>
+    seconds <= limit
+      ? ok(check, `is ${seconds} s`)
+      : warning(check, { what: `is ${seconds} s`, why: `That is long: ${why}.`, fix: `set it to ${limit} or less` })
+  )
+}

@@ -1,0 +1,127 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  ConfigurationError,
+  connectPostgres,
+  type Environment,
+  examinePostgres,
+  type Finding,
+  fatal,
+  fileChangedAt,
+  findingsOfUnreadable,
+  isProduction,
+  measureClock,
+  ok,
+  problemOfRedis,
+  StoreUnavailable
+} from '@valetkey/service-kit'
+import { type Config, readConfig } from '../../config.js'
+import { loadBranding } from '../../http/branding.js'
+import { readSignInAddresses } from '../../storage/postgres/recent-addresses.js'
+import { readClientStates, readCredentialStates } from '../../storage/postgres/registry-state.js'
+import { connectRedis, type Redis } from '../../storage/redis/redis.js'
+import { createRedisProbe } from '../../storage/redis/redis-probe.js'
+import { readRedisState } from '../../storage/redis/redis-state.js'
+import { judgeClients } from './evaluate-clients.js'
+import { judgeCredentials } from './evaluate-credentials.js'
+import { judgeRedis } from './evaluate-redis.js'
+import { judgeSettings } from './evaluate-settings.js'
+import { judgeSignInAddresses } from './evaluate-sign-in-addresses.js'
+
+const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
+
+/** Checks everything that a server with these settings would use; changes nothing. */
+export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(environment)
+    loadBranding(config)
+  } catch (error) {
+    if (error instanceof ConfigurationError) return findingsOfUnreadable(error)
+    throw error
+  }
+  const cookieKeysChangedAt = fileChangedAt(environment, 'COOKIE_KEYS')
+  const inProduction = isProduction(config.issuer)
+  const [postgres, redis] = await Promise.all([
+    examinePostgres(config.databaseUrl, { migrations: MIGRATIONS, isProduction: inProduction, listens: true }),
+    examineRedis(config)
+  ])
+  const cannotBeAsked = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
+  const registry = cannotBeAsked ? [] : await examineRegistry(config, inProduction, now)
+  return [...judgeSettings(config, { cookieKeysChangedAt, now }), ...postgres, ...redis, ...registry]
+}
+
+async function examineRedis(config: Config): Promise<readonly Finding[]> {
+  const redis: Redis = connectRedis(config.redisUrl, config.redisCa)
+  let failure: unknown
+  redis.on('error', (error) => {
+    failure = error
+  })
+  try {
+    // The first answer waits for the connection; the clock is measured on one that is open.
+    await redis.ping()
+    let state = await readRedisState(redis)
+    const offset = await measureClock(async () => {
+      state = await readRedisState(redis)
+      return state.now
+    })
+    return [...judgeRedis(state, offset), await judgeUse(redis)]
+  } catch (error) {
+    return [unusableRedis('redis', failure ?? error)]
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function judgeUse(redis: Redis): Promise<Finding> {
+  try {
+    await createRedisProbe(redis)()
+    return ok('redis use', 'supports all commands that the service uses')
+  } catch (error) {
+    return unusableRedis('redis use', error)
+  }
+}
+
+function unusableRedis(check: string, error: unknown): Finding {
+  const cause = error instanceof StoreUnavailable ? error.cause : error
+  const { reason, remedy } = problemOfRedis(cause) ?? {}
+  const message = cause instanceof Error ? cause.message : String(cause)
+  return fatal(check, {
+    what: `${reason ?? 'cannot be reached or used'}: ${message}`,
+    why: 'Without it, users cannot sign in or consent, and apps cannot exchange codes.',
+    fix: remedy ?? 'check the host, network, user, password and certificate in REDIS_URL and REDIS_CA'
+  })
+}
+
+/** What is registered, as far as it can be read. */
+async function examineRegistry(config: Config, inProduction: boolean, now: Date): Promise<readonly Finding[]> {
+  const { databaseUrl, trustedProxies } = config
+  const database = connectPostgres(databaseUrl, { connections: 1 })
+  try {
+    return [
+      ...(await judged('clients', async () => {
+        return judgeClients(await readClientStates(database, now), { isProduction: inProduction, now })
+      })),
+      ...(await judged('credentials', async () => judgeCredentials(await readCredentialStates(database), now))),
+      ...(await judged('sign-in addresses', async () =>
+        trustedProxies?.length ? [judgeSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
+      ))
+    ]
+  } finally {
+    await database.close()
+  }
+}
+
+async function judged(check: string, judge: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  try {
+    return await judge()
+  } catch (error) {
+    return [
+      fatal(check, {
+        what: `cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        why: 'They were not checked, and the service may not be able to read them either.',
+        fix: 'migrate the database, and grant the role its rights'
+      })
+    ]
+  }
+}

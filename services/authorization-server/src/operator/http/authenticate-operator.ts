@@ -1,0 +1,101 @@
+import {
+  BEARER_ERROR_STATUS,
+  bearerChallenge,
+  carriesAccessToken,
+  digestToken,
+  isWellFormed,
+  readBearerCredentials
+} from '@valetkey/oauth-protocol'
+import { Problem, sendProblem } from '@valetkey/service-kit'
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
+import { authorizationHeaders, rawQuery } from '../../http/form.js'
+import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { Limiter } from '../../platform/rate-limits/limiter.js'
+import { operatorAuthenticationLimit } from '../../platform/rate-limits/rules.js'
+import type { OperatorKeyStore } from '../../storage/postgres/operator-keys.js'
+import type { Actor, Author } from '../use-cases/actor.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose key it came with; set for every request that is let in. */
+    operator: Actor | undefined
+  }
+}
+
+export type OperatorAuthentication = {
+  operatorKeys: Pick<OperatorKeyStore, 'use'>
+  limiter: Pick<Limiter, 'count'>
+  audit: Pick<AuditTrail, 'record'>
+}
+
+const REALM = 'valetkey administration'
+
+/** One sentence a code, whatever the cause: the cause stands in the audit record. */
+const DESCRIPTION = {
+  invalid_request: 'Send one operator key, in one Authorization header, and nowhere else.',
+  invalid_token: 'The operator key is not valid.'
+} as const
+
+/**
+ * Lets a request in with a live operator key, before any body is read (RFC 6750). Only failures are counted, and only
+ * after the fact: a right key is never refused for somebody else's failures.
+ */
+export function authenticateOperator(deps: OperatorAuthentication): onRequestAsyncHookHandler {
+  return async (request, reply) => {
+    reply.header('cache-control', 'no-store')
+    // Before the header: a key in the URL has leaked already, whatever else came with it (RFC 6750 §2.3).
+    if (carriesAccessToken(rawQuery(request))) return refuseRequest(request, reply, 'key_in_query')
+    const credentials = readBearerCredentials(authorizationHeaders(request))
+    switch (credentials.kind) {
+      case 'none':
+      case 'other_scheme':
+        reply.header('www-authenticate', bearerChallenge({ realm: REALM }))
+        return sendProblem(reply, new Problem(401, 'This needs an operator key: Authorization: Bearer …'))
+      case 'doubled':
+        return refuseRequest(request, reply, 'doubled_header')
+      case 'malformed':
+        return refuseKey(request, reply, 'malformed')
+      case 'token':
+        return judgeKey(credentials.accessToken, request, reply)
+      default:
+        return credentials satisfies never
+    }
+  }
+
+  async function judgeKey(key: string, request: FastifyRequest, reply: FastifyReply) {
+    if (!isWellFormed('operatorKey', key)) return refuseKey(request, reply, 'never_issued')
+    const found = await deps.operatorKeys.use(digestToken(key))
+    if (found === undefined) return refuseKey(request, reply, 'unknown_operator_key')
+    if (found.revokedAt !== undefined) return refuseKey(request, reply, 'revoked_operator_key')
+    request.operator = { kind: 'operator_key', name: found.name, operatorKeyId: found.operatorKeyId }
+    return undefined
+  }
+
+  async function refuseKey(request: FastifyRequest, reply: FastifyReply, reason: string): Promise<FastifyReply> {
+    // On record whatever the brake says, and whether or not it can be asked.
+    note(request, reason)
+    await deps.limiter.count(operatorAuthenticationLimit(request.ip))
+    return answer(reply, 'invalid_token')
+  }
+
+  function refuseRequest(request: FastifyRequest, reply: FastifyReply, reason: string): FastifyReply {
+    note(request, reason)
+    return answer(reply, 'invalid_request')
+  }
+
+  function note(request: FastifyRequest, reason: string): void {
+    deps.audit.record(request, { event: 'operator_refused', reason })
+  }
+
+  function answer(reply: FastifyReply, code: keyof typeof DESCRIPTION): FastifyReply {
+    const description = DESCRIPTION[code]
+    reply.header('www-authenticate', bearerChallenge({ realm: REALM, error: { code, description } }))
+    return sendProblem(reply, new Problem(BEARER_ERROR_STATUS[code], description), code)
+  }
+}
+
+/** Who makes the changes of a request that was let in. */
+export function authorOf(request: FastifyRequest): Author {
+  if (request.operator === undefined) throw new Error('a route of the administration was reached without a key')
+  return { actor: request.operator, requestId: request.id, address: request.ip, log: request.log }
+}

@@ -1,0 +1,122 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { Page } from '../../storage/postgres/page.js'
+import {
+  type ClientAdministration,
+  deleteClient,
+  disableClient,
+  enableClient,
+  findClient,
+  listClients,
+  updateClient
+} from '../use-cases/administer-client.js'
+import { clientDocument } from '../use-cases/client-document.js'
+import type { ClientSettings } from '../use-cases/client-settings.js'
+import { registerClient } from '../use-cases/register-client.js'
+import { jsonAnswer, next, object, pageParameters, problemAnswers, text } from './answer-schemas.js'
+import { authorOf } from './authenticate-operator.js'
+import { type ClientBody, client, clientToCreate, clientToUpdate, createdClient } from './client-schemas.js'
+
+export type ClientRouteOptions = ClientAdministration
+
+type Params = { Params: { client_id: string } }
+type CreateBody = ClientBody & { name: string; redirect_uris: readonly string[]; type?: 'confidential' | 'public' }
+
+const params = object({ client_id: text('Its id.') })
+const clientAnswer = { 200: jsonAnswer('The client as it is now.', client), ...problemAnswers }
+
+/** `/admin/clients` */
+export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
+  const listSchema = {
+    operationId: 'listClients',
+    summary: 'The clients, in the order of their ids',
+    querystring: object(pageParameters, ['limit', 'after']),
+    response: {
+      200: jsonAnswer('One page.', object({ clients: { type: 'array', items: client }, next }, ['next'])),
+      ...problemAnswers
+    }
+  }
+  admin.get<{ Querystring: Page }>('/clients', { schema: listSchema }, async ({ query }) => {
+    const { entries, next: place } = await listClients(query, deps)
+    return { clients: entries.map(clientDocument), next: place }
+  })
+
+  const createSchema = {
+    operationId: 'createClient',
+    summary: 'Register a client',
+    body: clientToCreate,
+    response: { 201: jsonAnswer('The client, and its secret this once only.', createdClient), ...problemAnswers }
+  }
+  admin.post<{ Body: CreateBody }>('/clients', { schema: createSchema }, async (request, reply) => {
+    const { type = 'confidential', name, redirect_uris: redirectUris } = request.body
+    const registration = { ...settingsOf(request.body), name, redirectUris, type }
+    const made = await registerClient(registration, authorOf(request), deps)
+    reply.code(201)
+    return {
+      ...clientDocument(made.client),
+      ...(made.secret && { client_secret: made.secret.clientSecret, secret_id: made.secret.secretId })
+    }
+  })
+
+  const getSchema = { operationId: 'getClient', summary: 'One client', params, response: clientAnswer }
+  admin.get<Params>('/clients/:client_id', { schema: getSchema }, async (request) =>
+    clientDocument(await findClient(request.params.client_id, deps))
+  )
+
+  const updateSchema = {
+    operationId: 'updateClient',
+    summary: 'Replace the members that are given, each as a whole; tokens live on',
+    params,
+    body: clientToUpdate,
+    response: clientAnswer
+  }
+  admin.patch<Params & { Body: ClientBody }>('/clients/:client_id', { schema: updateSchema }, async (request) => {
+    const command = { clientId: request.params.client_id, settings: settingsOf(request.body) }
+    return clientDocument(await updateClient(command, authorOf(request), deps))
+  })
+
+  const deleteSchema = {
+    operationId: 'deleteClient',
+    summary: 'Delete a client with its secrets and what users have allowed it, and end all of its tokens',
+    params,
+    response: { 200: jsonAnswer('The client as it was.', client), ...problemAnswers }
+  }
+  admin.delete<Params>('/clients/:client_id', { schema: deleteSchema }, async (request) =>
+    clientDocument(await deleteClient(request.params.client_id, authorOf(request), deps))
+  )
+
+  const disableSchema = {
+    operationId: 'disableClient',
+    summary: 'Refuse a client, and end all of its tokens for good; once more changes nothing',
+    params,
+    response: clientAnswer
+  }
+  admin.post<Params>('/clients/:client_id/disable', { schema: disableSchema }, async (request) =>
+    clientDocument(await disableClient(request.params.client_id, authorOf(request), deps))
+  )
+
+  const enableSchema = {
+    operationId: 'enableClient',
+    summary: 'Let a client in again; tokens from before stay ended',
+    params,
+    response: clientAnswer
+  }
+  admin.post<Params>('/clients/:client_id/enable', { schema: enableSchema }, async (request) =>
+    clientDocument(await enableClient(request.params.client_id, authorOf(request), deps))
+  )
+}
+
+function settingsOf(body: ClientBody): ClientSettings {
+  return {
+    name: body.name,
+    redirectUris: body.redirect_uris,
+    requiredScopes: body.scope === undefined ? undefined : [body.scope],
+    optionalScopes: body.optional_scope === undefined ? undefined : [body.optional_scope],
+    refresh: body.refresh,
+    requirePkce: body.require_pkce,
+    consent: body.consent,
+    verified: body.verified,
+    accessTokenTtl: body.access_token_ttl,
+    refreshTokenIdleTtl: body.refresh_token_idle_ttl,
+    refreshTokenMaxTtl: body.refresh_token_max_ttl
+  }
+}

@@ -1,0 +1,69 @@
+import openApi from '@fastify/swagger'
+import { Problem, sendProblem } from '@valetkey/service-kit'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { collectMethods } from '../../http/known-routes.js'
+import { sendProblemForError } from '../../http/send-problem-for-error.js'
+import { type AuditRouteOptions, auditRoutes } from './audit-routes.js'
+import { authenticateOperator, type OperatorAuthentication } from './authenticate-operator.js'
+import { type ClientRouteOptions, clientRoutes } from './client-routes.js'
+import { clientSecretRoutes } from './client-secret-routes.js'
+import { compileAnswer, compileSchema } from './compile-schema.js'
+import { type GrantRouteOptions, grantRoutes } from './grant-routes.js'
+import { openApiRoute } from './open-api-route.js'
+import { openApiSettings } from './open-api-settings.js'
+import { type OperatorKeyRouteOptions, operatorKeyRoutes } from './operator-key-routes.js'
+import { type ResourceServerRouteOptions, resourceServerRoutes } from './resource-server-routes.js'
+import { type ScopeRouteOptions, scopeRoutes } from './scope-routes.js'
+import { type UserRouteOptions, userRoutes } from './user-routes.js'
+
+export type AdminRouteOptions = {
+  clients: ClientRouteOptions
+  scopes: ScopeRouteOptions
+  resourceServers: ResourceServerRouteOptions
+  authentication: OperatorAuthentication
+  operatorKeys: OperatorKeyRouteOptions
+  users: UserRouteOptions
+  grants: GrantRouteOptions
+  audit: AuditRouteOptions
+}
+
+/** The administration API: JSON in and out, everything behind an operator key. */
+export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, options) => {
+  admin.decorateRequest('operator', undefined)
+  admin.addHook('onRequest', authenticateOperator(options.authentication))
+  admin.setErrorHandler(sendProblemForError)
+  admin.setNotFoundHandler(answerNotFound(admin))
+  admin.setValidatorCompiler(compileSchema)
+  admin.setSerializerCompiler(compileAnswer)
+  readJsonOnly(admin)
+  await admin.register(openApi, openApiSettings)
+  admin.register(openApiRoute)
+  admin.register(operatorKeyRoutes, options.operatorKeys)
+  admin.register(userRoutes, options.users)
+  admin.register(grantRoutes, options.grants)
+  admin.register(auditRoutes, options.audit)
+  admin.register(clientRoutes, options.clients)
+  admin.register(clientSecretRoutes, options.clients)
+  admin.register(scopeRoutes, options.scopes)
+  admin.register(resourceServerRoutes, options.resourceServers)
+}
+
+/** A body that is empty is none, whatever type it is said to have: many clients say so of every POST. */
+function readJsonOnly(admin: FastifyInstance): void {
+  const parse = admin.getDefaultJsonParser('error', 'error')
+  admin.removeAllContentTypeParsers()
+  admin.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined)
+    else parse(request, body as string, done)
+  })
+}
+
+/** 405 with `Allow` for a path that has other methods (RFC 9110 §15.5.6), else 404. */
+function answerNotFound(admin: FastifyInstance) {
+  const methodsOf = collectMethods(admin)
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const allowed = methodsOf(request.url.split('?', 1)[0] ?? '').join(', ')
+    if (allowed === '') return sendProblem(reply, new Problem(404, 'There is nothing at this address.'))
+    return sendProblem(reply.header('allow', allowed), new Problem(405, `The method must be one of ${allowed}.`))
+  }
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { digestToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
+import type { ClientSecret } from '../../storage/postgres/client-secrets.js'
+import type { Author } from './actor.js'
+import {
+  ATTEMPTS,
+  type ClientAdministration,
+  changedMeanwhile,
+  findClient,
+  findVersioned
+} from './administer-client.js'
+import { AdministrationError } from './administration-error.js'
+import { recordChange } from './record-change.js'
+import type { NewSecret } from './register-client.js'
+
+const DAY = 86_400
+/** Seconds; long enough for the next release of the app. */
+export const KEEP_OLD_FOR = { default: 7 * DAY, longest: 90 * DAY }
+/** As many as the comparison in constant time allows for. */
+const MOST_LIVE = 2
+
+/** The secrets of a client; those that have ended stay until the next rotation. */
+export async function listClientSecrets(
+  clientId: string,
+  deps: ClientAdministration
+): Promise<readonly ClientSecret[]> {
+  await findClient(clientId, deps)
+  return deps.secrets.list(clientId)
+}
+
+/**
+ * Creates a second secret. The old one stays valid for a while, so that the app can switch without a gap.
+ * @param command.keepOldFor seconds; 0 ends every other secret at once
+ */
+export async function rotateClientSecret(
+  { clientId, keepOldFor = KEEP_OLD_FOR.default }: { clientId: string; keepOldFor?: number | undefined },
+  author: Author,
+  deps: ClientAdministration
+): Promise<NewSecret & { old: readonly ClientSecret[] }> {
+  if (!Number.isInteger(keepOldFor) || keepOldFor < 0 || keepOldFor > KEEP_OLD_FOR.longest) {
+    throw new AdministrationError('invalid', `the old secret can stay valid for 0 to ${KEEP_OLD_FOR.longest} seconds`)
+  }
+  const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
+  const digest = digestToken(clientSecret)
+  const secretId = secretIdOf(digest)
+  const old = await changeSecrets(clientId, deps, async (live, version, readAt) => {
+    if (keepOldFor > 0 && live.length >= MOST_LIVE) throw twoAreLive(live)
+    const othersUntil = new Date(readAt.getTime() + keepOldFor * 1000)
+    const ending = live.map((secret) => ({
+      ...secret,
+      expiresAt: earlier(secret.expiresAt, othersUntil),
+      live: keepOldFor > 0
+    }))
+    const details = { secretId, old: ending.map(describe) }
+    const event = { event: 'client_secret_rotated', clientId, details } as const
+    const rotated = await recordChange(event, author, (note) =>
+      deps.changes.addSecret({ clientId, version }, { digest, othersUntil }, note)
+    )
+    return rotated ? ending : undefined
+  })
+  return { clientSecret, secretId, old }
+}
+
+/** Ends a secret immediately, except the last live one: without it, the client could not authenticate. */
+export async function deleteClientSecret(
+  { clientId, secretId }: { clientId: string; secretId: string },
+  author: Author,
+  deps: ClientAdministration
+): Promise<ClientSecret> {
+  return changeSecrets(clientId, deps, async (live, version, _readAt, all) => {
+    const secret = all.find((each) => each.secretId === secretId)
+    if (secret === undefined) {
+      throw new AdministrationError('not_found', `the client ${clientId} has no secret ${secretId}`)
+    }
+    if (live.length === 1 && live[0] === secret) {
+      const advice = 'create a new one first, which can end this one immediately, or disable the client'
+      throw new AdministrationError('conflict', `${secretId} is the only live secret of the client: ${advice}`)
+    }
+    const event = { event: 'client_secret_deleted', clientId, details: describe(secret) } as const
+    const deleted = await recordChange(event, author, (note) =>
+      deps.changes.removeSecret({ clientId, version }, secretId, note)
+    )
+    return deleted ? secret : undefined
+  })
+}
+
+/** What operators see of a secret. */
+export function clientSecretDocument(secret: ClientSecret) {
+  return {
+    secret_id: secret.secretId,
+    live: secret.live,
+    created_at: secret.createdAt.toISOString(),
+    ...(secret.expiresAt && { expires_at: secret.expiresAt.toISOString() }),
+    ...(secret.lastUsedAt && { last_used_at: secret.lastUsedAt.toISOString() })
+  }
+}
+
+/** Retries while other requests change the same client. @param change undefined when another request was first */
+async function changeSecrets<Outcome>(
+  clientId: string,
+  deps: ClientAdministration,
+  change: (
+    live: readonly ClientSecret[],
+    version: string,
+    readAt: Date,
+    all: readonly ClientSecret[]
+  ) => Promise<Outcome | undefined>
+): Promise<Outcome> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const { client, version, readAt } = await findVersioned(clientId, deps)
+    if (client.type === 'public') throw new AdministrationError('conflict', 'a public client has no secret')
+    const all = await deps.secrets.list(clientId)
+    const live = all.filter((secret) => secret.live)
+    const outcome = await change(live, version, readAt, all)
+    if (outcome !== undefined) return outcome
+  }
+  throw changedMeanwhile(clientId)
+}
+
+function twoAreLive(live: readonly ClientSecret[]): AdministrationError {
+  const each = live.map(({ secretId, expiresAt }) =>
+    expiresAt ? `${secretId} (until ${expiresAt.toISOString()})` : secretId
+  )
+  const advice = 'delete the old one, or let the new one end both immediately'
+  return new AdministrationError('conflict', `the client has two live secrets: ${each.join(' and ')}; ${advice}`)
+}
+
+function describe({ secretId, createdAt, expiresAt, lastUsedAt }: ClientSecret) {
+  return { secretId, createdAt, expiresAt, lastUsedAt }
+}
+
+const earlier = (one: Date | undefined, other: Date) => (one !== undefined && one < other ? one : other)

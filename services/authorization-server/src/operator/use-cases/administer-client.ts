@@ -1,0 +1,113 @@
+import { isClientIdentifier, scopesOf } from '@valetkey/oauth-protocol'
+import type { ClientChangeStore } from '../../storage/postgres/client-changes.js'
+import type { ClientSecretStore } from '../../storage/postgres/client-secrets.js'
+import type { ClientRegistration, ClientStore } from '../../storage/postgres/clients.js'
+import type { ConsentStore } from '../../storage/postgres/consents.js'
+import type { Page } from '../../storage/postgres/page.js'
+import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import type { Author } from './actor.js'
+import { AdministrationError } from './administration-error.js'
+import { changesBetween } from './changes-between.js'
+import { clientDocument } from './client-document.js'
+import { type ClientSettings, requireKnownScopes, withSettings } from './client-settings.js'
+import { type PageOf, readPage } from './pages.js'
+import { recordChange } from './record-change.js'
+
+export type ClientAdministration = {
+  clients: Pick<ClientStore, 'find' | 'list' | 'listPage'>
+  changes: ClientChangeStore
+  secrets: Pick<ClientSecretStore, 'list'>
+  scopes: Pick<ScopeStore, 'list'>
+  consents: Pick<ConsentStore, 'deleteOfClient'>
+}
+
+/** Reads and changes again while others change the same client; so many do only if something is wrong. */
+export const ATTEMPTS = 5
+
+/** In the order of their ids. */
+export function listClients(page: Page, { clients }: ClientAdministration): Promise<PageOf<ClientRegistration>> {
+  return readPage(page, clients.listPage, ({ clientId }) => clientId)
+}
+
+/** Replaces the settings that are given, each as a whole; the others stay. What is already so is no change. */
+export async function updateClient(
+  { clientId, settings }: { clientId: string; settings: ClientSettings },
+  author: Author,
+  deps: ClientAdministration
+): Promise<ClientRegistration> {
+  if (Object.values(settings).every((value) => value === undefined)) {
+    throw new AdministrationError('invalid', 'nothing to change: pass at least one option')
+  }
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const { client, version } = await findVersioned(clientId, deps)
+    const changed = withSettings(client, settings)
+    const added = scopesOf(changed).filter((scope) => !scopesOf(client).includes(scope))
+    await requireKnownScopes(added, deps.scopes)
+    const changes = changesBetween(clientDocument(client), clientDocument(changed))
+    if (Object.keys(changes).length === 0) return client
+    const event = { event: 'client_updated', clientId, details: { changes } } as const
+    const updated = await recordChange(event, author, (note) =>
+      deps.changes.update({ client: changed, added }, version, note)
+    )
+    if (updated) return changed
+  }
+  throw changedMeanwhile(clientId)
+}
+
+/** Refuses a client and ends all of its tokens, for good. Once more changes nothing. */
+export async function disableClient(clientId: string, author: Author, deps: ClientAdministration) {
+  await findClient(clientId, deps)
+  await recordChange({ event: 'client_disabled', clientId }, author, (note) => deps.changes.disable(clientId, note))
+  return findClient(clientId, deps)
+}
+
+/** Enables a client. Its users must consent again, or sign in where consent is remembered. */
+export async function enableClient(clientId: string, author: Author, deps: ClientAdministration) {
+  await findClient(clientId, deps)
+  await recordChange({ event: 'client_enabled', clientId }, author, (note) => deps.changes.enable(clientId, note))
+  return findClient(clientId, deps)
+}
+
+/**
+ * Deletes a client with its secrets and all that was remembered of it, and ends all of its tokens. It is disabled first: if
+ * this fails half-way, a disabled client is left, and can be deleted again.
+ */
+export async function deleteClient(clientId: string, author: Author, deps: ClientAdministration) {
+  const client = await findClient(clientId, deps)
+  const { client_id: _id, ...details } = clientDocument(client)
+  await disableClient(clientId, author, deps)
+  // They go with the client in any case; of millions, not within one statement.
+  await deps.consents.deleteOfClient(clientId)
+  const deleted = await recordChange({ event: 'client_deleted', clientId, details }, author, (note) =>
+    deps.changes.remove(clientId, note)
+  )
+  if (!deleted) throw noClient(clientId)
+  return client
+}
+
+export async function findClient(
+  clientId: string,
+  deps: Pick<ClientAdministration, 'clients'>
+): Promise<ClientRegistration> {
+  const client = isClientIdentifier(clientId) ? await deps.clients.find(clientId) : undefined
+  if (client === undefined) throw noClient(clientId)
+  return client
+}
+
+/** The version first, then the client: a change in between is found by the statement that writes. */
+export async function findVersioned(
+  clientId: string,
+  deps: Pick<ClientAdministration, 'clients' | 'changes'>
+): Promise<{ client: ClientRegistration; version: string; readAt: Date }> {
+  const found = isClientIdentifier(clientId) ? await deps.changes.findVersion(clientId) : undefined
+  if (found === undefined) throw noClient(clientId)
+  return { client: await findClient(clientId, deps), ...found }
+}
+
+export function changedMeanwhile(clientId: string): AdministrationError {
+  return new AdministrationError('conflict', `client ${clientId} is being changed by another command; try again`)
+}
+
+function noClient(clientId: string): AdministrationError {
+  return new AdministrationError('not_found', `there is no client ${clientId}`)
+}

@@ -1,0 +1,95 @@
+import { isClientIdentifier } from '@valetkey/oauth-protocol'
+import type { ClientStore } from '../../storage/postgres/clients.js'
+import type {
+  GrantedAccess,
+  GrantedAccessStore,
+  GrantFilter,
+  GrantPlace
+} from '../../storage/postgres/granted-access.js'
+import type { Page } from '../../storage/postgres/page.js'
+import type { UserStore } from '../../storage/postgres/users.js'
+import type { Author } from './actor.js'
+import { AdministrationError } from './administration-error.js'
+import { isRecordId } from './name-of-record.js'
+import { type PageOf, readPage } from './pages.js'
+import { recordChange } from './record-change.js'
+
+export type GrantAdministration = {
+  grants: GrantedAccessStore
+  users: Pick<UserStore, 'findById'>
+  clients: Pick<ClientStore, 'find'>
+}
+
+/** Grants that give access at this moment. */
+export async function listGrants(
+  filter: GrantFilter,
+  { after, limit }: Page,
+  deps: GrantAdministration
+): Promise<PageOf<GrantedAccess>> {
+  await requireBoth(filter, deps)
+  const place = after === undefined ? undefined : readPlace(after)
+  const list = (page: Page) => deps.grants.list(filter, { after: place, limit: page.limit })
+  return readPage({ limit }, list, ({ userId, clientId, grantId }) => `${userId}.${clientId}.${grantId}`)
+}
+
+/** Ends one grant with its tokens. Once more changes nothing. */
+export async function revokeGrant(grantId: string, author: Author, deps: GrantAdministration): Promise<void> {
+  const found = isRecordId(grantId) ? await deps.grants.find(grantId) : undefined
+  if (found === undefined) throw new AdministrationError('not_found', `there is no grant ${grantId}`)
+  const event = { event: 'grant_revoked', ...found, details: { grantId } } as const
+  await recordChange(event, author, (note) => deps.grants.end(grantId, note))
+}
+
+/**
+ * Ends the grants of a user, or to a client, or of a user to a client, and forgets that they consented: they are asked anew.
+ * @returns how many grants ended, where that was counted
+ */
+export async function revokeGrants(
+  filter: GrantFilter,
+  author: Author,
+  deps: GrantAdministration
+): Promise<number | undefined> {
+  const { userId, clientId } = filter
+  await requireBoth(filter, deps)
+  const event = { event: 'grants_revoked', userId, clientId } as const
+  if (userId !== undefined) {
+    return (await recordChange(event, author, (note) => deps.grants.endOfUser({ userId, clientId }, note))) ?? 0
+  }
+  if (clientId === undefined) throw new AdministrationError('invalid', 'name a user, a client, or both')
+  await recordChange(event, author, (note) => deps.grants.endToClient(clientId, note))
+  return undefined
+}
+
+/** An unknown user has no grants, but the id was probably mistyped. */
+async function requireBoth({ userId, clientId }: GrantFilter, { users, clients }: GrantAdministration): Promise<void> {
+  if (userId !== undefined && !(isRecordId(userId) && (await users.findById(userId)))) {
+    throw new AdministrationError('not_found', `there is no user ${userId}`)
+  }
+  if (clientId !== undefined && !(isClientIdentifier(clientId) && (await clients.find(clientId)))) {
+    throw new AdministrationError('not_found', `there is no client ${clientId}`)
+  }
+}
+
+function readPlace(after: string): GrantPlace {
+  const [userId = '', clientId = '', grantId = '', ...more] = after.split('.')
+  if (!isRecordId(userId) || !isClientIdentifier(clientId) || !isRecordId(grantId) || more.length > 0) {
+    throw new AdministrationError('invalid', 'after must be the value of next on the previous page')
+  }
+  return { userId, clientId, grantId }
+}
+
+export function grantDocument(grant: GrantedAccess) {
+  return {
+    grant_id: grant.grantId,
+    user_id: grant.userId,
+    username: grant.username,
+    client_id: grant.clientId,
+    client_name: grant.clientName,
+    scope: grant.scope.join(' '),
+    audience: grant.audience,
+    created_at: grant.createdAt.toISOString(),
+    ...(grant.lastUsedAt && { last_used_at: grant.lastUsedAt.toISOString() }),
+    ...(grant.refreshableUntil && { refreshable_until: grant.refreshableUntil.toISOString() }),
+    expires_at: grant.expiresAt.toISOString()
+  }
+}

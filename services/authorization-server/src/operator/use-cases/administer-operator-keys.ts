@@ -1,0 +1,81 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import type { OperatorKey, OperatorKeyStore } from '../../storage/postgres/operator-keys.js'
+import type { Author } from './actor.js'
+import { AdministrationError } from './administration-error.js'
+import { isRecordId, requireName } from './name-of-record.js'
+import { recordChange } from './record-change.js'
+
+export type OperatorKeyAdministration = { operatorKeys: Omit<OperatorKeyStore, 'use'> }
+
+/**
+ * Makes a key. Its value is in the answer and nowhere else. A key that another one makes is revoked with it, so that a stolen
+ * key leaves none behind.
+ * @throws {AdministrationError} `conflict` when a live key has the name, or the key that asks is revoked at the same moment
+ */
+export async function createOperatorKey(
+  command: { name: string },
+  author: Author,
+  deps: OperatorKeyAdministration
+): Promise<{ key: OperatorKey; operatorKey: string }> {
+  const name = requireName(command.name)
+  const operatorKey = mintOpaqueToken('operatorKey', randomBytes)
+  const createdBy = author.actor.kind === 'operator_key' ? author.actor.operatorKeyId : undefined
+  const named = { operatorKeyId: randomUUID(), name }
+  const event = { event: 'operator_key_created', details: named } as const
+  const key = await recordChange(event, author, async (note) =>
+    requireCreated(await deps.operatorKeys.create({ ...named, createdBy }, digestToken(operatorKey), note), name)
+  )
+  return { key, operatorKey }
+}
+
+/** Ends a key and all that were made with it, for good. Once more changes nothing. */
+export async function revokeOperatorKey(
+  operatorKeyId: string,
+  author: Author,
+  deps: OperatorKeyAdministration
+): Promise<{ key: OperatorKey; alsoRevoked: number }> {
+  const found = await findOperatorKey(operatorKeyId, deps)
+  if (found.revokedAt !== undefined) return { key: found, alsoRevoked: 0 }
+  const event = { event: 'operator_key_revoked', details: describe(found) } as const
+  const revoked = await recordChange(
+    event,
+    author,
+    (note) => deps.operatorKeys.revoke(operatorKeyId, note),
+    (outcome) => ({ alsoRevoked: outcome?.alsoRevoked })
+  )
+  return revoked ?? { key: await findOperatorKey(operatorKeyId, deps), alsoRevoked: 0 }
+}
+
+function requireCreated(outcome: Awaited<ReturnType<OperatorKeyStore['create']>>, name: string): OperatorKey {
+  if (outcome === 'name_taken')
+    throw new AdministrationError('conflict', `an operator key named ${name} exists already`)
+  if (outcome === 'creator_revoked')
+    throw new AdministrationError('conflict', 'the operator key of this request was revoked')
+  return outcome
+}
+
+async function findOperatorKey(operatorKeyId: string, deps: OperatorKeyAdministration): Promise<OperatorKey> {
+  const found = isRecordId(operatorKeyId) ? await deps.operatorKeys.find(operatorKeyId) : undefined
+  if (found === undefined) throw new AdministrationError('not_found', `there is no operator key ${operatorKeyId}`)
+  return found
+}
+
+const describe = ({ operatorKeyId, name }: OperatorKey) => ({ operatorKeyId, name })
+
+/** What operators see of a key; its value is shown once, where it is made. */
+export function operatorKeyDocument(key: OperatorKey) {
+  return {
+    operator_key_id: key.operatorKeyId,
+    name: key.name,
+    created_at: key.createdAt.toISOString(),
+    ...(key.createdBy && { created_by: key.createdBy }),
+    ...(key.lastUsedAt && { last_used_at: key.lastUsedAt.toISOString() }),
+    ...(key.revokedAt && { revoked_at: key.revokedAt.toISOString() })
+  }
+}
+
+/** The same of a key that was revoked, with how many others that was. */
+export function revocationDocument({ key, alsoRevoked }: { key: OperatorKey; alsoRevoked: number }) {
+  return { ...operatorKeyDocument(key), also_revoked: alsoRevoked }
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { digestToken, isClientIdentifier, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import type { ResourceServerRegistration, ResourceServerStore } from '../../storage/postgres/resource-servers.js'
+import type { Author } from './actor.js'
+import { AdministrationError } from './administration-error.js'
+import { requireName } from './name-of-record.js'
+import { recordChange } from './record-change.js'
+
+export type ResourceServerAdministration = {
+  resourceServers: Pick<ResourceServerStore, 'create' | 'listRegistrations' | 'remove'>
+}
+
+export type NewCredential = { clientId: string; clientSecret: string; name: string; audience: string }
+
+type Credential = Pick<NewCredential, 'clientId' | 'clientSecret'>
+
+/**
+ * Makes a credential for the internal listener; several may share an audience.
+ * @param command.given id and secret made elsewhere: with them it may be repeated
+ */
+export async function createResourceServer(
+  command: { name: string; audience: string; given?: Credential | undefined; replaces?: string },
+  author: Author,
+  deps: ResourceServerAdministration
+): Promise<{ credential: NewCredential; isNew: boolean }> {
+  const name = requireName(command.name)
+  const audience = requireAudience(command.audience)
+  const { clientId, clientSecret } = command.given === undefined ? newCredential() : requireFit(command.given)
+  const details = { name, audience, ...(command.replaces !== undefined && { replaces: command.replaces }) }
+  const event = { event: 'resource_server_created', clientId, details } as const
+  let made: Awaited<ReturnType<ResourceServerStore['create']>> | undefined
+  const isNew = await recordChange(event, author, async (note) => {
+    made = await deps.resourceServers.create({ clientId, name, audience }, digestToken(clientSecret), note)
+    return made.outcome === 'created'
+  })
+  if (made?.outcome === 'conflict') {
+    throw new AdministrationError(
+      'conflict',
+      `resource server ${clientId} exists already with another secret or audience`
+    )
+  }
+  const kept = made?.outcome === 'exists' ? made.name : name
+  return { credential: { clientId, clientSecret, name: kept, audience }, isNew }
+}
+
+/** A second credential beside the first, for the same name and audience: both work, until the first is deleted. */
+export async function rotateResourceServerSecret(
+  clientId: string,
+  author: Author,
+  deps: ResourceServerAdministration
+): Promise<NewCredential> {
+  const { name, audience } = await findResourceServer(clientId, deps)
+  return (await createResourceServer({ name, audience, replaces: clientId }, author, deps)).credential
+}
+
+export async function deleteResourceServer(
+  clientId: string,
+  author: Author,
+  deps: ResourceServerAdministration
+): Promise<ResourceServerRegistration> {
+  const found = await findResourceServer(clientId, deps)
+  const { name, audience, lastUsedAt } = found
+  const event = { event: 'resource_server_deleted', clientId, details: { name, audience, lastUsedAt } } as const
+  const deleted = await recordChange(event, author, (note) => deps.resourceServers.remove(clientId, note))
+  if (!deleted) throw noResourceServer(clientId)
+  return found
+}
+
+export async function findResourceServer(
+  clientId: string,
+  deps: ResourceServerAdministration
+): Promise<ResourceServerRegistration> {
+  const found = (await deps.resourceServers.listRegistrations()).find((each) => each.clientId === clientId)
+  if (found === undefined) throw noResourceServer(clientId)
+  return found
+}
+
+/** What operators see of a credential; its secret is shown once, where it is made. */
+export function resourceServerDocument(server: ResourceServerRegistration) {
+  return {
+    client_id: server.clientId,
+    name: server.name,
+    audience: server.audience,
+    created_at: server.createdAt.toISOString(),
+    ...(server.lastUsedAt && { last_used_at: server.lastUsedAt.toISOString() })
+  }
+}
+
+export function newCredentialDocument({ clientId, clientSecret, name, audience }: NewCredential) {
+  return { client_id: clientId, client_secret: clientSecret, name, audience }
+}
+
+function newCredential(): Credential {
+  return {
+    clientId: mintClientIdentifier(randomBytes),
+    clientSecret: mintOpaqueToken('clientSecret', randomBytes)
+  }
+}
+
+function requireFit({ clientId, clientSecret }: Credential): Credential {
+  if (!isClientIdentifier(clientId)) throw invalid('a client id must have 1 to 128 characters of A-Z a-z 0-9 _ -')
+  if (!/^[A-Za-z0-9_-]{32,128}$/.test(clientSecret))
+    throw invalid('a secret must have 32 to 128 characters of A-Z a-z 0-9 _ -')
+  return { clientId, clientSecret }
+}
+
+function requireAudience(audience: string): string {
+  const isIdentifier = URL.canParse(audience) && /^https?:\/\/[\x21-\x7e]+$/.test(audience) && !audience.includes('#')
+  if (!isIdentifier) throw invalid('the audience must be an absolute http or https URL without a fragment')
+  if (audience.length > 2000) throw invalid('the audience must not be longer than 2000 characters')
+  return audience
+}
+
+function noResourceServer(clientId: string): AdministrationError {
+  return new AdministrationError('not_found', `there is no resource server ${clientId}`)
+}
+
+function invalid(message: string): AdministrationError {
+  return new AdministrationError('invalid', message)
+}

@@ -1,0 +1,157 @@
+import { isScopeToken } from '@valetkey/oauth-protocol'
+import type { ConsentStore } from '../../storage/postgres/consents.js'
+import type { Scope, ScopeInUse, ScopeStore, ScopeTranslation } from '../../storage/postgres/scopes.js'
+import type { Author } from './actor.js'
+import { AdministrationError } from './administration-error.js'
+import { changesBetween } from './changes-between.js'
+import { NO_TEXT } from './name-of-record.js'
+import { recordChange } from './record-change.js'
+
+export type ScopeAdministration = {
+  scopes: ScopeStore
+  consents: Pick<ConsentStore, 'forgetScope'>
+}
+
+export type ScopeTexts = {
+  title: string
+  description: string
+  translations: Readonly<Record<string, ScopeTranslation>>
+}
+
+const LONGEST_TEXT = 500
+const LANGUAGE = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/
+
+export async function createScope(
+  { name, ...texts }: { name: string } & ScopeTexts,
+  author: Author,
+  deps: ScopeAdministration
+): Promise<Scope> {
+  if (!isScopeToken(name) || name.length > 100) {
+    throw invalid('a scope name must have 1 to 100 printable ASCII characters, without space, " and \\')
+  }
+  const scope = { name, ...toTexts(texts) }
+  const event = { event: 'scope_created', details: { scope: name, ...toTexts(texts) } } as const
+  await forgetWhileUnknown(name, deps)
+  const created = await recordChange(event, author, (note) => deps.scopes.create(scope, note))
+  if (!created) throw new AdministrationError('conflict', `scope ${name} exists already`)
+  return { ...scope, builtIn: false }
+}
+
+/**
+ * Changes what people read. Texts that are not given stay.
+ * @param command.texts makes them of those that there are
+ */
+export async function updateScope(
+  { name, texts }: { name: string; texts: (current: Scope) => ScopeTexts },
+  author: Author,
+  deps: ScopeAdministration
+): Promise<Scope> {
+  const { scope, version } = await findInUse(name, deps)
+  const updated = { ...scope, ...toTexts(texts(scope)) }
+  const changes = changesBetween(scope, updated)
+  if (Object.keys(changes).length === 0) return scope
+  const event = { event: 'scope_updated', details: { scope: name, changes } } as const
+  const done = await recordChange(event, author, (note) => deps.scopes.update(updated, version, note))
+  if (!done) throw changedMeanwhile(name)
+  return updated
+}
+
+/**
+ * Deletes a scope that is not built in. Tokens that hold it keep it until they end: what it opens is for the API to say.
+ * @param command.fromClients take it from the clients that are registered for it, too
+ * @returns the clients it was taken from
+ */
+export async function deleteScope(
+  { name, fromClients }: { name: string; fromClients: boolean },
+  author: Author,
+  deps: ScopeAdministration
+): Promise<{ scope: Scope; clientIds: readonly string[] }> {
+  const { scope, clientIds, onlyScopeOf } = await findInUse(name, deps)
+  if (scope.builtIn) throw new AdministrationError('conflict', `scope ${name} is built in and cannot be deleted`)
+  if (clientIds.length > 0 && !fromClients) {
+    throw new AdministrationError('conflict', `clients are registered for the scope ${name}: ${some(clientIds)}`)
+  }
+  if (onlyScopeOf.length > 0) {
+    const said = `clients are registered only for the scope ${name}: ${some(onlyScopeOf)}`
+    throw new AdministrationError('conflict', `${said}; register another scope for them, or delete them first`)
+  }
+  const event = { event: 'scope_deleted', details: { ...scopeDocument(scope), scope: name, clientIds } } as const
+  const deleted = await recordChange(event, author, (note) => deps.scopes.remove(name, fromClients, note))
+  if (!deleted) throw changedMeanwhile(name)
+  // From clients that were given it at that moment; from now on none can be.
+  await deps.scopes.takeFromClients(name)
+  await deps.consents.forgetScope(name)
+  return { scope, clientIds }
+}
+
+/**
+ * No consent to an earlier scope of the name may count for a new one, which may mean something else. The deletion of the
+ * earlier one forgets them, but it may have failed half-way. While there is no scope of the name, none is remembered anew.
+ */
+async function forgetWhileUnknown(name: string, deps: ScopeAdministration): Promise<void> {
+  if ((await deps.scopes.findInUse(name)) !== undefined) return
+  await deps.scopes.takeFromClients(name)
+  await deps.consents.forgetScope(name)
+}
+
+export async function findScope(name: string, deps: ScopeAdministration): Promise<Scope> {
+  return (await findInUse(name, deps)).scope
+}
+
+/** What operators see of a scope. */
+export function scopeDocument({ name, title, description, translations, builtIn }: Scope) {
+  return { name, title, description, translations, built_in: builtIn }
+}
+
+async function findInUse(name: string, deps: ScopeAdministration): Promise<ScopeInUse> {
+  const found = isScopeToken(name) ? await deps.scopes.findInUse(name) : undefined
+  if (found === undefined) throw new AdministrationError('not_found', `there is no scope ${name}`)
+  return found
+}
+
+function toTexts({ title, description, translations }: ScopeTexts): ScopeTexts {
+  if (title.trim() === '') throw invalid('the title must not be empty')
+  for (const language of Object.keys(translations)) {
+    if (!LANGUAGE.test(language))
+      throw invalid(`${JSON.stringify(language)} is not a language tag, such as de or pt-BR`)
+  }
+  return {
+    title: toText(title),
+    description: toText(description),
+    translations: Object.fromEntries(
+      Object.entries(translations).map(([language, texts]) => [language, trimmed(texts)])
+    )
+  }
+}
+
+function trimmed({ title, description }: ScopeTranslation): ScopeTranslation {
+  return {
+    ...(title !== undefined && { title: toText(title) }),
+    ...(description !== undefined && { description: toText(description) })
+  }
+}
+
+function toText(given: string): string {
+  const text = given.trim()
+  if (text.length > LONGEST_TEXT || NO_TEXT.test(text)) {
+    throw invalid(`a text of a scope may have up to ${LONGEST_TEXT} characters and no control characters`)
+  }
+  return text
+}
+
+/** A few of many ids. */
+function some(ids: readonly string[]): string {
+  const more = ids.length > 5 ? ` and ${ids.length - 5} more` : ''
+  return ids.slice(0, 5).join(', ') + more
+}
+
+function changedMeanwhile(name: string): AdministrationError {
+  return new AdministrationError(
+    'conflict',
+    `scope ${name} or its clients are being changed by another command; try again`
+  )
+}
+
+function invalid(message: string): AdministrationError {
+  return new AdministrationError('invalid', message)
+}

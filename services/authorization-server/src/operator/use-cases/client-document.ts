@@ -1,0 +1,27 @@
+import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
+
+/** What operators see of a client, on the command line as over HTTP. A lifetime that is not there is the server's. */
+export function clientDocument(client: ClientRegistration) {
+  return { ...newClientDocument(client), created_at: client.createdAt.toISOString() }
+}
+
+/** The same before Postgres has said when it was created. */
+export function newClientDocument(client: NewClient) {
+  const { lifetimes } = client
+  return {
+    client_id: client.clientId,
+    name: client.name,
+    type: client.type,
+    redirect_uris: client.redirectUris,
+    scope: client.requiredScopes.join(' '),
+    optional_scope: client.optionalScopes.join(' '),
+    refresh: client.issuesRefreshTokens,
+    require_pkce: client.requiresPkce,
+    consent: client.consent,
+    verified: client.verified,
+    ...(lifetimes?.accessToken && { access_token_ttl: lifetimes.accessToken }),
+    ...(lifetimes?.refreshTokenIdle && { refresh_token_idle_ttl: lifetimes.refreshTokenIdle }),
+    ...(lifetimes?.refreshTokenMax && { refresh_token_max_ttl: lifetimes.refreshTokenMax }),
+    disabled: client.disabled
+  }
+}

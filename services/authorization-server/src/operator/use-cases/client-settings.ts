@@ -1,0 +1,106 @@
+import { type ClientLifetimes, objectionToRedirectUri } from '@valetkey/oauth-protocol'
+import type { NewClient } from '../../storage/postgres/clients.js'
+import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import { AdministrationError } from './administration-error.js'
+import { requireName } from './name-of-record.js'
+
+/** What an operator can set. What is undefined stays as it is; a lifetime that is null becomes the server's. */
+export type ClientSettings = {
+  name?: string | undefined
+  redirectUris?: readonly string[] | undefined
+  /** Each of them one scope, or several between blanks. */
+  requiredScopes?: readonly string[] | undefined
+  optionalScopes?: readonly string[] | undefined
+  refresh?: boolean | undefined
+  requirePkce?: boolean | undefined
+  consent?: string | undefined
+  verified?: boolean | undefined
+  accessTokenTtl?: number | null | undefined
+  refreshTokenIdleTtl?: number | null | undefined
+  refreshTokenMaxTtl?: number | null | undefined
+}
+
+const DAY = 86_400
+/** The longest that a server can be set to. */
+export const LONGEST = { accessTokenTtl: 30 * DAY, refreshTokenIdleTtl: 3650 * DAY, refreshTokenMaxTtl: 3650 * DAY }
+const MOST_REDIRECT_URIS = 100
+
+/** The client with these settings, as far as each can be judged by itself. */
+export function withSettings<Known extends NewClient>(client: Known, settings: ClientSettings): Known {
+  const required = settings.requiredScopes === undefined ? client.requiredScopes : toScopes(settings.requiredScopes)
+  const optional = settings.optionalScopes === undefined ? client.optionalScopes : toScopes(settings.optionalScopes)
+  const changed = {
+    ...client,
+    name: settings.name === undefined ? client.name : requireName(settings.name),
+    redirectUris: settings.redirectUris === undefined ? client.redirectUris : toRedirectUris(settings.redirectUris),
+    requiredScopes: required,
+    optionalScopes: optional.filter((scope) => !required.includes(scope)),
+    requiresPkce: settings.requirePkce ?? client.requiresPkce,
+    issuesRefreshTokens: settings.refresh ?? client.issuesRefreshTokens,
+    consent: toConsent(settings.consent ?? client.consent),
+    verified: settings.verified ?? client.verified,
+    lifetimes: toLifetimes(client.lifetimes, settings)
+  }
+  if (changed.requiredScopes.length + changed.optionalScopes.length === 0) {
+    throw invalid('pass at least one scope, required or optional')
+  }
+  if (changed.type === 'public' && changed.consent === 'remember') {
+    throw invalid('consent must be ask for a public client')
+  }
+  if (changed.type === 'public' && !changed.requiresPkce) throw invalid('a public client must use PKCE')
+  return changed
+}
+
+/** @param names those that are new; one that left the catalogue may stay where it is */
+export async function requireKnownScopes(names: readonly string[], scopes: Pick<ScopeStore, 'list'>): Promise<void> {
+  if (names.length === 0) return
+  const known = (await scopes.list()).map((scope) => scope.name)
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw invalid(`not in the scope catalogue: ${unknown.join(', ')} (see valetkey scopes list)`)
+}
+
+function toRedirectUris(given: readonly string[]): readonly string[] {
+  for (const uri of given) {
+    const objection = objectionToRedirectUri(uri)
+    if (objection !== undefined) throw invalid(`the redirect URI ${JSON.stringify(uri)} ${objection}`)
+  }
+  const uris = [...new Set(given)]
+  if (uris.length === 0) throw invalid('pass at least one redirect URI')
+  if (uris.length > MOST_REDIRECT_URIS) throw invalid(`a client has at most ${MOST_REDIRECT_URIS} redirect URIs`)
+  return uris
+}
+
+function toScopes(lists: readonly string[]): readonly string[] {
+  return [...new Set(lists.flatMap((list) => list.split(/\s+/)).filter((name) => name !== ''))]
+}
+
+function toConsent(consent: string): 'ask' | 'remember' {
+  if (consent !== 'ask' && consent !== 'remember') throw invalid('consent must be ask or remember')
+  return consent
+}
+
+function toLifetimes(own: ClientLifetimes | undefined, settings: ClientSettings): ClientLifetimes | undefined {
+  const lifetime = (name: keyof typeof LONGEST, current: number | undefined): number | undefined => {
+    const given = settings[name]
+    if (given === undefined) return current
+    if (given === null) return undefined
+    if (Number.isInteger(given) && given >= 1 && given <= LONGEST[name]) return given
+    throw invalid(`${WIRE_NAME[name]} must be a whole number of seconds from 1 to ${LONGEST[name]}`)
+  }
+  const lifetimes = {
+    accessToken: lifetime('accessTokenTtl', own?.accessToken),
+    refreshTokenIdle: lifetime('refreshTokenIdleTtl', own?.refreshTokenIdle),
+    refreshTokenMax: lifetime('refreshTokenMaxTtl', own?.refreshTokenMax)
+  }
+  return Object.values(lifetimes).every((each) => each === undefined) ? undefined : lifetimes
+}
+
+const WIRE_NAME = {
+  accessTokenTtl: 'access_token_ttl',
+  refreshTokenIdleTtl: 'refresh_token_idle_ttl',
+  refreshTokenMaxTtl: 'refresh_token_max_ttl'
+}
+
+function invalid(message: string): AdministrationError {
+  return new AdministrationError('invalid', message)
+}

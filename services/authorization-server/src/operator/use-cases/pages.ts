@@ -1,0 +1,33 @@
+import type { Page } from '../../storage/postgres/page.js'
+
+/** A page of a list, and where the next one begins; undefined on the last. */
+export type PageOf<Entry> = { entries: readonly Entry[]; next: string | undefined }
+
+/**
+ * Reads a page. One entry more than asked for tells whether there is another page.
+ * @param placeOf names the place of an entry in the order of the list
+ */
+export async function readPage<Entry>(
+  { after, limit }: Page,
+  list: (page: Page) => Promise<readonly Entry[]>,
+  placeOf: (entry: Entry) => string
+): Promise<PageOf<Entry>> {
+  const found = await list({ after, limit: limit + 1 })
+  const entries = found.slice(0, limit)
+  const last = entries.at(-1)
+  return { entries, next: found.length > limit && last !== undefined ? placeOf(last) : undefined }
+}
+
+const AT_ONCE = 1_000
+
+/** All entries of a list, page after page. */
+export async function readAllPages<Entry>(read: (page: Page) => Promise<PageOf<Entry>>): Promise<readonly Entry[]> {
+  const all: Entry[] = []
+  let after: string | undefined
+  do {
+    const { entries, next } = await read({ after, limit: AT_ONCE })
+    all.push(...entries)
+    after = next
+  } while (after !== undefined)
+  return all
+}

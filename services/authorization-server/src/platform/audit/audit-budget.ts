@@ -1,0 +1,159 @@
+import type { AuditEventRecord } from '../../storage/postgres/audit-events.js'
+import { addressGroup } from '../rate-limits/address-group.js'
+import type { AuditEventName } from './audit-event.js'
+
+/** What an event says about its cause, and so whether its rows have a limit. */
+const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal'>> = {
+  // Each changes something that the party had to hold: one row each.
+  sign_in_succeeded: 'decision',
+  signed_out: 'decision',
+  signed_out_everywhere: 'decision',
+  consent_given: 'decision',
+  consent_denied: 'decision',
+  code_redeemed: 'decision',
+  token_refreshed: 'decision',
+  token_revoked: 'decision',
+  grant_ended: 'decision',
+  // A party with a session, or with a valid code, token or form, can send the same again without end.
+  code_issued: 'repetition',
+  consent_answer_repeated: 'repetition',
+  code_reused: 'repetition',
+  refresh_answer_repeated: 'repetition',
+  refresh_token_reused: 'repetition',
+  // Anonymous requests cause these, too.
+  sign_in_failed: 'refusal',
+  authorization_refused: 'refusal',
+  form_refused: 'refusal',
+  request_refused: 'refusal',
+  operator_refused: 'refusal'
+}
+
+/** Reasons of refusals that name a client which was not found, or not looked for. */
+const CLIENT_NOT_FOUND: ReadonlySet<unknown> = new Set(['unknown_client', 'request_too_long'])
+
+const RATE_LIMITED = /^too_many_/
+
+/**
+ * Rows a minute and process, by who caused the event. `total`: rows of single events; `perParty` and `perAddress`: how many
+ * of them one client or user, and one address group, may have. `counts`: rows with a count, in total, and of one party or
+ * address group.
+ */
+const ROWS = {
+  /** A client that showed its secret, or a user with a session. `perParty` is for each event name. */
+  authenticated: { total: 3_000, perParty: 300, perAddress: undefined, counts: { total: 30, each: 5 } },
+  /** A request that names a registered client or an existing user, without authentication. */
+  named: { total: 500, perParty: 150, perAddress: 60, counts: { total: 30, each: 5 } },
+  anonymous: { total: 50, perParty: undefined, perAddress: 5, counts: { total: 30, each: 5 } },
+  rateLimited: { total: 0, perParty: undefined, perAddress: undefined, counts: { total: 30, each: 5 } }
+} as const
+
+/** So many rows an address has for each client or user that it names, however many others name it. */
+const FIRST_OF_AN_ADDRESS = 5
+
+/** Who caused an event, and which client or user it concerns, where that is known to exist. */
+type Party = {
+  standing: keyof typeof ROWS
+  clientId?: string | undefined
+  userId?: string | undefined
+  /** Of the secret by which the client authenticated. */
+  secretId?: string | undefined
+}
+
+/** An event on its way to the table, as the row that it would be. */
+export type AuditCandidate = AuditEventRecord & { event: AuditEventName }
+
+export type AuditMinute = {
+  /**
+   * @param provenSecretId of the secret by which a client authenticated in this request
+   * @returns whether the event gets its own row; if not, it is counted in one of `countRows`
+   */
+  allowsRow(row: AuditCandidate, provenSecretId: string | undefined): boolean
+  /** One for each event, reason, party and address group while there are rows for it; the rest is one for each event. */
+  countRows(): AuditEventRecord[]
+}
+
+/**
+ * Decides for one minute which events become rows of the audit table. Rows and memory have a limit, for only what was
+ * granted is kept. One address or party does not use up the rows of another.
+ */
+export function openAuditMinute(): AuditMinute {
+  const taken = new Map<string, number>()
+  const counted = new Map<string, { first: AuditEventRecord; count: number }>()
+
+  /** Takes a row under each of these limits, or none where one of them is reached. */
+  function take(...limits: readonly (readonly [name: string, most: number | undefined])[]): boolean {
+    if (limits.some(([name, most]) => most !== undefined && (taken.get(name) ?? 0) >= most)) return false
+    for (const [name, most] of limits) if (most !== undefined) taken.set(name, (taken.get(name) ?? 0) + 1)
+    return true
+  }
+
+  function count(row: AuditCandidate, party: Party, group: string): void {
+    const { standing } = party
+    const { total, each } = ROWS[standing].counts
+    const owner = standing === 'authenticated' ? nameOf(party) : group
+    const key = JSON.stringify([standing, row.event, row.details.reason, nameOf(party), group])
+    const hasRow = counted.has(key) || take([`counts ${standing}`, total], [`counts ${standing} of ${owner}`, each])
+    const place = hasRow ? key : row.event
+    const found = counted.get(place)
+    if (found === undefined)
+      counted.set(place, { first: hasRow ? countRow(row, party, group) : restRow(row), count: 1 })
+    else found.count += 1
+  }
+
+  return {
+    allowsRow(row, provenSecretId) {
+      const party = partyOf(row, provenSecretId)
+      if (party === undefined) return true
+      const { standing } = party
+      const { total, perParty, perAddress } = ROWS[standing]
+      const owner = standing === 'authenticated' ? `${row.event} ${nameOf(party)}` : nameOf(party)
+      const group = addressGroup(row.address ?? '')
+      // The first ones of an address are kept even where others have used up the rows of the client or user that they name.
+      const isFirst = standing === 'named' && take([`first of ${owner} at ${group}`, FIRST_OF_AN_ADDRESS])
+      const allowed = take(
+        [standing, total],
+        [`${standing} of ${owner}`, isFirst ? undefined : perParty],
+        [`${standing} at ${group}`, perAddress]
+      )
+      if (!allowed) count(row, party, group)
+      return allowed
+    },
+    countRows: () =>
+      [...counted.values()].map(({ first, count }) => ({ ...first, details: { ...first.details, count } }))
+  }
+}
+
+/** @returns undefined where each event gets a row */
+function partyOf(row: AuditCandidate, secretId: string | undefined): Party | undefined {
+  const { event, clientId, userId, details } = row
+  if (KIND[event] === 'decision') return undefined
+  if (KIND[event] === 'repetition') return { standing: 'authenticated', clientId, userId, secretId }
+  if (secretId !== undefined) return { standing: 'authenticated', clientId, secretId }
+  // A sign-in that failed names the user whose password was tried; any other refusal the user of the session.
+  if (userId !== undefined && event !== 'sign_in_failed') return { standing: 'authenticated', userId }
+  if (RATE_LIMITED.test(String(details.reason))) return { standing: 'rateLimited' }
+  if (userId !== undefined) return { standing: 'named', userId }
+  // Only a client that exists: names can be made up without end.
+  if (clientId !== undefined && !CLIENT_NOT_FOUND.has(details.reason)) return { standing: 'named', clientId }
+  return { standing: 'anonymous' }
+}
+
+function nameOf({ clientId, userId, secretId }: Party): string {
+  return JSON.stringify([clientId, userId, secretId])
+}
+
+/** What all the events have in common that a row counts; the request is the first of them. */
+function countRow(row: AuditCandidate, { clientId, userId, secretId }: Party, group: string): AuditEventRecord {
+  const details = { reason: row.details.reason, ...(secretId !== undefined && { secretId }) }
+  return { ...row, clientId, userId, address: group, details }
+}
+
+/** Of many parties, addresses and reasons. */
+function restRow(row: AuditCandidate): AuditEventRecord {
+  return { ...row, clientId: undefined, userId: undefined, address: undefined, details: {} }
+}
+
+/** How many events the rows stand for. */
+export function eventsIn(rows: readonly AuditEventRecord[]): number {
+  return rows.reduce((sum, { details: { count } }) => sum + (typeof count === 'number' ? count : 1), 0)
+}

@@ -1,0 +1,86 @@
+import type { Counter, Metrics } from '@valetkey/service-kit'
+import type { FastifyRequest } from 'fastify'
+import { formOf } from '../../http/form.js'
+import type { AuditEvent } from '../audit/audit-event.js'
+
+/** Hears of each request that is answered with an error. */
+export type OnRefusal = (request: FastifyRequest, status: number, reason: string) => void
+
+const GRANT_TYPES = ['authorization_code', 'refresh_token']
+
+const MISMATCHES = ['client', 'redirect_uri', 'code_challenge', 'resource']
+
+const OF_REFRESH_TOKENS = [
+  'malformed',
+  'unknown',
+  'expired',
+  'reused',
+  'grant_ended',
+  'wrong_client',
+  'wider_scope',
+  'resource'
+]
+
+/** As they stand in the audit records; what is not listed counts as `other`. */
+const REASONS = [
+  ...['unknown_client', 'wrong_secret', 'wrong_authentication_method', 'too_many_attempts', 'unauthorized_client'],
+  'too_many_refreshes',
+  ...['no_credentials', 'other_scheme', 'bad_basic', 'invalid_request', 'invalid_target', 'unsupported_grant_type'],
+  ...['malformed_code', 'malformed_verifier', 'unknown_code', 'expired_code', 'code_used'],
+  ...MISMATCHES.flatMap((mismatch) => [`wrong_${mismatch}`, `code_used_and_wrong_${mismatch}`]),
+  ...[...OF_REFRESH_TOKENS, 'other_scope_in_retry_window'].map((reason) => `refresh_token_${reason}`)
+]
+
+/** The reasons of each event that is a refusal; what is not listed counts as `other`. */
+const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
+  request_refused: [
+    ...REASONS,
+    ...['invalid_scope', 'wrong_resource_server_credentials'],
+    ...['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'FST_ERR_CTP_BODY_TOO_LARGE']
+  ],
+  authorization_refused: [
+    ...['unknown_client', 'redirect_uri_mismatch', 'request_too_long', 'no_cookie', 'invalid_request'],
+    ...['unsupported_response_type', 'invalid_scope', 'invalid_target']
+  ],
+  form_refused: ['foreign_form'],
+  sign_in_failed: ['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts'],
+  operator_refused: [
+    ...['key_in_query', 'doubled_header', 'malformed', 'never_issued'],
+    ...['unknown_operator_key', 'revoked_operator_key']
+  ]
+}
+
+/** Counts every refusal that is logged, whether the audit table has a row for it or a count. */
+export function countRefusedDecisions(metrics: Metrics): (event: AuditEvent) => void {
+  const counts = new Map(
+    Object.entries(REASONS_OF).map(([event, reasons]) => [event, new Map(reasons.map((reason) => [reason, 0]))])
+  )
+  metrics.countElsewhere(
+    { name: 'valetkey_refusals_total', help: 'Refusals, as in the audit log, by event and exact cause.' },
+    () =>
+      [...counts].flatMap(([event, values]) =>
+        [...values].map(([reason, value]) => ({ labels: { event, reason }, value }))
+      )
+  )
+  return ({ event, reason = '' }) => {
+    const ofEvent = counts.get(event)
+    if (ofEvent === undefined) return
+    const label = REASONS_OF[event]?.includes(reason) ? reason : 'other'
+    ofEvent.set(label, (ofEvent.get(label) ?? 0) + 1)
+  }
+}
+
+/** Requests at `/token` that were refused, and introspections that found nobody who may ask, or no store to look in. */
+export function countRefusals(metrics: Metrics, introspections: Counter): OnRefusal {
+  const atToken = metrics.counter(
+    { name: 'valetkey_token_requests_refused_total', help: 'Requests at /token that were refused, by exact cause.' },
+    { grant_type: GRANT_TYPES, reason: REASONS }
+  )
+
+  return (request, status, reason) => {
+    const route = request.routeOptions.url ?? ''
+    if (/\/introspect(ions)?$/.test(route)) introspections.add(status >= 500 ? 'unavailable' : 'refused')
+    // A 5xx is no refusal; the requests' own metric has it.
+    else if (route.endsWith('/token') && status < 500) atToken.add(formOf(request).get('grant_type') ?? '', reason)
+  }
+}

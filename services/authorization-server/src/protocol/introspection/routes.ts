@@ -1,0 +1,117 @@
+import {
+  type ActiveAccessToken,
+  bucketOfAccessToken,
+  digestToken,
+  type IntrospectionResponse,
+  introspectionResponse,
+  OAuthError,
+  readClientCredentials
+} from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { authorizationHeaders, formOf } from '../../http/form.js'
+import { authenticateResourceServer } from '../../platform/client-authentication/authenticate-resource-server.js'
+import type { Limiter } from '../../platform/rate-limits/limiter.js'
+import type { Usage } from '../../platform/usage.js'
+import type { IntrospectionStore } from '../../storage/postgres/introspections.js'
+import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
+
+export type IntrospectionRouteOptions = {
+  issuer: string
+  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
+  /** Counts failed credentials. */
+  limiter: Pick<Limiter, 'count'>
+  introspections: IntrospectionStore
+  /** Of grants, and of the credentials of resource servers. */
+  usage: { grants: Pick<Usage, 'note'>; resourceServers: Pick<Usage, 'note'> }
+  /** Hears what each token was found to be. */
+  onAnswer?: (isActive: boolean) => void
+  /** Postgres's clock. */
+  now: () => Date
+}
+
+const INTROSPECTION_RESPONSE = {
+  type: 'object',
+  required: ['active'],
+  properties: {
+    active: { type: 'boolean' },
+    scope: { type: 'string' },
+    client_id: { type: 'string' },
+    sub: { type: 'string' },
+    iss: { type: 'string' },
+    aud: { type: 'string' },
+    iat: { type: 'integer' },
+    exp: { type: 'integer' },
+    jti: { type: 'string' },
+    token_type: { type: 'string' },
+    grant_id: { type: 'string' }
+  }
+}
+
+/** Tokens in one request at most: well within the largest body, and within one look at the store. */
+const MOST_TOKENS = 64
+
+/**
+ * `POST /introspect` (RFC 7662), and `POST /introspections` for several tokens at once, on the internal listener only.
+ * `token_type_hint` is not needed: the prefix tells.
+ */
+export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
+  const { issuer, resourceServers, limiter, introspections, usage, onAnswer, now } = options
+
+  // By this a guard knows how long a token still lives, whatever clock it has itself.
+  oauth.addHook('onSend', async (_request, reply) => {
+    reply.header('date', now().toUTCString())
+  })
+
+  const one = { response: { 200: INTROSPECTION_RESPONSE } }
+  oauth.post('/introspect', { schema: one }, async (request, reply): Promise<IntrospectionResponse> => {
+    const audience = await proveCaller(request)
+    const form = formOf(request)
+    const token = form.get('token')
+    if (form.isRepeated('token')) throw new OAuthError('invalid_request', 'The parameter token must be sent once.')
+    if (token === undefined && !form.isMalformed('token')) {
+      throw new OAuthError('invalid_request', 'The parameter token is missing.')
+    }
+    reply.headers(NEVER_STORED)
+    return introspect(token, audience)
+  })
+
+  // Not of RFC 7662: the questions of requests that an API serves at the same time, in one (ADR 0018).
+  const several = { response: { 200: { type: 'array', items: INTROSPECTION_RESPONSE } } }
+  oauth.post('/introspections', { schema: several }, async (request, reply): Promise<IntrospectionResponse[]> => {
+    const audience = await proveCaller(request)
+    const tokens = formOf(request).get('tokens')?.split(' ')
+    if (tokens === undefined || tokens.length > MOST_TOKENS) {
+      const description = `The parameter tokens must be sent once, with 1 to ${MOST_TOKENS} tokens between spaces.`
+      throw new OAuthError('invalid_request', description)
+    }
+    reply.headers(NEVER_STORED)
+    return Promise.all(tokens.map((token) => introspect(token, audience)))
+  })
+
+  /** Before anything else is judged or looked up: strangers learn nothing but that they are. */
+  async function proveCaller(request: FastifyRequest): Promise<string> {
+    const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
+    const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, {
+      resourceServers,
+      limiter
+    })
+    usage.resourceServers.note(clientId)
+    return audience
+  }
+
+  async function introspect(token: string | undefined, audience: string): Promise<IntrospectionResponse> {
+    const answer = introspectionResponse(await findAccessToken(token), { audience, issuer })
+    if (answer.active) usage.grants.note(answer.grant_id)
+    onAnswer?.(answer.active)
+    return answer
+  }
+
+  async function findAccessToken(token: string | undefined): Promise<ActiveAccessToken | undefined> {
+    // A value with a wrong prefix, length or checksum was never issued: no look-up.
+    const bucket = token === undefined ? undefined : bucketOfAccessToken(token)
+    if (token === undefined || bucket === undefined) return undefined
+    return introspections.find({ digest: digestToken(token), bucket })
+  }
+}
+
+const NEVER_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }

@@ -1,0 +1,21 @@
+import { serverMetadata } from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync } from 'fastify'
+import type { ScopeStore } from '../../storage/postgres/scopes.js'
+
+export type MetadataRouteOptions = {
+  issuer: string
+  path: string
+  /** Tags of the languages of the pages. */
+  languages: readonly string[]
+  scopes: Pick<ScopeStore, 'list'>
+}
+
+/** `GET /.well-known/oauth-authorization-server` (RFC 8414). It says what the configuration says, whatever the request. */
+export const metadataRoutes: FastifyPluginAsync<MetadataRouteOptions> = async (oauth, options) => {
+  const { issuer, path, languages, scopes } = options
+  oauth.get(path, async (_request, reply) => {
+    const catalogue = await scopes.list()
+    reply.header('cache-control', 'public, max-age=300')
+    return serverMetadata({ issuer, scopes: catalogue.map((scope) => scope.name), languages })
+  })
+}

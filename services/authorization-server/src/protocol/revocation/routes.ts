@@ -1,0 +1,32 @@
+import { OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync } from 'fastify'
+import { authorizationHeaders, formOf } from '../../http/form.js'
+import {
+  authenticateClient,
+  type ClientAuthenticationDeps
+} from '../../platform/client-authentication/authenticate-client.js'
+import { type RevokeDeps, revokeToken } from './revoke-token.js'
+
+export type RevocationRouteOptions = { authentication: ClientAuthenticationDeps; revocation: RevokeDeps }
+
+/** `POST /oauth/revoke` (RFC 7009). `{}` as JSON, for widely used libraries refuse an answer without a JSON type. */
+export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = async (
+  oauth,
+  { authentication, revocation }
+) => {
+  const schema = { response: { 200: { type: 'object', properties: {} } } }
+  oauth.post('/oauth/revoke', { schema }, async (request, reply) => {
+    const form = formOf(request)
+    const unreadable = ['token', 'token_type_hint'].find((name) => form.isRepeated(name) || form.isMalformed(name))
+    if (unreadable) throw new OAuthError('invalid_request', `The parameter ${unreadable} is repeated or malformed.`)
+    const credentials = readClientCredentials(authorizationHeaders(request), form)
+    const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
+    request.provenClientId = client.clientId
+    request.provenSecretId = secretId
+    const token = form.get('token')
+    if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
+    await revokeToken(token, client, revocation, request)
+    reply.header('cache-control', 'no-store')
+    return {}
+  })
+}

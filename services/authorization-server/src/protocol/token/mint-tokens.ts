@@ -1,0 +1,48 @@
+import {
+  digestToken,
+  formatScope,
+  mintAccessToken,
+  mintOpaqueToken,
+  type RandomBytes,
+  type TokenResponse
+} from '@valetkey/oauth-protocol'
+import type { TokenLifetimes } from '../../platform/clients/client-lifetimes.js'
+
+/** A new access token: the value for the client, the digest for the store. */
+export function newAccessToken(now: Date, lifetimes: TokenLifetimes, randomBytes: RandomBytes) {
+  const expiresAt = inSeconds(now, lifetimes.accessToken)
+  const token = mintAccessToken(expiresAt, randomBytes)
+  return { token, digest: digestToken(token), expiresAt }
+}
+
+/** A new refresh token; it ends by idleness, and with its grant at the latest. */
+export function newRefreshToken(
+  now: Date,
+  refreshableUntil: Date,
+  lifetimes: TokenLifetimes,
+  randomBytes: RandomBytes
+) {
+  const idleUntil = inSeconds(now, lifetimes.refreshTokenIdle)
+  const token = mintOpaqueToken('refreshToken', randomBytes)
+  return { token, digest: digestToken(token), expiresAt: idleUntil < refreshableUntil ? idleUntil : refreshableUntil }
+}
+
+/** The answer of the token endpoint (RFC 6749 §5.1). `scope` is always there, also when it is what was asked for. */
+export function tokenResponse(
+  accessToken: { token: string; expiresAt: Date },
+  refreshToken: { token: string } | undefined,
+  scope: readonly string[],
+  now: Date
+): TokenResponse {
+  return {
+    access_token: accessToken.token,
+    token_type: 'Bearer',
+    expires_in: Math.max(0, Math.floor((accessToken.expiresAt.getTime() - now.getTime()) / 1000)),
+    scope: formatScope(scope),
+    ...(refreshToken && { refresh_token: refreshToken.token })
+  }
+}
+
+export function inSeconds(now: Date, seconds: number): Date {
+  return new Date(now.getTime() + seconds * 1000)
+}

@@ -1,0 +1,66 @@
+import {
+  OAuthError,
+  readClientCredentials,
+  readTokenRequest,
+  requireSingleParameters,
+  type TokenResponse
+} from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync } from 'fastify'
+import { authorizationHeaders, formOf } from '../../http/form.js'
+import {
+  authenticateClient,
+  type ClientAuthenticationDeps
+} from '../../platform/client-authentication/authenticate-client.js'
+import { type RedeemDeps, redeemCode } from './redeem-code.js'
+import { type RefreshDeps, refreshTokens } from './refresh-tokens.js'
+
+export type TokenRouteOptions = {
+  authentication: ClientAuthenticationDeps
+  redemption: RedeemDeps
+  refresh: RefreshDeps
+}
+
+const TOKEN_RESPONSE = {
+  type: 'object',
+  required: ['access_token', 'token_type', 'expires_in', 'scope'],
+  properties: {
+    access_token: { type: 'string' },
+    token_type: { type: 'string', const: 'Bearer' },
+    expires_in: { type: 'integer', description: 'seconds' },
+    scope: { type: 'string' },
+    refresh_token: { type: 'string' }
+  }
+}
+
+/** `POST /token` (RFC 6749 §3.2): form in, JSON out. */
+export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
+  oauth,
+  { authentication, redemption, refresh }
+) => {
+  oauth.post(
+    '/token',
+    { schema: { response: { 200: TOKEN_RESPONSE } } },
+    async (request, reply): Promise<TokenResponse> => {
+      const form = formOf(request)
+      requireSingleParameters(form)
+      // The client first: a code or token is only looked at for somebody who may ask about it (RFC 6749 §3.2.1).
+      const credentials = readClientCredentials(authorizationHeaders(request), form)
+      const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
+      request.provenClientId = client.clientId
+      request.provenSecretId = secretId
+      const tokenRequest = readTokenRequest(form)
+      reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
+      switch (tokenRequest.grantType) {
+        case 'authorization_code':
+          return redeemCode(tokenRequest, client, redemption, request, () => reply.raw.destroyed)
+        case 'refresh_token':
+          if (!client.issuesRefreshTokens) {
+            throw new OAuthError('unauthorized_client', 'This client is not registered for refresh tokens.', {
+              clientId: client.clientId
+            })
+          }
+          return refreshTokens(tokenRequest, client, refresh, request)
+      }
+    }
+  )
+}

@@ -1,0 +1,172 @@
+import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
+import { batched, type Database, StoreUnavailable } from '@valetkey/service-kit'
+import type { AllowedGrant } from '../redis/code-record.js'
+import type { AccessTokenBuckets } from './access-token-buckets.js'
+import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
+import { groupBy } from './group-by.js'
+
+/** The first tokens of a grant. They hold no more than the grant does. */
+export type FirstTokens = {
+  /** When they are issued, by the clock of Postgres as this process knows it. */
+  issuedAt: Date
+  accessToken: { digest: TokenDigest; expiresAt: Date }
+  refreshToken: { digest: TokenDigest; expiresAt: Date } | undefined
+  /** The absolute end of refreshing; undefined without a refresh token. */
+  refreshableUntil: Date | undefined
+}
+
+export type Exchange = { grantId: string; codeDigest: TokenDigest; allowed: AllowedGrant; tokens: FirstTokens }
+
+/**
+ * Whether the grant and its tokens are stored. They are not when a grant for this code exists, or when the user, the client
+ * or the user's authorization of the client has ended since Allow.
+ */
+type IsStored = boolean
+
+/** Writes grants with their first tokens: one statement for each hour in which access tokens of concurrent exchanges end. */
+export function createExchanges(
+  database: Database,
+  buckets: AccessTokenBuckets,
+  onBatch?: (size: number) => void
+): (exchange: Exchange) => Promise<IsStored> {
+  async function storeAll(batch: readonly Exchange[]): Promise<readonly (IsStored | Error)[]> {
+    const settled = new Map<Exchange, IsStored | Error>()
+    const statements = [...groupBy(batch, bucketOf)].map(async ([bucket, together]) => {
+      const outcomes = await settleIn(bucket, together)
+      for (const [index, exchange] of together.entries()) settled.set(exchange, outcomes[index] ?? false)
+    })
+    await Promise.all(statements)
+    return batch.map((exchange) => settled.get(exchange) ?? false)
+  }
+
+  /**
+   * Each bucket is a separate statement; if one fails, exchanges in other buckets still succeed. Postgres refuses a statement
+   * as a whole when it refuses one value, so each exchange of it is then sent again by itself.
+   */
+  async function settleIn(bucket: number, batch: readonly Exchange[]): Promise<readonly (IsStored | Error)[]> {
+    try {
+      const stored = await storeIn(bucket, batch)
+      return batch.map(({ grantId }) => stored.has(grantId))
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      if (batch.length === 1 || error instanceof StoreUnavailable) return batch.map(() => error)
+      return (await Promise.all(batch.map((exchange) => settleIn(bucket, [exchange])))).flat()
+    }
+  }
+
+  async function storeIn(bucket: number, batch: readonly Exchange[]): Promise<ReadonlySet<string>> {
+    const rows = await buckets.writeInto(bucket, (table) => storeOnce(database, table, batch))
+    return new Set(rows.map((row) => row.grant_id))
+  }
+
+  return batched<Exchange, IsStored>(storeAll, { onBatch })
+}
+
+const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expiresAt)
+
+/**
+ * The unique hash of the code decides which exchange opens the grant, whatever Redis forgets or repeats. A row that is there
+ * without `redeemed_at` was left by a replay that came first (`endReplayed`) or by an exchange whose client has no tokens
+ * (`discardUndelivered`): this exchange takes it over, and where the row has ended its tokens have ended, too. Rows are
+ * locked in the order of their codes, here and wherever several grants are locked, so that no two statements wait for
+ * each other.
+ */
+function storeStatement(table: string): { name: string; text: string } {
+  return {
+    name: `store_exchange_in_${table}`,
+    text: `with asked as (
+        select * from json_to_recordset($1)
+          as a (grant_id uuid, code_hash bytea, client_id text, user_id uuid, user_generation integer,
+            client_generation integer, authorization_generation integer, scope text[], audience text, redirect_uri text,
+            code_challenge text, issued_at timestamptz, access_hash bytea, access_expires timestamptz,
+            refresh_hash bytea, refresh_expires timestamptz, refreshable_until timestamptz)
+      ), opened as (
+        insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
+          user_generation, client_generation, authorization_generation, created_at, redeemed_at, last_used_at,
+          refreshable_until, expires_at)
+        select a.grant_id, a.client_id, a.user_id, a.scope, a.audience, a.redirect_uri,
+          a.code_challenge, a.code_hash, a.user_generation, a.client_generation, a.authorization_generation,
+          near_now(a.issued_at, now()), a.issued_at, a.issued_at, a.refreshable_until,
+          greatest(a.access_expires, a.refresh_expires)
+        from asked a
+        join users u on u.user_id = a.user_id and u.generation = a.user_generation
+        join clients c on c.client_id = a.client_id and c.generation = a.client_generation
+        left join consents r on r.user_id = a.user_id and r.client_id = a.client_id
+        where ${AUTHORIZATION_GENERATION} = a.authorization_generation
+        order by a.code_hash
+        on conflict (code_hash) do update set grant_id = excluded.grant_id, redeemed_at = excluded.redeemed_at,
+          last_used_at = excluded.last_used_at, refreshable_until = excluded.refreshable_until,
+          expires_at = excluded.expires_at
+        where grants.redeemed_at is null
+        returning grant_id
+      ), access as (
+        insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
+          expires_at)
+        select a.access_hash, gen_random_uuid(), a.grant_id, a.scope, a.user_generation,
+          a.client_generation, a.issued_at, a.access_expires
+        from opened join asked a on a.grant_id = opened.grant_id
+      ), refresh as (
+        insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
+        select a.refresh_hash, a.grant_id, a.user_generation, a.client_generation, a.issued_at, a.refresh_expires
+        from opened join asked a on a.grant_id = opened.grant_id where a.refresh_hash is not null
+      )
+      select grant_id from opened`
+  }
+}
+
+/** A row of `asked`; JSON leaves out what is undefined, and Postgres takes it for null. */
+function rowOf({ grantId, codeDigest, allowed, tokens }: Exchange) {
+  const { binding } = allowed
+  return {
+    grant_id: grantId,
+    code_hash: toBytea(codeDigest),
+    client_id: binding.clientId,
+    user_id: allowed.userId,
+    user_generation: allowed.userGeneration,
+    client_generation: allowed.clientGeneration,
+    authorization_generation: allowed.authorizationGeneration,
+    scope: allowed.scope,
+    audience: binding.audience,
+    redirect_uri: binding.redirectUri,
+    code_challenge: binding.codeChallenge,
+    issued_at: tokens.issuedAt,
+    access_hash: toBytea(tokens.accessToken.digest),
+    access_expires: tokens.accessToken.expiresAt,
+    refresh_hash: tokens.refreshToken && toBytea(tokens.refreshToken.digest),
+    refresh_expires: tokens.refreshToken?.expiresAt,
+    refreshable_until: tokens.refreshableUntil
+  }
+}
+
+const toBytea = (digest: TokenDigest): string => `\\x${digest.toString('hex')}`
+
+/** A statement that failed within this time is sent again, once. */
+const SEND_AGAIN_WITHIN_MS = 1_000
+/** How long all of it may take together, in milliseconds. */
+const TOGETHER_MS = 2_500
+
+type Stored = { grant_id: string }
+
+/** Sends the statement again when its answer is lost: grants that it stored the first time are not stored twice. */
+async function storeOnce(database: Database, table: string, batch: readonly Exchange[]): Promise<Stored[]> {
+  const statement = { ...storeStatement(table), values: [JSON.stringify(batch.map(rowOf))] }
+  const began = performance.now()
+  try {
+    return await database.query<Stored>({ ...statement, withinMs: TOGETHER_MS })
+  } catch (error) {
+    const passed = performance.now() - began
+    if (!(error instanceof StoreUnavailable) || passed > SEND_AGAIN_WITHIN_MS) throw error
+    const withinMs = (TOGETHER_MS - passed) / 2
+    const rows = await database.query<Stored>({ ...statement, withinMs })
+    return rows.length === batch.length ? rows : [...rows, ...(await findStored(database, batch, withinMs))]
+  }
+}
+
+async function findStored(database: Database, batch: readonly Exchange[], withinMs: number): Promise<Stored[]> {
+  return database.query<Stored>({
+    name: 'find_stored_exchanges',
+    text: 'select grant_id from grants where grant_id = any($1::uuid[]) and redeemed_at is not null',
+    values: [batch.map(({ grantId }) => grantId)],
+    withinMs
+  })
+}

@@ -1,0 +1,100 @@
+import type { CodeBinding, TokenDigest } from '@valetkey/oauth-protocol'
+import { formatScope } from '@valetkey/oauth-protocol'
+import type { Database } from '@valetkey/service-kit'
+import type { AllowedGrant } from '../redis/code-record.js'
+import { createAccessTokenBuckets } from './access-token-buckets.js'
+import { createExchanges } from './exchanges.js'
+
+/** A grant as the look-up of its code finds it. */
+export type ExchangedGrant = { grantId: string; userId: string; binding: CodeBinding }
+
+/** @param onBatch receives how many exchanges share each statement */
+export function createGrantStore(
+  database: Database,
+  buckets = createAccessTokenBuckets(database),
+  onBatch?: (size: number) => void
+) {
+  return {
+    /** Opens the grant and stores its first tokens, in one statement. @returns false when nothing was stored */
+    storeExchange: createExchanges(database, buckets, onBatch),
+
+    /** The grant that was opened with this code; undefined when the code has brought no tokens. */
+    async findByCode(codeDigest: TokenDigest): Promise<ExchangedGrant | undefined> {
+      const rows = await database.query<{
+        grant_id: string
+        client_id: string
+        user_id: string
+        redirect_uri: string
+        code_challenge: string | null
+        audience: string
+      }>({
+        name: 'find_grant_by_code',
+        text: `select grant_id, client_id, user_id, redirect_uri, code_challenge, audience
+          from grants where code_hash = $1 and redeemed_at is not null`,
+        values: [codeDigest]
+      })
+      return rows.map((row) => ({
+        grantId: row.grant_id,
+        userId: row.user_id,
+        binding: {
+          clientId: row.client_id,
+          redirectUri: row.redirect_uri,
+          codeChallenge: row.code_challenge ?? undefined,
+          audience: row.audience
+        }
+      }))[0]
+    },
+
+    /**
+     * Leaves the row of a grant to the next exchange of the code, because no client has its tokens: its exchange was answered
+     * with 503 and committed all the same. The row is not deleted, for it may have been ended meanwhile, by a replay or by an
+     * operator, and that must hold for the next exchange, too.
+     */
+    async discardUndelivered(codeDigest: TokenDigest, grantIds: readonly string[]): Promise<void> {
+      await database.query({
+        name: 'discard_undelivered_grants',
+        text: 'update grants set redeemed_at = null where code_hash = $1 and grant_id = any($2::uuid[])',
+        values: [codeDigest, grantIds]
+      })
+    },
+
+    /**
+     * Ends the grant of a code that was used twice. An exchange that is still on its way finds the row and stores tokens
+     * that have ended.
+     */
+    async endReplayed(codeDigest: TokenDigest, { binding, ...allowed }: AllowedGrant): Promise<void> {
+      await database.query({
+        name: 'end_replayed_grant',
+        text: `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
+            user_generation, client_generation, authorization_generation, created_at, ended_at, expires_at)
+          values (gen_random_uuid(), $1, $2, string_to_array($3, ' '), $4, $5, $6, $7, $8, $9, $10, now(), now(),
+            now() + interval '1 hour')
+          on conflict (code_hash) do update set ended_at = coalesce(grants.ended_at, excluded.ended_at)`,
+        values: [
+          binding.clientId,
+          allowed.userId,
+          formatScope(allowed.scope),
+          binding.audience,
+          binding.redirectUri,
+          binding.codeChallenge ?? null,
+          codeDigest,
+          allowed.userGeneration,
+          allowed.clientGeneration,
+          allowed.authorizationGeneration
+        ]
+      })
+    },
+
+    /** Ends every token of the grant. @returns its user; undefined when it had ended before */
+    async end(grantId: string): Promise<{ userId: string } | undefined> {
+      const rows = await database.query<{ user_id: string }>({
+        name: 'end_grant',
+        text: 'update grants set ended_at = now() where grant_id = $1 and ended_at is null returning user_id',
+        values: [grantId]
+      })
+      return rows.map((row) => ({ userId: row.user_id }))[0]
+    }
+  }
+}
+
+export type GrantStore = ReturnType<typeof createGrantStore>
