@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { Browser, Page } from '../../support/browser.js'
+import { runCommand } from '../../support/command-line.js'
+import { authorizeUrl, exchange, introspect, obtainCode, PASSWORD, refresh } from '../../support/flow.js'
+import { signOut } from '../../support/pages.js'
+
+const APPS = `${ISSUER}/account/apps`
+
+let server: TestServer
+let resourceServer: Credentials
+beforeAll(async () => {
+  server = await startTestServer()
+  resourceServer = await server.createResourceServer()
+})
+afterAll(() => server.close())
+
+let users = 0
+async function newUser(): Promise<string> {
+  users += 1
+  await server.createUser(`user-${users}`, PASSWORD)
+  return `user-${users}`
+}
+
+async function signedIn(username: string): Promise<{ browser: Browser; page: Page }> {
+  const browser = server.newBrowser()
+  const page = await browser.submit(await browser.open(APPS), { username, password: PASSWORD })
+  return { browser, page }
+}
+
+async function connect(username: string, client: Credentials, scope = 'files.read') {
+  const code = await obtainCode(server, client, { username, change: { scope } })
+  return (await exchange(server, client, code)).json() as { access_token: string; refresh_token: string }
+}
+
+const isActive = async (token: string) => (await introspect(server, resourceServer, token)).json().active
+describe('connected apps', () => {
+  test('need a sign-in, and are where it leads to', async () => {
+    const { page } = await signedIn(await newUser())
+    expect(page.url).toBe(APPS)
+    expect(page.body).toContain('No app has access to your account.')
+  })
+
+  test('show name, permissions, day, last use and what the app can do while nobody is there', async () => {
+    const username = await newUser()
+    const away = await server.createClient({ name: 'Stays', verified: true })
+    const once = await server.createClient({ name: 'Once <b>', issuesRefreshTokens: false })
+    await connect(username, away, 'files.read files.read:images')
+    await connect(username, once)
+    const { page } = await signedIn(username)
+    const [, first = '', second = ''] = page.body.split('<li class="app">').map((part) => part.replace(/\s+/g, ' '))
+    expect(first).toContain('Once &lt;b&gt;')
+    expect(first).toContain('Not checked by <bdi>Valetkey</bdi>')
+    expect(first).toContain('Cannot use your account')
+    expect(second).toContain('Checked by <bdi>Valetkey</bdi>')
+    expect(second).toContain('See the list of all your files')
+    expect(second).toContain('files.read:images')
+    expect(second).toMatch(/Can use your account until \w+ \d+, 20\d\d/)
+    expect(second).toMatch(/Last used on<\/dt><dd>\w+ \d+, 20\d\d/)
+  })
+
+  test('several grants to one app are one entry with all of its permissions', async () => {
+    const username = await newUser()
+    const client = await server.createClient()
+    await connect(username, client, 'files.read')
+    await connect(username, client, 'files.read:images')
+    const { page } = await signedIn(username)
+    expect(page.body.match(/<li class="app">/g)).toHaveLength(1)
+    expect(page.body).toContain('>files.read:images<')
+    expect(page.body).toContain('>files.read<')
+  })
+
+  test('an unredeemed code and an ended grant are no access', async () => {
+    const username = await newUser()
+    const client = await server.createClient()
+    await obtainCode(server, client, { username })
+    const code = await obtainCode(server, client, { username })
+    await exchange(server, client, code)
+    await exchange(server, client, code)
+    expect((await signedIn(username)).page.body).toContain('No app has access')
+  })
+
+  test('what an operator has ended is no access', async () => {
+    const username = await newUser()
+    const client = await server.createClient()
+    await connect(username, client)
+    await runCommand(server.database, ['grants', 'revoke', '--client', client.clientId, '--yes'])
+    expect((await signedIn(username)).page.body).toContain('No app has access')
+  })
+
+  test('ending one ends all of its tokens at once, and nobody else’s', async () => {
+    const [username, other] = [await newUser(), await newUser()]
+    const [client, bystander] = [await server.createClient(), await server.createClient({ name: 'Zebra' })]
+    const ended = [await connect(username, client), await connect(username, client)]
+    const kept = [await connect(username, bystander), await connect(other, client)]
+    const open = await obtainCode(server, client, { username })
+    const { browser, page } = await signedIn(username)
+    const after = await browser.submit(page, {})
+    expect(after.body).toContain('The app no longer has access.')
+    expect(after.body).not.toContain('Photo Printer')
+    for (const { access_token } of ended) expect(await isActive(access_token)).toBe(false)
+    for (const { refresh_token } of ended) {
+      expect((await refresh(server, client, refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
+    }
+    for (const { access_token } of kept) expect(await isActive(access_token)).toBe(true)
+    // A code that was on its way brings tokens that are dead already.
+    const late = (await exchange(server, client, open)).json()
+    expect(await isActive(late.access_token)).toBe(false)
+  })
+
+  test('ending one forgets its consent: the next request asks again', async () => {
+    const username = await newUser()
+    const client = await server.createClient({ consent: 'remember' })
+    await connect(username, client)
+    const { browser, page } = await signedIn(username)
+    await browser.submit(page, {})
+    expect((await browser.open(authorizeUrl(client.clientId))).body).toContain('value="allow"')
+  })
+
+  test('an app whose tokens are all gone stays listed while it would not have to ask', async () => {
+    const username = await newUser()
+    const client = await server.createClient({ consent: 'remember' })
+    const { refresh_token } = await connect(username, client)
+    const form = { token: refresh_token, client_id: client.clientId, client_secret: client.clientSecret }
+    await server.publicServer.inject({
+      method: 'POST',
+      url: '/oauth/revoke',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams(form).toString()
+    })
+    const { page } = await signedIn(username)
+    expect(page.body).toContain('Has no access now, but can get it again without asking you')
+    await runCommand(server.database, ['clients', 'update', client.clientId, '--consent', 'ask'])
+    expect((await signedIn(username)).page.body).toContain('No app has access')
+  })
+
+  test.each([
+    { name: 'without a CSRF field', fields: { csrf_token: '' }, headers: {}, status: 303 },
+    { name: 'from another origin', fields: {}, headers: { origin: 'https://evil.example' }, status: 403 },
+    { name: 'from another site', fields: {}, headers: { 'sec-fetch-site': 'cross-site' }, status: 403 }
+  ])('ending one $name ends nothing', async ({ fields, headers, status }) => {
+    const username = await newUser()
+    const client = await server.createClient()
+    const { access_token } = await connect(username, client)
+    const { browser, page } = await signedIn(username)
+    expect((await browser.submitOnly(page, fields, headers)).statusCode).toBe(status)
+    expect(await isActive(access_token)).toBe(true)
+  })
+
+  test('ending one for an app that is not there is no error', async () => {
+    const username = await newUser()
+    await connect(username, await server.createClient())
+    const { browser, page } = await signedIn(username)
+    const answer = await browser.submit(page, { client_id: 'nobody' })
+    expect(answer.body).toContain('<li class="app">')
+  })
+})
+
+describe('signing out', () => {
+  test('ends this session on the server, says so, and leaves the apps alone', async () => {
+    const username = await newUser()
+    const { access_token } = await connect(username, await server.createClient())
+    const { browser } = await signedIn(username)
+    const stolen = new Map(browser.cookies)
+    const after = await signOut(browser)
+    expect(after.body).toContain('You are signed out</strong> in this browser')
+    for (const [name, value] of stolen) browser.cookies.set(name, value)
+    expect((await browser.open(APPS)).url).toBe(`${ISSUER}/login`)
+    expect(await isActive(access_token)).toBe(true)
+  })
+
+  test('leaves the other browsers signed in', async () => {
+    const username = await newUser()
+    const [one, other] = [await signedIn(username), await signedIn(username)]
+    await signOut(one.browser)
+    expect((await other.browser.open(APPS)).url).toBe(APPS)
+  })
+
+  test('everywhere ends every session of this user, and no token', async () => {
+    const [username, bystander] = [await newUser(), await newUser()]
+    const { access_token } = await connect(username, await server.createClient())
+    const [one, other, foreign] = [await signedIn(username), await signedIn(username), await signedIn(bystander)]
+    const after = await signOut(one.browser, { everywhere: 'on' })
+    expect(after.body).toContain('You are signed out everywhere.')
+    expect((await other.browser.open(APPS)).url).toBe(`${ISSUER}/login`)
+    expect((await foreign.browser.open(APPS)).url).toBe(APPS)
+    expect(await isActive(access_token)).toBe(true)
+    expect((await signedIn(username)).page.url).toBe(APPS)
+  })
+})

@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { AUDIENCE, ISSUER, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { authorizeUrl } from '../../support/flow.js'
+import { overTheWire, type RawAnswer, type RawSend } from '../../support/over-the-wire.js'
+
+type Kind = 'plain' | 'pkce' | 'public'
+type Case = { name: string; client?: Kind; change?: Record<string, string | undefined>; appended?: string }
+type Refusal = Case & { error: string; description: string; state?: string | null }
+
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+const OTHER_AUDIENCE = 'https://photos.example/api'
+
+let server: TestServer
+let send: RawSend
+const clientIds = new Map<Kind, string>()
+
+beforeAll(async () => {
+  server = await startTestServer()
+  send = await overTheWire(server.publicServer)
+  await server.createResourceServer()
+  await server.createResourceServer(OTHER_AUDIENCE)
+  const scopes = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images'] }
+  clientIds.set('plain', (await server.createClient(scopes)).clientId)
+  clientIds.set('pkce', (await server.createClient({ ...scopes, requiresPkce: true })).clientId)
+  clientIds.set('public', (await server.createClient({ ...scopes, type: 'public', requiresPkce: false })).clientId)
+})
+afterAll(() => server.close())
+
+async function authorize({ client = 'plain', change = {}, appended = '' }: Case): Promise<RawAnswer> {
+  return send(authorizeUrl(clientIds.get(client) ?? '', change).slice(ISSUER.length) + appended)
+}
+
+const S256 = { code_challenge: CHALLENGE, code_challenge_method: 'S256' }
+const challenge = (code_challenge: string) => ({ ...S256, code_challenge })
+const method = (code_challenge_method: string | undefined) => ({ ...S256, code_challenge_method })
+
+const once = (name: string) => ({ error: 'invalid_request', description: `The parameter ${name} must be sent once.` })
+const malformed = (name: string) => ({ error: 'invalid_request', description: `The parameter ${name} is malformed.` })
+const noCode = { error: 'unsupported_response_type', description: 'The only response_type is code.' }
+const badScope = { error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' }
+const noScope = { error: 'invalid_scope', description: 'The parameter scope is missing.' }
+const needsPkce = { error: 'invalid_request', description: 'This client must send a code_challenge (PKCE).' }
+const badMethod = { error: 'invalid_request', description: 'The only code_challenge_method is S256.' }
+const badChallenge = { error: 'invalid_request', description: 'code_challenge is not 43 base64url characters.' }
+const loneMethod = { error: 'invalid_request', description: 'code_challenge_method was sent without code_challenge.' }
+const noTarget = { error: 'invalid_target', description: 'The resource is not known here.' }
+const noType = { error: 'invalid_request', description: 'The parameter response_type is missing.' }
+
+const REFUSALS: readonly Refusal[] = [
+  { name: 'response_type missing', change: { response_type: undefined }, ...noType },
+  { name: 'response_type empty', change: { response_type: '' }, ...noType },
+  {
+    name: 'response_type only in brackets',
+    change: { response_type: undefined },
+    appended: '&response_type[]=code',
+    ...noType
+  },
+  ...['token', 'id_token', 'code token', 'code id_token', 'none', 'CODE', 'code ', 'code+'].map((response_type) => ({
+    name: `response_type "${response_type}"`,
+    change: { response_type },
+    ...noCode
+  })),
+  { name: 'response_type twice', appended: '&response_type=code', ...once('response_type') },
+  {
+    name: 'response_type broken',
+    change: { response_type: undefined },
+    appended: '&response_type=%c',
+    ...malformed('response_type')
+  },
+
+  { name: 'scope missing', change: { scope: undefined }, ...noScope },
+  { name: 'scope empty', change: { scope: '' }, ...noScope },
+  { name: 'scope only in brackets', change: { scope: undefined }, appended: '&scope[]=files.read', ...noScope },
+  { name: 'scope only with an index', change: { scope: undefined }, appended: '&scope%5B0%5D=files.read', ...noScope },
+  {
+    name: 'scope only behind a semicolon',
+    change: { scope: undefined },
+    appended: ';scope=files.read',
+    ...noScope,
+    state: 'a state;scope=files.read'
+  },
+  ...[
+    'files.write',
+    'files.read files.write',
+    'files.read:media',
+    'FILES.READ',
+    'files.read:',
+    'files.*',
+    '*',
+    ' files.read',
+    'files.read ',
+    'files.read  files.read:images',
+    'files.read,files.read:images',
+    'files.read;files.read:images',
+    'files.read\u00a0files.read:images',
+    '"files.read"',
+    'files.read\\',
+    'openid',
+    'offline_access',
+    'f'.repeat(6000)
+  ].map((scope) => ({ name: `scope "${scope.slice(0, 40)}"`, change: { scope }, ...badScope })),
+  { name: 'scope with a line break', change: { scope: 'files.read\nfiles.read:images' }, ...malformed('scope') },
+  { name: 'scope with a NUL', change: { scope: 'files.read\u0000' }, ...malformed('scope') },
+  { name: 'scope not UTF-8', change: { scope: undefined }, appended: '&scope=files.read%C0%AF', ...malformed('scope') },
+  { name: 'scope twice', appended: '&scope=files.read', ...once('scope') },
+  { name: 'scope twice, once by an encoded name', appended: '&%73cope=files.read%3Aimages', ...once('scope') },
+
+  { name: 'no challenge, public client', client: 'public', ...needsPkce },
+  { name: 'no challenge, client registered to need one', client: 'pkce', ...needsPkce },
+  { name: 'an empty challenge, public client', client: 'public', change: { code_challenge: '' }, ...needsPkce },
+  { name: 'an empty challenge with a method', client: 'public', change: challenge(''), ...loneMethod },
+  { name: 'a method without challenge', change: { code_challenge_method: 'S256' }, ...loneMethod },
+  { name: 'method plain', change: method('plain'), ...badMethod },
+  { name: 'method plain, public client', client: 'public', change: method('plain'), ...badMethod },
+  {
+    name: 'method plain with a long enough verifier',
+    change: { code_challenge: 'v'.repeat(64), code_challenge_method: 'plain' },
+    ...badMethod
+  },
+  { name: 'no method, which would mean plain', change: method(undefined), ...badMethod },
+  { name: 'an empty method', change: method(''), ...badMethod },
+  ...['s256', 'S512', 'S256 ', 'none'].map((name) => ({
+    name: `method "${name}"`,
+    change: method(name),
+    ...badMethod
+  })),
+  ...[
+    CHALLENGE.slice(1),
+    `${CHALLENGE}A`,
+    `${CHALLENGE}=`,
+    CHALLENGE.replace('-', '+'),
+    CHALLENGE.replace('-', '/'),
+    CHALLENGE.replace('-', '~'),
+    CHALLENGE.replace('-', ' '),
+    CHALLENGE.replace('-', 'é'),
+    'a'.repeat(6000)
+  ].map((value) => ({ name: `challenge "${value.slice(0, 45)}"`, change: challenge(value), ...badChallenge })),
+  { name: 'challenge with a line break', change: challenge(`${CHALLENGE}\n`), ...malformed('code_challenge') },
+  { name: 'challenge twice', change: S256, appended: `&code_challenge=${CHALLENGE}`, ...once('code_challenge') },
+  { name: 'method twice', change: S256, appended: '&code_challenge_method=S256', ...once('code_challenge_method') },
+
+  { name: 'resource unknown', change: { resource: 'https://evil.example/' }, ...noTarget },
+  { name: 'resource with a slash too many', change: { resource: `${AUDIENCE}/` }, ...noTarget },
+  { name: 'resource in another case', change: { resource: OTHER_AUDIENCE.toUpperCase() }, ...noTarget },
+  { name: 'resource with a fragment', change: { resource: `${OTHER_AUDIENCE}#x` }, ...noTarget },
+  { name: 'resource that is no URI', change: { resource: 'files' }, ...noTarget },
+  { name: 'resource with SQL', change: { resource: "' or '1'='1" }, ...noTarget },
+  { name: 'resource with a NUL', change: { resource: `${AUDIENCE}\u0000` }, ...malformed('resource') },
+  {
+    name: 'resource twice, both known',
+    change: { resource: AUDIENCE },
+    appended: `&resource=${encodeURIComponent(OTHER_AUDIENCE)}`,
+    ...once('resource')
+  },
+
+  { name: 'state twice', appended: '&state=another', ...once('state'), state: null },
+  { name: 'state twice, the same', appended: '&state=a+state', ...once('state'), state: null },
+  { name: 'state with a NUL', change: { state: 'a\u0000b' }, ...malformed('state'), state: null },
+  {
+    name: 'state with a line break',
+    change: { state: 'a\r\nLocation: https://evil.example' },
+    ...malformed('state'),
+    state: null
+  },
+  { name: 'state not UTF-8', change: { state: undefined }, appended: '&state=%FF', ...malformed('state'), state: null },
+  {
+    name: 'state an overlong encoding',
+    change: { state: undefined },
+    appended: '&state=%C0%80',
+    ...malformed('state'),
+    state: null
+  },
+  {
+    name: 'state half a surrogate pair',
+    change: { state: undefined },
+    appended: '&state=%ED%A0%80',
+    ...malformed('state'),
+    state: null
+  },
+  {
+    name: 'state broken percent-encoding',
+    change: { state: undefined },
+    appended: '&state=100%',
+    ...malformed('state'),
+    state: null
+  }
+]
+
+describe('what the app is told by redirect: error, description, error_uri, state and iss, and nothing else', () => {
+  test.each(REFUSALS)('$name: $error (RFC 6749 4.1.2.1, RFC 9207 2)', async (refusal) => {
+    const answer = await authorize(refusal)
+    expect(answer.statusCode).toBe(303)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    const location = String(answer.headers.location)
+    expect(location.startsWith(`${REDIRECT_URI}?error=`)).toBe(true)
+    expect([...new URL(location).searchParams]).toEqual([
+      ['error', refusal.error],
+      ['error_description', refusal.description],
+      ['error_uri', `${ISSUER}/errors/${refusal.error}`],
+      ...(refusal.state === null ? [] : [['state', refusal.state ?? 'a state']]),
+      ['iss', ISSUER]
+    ])
+    expect((await send(`/errors/${refusal.error}`)).statusCode).toBe(200)
+  })
+})
+
+const ACCEPTED: readonly Case[] = [
+  { name: 'the least there is' },
+  { name: 'an optional scope alone', change: { scope: 'files.read:images' } },
+  { name: 'all scopes', change: { scope: 'files.read:images files.read' } },
+  { name: 'one scope named twice', change: { scope: 'files.read files.read' } },
+  { name: 'an S256 challenge', change: S256 },
+  { name: 'an S256 challenge, public client', client: 'public', change: S256 },
+  { name: 'an S256 challenge, client registered to need one', client: 'pkce', change: S256 },
+  { name: 'an empty challenge and an empty method', change: { code_challenge: '', code_challenge_method: '' } },
+  { name: 'the default resource by name', change: { resource: AUDIENCE } },
+  { name: 'another registered resource', change: { resource: OTHER_AUDIENCE } },
+  { name: 'an empty resource', change: { resource: '' } },
+  { name: 'no state', change: { state: undefined } },
+  { name: 'an empty second state', appended: '&state=' },
+  { name: 'an unknown parameter', appended: '&foo=bar' },
+  { name: 'an unknown parameter, repeated', appended: '&foo=1&foo=2' },
+  { name: 'an unknown parameter that is malformed', appended: '&foo=%00%FF%zz' },
+  { name: 'an unknown parameter with a malformed name', appended: '&%zz=1&%FF=2' },
+  { name: 'names of JavaScript objects', appended: '&__proto__=1&constructor=2&toString=3&__proto__[state]=4' },
+  { name: 'bracketed twins of known parameters', appended: '&scope[]=files.write&state[a]=1&response_type[]=token' },
+  { name: 'twins in upper case', appended: '&SCOPE=files.write&State=1&Response_Type=token' },
+  { name: 'ampersands and equals signs alone', appended: '&&&=&==&a&b=' },
+  { name: 'prompt=none', appended: '&prompt=none' },
+  { name: 'prompt=login&max_age=0', appended: '&prompt=login&max_age=0' },
+  { name: 'a request object', appended: '&request=eyJhbGciOiJub25lIn0.e30.' },
+  { name: 'a request_uri', appended: '&request_uri=https%3A%2F%2Fevil.example%2Frequest' },
+  { name: 'response_mode=fragment', appended: '&response_mode=fragment' },
+  { name: 'nonce, display, login_hint, ui_locales', appended: '&nonce=n&display=popup&login_hint=alice&ui_locales=de' },
+  { name: 'a code_verifier', appended: `&code_verifier=${'v'.repeat(43)}` },
+  { name: 'a client_secret', appended: '&client_secret=vk_cs_x' },
+  { name: 'parameters called as our own', appended: '&resume=abc&resume=def&again=abc' }
+]
+
+describe('what is accepted goes on to the sign-in page', () => {
+  test.each(ACCEPTED)('$name', async (request) => {
+    const answer = await authorize(request)
+    expect(answer.statusCode).toBe(303)
+    const location = String(answer.headers.location)
+    expect(location.startsWith(`${ISSUER}/login?`)).toBe(true)
+    expect(location).not.toMatch(/resume|again/)
+  })
+})

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { lifetimesOf } from '../../../src/platform/clients/client-lifetimes.js'
+import { type Credentials, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
+import { stopClock } from '../../support/clock.js'
+import { runCommand } from '../../support/command-line.js'
+import { PASSWORD, refresh } from '../../support/flow.js'
+import { openConsent } from '../../support/pages.js'
+import { isActive, obtainTokens, pairOf } from '../../support/tokens.js'
+
+const clock = stopClock()
+let server: TestServer
+let resourceServer: Credentials
+
+beforeAll(async () => {
+  server = await startTestServer({
+    ACCESS_TOKEN_TTL: '3600',
+    REFRESH_TOKEN_IDLE_TTL: '7200',
+    REFRESH_TOKEN_MAX_TTL: '86400'
+  })
+  await server.createUser('alice', PASSWORD)
+  resourceServer = await server.createResourceServer()
+})
+afterAll(async () => {
+  clock.restart()
+  await server.close()
+})
+
+const withLifetimes = (accessToken?: number, refreshTokenIdle?: number, refreshTokenMax?: number) =>
+  server.createClient({ lifetimes: { accessToken, refreshTokenIdle, refreshTokenMax } })
+
+describe('lifetimes of a client', () => {
+  test.each([
+    { name: 'none of its own', own: undefined, expected: [3600, 7200, 86_400] },
+    { name: 'shorter ones', own: [60, 120, 180], expected: [60, 120, 180] },
+    { name: 'longer ones', own: [3601, 7201, 86_401], expected: [3600, 7200, 86_400] },
+    { name: 'one of its own', own: [undefined, 120, undefined], expected: [3600, 120, 86_400] }
+  ])('$name: $expected', ({ own, expected }) => {
+    const [accessToken, refreshTokenIdle, refreshTokenMax] = own ?? []
+    const client = { lifetimes: own && { accessToken, refreshTokenIdle, refreshTokenMax } }
+    const found = lifetimesOf(client, { accessToken: 3600, refreshTokenIdle: 7200, refreshTokenMax: 86_400 })
+    expect(Object.values(found)).toEqual(expected)
+  })
+})
+
+test('an access token ends when its client’s do, at the exchange and at the refresh', async () => {
+  const client = await withLifetimes(60)
+  const first = await obtainTokens(server, client)
+  expect(first.expires_in).toBe(60)
+  const second = pairOf(await refresh(server, client, first.refresh_token))
+  expect(second.expires_in).toBe(60)
+  clock.advance(59)
+  expect(await isActive(server, resourceServer, second.access_token)).toBe(true)
+  clock.advance(1)
+  expect(await isActive(server, resourceServer, second.access_token)).toBe(false)
+})
+
+test('what is longer than the server’s is the server’s', async () => {
+  expect((await obtainTokens(server, await withLifetimes(86_400))).expires_in).toBe(3600)
+})
+
+test('a refresh token ends by its client’s idleness', async () => {
+  const client = await withLifetimes(undefined, 100)
+  const { refresh_token } = await obtainTokens(server, client)
+  clock.advance(99)
+  const next = pairOf(await refresh(server, client, refresh_token))
+  clock.advance(100)
+  expect((await refresh(server, client, next.refresh_token)).json().error).toBe('invalid_grant')
+})
+
+test('and by its client’s end of all refreshing', async () => {
+  const client = await withLifetimes(undefined, 100, 150)
+  const { refresh_token } = await obtainTokens(server, client)
+  clock.advance(90)
+  const next = pairOf(await refresh(server, client, refresh_token))
+  clock.advance(60)
+  expect((await refresh(server, client, next.refresh_token)).json().error).toBe('invalid_grant')
+})
+
+test('an update counts from the next exchange or refresh on', async () => {
+  const client = await server.createClient()
+  const first = await obtainTokens(server, client)
+  expect(first.expires_in).toBe(3600)
+  const args = ['clients', 'update', client.clientId, '--access-token-ttl', '5m']
+  expect((await runCommand(server.database, args)).code).toBe(0)
+  await until(async () => {
+    const found = await server.deps.authorize.judge.clients.find(client.clientId)
+    return found?.lifetimes?.accessToken === 300
+  })
+  expect(pairOf(await refresh(server, client, first.refresh_token)).expires_in).toBe(300)
+  expect(await isActive(server, resourceServer, first.access_token)).toBe(true)
+})
+
+test('the consent page says how long, by the client’s', async () => {
+  const client = await withLifetimes(undefined, undefined, 7200)
+  const { page } = await openConsent(server, client.clientId)
+  expect(page.body).toContain('2 hours')
+})

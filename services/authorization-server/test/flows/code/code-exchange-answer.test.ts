@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Statement } from '@valetkey/service-kit'
+import { connectRedis } from '../../../src/storage/redis/redis.js'
+import {
+  AUDIENCE,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
+import { Browser } from '../../support/browser.js'
+import {
+  auditOf,
+  forgetInRedis,
+  grantOf,
+  kindOf,
+  PKCE,
+  recordOf,
+  redisKeysOf,
+  remainingLife,
+  unknownCode,
+  VERIFIER
+} from '../../support/codes.js'
+import { freePort } from '../../support/failing-network.js'
+import { authorizeUrl, exchange, introspect, obtainCode, PASSWORD, responseParameters } from '../../support/flow.js'
+import { startInstance } from '../../support/instance.js'
+import { expectRefusal } from '../../support/refusals.js'
+import { createPublicClient, pairOf } from '../../support/tokens.js'
+
+const INVALID_GRANT = 'The code or token is unknown, expired, revoked, or was issued for another request.'
+
+let server: TestServer
+let client: Credentials
+let resourceServer: Credentials
+let userId: string
+
+beforeAll(async () => {
+  server = await startTestServer({ ACCESS_TOKEN_TTL: '1234' })
+  userId = await server.createUser('alice', PASSWORD)
+  client = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+afterAll(() => server.close())
+
+const ACCESS_TOKEN = /^vk_at_[0-9A-Za-z]{53}$/
+const REFRESH_TOKEN = /^vk_rt_[0-9A-Za-z]{49}$/
+
+describe('a success (RFC 6749 5.1)', () => {
+  test.each([
+    { name: 'a confidential client', change: {}, refreshes: true },
+    { name: 'a confidential client without refresh', change: { issuesRefreshTokens: false }, refreshes: false },
+    { name: 'a public client', change: { type: 'public', requiresPkce: true }, refreshes: true },
+    {
+      name: 'a public client without refresh',
+      change: { type: 'public', requiresPkce: true, issuesRefreshTokens: false },
+      refreshes: false
+    }
+  ] as const)('for $name has exactly the members of the contract', async ({ change, refreshes }) => {
+    const { clientId, clientSecret } = await server.createClient(change)
+    const app = { clientId, clientSecret: 'type' in change ? '' : clientSecret }
+    const code = await obtainCode(server, app, { change: PKCE })
+    const answer = await exchange(server, app, code, { code_verifier: VERIFIER })
+    expect([answer.statusCode, answer.json()]).toEqual([
+      200,
+      {
+        access_token: expect.stringMatching(ACCESS_TOKEN),
+        token_type: 'Bearer',
+        expires_in: 1234,
+        scope: 'files.read',
+        ...(refreshes && { refresh_token: expect.stringMatching(REFRESH_TOKEN) })
+      }
+    ])
+    expect(await grantOf(server, code)).toEqual({
+      redeemed: true,
+      ended: false,
+      accessTokens: 1,
+      refreshTokens: refreshes ? 1 : 0
+    })
+    expect((await auditOf(server, answer)).map(({ event }) => event)).toEqual(['code_redeemed'])
+  })
+
+  test.each(['files.read', 'files.read:images', 'files.read files.read:images', 'files.read:images files.read'])(
+    'scope "%s" is what was allowed, in the answer and in the token',
+    async (scope) => {
+      const { access_token, scope: answered } = pairOf(
+        await exchange(server, client, await obtainCode(server, client, { change: { scope } }))
+      )
+      expect(answered).toBe(scope)
+      expect((await introspect(server, resourceServer, access_token)).json().scope).toBe(scope)
+    }
+  )
+
+  test('scope without what the user left out', async () => {
+    const app = await server.createClient({ requiredScopes: ['files.read'], optionalScopes: ['files.read:images'] })
+    const browser = server.newBrowser()
+    const change = { scope: 'files.read files.read:images' }
+    const login = await browser.open(authorizeUrl(app.clientId, change))
+    const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
+    // A box that is not ticked is not sent; an empty field is no tick either.
+    const unticked = { 'scope.files.read:images': '', decision: 'allow' }
+    const { code = '' } = responseParameters(await browser.submitOnly(consent, unticked))
+    expect(pairOf(await exchange(server, app, code)).scope).toBe('files.read')
+  })
+
+  test('the token is for the user, the client and the resource of the code, from now on', async () => {
+    const { access_token } = pairOf(await exchange(server, client, await obtainCode(server, client)))
+    const token = (await introspect(server, resourceServer, access_token)).json()
+    expect(token).toMatchObject({ active: true, sub: userId, client_id: client.clientId, aud: AUDIENCE, iss: ISSUER })
+    expect(token.exp - token.iat).toBe(1234)
+    expect(Math.abs(token.iat - Date.now() / 1000)).toBeLessThan(10)
+  })
+})
+
+/** An expired code stays in Redis for so long, so that the log can say so. */
+const KEPT_EXPIRED_MS = 60_000
+
+describe('the code', () => {
+  test('is in Redis by its hash only, and can be taken for its lifetime; Postgres does not know it', async () => {
+    const code = await obtainCode(server, client)
+    expect(await remainingLife(server, code)).toBeGreaterThan(KEPT_EXPIRED_MS + 10_000)
+    expect(await remainingLife(server, code)).toBeLessThanOrEqual(KEPT_EXPIRED_MS + 20_000)
+    const record = await recordOf(server, code)
+    expect(record).toMatch(/^issued /)
+    expect(record).not.toContain(code.slice(6))
+    expect(await grantOf(server, code)).toBeUndefined()
+  })
+
+  test('leaves a tombstone that ends by itself', async () => {
+    const code = await obtainCode(server, client)
+    pairOf(await exchange(server, client, code))
+    expect(await redisKeysOf(server, code)).toHaveLength(1)
+    expect(await recordOf(server, code)).toMatch(/^taken /)
+    expect(await remainingLife(server, code)).toBeGreaterThan(30_000)
+    expect(await remainingLife(server, code)).toBeLessThanOrEqual(60_000)
+  })
+
+  test('of one second (CODE_TTL=1) is refused as soon as Redis has let it go, and is no replay', async () => {
+    const quick = await startInstance(server, { config: { codeTtl: 1 } })
+    const newBrowser = () => new Browser(quick.publicServer, ISSUER)
+    const code = await obtainCode({ ...quick, newBrowser }, client)
+    expect(await remainingLife(server, code)).toBeLessThanOrEqual(KEPT_EXPIRED_MS + 1_000)
+    // Redis decides when it is over, so its clock is the one to wait for.
+    while ((await remainingLife(server, code)) > KEPT_EXPIRED_MS)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    const answer = await exchange(quick, client, code)
+    expectRefusal(answer, 400, 'invalid_grant', INVALID_GRANT)
+    expect(await auditOf(quick, answer)).toEqual([{ event: 'request_refused', reason: 'expired_code' }])
+    expect(await grantOf(server, code)).toBeUndefined()
+    await quick.close()
+  })
+
+  test('that is never exchanged leaves nothing', async () => {
+    const code = await obtainCode(server, client)
+    await forgetInRedis(server, code)
+    expect(await grantOf(server, code)).toBeUndefined()
+    expectRefusal(await exchange(server, client, code), 400, 'invalid_grant')
+  })
+
+  test('that was never issued is refused in the same words', async () => {
+    const answer = await exchange(server, client, unknownCode())
+    expectRefusal(answer, 400, 'invalid_grant', INVALID_GRANT)
+    expect(await auditOf(server, answer)).toEqual([{ event: 'request_refused', reason: 'unknown_code' }])
+  })
+})
+
+describe('a malformed code is refused in the same words, without any look-up (contract 2 "Tokens")', () => {
+  let blind: TestServer
+  const statements: string[] = []
+
+  beforeAll(async () => {
+    const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
+    blind = await startInstance(
+      { ...server, redis: nowhere },
+      {
+        wrap: (database) => ({
+          ...database,
+          query(statement: Statement) {
+            statements.push(statement.name)
+            return database.query(statement)
+          }
+        })
+      }
+    )
+  })
+  afterAll(async () => {
+    blind.redis.disconnect()
+    await blind.close()
+  })
+
+  const code = unknownCode()
+  test.each([
+    { name: 'one character', value: 'x' },
+    { name: 'no prefix', value: code.slice(6) },
+    { name: 'the prefix of a refresh token', value: code.replace('vk_ac_', 'vk_rt_') },
+    { name: 'the prefix of an access token', value: code.replace('vk_ac_', 'vk_at_') },
+    { name: 'the prefix in upper case', value: code.replace('vk_ac_', 'VK_AC_') },
+    { name: 'the prefix of another service', value: code.replace('vk_ac_', 'gh_ac_') },
+    { name: 'a character short', value: code.slice(0, -1) },
+    { name: 'a character more', value: `${code}0` },
+    { name: 'a blank after it', value: `${code} ` },
+    { name: 'another checksum', value: code.slice(0, -1) + (code.endsWith('0') ? '1' : '0') },
+    { name: 'two characters swapped', value: swapTwo(code) },
+    { name: 'a character that is none of ours', value: `${code.slice(0, 20)}-${code.slice(21)}` },
+    { name: 'the other case', value: code.slice(0, 6) + swapCase(code.slice(6)) },
+    { name: 'five thousand characters', value: `vk_ac_${'x'.repeat(5_000)}` }
+  ])('$name', async ({ value }) => {
+    statements.length = 0
+    const answer = await exchange(blind, client, value)
+    expectRefusal(answer, 400, 'invalid_grant', INVALID_GRANT)
+    expect(statements).toEqual(['find_client_with_secrets'])
+    expect(await auditOf(blind, answer)).toEqual([{ event: 'request_refused', reason: 'malformed_code' }])
+  })
+
+  test('the same without Redis for a well-formed one is 503, so the look-up is what is missing', async () => {
+    expect(kindOf(await exchange(blind, client, code))).toBe('503 temporarily_unavailable')
+  })
+})
+
+test('two exchanges bring different tokens, and a public client without its verifier none', async () => {
+  const pairs = []
+  for (let round = 0; round < 2; round++)
+    pairs.push(pairOf(await exchange(server, client, await obtainCode(server, client))))
+  expect(new Set(pairs.flatMap((pair) => [pair.access_token, pair.refresh_token])).size).toBe(4)
+  const app = await createPublicClient(server)
+  const code = await obtainCode(server, app, { change: PKCE })
+  expect(kindOf(await exchange(server, app, code))).toBe('400 invalid_grant')
+})
+
+function swapTwo(text: string): string {
+  const at = [...text].findIndex((each, index) => index > 6 && each !== text[index + 1])
+  return text.slice(0, at) + text[at + 1] + text[at] + text.slice(at + 2)
+}
+
+function swapCase(text: string): string {
+  return [...text].map((each) => (each === each.toUpperCase() ? each.toLowerCase() : each.toUpperCase())).join('')
+}

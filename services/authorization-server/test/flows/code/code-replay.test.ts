@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  auditOf,
+  forgetInRedis,
+  grantOf,
+  kindOf,
+  PKCE,
+  redisKeysOf,
+  rememberRedis,
+  VERIFIER
+} from '../../support/codes.js'
+import { exchange, obtainCode, PASSWORD, refresh } from '../../support/flow.js'
+import { expectRefusal } from '../../support/refusals.js'
+import { isActive, pairOf, type Tokens } from '../../support/tokens.js'
+
+const ALREADY_USED = 'authorization code was already used'
+
+let server: TestServer
+let client: Credentials
+let other: Credentials
+let resourceServer: Credentials
+let code: string
+const right = { code_verifier: VERIFIER }
+
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.createUser('alice', PASSWORD)
+  client = await server.createClient()
+  other = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  code = await obtainCode(server, client, { change: PKCE })
+})
+afterAll(() => server.close())
+
+async function expectAlive({ access_token, refresh_token }: Tokens): Promise<void> {
+  expect(await isActive(server, resourceServer, access_token)).toBe(true)
+  pairOf(await refresh(server, client, refresh_token))
+}
+
+async function expectDead({ access_token, refresh_token }: Tokens): Promise<void> {
+  expect(await isActive(server, resourceServer, access_token)).toBe(false)
+  expectRefusal(await refresh(server, client, refresh_token), 400, 'invalid_grant')
+}
+
+type Memory = { name: string; change(): Promise<unknown> }
+
+/** What Redis may know of a used code. The answer to its replay is the same. */
+const MEMORIES: Memory[] = [
+  { name: 'while its tombstone stands', change: async () => {} },
+  { name: 'after its tombstone has gone', change: () => forgetInRedis(server, code) },
+  { name: 'after Redis has lost everything', change: () => server.redis.flushdb() }
+]
+
+describe.each(MEMORIES)('a code that was used, $name', ({ change: forget }) => {
+  let first: Tokens
+  beforeEach(async () => {
+    first = pairOf(await exchange(server, client, code, right))
+    await forget()
+  })
+
+  test('right in everything else: refused by name, and all tokens of the grant die (RFC 6749 4.1.2)', async () => {
+    const answer = await exchange(server, client, code, right)
+    expectRefusal(answer, 400, 'invalid_grant', ALREADY_USED)
+    await expectDead(first)
+    expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: true, accessTokens: 1, refreshTokens: 1 })
+    const events = (await auditOf(server, answer)).map(({ event, reason }) => [event, reason])
+    expect(events).toEqual([
+      ['code_reused', null],
+      ['request_refused', 'code_used']
+    ])
+  })
+
+  test('tokens that came of a refresh die as well', async () => {
+    const second = pairOf(await refresh(server, client, first.refresh_token))
+    expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
+    await expectDead(second)
+    await expectDead(first)
+  })
+
+  test.each<{ name: string; wrong: Record<string, string>; reason: string }>([
+    { name: 'a wrong redirect URI', wrong: { redirect_uri: 'https://app.example/other' }, reason: 'redirect_uri' },
+    { name: 'no verifier', wrong: { code_verifier: '' }, reason: 'code_challenge' },
+    { name: 'a wrong verifier', wrong: { code_verifier: 'w'.repeat(43) }, reason: 'code_challenge' },
+    { name: 'another resource', wrong: { resource: 'https://x.example' }, reason: 'resource' }
+  ])('with $name: refused by name, and nothing ends (OAuth 2.1 7.5.2)', async ({ wrong, reason }) => {
+    const answer = await exchange(server, client, code, { ...right, ...wrong })
+    expectRefusal(answer, 400, 'invalid_grant', ALREADY_USED)
+    expect(await auditOf(server, answer)).toEqual([
+      { event: 'request_refused', reason: `code_used_and_wrong_${reason}` }
+    ])
+    await expectAlive(first)
+  })
+
+  test('by another client: refused, and nothing ends', async () => {
+    const answer = await exchange(server, other, code, right)
+    expectRefusal(answer, 400, 'invalid_grant', ALREADY_USED)
+    expect((await auditOf(server, answer))[0]?.reason).toBe('code_used_and_wrong_client')
+    await expectAlive(first)
+  })
+
+  test.each<{ name: string; wrong: Record<string, string>; kind: string }>([
+    { name: 'a wrong secret', wrong: { client_secret: 'x' }, kind: '401 invalid_client' },
+    { name: 'no redirect URI', wrong: { redirect_uri: '' }, kind: '400 invalid_request' },
+    { name: 'another grant type', wrong: { grant_type: 'x' }, kind: '400 unsupported_grant_type' },
+    { name: 'a malformed verifier', wrong: { code_verifier: 'x' }, kind: '400 invalid_grant' }
+  ])('with $name: $kind, and nothing ends', async ({ wrong, kind }) => {
+    expect(kindOf(await exchange(server, client, code, { ...right, ...wrong }))).toBe(kind)
+    await expectAlive(first)
+  })
+
+  test('a right replay after wrong ones still ends the grant, and so says every one after it', async () => {
+    for (const wrong of [{ code_verifier: '' }, { redirect_uri: 'https://app.example/other' }])
+      await exchange(server, client, code, { ...right, ...wrong })
+    for (let time = 0; time < 3; time++)
+      expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
+    await expectDead(first)
+    expect(await grantOf(server, code)).toMatchObject({ accessTokens: 1, refreshTokens: 1 })
+  })
+
+  test('a replay ends its own grant only', async () => {
+    const secondCode = await obtainCode(server, client, { change: PKCE })
+    const bystander = pairOf(await exchange(server, client, secondCode, right))
+    await exchange(server, client, code, right)
+    await expectDead(first)
+    await expectAlive(bystander)
+  })
+})
+
+describe('Redis forgets or repeats itself', () => {
+  test.each([
+    { name: 'once', times: 1 },
+    { name: 'three times', times: 3 }
+  ])('a used code that a failover brings back, $name: redeemed only once, and the tokens die', async ({ times }) => {
+    const failOver = await rememberRedis(server, code)
+    const first = pairOf(await exchange(server, client, code, right))
+    for (let time = 0; time < times; time++) {
+      await failOver()
+      const answer = await exchange(server, client, code, right)
+      expectRefusal(answer, 400, 'invalid_grant', ALREADY_USED)
+    }
+    await expectDead(first)
+    expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: true, accessTokens: 1, refreshTokens: 1 })
+  })
+
+  test('a used code that came back, presented wrongly: refused, and nothing ends', async () => {
+    const failOver = await rememberRedis(server, code)
+    const first = pairOf(await exchange(server, client, code, right))
+    await failOver()
+    expectRefusal(await exchange(server, client, code), 400, 'invalid_grant')
+    expectRefusal(await exchange(server, other, code, right), 400, 'invalid_grant')
+    await expectAlive(first)
+  })
+
+  test('thirty at once after the failover: none redeems it, and the tokens die', async () => {
+    const failOver = await rememberRedis(server, code)
+    const first = pairOf(await exchange(server, client, code, right))
+    await failOver()
+    const answers = await Promise.all(Array.from({ length: 30 }, () => exchange(server, client, code, right)))
+    for (const answer of answers) expectRefusal(answer, 400, 'invalid_grant', ALREADY_USED)
+    await expectDead(first)
+    expect(await grantOf(server, code)).toMatchObject({ accessTokens: 1, refreshTokens: 1 })
+  })
+
+  test('an unused code that Redis has lost is unknown, no replay, and brings nothing', async () => {
+    await server.redis.flushdb()
+    const answer = await exchange(server, client, code, right)
+    expectRefusal(answer, 400, 'invalid_grant')
+    expect(answer.json().error_description).not.toBe(ALREADY_USED)
+    expect(await grantOf(server, code)).toBeUndefined()
+  })
+
+  test('a replay writes no new record of the code to Redis', async () => {
+    pairOf(await exchange(server, client, code, right))
+    await forgetInRedis(server, code)
+    await exchange(server, client, code, right)
+    expect(await redisKeysOf(server, code)).toEqual([])
+  })
+
+  test('when the grant has left with its last token, the code is merely unknown', async () => {
+    pairOf(await exchange(server, client, code, right))
+    await forgetInRedis(server, code)
+    await server.database.query({ name: 'test_delete_grants', text: 'delete from grants', values: [] })
+    const answer = await exchange(server, client, code, right)
+    expectRefusal(answer, 400, 'invalid_grant')
+    expect((await auditOf(server, answer)).map(({ reason }) => reason)).toEqual(['unknown_code'])
+  })
+})

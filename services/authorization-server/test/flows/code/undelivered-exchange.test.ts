@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { auditOf, grantOf, PKCE, recordOf, VERIFIER } from '../../support/codes.js'
+import { basic, exchange, obtainCode, PASSWORD } from '../../support/flow.js'
+import { startPausingInstance } from '../../support/pausing-instance.js'
+import { listenOnFreePort } from '../../support/raw-connection.js'
+import { expectRefusal } from '../../support/refusals.js'
+import { isActive, pairOf } from '../../support/tokens.js'
+
+const ALREADY_USED = 'authorization code was already used'
+
+let server: TestServer
+let paused: TestServer
+let pauses: Awaited<ReturnType<typeof startPausingInstance>>['pauses']
+let port: number
+let client: Credentials
+let resourceServer: Credentials
+let code: string
+const right = { code_verifier: VERIFIER }
+
+beforeAll(async () => {
+  server = await startTestServer()
+  ;({ paused, pauses } = await startPausingInstance(server))
+  port = await listenOnFreePort(paused.publicServer)
+  await server.createUser('alice', PASSWORD)
+  client = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  code = await obtainCode(server, client, { change: PKCE })
+})
+afterEach(() => {
+  pauses.next = undefined
+})
+afterAll(async () => {
+  await paused.close()
+  await server.close()
+})
+
+/** Sends an exchange and closes the connection while the server stores its tokens. */
+async function exchangeAndLeave(): Promise<void> {
+  const form = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: 'https://app.example/callback',
+    ...right
+  }
+  const body = new URLSearchParams(form).toString()
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  const left = new Promise<void>((resolve) => {
+    pauses.next = {
+      before: 'store_exchange',
+      run: async () => {
+        const closed = once(paused.publicServer.server, 'test-connection-closed')
+        socket.destroy()
+        await closed
+        resolve()
+      }
+    }
+  })
+  paused.publicServer.server.once('connection', (connection) => {
+    connection.once('close', () => paused.publicServer.server.emit('test-connection-closed'))
+  })
+  socket.write(
+    [
+      'POST /token HTTP/1.1',
+      'Host: localhost',
+      `Authorization: ${basic(client).authorization}`,
+      'Content-Type: application/x-www-form-urlencoded',
+      `Content-Length: ${body.length}`,
+      '',
+      body
+    ].join('\r\n')
+  )
+  await left
+  // The tokens are stored, and then the code is given back.
+  while (!(await recordOf(server, code)).startsWith('issued ')) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+test('a client that left before the answer exchanges the code again: its first tokens end, and it is no replay', async () => {
+  await exchangeAndLeave()
+  expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
+  const answer = await exchange(server, client, code, right)
+  const { access_token } = pairOf(answer)
+  expect((await auditOf(server, answer)).map(({ event }) => event)).toEqual(['code_redeemed'])
+  expect(await isActive(server, resourceServer, access_token)).toBe(true)
+  expect(await grantOf(server, code)).toMatchObject({ redeemed: true, ended: false, accessTokens: 1 })
+  expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
+  expect(await isActive(server, resourceServer, access_token)).toBe(false)
+})

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Client } from '@valetkey/oauth-protocol'
+import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { Browser } from '../../support/browser.js'
+import { dumpRedis } from '../../support/dump-stores.js'
+import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
+import { signedInBrowser } from '../../support/pages.js'
+import { disable } from '../../support/tokens.js'
+
+const PKCE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
+const REMEMBERS: Partial<Client> = {
+  consent: 'remember',
+  requiredScopes: ['files.read', 'files.read:images'],
+  optionalScopes: ['files.read:media']
+}
+
+let server: TestServer
+let aliceId: string
+
+beforeAll(async () => {
+  server = await startTestServer()
+  aliceId = await server.createUser('alice', PASSWORD)
+  await server.createUser('bob', PASSWORD)
+})
+afterAll(() => server.close())
+
+type Fields = Record<string, string>
+
+/** Opens a request and tells how it goes on; where the page is shown, it is answered. */
+const heldIn = (dump: string) => dump.split('\n').filter((line) => line.startsWith('vk:requests:'))
+
+async function ask(browser: Browser, clientId: string, scope: string, fields: Fields = { decision: 'allow' }) {
+  const page = await browser.open(authorizeUrl(clientId, { scope, ...PKCE }))
+  const wasAsked = new URL(page.url).pathname === '/consent'
+  const answer = wasAsked ? await browser.submitOnly(page, fields) : page
+  return { wasAsked, answer, ...responseParameters(answer) } as { wasAsked: boolean; code?: string; error?: string }
+}
+
+describe('a client that is registered to remember consent', () => {
+  test('is allowed without a page the second time, with a code for what it asked', async () => {
+    const client = await server.createClient(REMEMBERS)
+    const browser = await signedInBrowser(server)
+    expect(await ask(browser, client.clientId, 'files.read')).toMatchObject({ wasAsked: true })
+    const direct = await browser.get(authorizeUrl(client.clientId, { state: 'again' }))
+    expect(direct.statusCode).toBe(303)
+    const answer = responseParameters(direct)
+    expect(answer).toEqual({ code: expect.stringMatching(/^vk_ac_/), state: 'again', iss: ISSUER })
+    expect((await exchange(server, client, answer.code ?? '')).json().scope).toBe('files.read')
+  })
+
+  test.each<{ name: string; first: string; second: string; fields?: Fields; asks: boolean }>([
+    {
+      name: 'the same scopes in another order',
+      first: 'files.read files.read:images',
+      second: 'files.read:images files.read',
+      asks: false
+    },
+    { name: 'fewer scopes', first: 'files.read files.read:images', second: 'files.read:images', asks: false },
+    { name: 'one scope more', first: 'files.read', second: 'files.read files.read:images', asks: true },
+    { name: 'another scope', first: 'files.read', second: 'files.read:images', asks: true },
+    {
+      name: 'an optional scope that was unticked',
+      first: 'files.read files.read:media',
+      second: 'files.read:media',
+      fields: { decision: 'allow', 'scope.files.read:media': '' },
+      asks: true
+    },
+    {
+      name: 'what was left of it',
+      first: 'files.read files.read:media',
+      second: 'files.read',
+      fields: { decision: 'allow', 'scope.files.read:media': '' },
+      asks: false
+    },
+    { name: 'the same after Deny', first: 'files.read', second: 'files.read', fields: { decision: 'deny' }, asks: true }
+  ])('for $name: asked again: $asks', async ({ first, second, fields, asks }) => {
+    const { clientId } = await server.createClient(REMEMBERS)
+    const browser = await signedInBrowser(server)
+    expect((await ask(browser, clientId, first, fields)).wasAsked).toBe(true)
+    expect((await ask(browser, clientId, second)).wasAsked).toBe(asks)
+  })
+
+  test('what was allowed at two times adds up, and a smaller request takes nothing away', async () => {
+    const { clientId } = await server.createClient(REMEMBERS)
+    const browser = await signedInBrowser(server)
+    await ask(browser, clientId, 'files.read')
+    await ask(browser, clientId, 'files.read:images')
+    expect((await ask(browser, clientId, 'files.read files.read:images')).wasAsked).toBe(false)
+  })
+
+  test('is remembered for that user, not for that browser, and for that client only', async () => {
+    const { clientId } = await server.createClient(REMEMBERS)
+    const other = await server.createClient(REMEMBERS)
+    await ask(await signedInBrowser(server), clientId, 'files.read')
+    const alice = await signedInBrowser(server)
+    const bob = await signedInBrowser(server, 'bob')
+    expect((await ask(alice, clientId, 'files.read')).wasAsked).toBe(false)
+    expect((await ask(alice, other.clientId, 'files.read')).wasAsked).toBe(true)
+    expect((await ask(bob, clientId, 'files.read', { decision: 'deny' })).wasAsked).toBe(true)
+  })
+
+  test('nobody signed in: the sign-in page comes first, then the code at once', async () => {
+    const { clientId } = await server.createClient(REMEMBERS)
+    await ask(await signedInBrowser(server), clientId, 'files.read')
+    const browser = server.newBrowser()
+    const login = await browser.open(authorizeUrl(clientId))
+    expect(new URL(login.url).pathname).toBe('/login')
+    expect(responseParameters(await browser.submit(login, { username: 'alice', password: PASSWORD }))).toHaveProperty(
+      'code'
+    )
+  })
+
+  test('a remembered consent leaves no request held', async () => {
+    const { clientId } = await server.createClient(REMEMBERS)
+    const browser = await signedInBrowser(server)
+    await ask(browser, clientId, 'files.read')
+    const held = heldIn(await dumpRedis(server))
+    expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(false)
+    expect(heldIn(await dumpRedis(server))).toEqual(held)
+  })
+
+  test('a disabled client gets the error page all the same', async () => {
+    const { clientId } = await server.createClient(REMEMBERS)
+    const browser = await signedInBrowser(server)
+    await ask(browser, clientId, 'files.read')
+    await disable(server, 'client', clientId)
+    expect((await browser.open(authorizeUrl(clientId))).statusCode).toBe(400)
+  })
+})
+
+describe('every other client is asked for each time', () => {
+  test('one that is registered to ask', async () => {
+    const { clientId } = await server.createClient({ ...REMEMBERS, consent: 'ask' })
+    const browser = await signedInBrowser(server)
+    for (let time = 0; time < 3; time++) expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(true)
+    const text = 'select 1 from consents where client_id = $1'
+    expect(await server.database.query({ name: 'consents_of', text, values: [clientId] })).toEqual([])
+  })
+
+  test('a public one, even if its row says remember and a consent is stored (RFC 8252 8.6)', async () => {
+    const { clientId } = await server.createClient({ ...REMEMBERS, type: 'public', requiresPkce: true })
+    const text = 'insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, $3, now())'
+    await server.database.query({ name: 'store_consent', text, values: [aliceId, clientId, ['files.read']] })
+    const browser = await signedInBrowser(server)
+    for (let time = 0; time < 2; time++) expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(true)
+  })
+
+  test('one that no longer is registered to remember', async () => {
+    const { clientId } = await server.createClient(REMEMBERS)
+    const browser = await signedInBrowser(server)
+    await ask(browser, clientId, 'files.read')
+    const text = "update clients set consent = 'ask' where client_id = $1"
+    await server.database.query({ name: 'ask_again', text, values: [clientId] })
+    expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(true)
+  })
+})

@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { ClientRegistration } from '../../../src/storage/postgres/clients.js'
+import { ISSUER, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { firstForm, type Page } from '../../support/browser.js'
+import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
+import { hiddenField, visibleText } from '../../support/page-content.js'
+import { openConsent, postTo } from '../../support/pages.js'
+
+const OWN = { origin: ISSUER, 'sec-fetch-site': 'same-origin' }
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.createUser('alice', PASSWORD)
+  const text = 'insert into scopes (name, title, description) values ($1, $2, $3)'
+  const values = ['evil<b>&x', '<i>title</i>', '"><img src=x>']
+  await server.database.query({ name: 'add_scope', text, values })
+})
+afterAll(() => server.close())
+
+async function open(client: Partial<ClientRegistration>, change: Record<string, string | undefined> = {}) {
+  const credentials = await server.createClient(client)
+  return { ...(await openConsent(server, credentials.clientId, { change })), client: credentials }
+}
+
+const ALL = ['files.read', 'files.read:documents', 'files.read:images', 'files.read:media']
+const WORDS: Readonly<Record<string, string>> = {
+  'files.read': 'See the list of all your files Names, sizes, types and dates of every file you keep here. files.read',
+  'files.read:documents':
+    'See the list of your documents Names, sizes, types and dates of your documents. files.read:documents',
+  'files.read:images': 'See the list of your images Names, sizes, types and dates of your images. files.read:images',
+  'files.read:media':
+    'See the list of your audio and video Names, sizes, types and dates of your audio and video files. files.read:media'
+}
+
+const UNVERIFIED = 'Who is asking Not checked by Valetkey Allow it only if you know this app and started it yourself.'
+const PROGRAM = ' That is a program on this device. Allow it only if you have just started it.'
+const APP = ' That is an app on this device. Allow it only if you have just used it.'
+
+/** What stands on the page, without its frame. */
+const wordsOf = (page: Page) => visibleText(page.body).replace(/^Valetkey /, '')
+
+describe('the consent page says who asks, for what, and where the answer goes', () => {
+  test('word for word: required scopes, optional ones, the way back, how long, the buttons, another account', async () => {
+    const { page } = await open(
+      { requiredScopes: ['files.read'], optionalScopes: ['files.read:images', 'files.read:media'] },
+      { scope: 'files.read:media files.read files.read:images' }
+    )
+    expect(page.statusCode).toBe(200)
+    expect(page.body).toContain('<title>Allow Photo Printer? · Valetkey</title>')
+    expect(wordsOf(page)).toBe(
+      'Allow Photo Printer? Photo Printer asks for access to your account alice . ' +
+        `It wants to ${WORDS['files.read']} ` +
+        `Untick what you do not want to allow ${WORDS['files.read:media']} ${WORDS['files.read:images']} ` +
+        `${UNVERIFIED} Returns you to app.example How long For up to 90 days, even when you’re not using it ` +
+        'Allow Deny You can end this at any time under Connected apps Not alice? Use another account'
+    )
+  })
+
+  test.each(ALL)('the name %s and its plain words', async (scope) => {
+    const { page } = await open({ requiredScopes: ALL }, { scope })
+    expect(wordsOf(page)).toContain(`It wants to ${WORDS[scope]} ${UNVERIFIED}`)
+  })
+
+  test('an app that an operator has verified is said to be', async () => {
+    const { page } = await open({ verified: true })
+    expect(wordsOf(page)).toContain('Who is asking Checked by Valetkey Returns you to')
+  })
+
+  test('no part for optional scopes where there are none, and a short time for an app without refresh', async () => {
+    const { page } = await open({ issuesRefreshTokens: false })
+    expect(page.body).not.toMatch(/type="checkbox"|Untick/)
+    expect(wordsOf(page)).toContain('How long For 1 hour, then it has to ask again')
+  })
+
+  test.each([
+    {
+      registered: 'https://app.example/callback',
+      sent: 'https://app.example/callback',
+      shown: 'app.example',
+      warning: ''
+    },
+    {
+      registered: 'https://app.example:8443/cb',
+      sent: 'https://app.example:8443/cb',
+      shown: 'app.example:8443',
+      warning: ''
+    },
+    {
+      registered: 'http://127.0.0.1/cb',
+      sent: 'http://127.0.0.1:51004/cb',
+      shown: '127.0.0.1:51004',
+      warning: PROGRAM
+    },
+    {
+      registered: 'http://localhost/cb',
+      sent: 'http://localhost:51004/cb',
+      shown: 'localhost:51004',
+      warning: PROGRAM
+    },
+    { registered: 'http://[::1]/cb', sent: 'http://[::1]:51004/cb', shown: '[::1]:51004', warning: PROGRAM },
+    { registered: 'com.example.app:/cb', sent: 'com.example.app:/cb', shown: 'com.example.app:', warning: APP }
+  ])(
+    'of $sent the page shows $shown, with a warning where it stays on the device',
+    async ({ registered, sent, shown, warning }) => {
+      const { page } = await open({ redirectUris: [registered] }, { redirect_uri: sent })
+      expect(wordsOf(page)).toContain(`Returns you to ${shown}${warning} How long`)
+    }
+  )
+
+  test.each([
+    { name: '<script>alert(1)</script>', shown: '&lt;script&gt;alert(1)&lt;/script&gt;' },
+    { name: '"><img src=x onerror=alert(1)>', shown: '&quot;&gt;&lt;img src&#x3D;x onerror&#x3D;alert(1)&gt;' },
+    { name: "'&amp;`{{username}}", shown: '&#x27;&amp;amp;&#x60;{{username}}' },
+    { name: '</title><meta http-equiv=refresh>', shown: '&lt;/title&gt;&lt;meta http-equiv&#x3D;refresh&gt;' },
+    { name: 'Photo \u202eretnirP', shown: 'Photo \u202eretnirP' },
+    { name: 'Фото 写真 🖨', shown: 'Фото 写真 🖨' }
+  ])('the name $name is text and nothing else, on every page that has it', async ({ name, shown }) => {
+    const client = await server.createClient({ name })
+    const login = await server.newBrowser().open(authorizeUrl(client.clientId))
+    const { page } = await openConsent(server, client.clientId)
+    expect(login.body).toContain(`<p class="lead">to continue to <strong><bdi>${shown}</bdi></strong></p>`)
+    expect(page.body).toContain(`<title>Allow ${shown}? · Valetkey</title>`)
+    expect(page.body).toContain(`<h1>Allow <bdi>${shown}</bdi>?</h1>`)
+    for (const body of [login.body, page.body]) {
+      expect(body.match(/<(script|img|meta http-equiv|b|i)\b/g)).toBeNull()
+      expect(body.match(/<title>/g)).toHaveLength(1)
+    }
+  })
+
+  test('a scope of the operator’s is escaped in its name, title and description, in the checkbox too', async () => {
+    const scope = 'evil<b>&x'
+    const { browser, page, client } = await open(
+      { requiredScopes: ['files.read'], optionalScopes: [scope] },
+      { scope: `files.read ${scope}` }
+    )
+    expect(page.body).not.toMatch(/<(b|i|img)\b/)
+    expect(firstForm(page.body).fields).toHaveProperty([`scope.${scope}`], 'on')
+    const { code } = responseParameters(await browser.submitOnly(page, { decision: 'allow' }))
+    expect((await exchange(server, client, code ?? '')).json().scope).toBe(`files.read ${scope}`)
+  })
+})
+
+const OPTIONAL = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images', 'files.read:media'] }
+const ON = { 'scope.files.read:images': 'on', 'scope.files.read:media': 'on' }
+
+describe('what is allowed is what was asked for, less what was unticked', () => {
+  test.each<{ name: string; fields: Record<string, string>; scope?: string; granted: string | undefined }>([
+    { name: 'all ticked', fields: ON, granted: 'files.read files.read:images files.read:media' },
+    { name: 'one unticked', fields: { 'scope.files.read:media': 'on' }, granted: 'files.read files.read:media' },
+    { name: 'all unticked', fields: {}, granted: 'files.read' },
+    { name: 'required ones cannot be left out', fields: { 'scope.files.read': '' }, granted: 'files.read' },
+    { name: 'one that was not asked for', fields: ON, scope: 'files.read', granted: 'files.read' },
+    {
+      name: 'one the client may not have',
+      fields: { ...ON, 'scope.files.read:documents': 'on' },
+      granted: 'files.read files.read:images files.read:media'
+    },
+    { name: 'a scope parameter in the form', fields: { scope: 'files.read:documents' }, granted: 'files.read' },
+    {
+      name: 'another value than on',
+      fields: { 'scope.files.read:images': 'yes', 'scope.files.read:media': 'ON' },
+      granted: 'files.read'
+    },
+    {
+      name: 'only optional ones asked for, one ticked',
+      fields: { 'scope.files.read:images': 'on' },
+      scope: 'files.read:images files.read:media',
+      granted: 'files.read:images'
+    },
+    {
+      name: 'only optional ones asked for, none ticked: that is Deny',
+      fields: {},
+      scope: 'files.read:images files.read:media',
+      granted: undefined
+    }
+  ])('$name', async ({ fields, scope = 'files.read files.read:images files.read:media', granted }) => {
+    const { browser, page, client } = await open(OPTIONAL, { scope })
+    const csrf_token = hiddenField(page.body, 'csrf_token')
+    const body = new URLSearchParams({ csrf_token, decision: 'allow', ...fields })
+    const answer = await postTo(server, browser, page.url, body.toString(), OWN)
+    expect(answer.statusCode).toBe(303)
+    const { code, error } = responseParameters(answer)
+    expect(error).toBe(granted === undefined ? 'access_denied' : undefined)
+    if (code !== undefined) expect((await exchange(server, client, code)).json().scope).toBe(granted)
+  })
+})
+
+describe('the two buttons', () => {
+  const plain = async () => open({}, { state: 'a state' })
+
+  test('Deny answers access_denied with state and iss, by 303 (RFC 6749 4.1.2.1, RFC 9207 2)', async () => {
+    const { browser, page } = await plain()
+    const answer = await browser.submitOnly(page, { decision: 'deny' })
+    expect(answer.statusCode).toBe(303)
+    expect(String(answer.headers.location).startsWith(`${REDIRECT_URI}?`)).toBe(true)
+    expect(responseParameters(answer)).toEqual({
+      error: 'access_denied',
+      error_description: 'The user did not allow access.',
+      error_uri: `${ISSUER}/errors/access_denied`,
+      state: 'a state',
+      iss: ISSUER
+    })
+  })
+
+  test.each([
+    { name: 'neither', decisions: [] },
+    { name: 'an empty one', decisions: [''] },
+    { name: 'both', decisions: ['allow', 'deny'] },
+    { name: 'both, the other way round', decisions: ['deny', 'allow'] },
+    { name: 'Allow twice', decisions: ['allow', 'allow'] },
+    { name: 'one that there is not', decisions: ['maybe'] },
+    { name: 'Allow in another case', decisions: ['ALLOW'] },
+    { name: 'Allow with a blank', decisions: ['allow '] },
+    { name: 'Allow with a NUL', decisions: ['allow\u0000'] }
+  ])('$name decides nothing: the page is shown again, and its form still works', async ({ decisions }) => {
+    const { browser, page } = await plain()
+    const body = new URLSearchParams({ csrf_token: hiddenField(page.body, 'csrf_token') })
+    for (const decision of decisions) body.append('decision', decision)
+    const answer = await postTo(server, browser, page.url, body.toString(), OWN)
+    expect([answer.statusCode, new URL(String(answer.headers.location)).pathname]).toEqual([303, '/oauth/authorize'])
+    expect(wordsOf(await browser.open(String(answer.headers.location)))).toContain('Allow Photo Printer?')
+    expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
+  })
+
+  test('a decision in the address instead of the form decides nothing', async () => {
+    const { browser, page } = await plain()
+    const body = new URLSearchParams({ csrf_token: hiddenField(page.body, 'csrf_token') }).toString()
+    const answer = await postTo(server, browser, `${page.url}&decision=allow`, body, OWN)
+    expect(String(answer.headers.location)).not.toContain('code=vk_ac_')
+    expect((await browser.get(`${page.url}&decision=allow`)).headers.location).toContain('/oauth/authorize?')
+  })
+})

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import pg from 'pg'
+import { RAISE_OF_PAIR, RAISE_OF_USER } from '../../../src/storage/postgres/authorization-generation.js'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  type Access,
+  allEndings,
+  browserAt,
+  codeAtOnce,
+  countSurvivors,
+  type Ending,
+  openAccess,
+  openGrant,
+  refreshed
+} from '../../support/endings.js'
+import { authorizeUrl, responseParameters } from '../../support/flow.js'
+import { startPausingInstance } from '../../support/pausing-instance.js'
+
+let server: TestServer
+let pausing: Awaited<ReturnType<typeof startPausingInstance>>
+let resourceServer: Credentials
+let endings: readonly Ending[]
+
+beforeAll(async () => {
+  server = await startTestServer({ CODE_TTL: '29' })
+  pausing = await startPausingInstance(server)
+  resourceServer = await server.createResourceServer()
+  endings = await allEndings(server)
+})
+afterAll(async () => {
+  await pausing.paused.close()
+  await server.close()
+})
+
+const AUTHORIZATIONS = [
+  'the user, on the account page',
+  'an operator, of the user to the client',
+  'an operator, of the user',
+  'an operator, to the client'
+]
+const STATEMENTS = ['read_allowance', 'store_exchange_in', 'find_refresh_token', 'rotate_refresh_token']
+
+test.each(AUTHORIZATIONS.flatMap((name) => STATEMENTS.map((before) => ({ name, before }))))(
+  'ended by $name before $before: nothing works',
+  async ({ name, before }) => {
+    const access = await openAccess(server)
+    const ending = endings.find((each) => each.name === name)
+    const { paused, pauses } = pausing
+    pauses.next = { before, run: async () => ending?.end(access) }
+    const opens = before.includes('refresh') ? refreshed(paused, access) : openGrant(paused, access)
+    const opened = [access.tokens, await opens, await openGrant(server, access)]
+    expect(pauses.next).toBeUndefined()
+    expect(await countSurvivors(server, { client: access.client, resourceServer }, opened)).toBe(0)
+  }
+)
+
+test.each([
+  {
+    name: 'of the user to the client',
+    text: RAISE_OF_PAIR,
+    values: ({ userId, client }: Access) => [userId, client.clientId]
+  },
+  { name: 'of the user', text: RAISE_OF_USER, values: ({ userId }: Access) => [userId] },
+  {
+    name: 'to the client',
+    text: 'update clients set authorization_generation = authorization_generation + 1 where client_id = $1',
+    values: ({ client }: Access) => [client.clientId]
+  }
+])(
+  'what is opened while an ending waits for its commit works until then, and not after: $name',
+  async ({ text, values }) => {
+    const access = await openAccess(server)
+    const code = await codeAtOnce(server, access)
+    const ending = new pg.Client({ connectionString: server.config.databaseUrl })
+    await ending.connect()
+    await ending.query('begin')
+    await ending.query(text, values(access))
+    const opened = [
+      await openGrant(server, access, code),
+      await openGrant(server, access),
+      await refreshed(server, access)
+    ]
+    expect(opened.filter((tokens) => tokens === undefined)).toEqual([])
+    const late = await codeAtOnce(server, access)
+    await ending.query('commit')
+    await ending.end()
+    opened.push(await openGrant(server, access, late), await openGrant(server, access))
+    expect(opened.slice(3)).toEqual([undefined, undefined])
+    expect(await countSurvivors(server, { client: access.client, resourceServer }, opened)).toBe(0)
+  }
+)
+
+test('a consent that is given while the access is ended is not remembered', async () => {
+  const access = await openAccess(server)
+  const { paused, pauses } = pausing
+  const browser = browserAt(paused, access.browser)
+  const page = await browser.open(authorizeUrl(access.client.clientId, { scope: 'files.read:images' }))
+  pauses.next = { before: 'read_allowance', run: async () => endings[0]?.end(access) }
+  // The user allowed it at the same moment: the code counts as one of afterwards.
+  expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
+  expect(await server.deps.authorize.consents.findScope(access.userId, access.client.clientId)).toEqual([])
+})

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+
+const preflight = (url: string, method: string) => ({
+  method: 'OPTIONS' as const,
+  url,
+  headers: { origin: 'https://spa.example', 'access-control-request-method': method }
+})
+
+describe('CORS (OAuth 2.1 3.1, 3.2)', () => {
+  test.each([
+    { url: '/token', method: 'POST' },
+    { url: '/oauth/revoke', method: 'POST' },
+    { url: '/.well-known/oauth-authorization-server', method: 'GET' }
+  ])('a preflight for $url is granted to any origin, with Authorization and Content-Type', async ({ url, method }) => {
+    const { statusCode, headers, body } = await server.publicServer.inject(preflight(url, method))
+    expect([statusCode, body]).toEqual([204, ''])
+    expect(headers['access-control-allow-origin']).toBe('*')
+    expect(headers['access-control-allow-methods']).toBe(method)
+    expect(headers['access-control-allow-headers']).toBe('authorization, content-type')
+    expect(headers).not.toHaveProperty('access-control-allow-credentials')
+  })
+
+  test('an error of the token endpoint can be read by any origin, its challenge included', async () => {
+    const answer = await server.publicServer.inject({ method: 'POST', url: '/token' })
+    expect(answer.statusCode).toBe(401)
+    expect(answer.headers['access-control-allow-origin']).toBe('*')
+    expect(answer.headers['access-control-expose-headers']).toContain('www-authenticate')
+  })
+
+  test.each(['/oauth/authorize', '/login', '/consent', '/logout'])(
+    'none at %s, neither for a preflight nor for a request',
+    async (url) => {
+      const answers = await Promise.all([
+        server.publicServer.inject(preflight(url, 'GET')),
+        server.publicServer.inject({ method: 'GET', url, headers: { origin: 'https://spa.example' } })
+      ])
+      for (const { headers } of answers) expect(headers).not.toHaveProperty('access-control-allow-origin')
+      expect(answers[0]?.statusCode).toBe(405)
+    }
+  )
+})

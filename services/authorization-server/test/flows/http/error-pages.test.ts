@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { OAUTH_ERROR_STATUS } from '@valetkey/oauth-protocol'
+import { ISSUER, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { authorizeUrl } from '../../support/flow.js'
+import { overTheWire, type RawSend } from '../../support/over-the-wire.js'
+import { addressesOn, visibleText } from '../../support/page-content.js'
+
+const HTML = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' }
+const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Every code that this service sends. */
+const CODES = Object.keys(OAUTH_ERROR_STATUS)
+
+let server: TestServer
+let send: RawSend
+
+beforeAll(async () => {
+  server = await startTestServer()
+  send = await overTheWire(server.publicServer)
+})
+afterAll(() => server.close())
+
+describe('the page of an error code', () => {
+  test.each(CODES)('%s: what it means, its causes, how to fix it, where it is defined', async (code) => {
+    const answer = await send(`/errors/${code}`, { headers: HTML })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(answer.body).toContain(`<title>${code} · Valetkey</title>`)
+    const text = visibleText(answer.body)
+    expect(text).toMatch(
+      new RegExp(`^Valetkey Error code ${code} \\S.+ Usual causes \\S.+ How to fix it \\S.+ Defined in RFC `)
+    )
+    expect(answer.body.match(/<li>[^<]{10,}<\/li>/g)?.length).toBeGreaterThanOrEqual(2)
+  })
+
+  test.each(CODES)('%s: the same for programs, and HEAD', async (code) => {
+    expect((await send(`/errors/${code}`)).statusCode).toBe(200)
+    const head = await send(`/errors/${code}?from=mail`, { method: 'HEAD' })
+    expect([head.statusCode, head.body]).toEqual([200, ''])
+  })
+
+  test.each([
+    'invalid_token',
+    'unknown',
+    'Invalid_Request',
+    'invalid_request%20',
+    'invalid_request.html',
+    '__proto__',
+    'constructor',
+    '%3Cscript%3Ealert(1)%3C%2Fscript%3E',
+    '..%2Flogin',
+    '%00'
+  ])('there is none for %s: 404, with the known codes and nothing of the address', async (code) => {
+    const answer = await send(`/errors/${code}`, { headers: HTML })
+    expect(answer.statusCode).toBe(404)
+    const text = visibleText(answer.body)
+    expect(text).toContain('There is no such error code')
+    for (const known of CODES) expect(text).toContain(known)
+    expect(answer.body).not.toMatch(/<script|__proto__|constructor|alert/)
+  })
+
+  test.each([
+    { length: 200, status: 404 },
+    { length: 201, status: 400 },
+    { length: 5000, status: 400 }
+  ])('one of $length letters is $status', async ({ length, status }) => {
+    expect((await send(`/errors/${'a'.repeat(length)}`)).statusCode).toBe(status)
+  })
+
+  test.each(['/errors', '/errors/', '/errors/invalid_request/', '/errors/invalid_request/x'])(
+    '%s is 404',
+    async (path) => {
+      expect((await send(path)).statusCode).toBe(404)
+    }
+  )
+})
+
+describe('an address that there is not', () => {
+  test.each([
+    '/',
+    '/nothing',
+    '/login/',
+    '/oauth',
+    '/oauth/token',
+    '/authorize',
+    '/account',
+    '/assets/',
+    '/assets/x.css',
+    '/views/login.hbs',
+    '/.env',
+    '/.well-known/openid-configuration',
+    '/userinfo'
+  ])('%s: a page for a browser, JSON for a program', async (path) => {
+    const page = await send(path, { headers: HTML })
+    expect([page.statusCode, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(visibleText(page.body)).toContain('There is no such page')
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[]) {
+      const json = await send(path, { headers })
+      expect([json.statusCode, json.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8'])
+      expect(JSON.parse(json.body)).toEqual({
+        error: 'invalid_request',
+        error_description: 'There is nothing at this address.',
+        error_uri: `${ISSUER}/errors/invalid_request`
+      })
+    }
+  })
+
+  test.each(['/assets/..%2f..%2fpackage.json', '/assets/%2e%2e/%2e%2e/package.json', '/assets/../../package.json'])(
+    '%s leads out of no folder',
+    async (path) => {
+      expect((await send(path)).statusCode).toBe(404)
+    }
+  )
+
+  test.each(['/%zz', '/login%', '/%ff', '/errors/%e0%a4'])('%s, which is not even one, is 400', async (path) => {
+    const answer = await send(path, { headers: HTML })
+    expect([answer.statusCode, JSON.parse(answer.body).error]).toEqual([400, 'invalid_request'])
+    expect([answer.headers['cache-control'], answer.headers['x-content-type-options']]).toEqual(['no-store', 'nosniff'])
+  })
+})
+
+describe('what an error page shows', () => {
+  const pages: readonly { name: string; path: () => Promise<string> | string; request?: Parameters<RawSend>[1] }[] = [
+    { name: 'unknown client', path: () => authorizeUrl('https://evil.example').slice(ISSUER.length) },
+    {
+      name: 'wrong redirect URI',
+      path: async () => {
+        const { clientId } = await server.createClient()
+        return authorizeUrl(clientId, { redirect_uri: 'https://evil.example/"><a href=//evil.example>' }).slice(
+          ISSUER.length
+        )
+      }
+    },
+    { name: 'too long', path: () => `/oauth/authorize?redirect_uri=https://evil.example/${'a'.repeat(8000)}` },
+    { name: 'not found', path: () => '/https://evil.example/%22%3E%3Cscript%3E?x=//evil.example' },
+    { name: 'no such error code', path: () => '/errors/evil.example' },
+    {
+      name: 'a foreign form, to the sign-in page',
+      path: () => '/login',
+      request: { method: 'POST', headers: { origin: 'https://evil.example' } }
+    },
+    {
+      name: 'a foreign form, to the sign-out',
+      path: () => '/logout?redirect=https://evil.example',
+      request: { method: 'POST' }
+    },
+    {
+      name: 'a foreign form, to the consent page',
+      path: () => '/consent',
+      request: { method: 'POST', headers: { referer: 'https://evil.example/' } }
+    },
+    {
+      name: 'an unreadable form',
+      path: () => '/login',
+      request: { method: 'POST', headers: { 'content-type': 'text/evil.example' }, body: 'x' }
+    }
+  ]
+
+  test.each(pages)(
+    '$name: our own addresses only, its request id, no word of how it is made',
+    async ({ path, request = {} }) => {
+      const answer = await send(await path(), { ...request, headers: { ...HTML, ...request.headers } })
+      expect(answer.statusCode).toBeGreaterThanOrEqual(400)
+      expect(answer.statusCode).toBeLessThan(500)
+      const addresses = addressesOn(answer.body).map((address) =>
+        address.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')
+      )
+      for (const address of addresses) expect(address).toMatch(/^http:\/\/localhost:4000\//)
+      expect(answer.body.replaceAll(/<a [^>]*>/g, '')).not.toContain('evil.example')
+      expect(answer.body).not.toMatch(/<script|node_modules|at \w+ \(|fastify|handlebars|stack/i)
+      expect(answer.headers['x-request-id']).toMatch(REQUEST_ID)
+      expect(visibleText(answer.body)).toMatch(new RegExp(`Request id ${answer.headers['x-request-id']}$`))
+      expect(answer.headers).not.toHaveProperty('server')
+      expect(answer.headers).not.toHaveProperty('x-powered-by')
+    }
+  )
+
+  test('a foreign form may start again at our own address, with the app’s query as it was', async () => {
+    const { clientId } = await server.createClient()
+    const path = authorizeUrl(clientId).slice(`${ISSUER}/oauth/authorize`.length)
+    for (const step of ['/login', '/consent']) {
+      const answer = await send(step + path, { method: 'POST', headers: { ...HTML, origin: 'https://evil.example' } })
+      expect(answer.statusCode).toBe(403)
+      const links = [...answer.body.matchAll(/<a [^>]*href="([^"]*)"/g)].map((match) =>
+        match[1]?.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')
+      )
+      expect(links).toEqual([authorizeUrl(clientId)])
+      expect(links[0]).toContain(encodeURIComponent(REDIRECT_URI))
+    }
+  })
+})

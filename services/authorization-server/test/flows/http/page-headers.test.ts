@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { LightMyRequestResponse } from 'fastify'
+import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { authorizeUrl, PASSWORD } from '../../support/flow.js'
+import { openConsent, postTo, signedInBrowser } from '../../support/pages.js'
+
+const OWN = { origin: ISSUER, 'sec-fetch-site': 'same-origin' }
+const HTML = { accept: 'text/html' }
+
+const policy = (formAction: string) =>
+  `default-src 'none'; style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.createUser('alice', PASSWORD)
+})
+afterAll(() => server.close())
+
+const newClient = async (redirectUri = 'https://app.example/callback') =>
+  (await server.createClient({ redirectUris: [redirectUri] })).clientId
+
+type Answer = Pick<LightMyRequestResponse, 'statusCode' | 'headers' | 'body'>
+type Shown = { name: string; status: number; get: () => Promise<Answer>; formAction?: string }
+
+const APP = "'self' https://app.example https:"
+
+const PAGES: readonly Shown[] = [
+  { name: 'sign-in without an app', status: 200, get: () => server.newBrowser().open(`${ISSUER}/login`) },
+  {
+    name: 'sign-in for an app',
+    status: 200,
+    formAction: APP,
+    get: async () => server.newBrowser().open(authorizeUrl(await newClient()))
+  },
+  {
+    name: 'a failed sign-in',
+    status: 422,
+    formAction: APP,
+    get: async () => {
+      const browser = server.newBrowser()
+      return browser.submitOnly(await browser.open(authorizeUrl(await newClient())), {
+        username: 'alice',
+        password: 'wrong'
+      })
+    }
+  },
+  { name: 'signed in', status: 200, get: async () => (await signedInBrowser(server)).open(`${ISSUER}/login`) },
+  {
+    name: 'consent',
+    status: 200,
+    formAction: APP,
+    get: async () => (await openConsent(server, await newClient())).page
+  },
+  { name: 'an unknown client', status: 400, get: () => server.newBrowser().get(authorizeUrl('nobody')) },
+  {
+    name: 'a wrong redirect URI',
+    status: 400,
+    get: async () => server.newBrowser().get(authorizeUrl(await newClient(), { redirect_uri: 'https://evil.example/' }))
+  },
+  {
+    name: 'a request that is too long',
+    status: 400,
+    get: () => server.newBrowser().get(`${ISSUER}/oauth/authorize?${'a'.repeat(8001)}`)
+  },
+  {
+    name: 'a foreign form',
+    status: 403,
+    get: () => postTo(server, server.newBrowser(), '/login', '', { origin: 'null' })
+  },
+  {
+    name: 'a JSON body',
+    status: 415,
+    get: () => postTo(server, server.newBrowser(), '/login', '{}', { ...OWN, 'content-type': 'application/json' })
+  },
+  {
+    name: 'a body too large',
+    status: 413,
+    get: () => postTo(server, server.newBrowser(), '/login', 'a'.repeat(20_000), OWN)
+  },
+  { name: 'an error code', status: 200, get: () => server.newBrowser().get(`${ISSUER}/errors/invalid_grant`) },
+  { name: 'no such error code', status: 404, get: () => server.newBrowser().get(`${ISSUER}/errors/nothing`) },
+  { name: 'no such page', status: 404, get: () => server.newBrowser().get(`${ISSUER}/nothing`) },
+  {
+    name: 'a wrong method',
+    status: 405,
+    get: () => server.publicServer.inject({ method: 'PUT', url: '/login', headers: HTML })
+  },
+  { name: 'no such page, for a program', status: 404, get: () => server.publicServer.inject('/nothing') },
+  {
+    name: 'HEAD of the sign-in page',
+    status: 200,
+    get: () => server.publicServer.inject({ method: 'HEAD', url: '/login' })
+  }
+]
+
+const REDIRECTS: readonly Shown[] = [
+  {
+    name: 'to the sign-in page',
+    status: 303,
+    get: async () => server.newBrowser().get(authorizeUrl(await newClient()))
+  },
+  {
+    name: 'to the app with an error',
+    status: 303,
+    get: async () => server.newBrowser().get(authorizeUrl(await newClient(), { scope: undefined }))
+  },
+  ...['allow', 'deny'].map((decision) => ({
+    name: `to the app after ${decision}`,
+    status: 303,
+    get: async () => {
+      const { browser, page } = await openConsent(server, await newClient())
+      return browser.submitOnly(page, { decision })
+    }
+  })),
+  { name: 'after signing out', status: 303, get: () => server.newBrowser().get(`${ISSUER}/logout`) }
+]
+
+describe('security headers of every page and redirect', () => {
+  test.each([...PAGES, ...REDIRECTS])('$name', async ({ get, status, formAction = "'self'" }) => {
+    const { headers, statusCode } = await get()
+    expect(statusCode).toBe(status)
+    expect(headers).toMatchObject({
+      'content-security-policy': policy(formAction),
+      'cache-control': 'no-store',
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY'
+    })
+    expect(headers).not.toHaveProperty('access-control-allow-origin')
+    expect(headers).not.toHaveProperty('etag')
+    if (status !== 303) expect(headers['content-type']).toMatch(/^(text\/html|application\/json); charset=utf-8$/)
+  })
+
+  test.each(PAGES)('$name: no script, no inline style, no event handler, nothing from elsewhere', async ({ get }) => {
+    const { body } = await get()
+    expect(body).not.toMatch(/<(script|style|iframe|object|embed|base|link rel="(?!icon|stylesheet))/i)
+    expect(body).not.toMatch(/<[^>]+\s(on\w+|style)\s*=/i)
+    expect(body).not.toMatch(/javascript:|data:/i)
+    for (const [, source] of body.matchAll(/\b(?:src|href)="([^"]*)"/g)) {
+      expect(source).toMatch(/^http:\/\/localhost:4000\//)
+    }
+  })
+})
+
+const LOOPBACK = ' http://127.0.0.1:* http://localhost:* https:'
+
+describe('form-action names where the answer goes, or browsers hold it back', () => {
+  test.each([
+    {
+      registered: 'https://app.example/callback',
+      sent: 'https://app.example/callback',
+      sources: ' https://app.example https:'
+    },
+    {
+      registered: 'https://app.example:8443/cb',
+      sent: 'https://app.example:8443/cb',
+      sources: ' https://app.example:8443 https:'
+    },
+    { registered: 'http://127.0.0.1/cb', sent: 'http://127.0.0.1:51004/cb', sources: LOOPBACK },
+    { registered: 'http://localhost/cb', sent: 'http://localhost/cb', sources: LOOPBACK },
+    { registered: 'http://[::1]/cb', sent: 'http://[::1]:51004/cb', sources: ' http: https:' },
+    { registered: 'https://[2001:db8::1]/cb', sent: 'https://[2001:db8::1]/cb', sources: ' https:' },
+    { registered: 'com.example.app:/cb', sent: 'com.example.app:/cb', sources: ' com.example.app:' }
+  ])('$sent', async ({ registered, sent, sources }) => {
+    const clientId = await newClient(registered)
+    const browser = server.newBrowser()
+    const login = await browser.open(authorizeUrl(clientId, { redirect_uri: sent }))
+    const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
+    for (const page of [login, consent]) {
+      expect(page.headers['content-security-policy']).toBe(policy(`'self'${sources}`))
+    }
+  })
+
+  test('a page for nobody’s request names nobody', async () => {
+    const browser = server.newBrowser()
+    const login = await browser.open(authorizeUrl(await newClient()))
+    await server.database.query({ name: 'disable_all', text: 'update clients set disabled_at = now()', values: [] })
+    const page = await browser.open(login.url)
+    expect(page.statusCode).toBe(400)
+    expect(page.headers['content-security-policy']).toBe(policy("'self'"))
+    expect(page.body).not.toContain('<form')
+  })
+})
+
+describe('assets', () => {
+  test.each([
+    ['style.css', 'text/css; charset=utf-8'],
+    ['icon.svg', 'image/svg+xml']
+  ])('%s may be kept, is of its type, and runs nothing', async (name, type) => {
+    const { statusCode, headers, body } = await server.publicServer.inject(`/assets/${name}`)
+    expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([200, type, 'public, max-age=300'])
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(headers).not.toHaveProperty('set-cookie')
+    expect(body).not.toMatch(/<script|@import|url\(|javascript:/i)
+  })
+})
+
+describe('answers for programs', () => {
+  const post = (url: string, to = server) =>
+    to.publicServer.inject({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'grant_type=authorization_code'
+    })
+
+  test.each(['/token', '/oauth/revoke'])('POST %s carries no header that only pages need', async (url) => {
+    const { headers } = await post(url)
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy']) {
+      expect(headers).not.toHaveProperty(name)
+    }
+  })
+
+  test('an https issuer sends HSTS with pages and with POST /token (RFC 6797 7.2)', async () => {
+    const secure = await startTestServer({ ISSUER: 'https://auth.example' })
+    try {
+      for (const answer of [await secure.publicServer.inject('/login'), await post('/token', secure)]) {
+        expect(answer.headers['strict-transport-security']).toBe('max-age=31536000')
+      }
+    } finally {
+      await secure.close()
+    }
+  })
+})

@@ -1,0 +1,104 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { introspect, PASSWORD } from '../../support/flow.js'
+import { startInstance } from '../../support/instance.js'
+import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.js'
+import { isActive, obtainTokens, type Tokens } from '../../support/tokens.js'
+
+let server: TestServer
+let shaky: TestServer
+let proxy: PostgresProxy
+let resourceServer: Credentials
+let tokens: Tokens
+
+beforeAll(async () => {
+  server = await startTestServer()
+  proxy = await startPostgresProxy(server.config.databaseUrl)
+  shaky = await startInstance(server, { config: { databaseUrl: proxy.url } })
+  await server.createUser('alice', PASSWORD)
+  resourceServer = await server.createResourceServer()
+  tokens = await obtainTokens(server, await server.createClient())
+})
+afterEach(() => proxy.mend())
+afterAll(async () => {
+  await shaky.close()
+  await proxy.close()
+  await server.close()
+})
+
+const A_TOKEN = [expect.stringMatching(/^find_for_introspection_in_access_tokens_\d+$/)]
+
+describe('what introspection looks up (contract 2, "Tokens")', () => {
+  test.each<{ name: string; by(): Credentials; value(): string; looks: unknown[] }>([
+    {
+      name: 'an id that nobody can have: no look at all',
+      by: () => ({ clientId: 'rs unknown', clientSecret: 'x' }),
+      value: () => tokens.access_token,
+      looks: []
+    },
+    {
+      name: 'somebody who may not ask: no look at the token',
+      by: () => ({ ...resourceServer, clientSecret: 'wrong' }),
+      value: () => tokens.access_token,
+      looks: []
+    },
+    {
+      name: 'an id that nobody has: no look at the token',
+      by: () => ({ ...resourceServer, clientId: 'rs_unknown' }),
+      value: () => tokens.access_token,
+      looks: []
+    },
+    {
+      name: 'a token with a wrong checksum: no look at it',
+      by: () => resourceServer,
+      value: () => tokens.access_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+      looks: []
+    },
+    {
+      name: 'a refresh token: no look at it',
+      by: () => resourceServer,
+      value: () => tokens.refresh_token,
+      looks: []
+    },
+    {
+      name: 'a good token: one look',
+      by: () => resourceServer,
+      value: () => tokens.access_token,
+      looks: A_TOKEN
+    }
+  ])('$name', async ({ by, value, looks }) => {
+    const asked: unknown[] = []
+    const instance = await startInstance(server, {
+      wrap: (database) => ({
+        ...database,
+        query(statement) {
+          if (statement.name !== 'find_resource_server') asked.push(statement.name)
+          return database.query(statement)
+        }
+      })
+    })
+    await introspect(instance, by(), value())
+    expect(asked).toEqual(looks)
+    await instance.close()
+  })
+})
+
+describe('Postgres is away', () => {
+  test('503 with Retry-After, never {"active":false}', async () => {
+    proxy.cut()
+    const answer = await introspect(shaky, resourceServer, tokens.access_token)
+    expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])
+    expect(answer.body).not.toContain('active')
+    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    proxy.mend()
+    expect(await isActive(shaky, resourceServer, tokens.access_token)).toBe(true)
+  })
+
+  test('the look is lost: 503', async () => {
+    proxy.loseStatement('find_for_introspection')
+    const answer = await introspect(shaky, resourceServer, tokens.access_token)
+    expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])
+    expect(answer.body).not.toContain('active')
+    expect(await isActive(shaky, resourceServer, tokens.access_token)).toBe(true)
+  })
+})

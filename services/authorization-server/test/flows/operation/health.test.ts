@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { buildLogger, connectPostgres } from '@valetkey/service-kit'
+import { buildApp } from '../../../src/app.js'
+import { connectRedis } from '../../../src/storage/redis/redis.js'
+import { wire } from '../../../src/wire.js'
+import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { atPort, freePort } from '../../support/failing-network.js'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+
+/** The answer of `/readyz` of an instance of its own, on these stores. */
+async function readiness(databaseUrl: string, redis = server.redis) {
+  const database = connectPostgres(databaseUrl, { connections: 1 })
+  const app = buildApp(
+    { ...server.config, logger: buildLogger('test', 'silent') },
+    wire(server.config, database, redis)
+  )
+  const answer = await app.operatorServer.inject('/readyz')
+  await Promise.all([
+    app.publicServer.close(),
+    app.internalServer.close(),
+    app.operatorServer.close(),
+    database.close()
+  ])
+  return [answer.statusCode, answer.json().checks]
+}
+
+/** An instance that does not listen: that is told, and decides nothing. */
+const announcements = 'unavailable'
+
+test('/readyz is 200 while both stores answer', async () => {
+  expect(await readiness(server.config.databaseUrl)).toEqual([
+    200,
+    { postgres: 'ok', clock: 'ok', redis: 'ok', announcements }
+  ])
+})
+
+test('/readyz stays 200 when Redis goes away: refreshing, revocation and introspection go on without it', async () => {
+  const redis = server.redis.duplicate()
+  const { operatorServer, ...others } = buildApp(
+    { ...server.config, logger: buildLogger('test', 'silent') },
+    wire(server.config, server.database, redis)
+  )
+  expect((await operatorServer.inject('/readyz')).json()).toMatchObject({ checks: { redis: 'ok' } })
+  redis.disconnect()
+  const answer = await operatorServer.inject('/readyz')
+  expect([answer.statusCode, answer.json()]).toEqual([
+    200,
+    {
+      status: 'degraded',
+      checks: { postgres: 'ok', clock: 'ok', redis: 'unavailable', announcements },
+      reasons: { redis: 'cannot be reached' }
+    }
+  ])
+  await Promise.all([operatorServer, ...Object.values(others)].map((each) => each.close()))
+})
+
+test('/readyz is 503 and names Postgres when it cannot be reached', async () => {
+  const nowhere = atPort(server.config.databaseUrl, await freePort())
+  expect(await readiness(nowhere)).toEqual([
+    503,
+    { postgres: 'unavailable', clock: 'unavailable', redis: 'ok', announcements }
+  ])
+})
+
+test('/readyz is 503 when the database has not been migrated', async () => {
+  const empty = new URL(server.config.databaseUrl)
+  empty.pathname = '/postgres'
+  expect(await readiness(empty.href)).toEqual([
+    503,
+    { postgres: 'unavailable', clock: 'ok', redis: 'ok', announcements }
+  ])
+})
+
+test('/readyz is 503 and names Redis while it has never been reached', async () => {
+  const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
+  const checks = { postgres: 'ok', clock: 'ok', redis: 'unavailable', announcements }
+  expect(await readiness(server.config.databaseUrl, nowhere)).toEqual([503, checks])
+  nowhere.disconnect()
+})
+
+test('/livez is 200 without any store', async () => {
+  expect((await server.operatorServer.inject('/livez')).json()).toEqual({ status: 'ok' })
+})

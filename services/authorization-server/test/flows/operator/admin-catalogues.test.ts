@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Administration, lastChangeIn, startAdministration } from '../../support/administration.js'
+import { idOf } from '../../support/audit-log.js'
+import { AUDIENCE, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { introspect } from '../../support/flow.js'
+
+let server: TestServer
+let admin: Administration
+
+beforeAll(async () => {
+  server = await startTestServer()
+  admin = await startAdministration(server)
+})
+afterAll(() => server.close())
+
+describe('/admin/scopes', () => {
+  const path = (name: string) => `/scopes/${encodeURIComponent(name)}`
+
+  test('POST, GET, PATCH and DELETE, with any name that a scope may have, each change audited', async () => {
+    const name = `https://api.example/reports?all=1&x=%${'y'.repeat(60)}`
+    const translations = { de: { title: 'Ihre Berichte' } }
+    const created = await admin.call('POST', '/scopes', { name, title: 'Your reports', translations })
+    const scope = { name, title: 'Your reports', description: '', translations, built_in: false }
+    expect([created.statusCode, created.json()]).toEqual([201, scope])
+    expect(await lastChangeIn(server)).toMatchObject({ event: 'scope_created', request_id: idOf(created) })
+    expect((await admin.call('GET', path(name))).json()).toEqual(scope)
+    expect((await admin.call('GET', '/scopes')).json().scopes).toContainEqual(scope)
+    const patched = await admin.call('PATCH', path(name), { description: 'All.', translations: {} })
+    expect(patched.json()).toEqual({ ...scope, description: 'All.', translations: {} })
+    expect(await lastChangeIn(server)).toMatchObject({
+      event: 'scope_updated',
+      details: { actor: admin.actor, scope: name, changes: { description: { from: '', to: 'All.' } } }
+    })
+    const deleted = await admin.call('DELETE', path(name))
+    expect([deleted.statusCode, deleted.json()]).toEqual([
+      200,
+      { ...scope, description: 'All.', translations: {}, taken_from: [] }
+    ])
+    expect(await lastChangeIn(server)).toMatchObject({ event: 'scope_deleted', details: { actor: admin.actor } })
+    expect((await admin.call('GET', path(name))).statusCode).toBe(404)
+  })
+
+  test('DELETE of one in use is 409, and with from_clients it goes', async () => {
+    await admin.call('POST', '/scopes', { name: 'in.use', title: 'In use' })
+    const { clientId } = await server.createClient({ requiredScopes: ['files.read', 'in.use'] })
+    const refused = await admin.call('DELETE', '/scopes/in.use')
+    expect([refused.statusCode, refused.json().detail]).toEqual([409, expect.stringContaining(clientId)])
+    const deleted = await admin.call('DELETE', '/scopes/in.use?from_clients=true')
+    expect(deleted.json()).toMatchObject({ name: 'in.use', taken_from: [clientId] })
+  })
+
+  test.each([
+    { name: 'a name with a blank', body: { name: 'a b', title: 'x' }, status: 422 },
+    { name: 'a title that is empty', body: { name: 'ab', title: ' ' }, status: 422 },
+    { name: 'no title', body: { name: 'ab' }, status: 400 },
+    { name: 'an unknown member', body: { name: 'ab', title: 'x', built_in: true }, status: 400 },
+    { name: 'no language', body: { name: 'ab', title: 'x', translations: { '?': { title: 'x' } } }, status: 422 },
+    { name: 'an unknown text', body: { name: 'ab', title: 'x', translations: { de: { text: 'x' } } }, status: 400 },
+    { name: 'one that is there', body: { name: 'files.read', title: 'x' }, status: 409 }
+  ])('POST with $name is $status', async ({ body, status }) => {
+    expect((await admin.call('POST', '/scopes', body)).statusCode).toBe(status)
+  })
+
+  test('PATCH of nothing is 400; DELETE of a built-in one 409, of an unknown one 404', async () => {
+    expect((await admin.call('PATCH', '/scopes/files.read', {})).statusCode).toBe(400)
+    expect((await admin.call('DELETE', '/scopes/files.read?from_clients=true')).statusCode).toBe(409)
+    for (const name of ['unknown', '%00', 'a%20b'])
+      expect((await admin.call('DELETE', `/scopes/${name}`)).statusCode).toBe(404)
+  })
+})
+
+describe('/admin/resource-servers', () => {
+  const works = async (made: Record<string, string>) => {
+    const caller = { clientId: made.client_id ?? '', clientSecret: made.client_secret ?? '' }
+    return (await introspect(server, caller, 'x')).statusCode === 200
+  }
+
+  test('POST makes a credential that works, rotate a second one, DELETE ends the first; each is audited', async () => {
+    const first = (await admin.call('POST', '/resource-servers', { name: 'files', audience: AUDIENCE })).json()
+    expect(await works(first)).toBe(true)
+    const listed = await admin.call('GET', '/resource-servers')
+    const { client_secret: _secret, ...shown } = first
+    expect(listed.json().resource_servers).toContainEqual({ ...shown, created_at: expect.any(String) })
+    expect(listed.body).not.toContain('vk_cs_')
+    const rotated = await admin.call('POST', `/resource-servers/${first.client_id}/rotate`)
+    const second = rotated.json()
+    expect([rotated.statusCode, second.audience]).toEqual([201, AUDIENCE])
+    expect(await lastChangeIn(server)).toMatchObject({
+      event: 'resource_server_created',
+      request_id: idOf(rotated),
+      client_id: second.client_id,
+      details: { actor: admin.actor, replaces: first.client_id }
+    })
+    expect([await works(first), await works(second)]).toEqual([true, true])
+    expect((await admin.call('DELETE', `/resource-servers/${first.client_id}`)).statusCode).toBe(200)
+    expect(await lastChangeIn(server)).toMatchObject({
+      event: 'resource_server_deleted',
+      client_id: first.client_id,
+      details: { actor: admin.actor }
+    })
+    expect([await works(first), await works(second)]).toEqual([false, true])
+    expect((await admin.call('GET', `/resource-servers/${first.client_id}`)).statusCode).toBe(404)
+  })
+
+  test.each([
+    { name: 'no URL', body: { name: 'files', audience: 'files' }, status: 422 },
+    { name: 'an empty name', body: { name: '', audience: AUDIENCE }, status: 422 },
+    { name: 'a secret', body: { name: 'files', audience: AUDIENCE, client_secret: 'x' }, status: 400 }
+  ])('POST with $name is $status', async ({ body, status }) => {
+    expect((await admin.call('POST', '/resource-servers', body)).statusCode).toBe(status)
+  })
+
+  test.each([
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/rotate']
+  ] as const)('%s /resource-servers/nobody%s is 404', async (method, rest) => {
+    for (const id of ['nobody', '%00'])
+      expect((await admin.call(method, `/resource-servers/${id}${rest}`)).statusCode).toBe(404)
+  })
+})

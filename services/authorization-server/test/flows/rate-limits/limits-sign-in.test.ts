@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { hashPassword } from '../../../src/platform/passwords/password.js'
+import { createPasswordQueue } from '../../../src/platform/passwords/password-queue.js'
+import { createLimiter, TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
+import { signInLimits } from '../../../src/platform/rate-limits/rules.js'
+import { createAttemptCounterStore } from '../../../src/storage/redis/attempt-counters.js'
+import { startTestServer, type TestServer, until } from '../../support/authorization-server.js'
+import { clearCounters, countCounters, counterOf, setCounter } from '../../support/counters.js'
+import { PASSWORD } from '../../support/flow.js'
+import { insertUser } from '../../support/insert-user.js'
+import { startInstance } from '../../support/instance.js'
+import { type Attempt, attemptSignIn } from '../../support/sign-in.js'
+
+const HERE = '192.0.2.1'
+const ELSEWHERE = '198.51.100.1'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.createUser('alice', PASSWORD)
+  await server.createUser('bob', PASSWORD)
+})
+afterAll(() => server.close())
+afterEach(async () => {
+  jest.restoreAllMocks()
+  await clearCounters(server)
+})
+
+const [PAIR, ADDRESS, ACCOUNT] = [0, 1, 2] as const
+
+/** The counter of one kind for an account, as an address sees it. */
+const counter = (kind: number, account = 'alice', address = HERE) => signInLimits(account, address, false)[kind]
+
+async function statusOf(change: Partial<Attempt> = {}, instance = server): Promise<number> {
+  return (await attemptSignIn(instance, { username: 'alice', password: 'wrong', ...change })).statusCode
+}
+
+describe('limits of failed sign-ins (contract "Limits")', () => {
+  test('20 for an account from an address: the 21st is refused, the right password too', async () => {
+    for (let attempt = 1; attempt <= 20; attempt++) expect(await statusOf()).toBe(422)
+    expect(await statusOf()).toBe(429)
+    expect(await statusOf({ password: PASSWORD })).toBe(429)
+    expect(await statusOf({ username: 'bob', password: PASSWORD })).toBe(303)
+  })
+
+  test('thirty guesses at once: exactly 20 are judged', async () => {
+    const statuses = await Promise.all(Array.from({ length: 30 }, () => statusOf()))
+    expect(statuses.filter((status) => status === 422)).toHaveLength(20)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10)
+  })
+
+  test.each([
+    { name: '20 for an account from an address', kind: PAIR, most: 20 },
+    { name: '100 from an address', kind: ADDRESS, most: 100 },
+    { name: '200 for an account', kind: ACCOUNT, most: 200 }
+  ])('$name: the last one is judged, the next is not', async ({ kind, most }) => {
+    await setCounter(server, counter(kind), most - 1)
+    expect(await statusOf()).toBe(422)
+    expect(await statusOf()).toBe(429)
+  })
+
+  test.each([
+    { name: 'of the account from this address', exceeded: PAIR, most: 20, others: [ADDRESS, ACCOUNT] },
+    { name: 'of the address', exceeded: ADDRESS, most: 100, others: [PAIR, ACCOUNT] },
+    { name: 'of the account', exceeded: ACCOUNT, most: 200, others: [PAIR, ADDRESS] }
+  ])(
+    'an attempt over the limit $name counts against no other: nothing of it was judged',
+    async ({ exceeded, most, others }) => {
+      await setCounter(server, counter(exceeded), most)
+      for (let attempt = 1; attempt <= 3; attempt++) expect(await statusOf()).toBe(429)
+      for (const other of others) expect(await counterOf(server, counter(other))).toBe(0)
+    }
+  )
+
+  test('one address that tries without end locks an account for nobody else', async () => {
+    for (let batch = 0; batch < 23; batch++) await Promise.all(Array.from({ length: 10 }, () => statusOf()))
+    expect(await statusOf()).toBe(429)
+    expect(await statusOf({ password: PASSWORD, address: ELSEWHERE })).toBe(303)
+  })
+
+  test('an account that nobody has is counted alike', async () => {
+    await setCounter(server, counter(PAIR, 'nobody'), 19)
+    expect([await statusOf({ username: 'nobody' }), await statusOf({ username: 'nobody' })]).toEqual([422, 429])
+    await setCounter(server, counter(ACCOUNT, 'ghost'), 200)
+    expect(await statusOf({ username: 'ghost' })).toBe(429)
+  })
+
+  test('an account is counted in the form in which it is compared', async () => {
+    await setCounter(server, counter(PAIR, 'zo\u00eb'), 20)
+    for (const username of ['zo\u00eb', ' zo\u00eb ', 'zoe\u0308']) expect(await statusOf({ username })).toBe(429)
+  })
+
+  test('one that is refused does not cost a look at the account or a hash', async () => {
+    await setCounter(server, counter(PAIR), 20)
+    const look = jest.spyOn(server.deps.login.signIn.users, 'findWithPassword')
+    expect(await statusOf({ password: PASSWORD })).toBe(429)
+    expect(look).not.toHaveBeenCalled()
+    await clearCounters(server)
+    expect(await statusOf({ password: PASSWORD })).toBe(303)
+    expect(look).toHaveBeenCalledTimes(1)
+  })
+
+  test('only failures count: 25 sign-ins in a row, and nothing is left behind', async () => {
+    for (let attempt = 1; attempt <= 25; attempt++) expect(await statusOf({ password: PASSWORD })).toBe(303)
+    expect(await countCounters(server)).toBe(0)
+  })
+
+  test('41 correct sign-ins to one account at once all succeed (contract "Limits")', async () => {
+    const statuses = await Promise.all(Array.from({ length: 41 }, () => statusOf({ password: PASSWORD })))
+    expect(statuses).toEqual(Array(41).fill(303))
+    expect(await countCounters(server)).toBe(0)
+  })
+
+  test('230 users behind one address sign in at once, and all succeed (contract "Limits")', async () => {
+    const passwordHash = await hashPassword(PASSWORD)
+    const users = Array.from({ length: 230 }, (_, index) => `user${index}`)
+    const insert = (username: string) =>
+      insertUser(server.database, { userId: randomUUID(), username, passwordHash, createdAt: new Date() })
+    await Promise.all(users.map(insert))
+    // However slow this machine is.
+    const patient = await startInstance(server)
+    const milliseconds = 600_000
+    const { signIn } = patient.deps.login
+    signIn.limiter = createLimiter(createAttemptCounterStore(server.redis), 1, () => {}, {
+      milliseconds,
+      attempts: 130
+    })
+    signIn.passwordQueue = createPasswordQueue({ atOnce: 2, waiting: 100, milliseconds })
+    const attempt = (username: string) => statusOf({ username, password: PASSWORD }, patient)
+    expect(await Promise.all(users.map(attempt))).toEqual(Array(230).fill(303))
+    await patient.close()
+  }, 90_000)
+
+  test('an attempt that waits too long for others is a page with 429 and seconds, and is not counted', async () => {
+    const full = {
+      attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')),
+      count: async () => {}
+    }
+    const { signIn } = server.deps.login
+    const { limiter } = signIn
+    signIn.limiter = full
+    const answer = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
+    signIn.limiter = limiter
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '5'])
+    expect(answer.body).toContain('The queue is full, so your password was not checked.')
+  })
+
+  test('each counter of a failure is small', async () => {
+    await statusOf()
+    const keys = await server.redis.keys('vk:attempts:*')
+    expect(keys).toHaveLength(3)
+    // Redis adds about 100 bytes to each.
+    for (const key of keys) expect(key.length).toBeLessThan(70)
+  })
+
+  test('a success takes back no failure', async () => {
+    await setCounter(server, counter(PAIR), 7)
+    expect(await statusOf({ password: PASSWORD })).toBe(303)
+    expect(await counterOf(server, counter(PAIR))).toBe(7)
+  })
+
+  test('an attempt that an outage cut short is not counted', async () => {
+    jest.spyOn(server.deps.login.signIn.users, 'findWithPassword').mockRejectedValueOnce(new Error('away'))
+    expect(await statusOf()).toBe(500)
+    expect(await countCounters(server)).toBe(0)
+  })
+})
+
+describe('nobody can lock another out', () => {
+  test('a victim signs in from another address while the attacker’s is braked', async () => {
+    await setCounter(server, counter(PAIR), 20)
+    await setCounter(server, counter(ADDRESS), 100)
+    expect(await statusOf({ password: PASSWORD })).toBe(429)
+    expect(await statusOf({ password: PASSWORD, address: ELSEWHERE })).toBe(303)
+  })
+
+  test('with 200 failures over all addresses a browser that signed in before passes, another does not', async () => {
+    const before = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
+    const known = before.cookies.find(({ name }) => name === 'vk_known')?.value ?? ''
+    expect(known).not.toBe('')
+    await setCounter(server, counter(ACCOUNT), 200)
+    await setCounter(server, counter(ACCOUNT, 'bob'), 200)
+    expect(await statusOf({ password: PASSWORD })).toBe(429)
+    const cookies = { vk_known: known }
+    expect(await statusOf({ password: PASSWORD, cookies })).toBe(303)
+    // It is known for that account only, it has to be its own cookie, and the other limits hold for it too.
+    expect(await statusOf({ username: 'bob', password: PASSWORD, cookies })).toBe(429)
+    expect(await statusOf({ password: PASSWORD, cookies: { vk_known: `A${known.slice(1)}` } })).toBe(429)
+    await setCounter(server, counter(PAIR), 20)
+    expect(await statusOf({ password: PASSWORD, cookies })).toBe(429)
+  })
+})
+
+describe('a brake', () => {
+  test('is a page with 429, Retry-After in seconds and the minutes to wait', async () => {
+    await setCounter(server, counter(PAIR), 20, 125_000)
+    const answer = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
+    expect([answer.statusCode, answer.headers['content-type']]).toEqual([429, 'text/html; charset=utf-8'])
+    const seconds = Number(answer.headers['retry-after'])
+    expect(seconds).toBeGreaterThan(119)
+    expect(seconds).toBeLessThanOrEqual(125)
+    expect(answer.body).toContain('Try again in 3 minutes.')
+    expect(answer.headers).not.toHaveProperty('location')
+    expect(answer.cookies.map(({ name }) => name)).not.toContain('vk_session')
+  })
+
+  test('names the longest wait when several are on', async () => {
+    await setCounter(server, counter(PAIR), 20, 10_000)
+    await setCounter(server, counter(ACCOUNT), 200, 500_000)
+    const answer = await attemptSignIn(server, { username: 'alice', password: 'wrong' })
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(490)
+  })
+
+  test('ends by itself: a window is 15 minutes from its first failure, and no failure makes it longer', async () => {
+    await statusOf()
+    for (const kind of [PAIR, ADDRESS, ACCOUNT]) {
+      const left = await server.redis.pttl(`vk:attempts:${counter(kind)?.name}`)
+      expect(left).toBeGreaterThan(890_000)
+      expect(left).toBeLessThanOrEqual(900_000)
+    }
+    await setCounter(server, counter(PAIR), 20, 400)
+    expect(await statusOf({ password: PASSWORD })).toBe(429)
+    await until(async () => (await server.redis.exists(`vk:attempts:${counter(PAIR)?.name}`)) === 0)
+    expect(await statusOf({ password: PASSWORD })).toBe(303)
+  })
+
+  test('is shared by all instances', async () => {
+    const other = await startInstance(server)
+    await setCounter(server, counter(PAIR), 18)
+    expect(await statusOf({}, other)).toBe(422)
+    expect(await statusOf()).toBe(422)
+    expect([await statusOf({}, other), await statusOf()]).toEqual([429, 429])
+    await other.close()
+  })
+
+  test.each([
+    { factor: 2, most: 40 },
+    { factor: 0.5, most: 10 },
+    { factor: 0.001, most: 1 }
+  ])('is at $most with LIMITS_FACTOR=$factor', async ({ factor, most }) => {
+    const other = await startInstance(server, { config: { limitsFactor: factor } })
+    await setCounter(server, counter(PAIR), most - 1)
+    expect([await statusOf({}, other), await statusOf({}, other)]).toEqual([422, 429])
+    await other.close()
+  })
+})

@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { INVALID_GRANT } from '@valetkey/oauth-protocol'
+import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { stopClock } from '../../support/clock.js'
+import { bodyCredentials, exchange, introspect, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
+import { deleteRow, disable, enable, isActive, obtainTokens, pairOf, type Tokens } from '../../support/tokens.js'
+
+const IDLE = 1000
+const MAX = 2500
+const ACCESS = 100
+
+const clock = stopClock()
+let server: TestServer
+let client: Credentials
+let resourceServer: Credentials
+
+beforeAll(async () => {
+  server = await startTestServer({
+    ACCESS_TOKEN_TTL: String(ACCESS),
+    REFRESH_TOKEN_IDLE_TTL: String(IDLE),
+    REFRESH_TOKEN_MAX_TTL: String(MAX)
+  })
+  await server.createUser('alice', PASSWORD)
+  client = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+afterAll(async () => {
+  clock.restart()
+  await server.close()
+})
+
+async function expectRefused(token: string, by = client): Promise<void> {
+  const answer = await refresh(server, by, token)
+  expect([answer.statusCode, answer.json().error, answer.json().error_description]).toEqual([
+    400,
+    'invalid_grant',
+    INVALID_GRANT
+  ])
+}
+
+async function reasonOf(requestId: unknown): Promise<string | undefined> {
+  await server.deps.audit.close()
+  const rows = await server.database.query<{ reason: string }>({
+    name: 'test_reason',
+    text: `select details->>'reason' as reason from audit_events where request_id = $1`,
+    values: [requestId]
+  })
+  return rows[0]?.reason
+}
+
+describe('idle lifetime', () => {
+  test('a second before the end it works, at the end it does not', async () => {
+    const early = await obtainTokens(server, client)
+    const late = await obtainTokens(server, client)
+    clock.advance(IDLE - 1)
+    expect((await refresh(server, client, early.refresh_token)).statusCode).toBe(200)
+    clock.advance(1)
+    await expectRefused(late.refresh_token)
+  })
+
+  test('the answer that was lost just before the end can still be fetched after it, while the window is open', async () => {
+    const first = await obtainTokens(server, client)
+    clock.advance(IDLE - 1)
+    const lost = pairOf(await refresh(server, client, first.refresh_token))
+    clock.advance(20)
+    await createExpiredRows(server.database).deleteSome()
+    const fetched = pairOf(await refresh(server, client, first.refresh_token))
+    expect(fetched.refresh_token).toBe(lost.refresh_token)
+    expect((await refresh(server, client, fetched.refresh_token)).statusCode).toBe(200)
+  })
+
+  test('every refresh starts it anew', async () => {
+    const first = await obtainTokens(server, client)
+    clock.advance(IDLE - 1)
+    const second = pairOf(await refresh(server, client, first.refresh_token))
+    clock.advance(IDLE - 1)
+    expect((await refresh(server, client, second.refresh_token)).statusCode).toBe(200)
+  })
+
+  test('the audit record says why, under the id of the answer; the answer does not', async () => {
+    const tokens = await obtainTokens(server, client)
+    clock.advance(IDLE)
+    const answer = await refresh(server, client, tokens.refresh_token)
+    expect(answer.body).not.toContain('refresh_token_')
+    expect(await reasonOf(answer.headers['x-request-id'])).toBe('refresh_token_expired')
+  })
+})
+
+describe('absolute lifetime', () => {
+  async function nearTheEnd(remaining: number): Promise<Tokens> {
+    const first = await obtainTokens(server, client)
+    clock.advance(900)
+    const second = pairOf(await refresh(server, client, first.refresh_token))
+    clock.advance(900)
+    const third = pairOf(await refresh(server, client, second.refresh_token))
+    clock.advance(MAX - 1800 - remaining)
+    return third
+  }
+
+  test('a successor is cut to the end of its grant, however fresh it is', async () => {
+    const third = await nearTheEnd(50)
+    const fourth = pairOf(await refresh(server, client, third.refresh_token))
+    clock.advance(49)
+    const fifth = pairOf(await refresh(server, client, fourth.refresh_token))
+    clock.advance(1)
+    await expectRefused(fifth.refresh_token)
+  })
+
+  test('the last access token keeps its own lifetime, and its row outlives the grant’s refreshing', async () => {
+    const third = await nearTheEnd(1)
+    const fourth = pairOf(await refresh(server, client, third.refresh_token))
+    expect(fourth.expires_in).toBe(ACCESS)
+    clock.advance(ACCESS - 1)
+    await createExpiredRows(server.database).deleteSome()
+    expect(await isActive(server, resourceServer, fourth.access_token)).toBe(true)
+    clock.advance(1)
+    expect(await isActive(server, resourceServer, fourth.access_token)).toBe(false)
+    await createExpiredRows(server.database).deleteSome()
+    await expectRefused(fourth.refresh_token)
+  })
+
+  test('each refresh keeps the grant’s row until its newest token has expired', async () => {
+    const first = await obtainTokens(server, client)
+    clock.advance(IDLE - 1)
+    const second = pairOf(await refresh(server, client, first.refresh_token))
+    clock.advance(IDLE - 1)
+    await createExpiredRows(server.database).deleteSome()
+    const third = pairOf(await refresh(server, client, second.refresh_token))
+    expect(await isActive(server, resourceServer, third.access_token)).toBe(true)
+  })
+})
+
+describe('a rotated token whose idle time has run out', () => {
+  test('is refused like an unknown one and ends nothing', async () => {
+    const first = await obtainTokens(server, client)
+    clock.advance(IDLE - 10)
+    const second = pairOf(await refresh(server, client, first.refresh_token))
+    clock.advance(60)
+    await expectRefused(first.refresh_token)
+    expect((await refresh(server, client, second.refresh_token)).statusCode).toBe(200)
+  })
+})
+
+describe('what ends a grant ends its refresh token', () => {
+  let userId: string
+  let username: string
+  let tokens: Tokens
+
+  async function freshGrant(): Promise<Credentials> {
+    username = `bob-${randomUUID()}`
+    userId = await server.createUser(username, PASSWORD)
+    const mine = await server.createClient()
+    tokens = pairOf(await exchange(server, mine, await obtainCode(server, mine, { username })))
+    return mine
+  }
+
+  test.each<{ name: string; ending(mine: Credentials): Promise<unknown> }>([
+    { name: 'the user disabled', ending: () => disable(server, 'user', userId) },
+    {
+      name: 'the user disabled and enabled again',
+      ending: async () => {
+        await disable(server, 'user', userId)
+        await enable(server, 'user', userId)
+      }
+    },
+    { name: 'the user deleted', ending: () => deleteRow(server, 'user', userId) },
+    {
+      name: 'the client disabled and enabled again',
+      ending: async (mine) => {
+        await disable(server, 'client', mine.clientId)
+        await enable(server, 'client', mine.clientId)
+      }
+    },
+    {
+      name: 'its own revocation',
+      ending: (mine) => post(server, '/oauth/revoke', { token: tokens.refresh_token, ...bodyCredentials(mine) })
+    }
+  ])('$name: invalid_grant, and the access token is dead', async ({ ending }) => {
+    const mine = await freshGrant()
+    await ending(mine)
+    await expectRefused(tokens.refresh_token, mine)
+    expect((await introspect(server, resourceServer, tokens.access_token)).json()).toEqual({ active: false })
+  })
+
+  test.each(['disabled', 'deleted'])('the client %s: invalid_client, as for an unknown one', async (what) => {
+    const mine = await freshGrant()
+    await (what === 'disabled' ? disable : deleteRow)(server, 'client', mine.clientId)
+    const answer = await refresh(server, mine, tokens.refresh_token)
+    expect([answer.statusCode, answer.json().error]).toEqual([401, 'invalid_client'])
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
+  })
+
+  test('the end of one grant leaves the same user’s and client’s other grant alone', async () => {
+    const mine = await freshGrant()
+    const again = pairOf(await exchange(server, mine, await obtainCode(server, mine, { username })))
+    await post(server, '/oauth/revoke', { token: again.refresh_token, ...bodyCredentials(mine) })
+    expect((await refresh(server, mine, tokens.refresh_token)).statusCode).toBe(200)
+  })
+})

@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { INVALID_GRANT, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import {
+  AUDIENCE,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
+import { basic, bodyCredentials, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
+import { startInstance } from '../../support/instance.js'
+import { createPublicClient, isActive, obtainTokens, pairOf, type Tokens } from '../../support/tokens.js'
+
+let server: TestServer
+let client: Credentials
+let publicClient: Credentials
+let other: Credentials
+let resourceServer: Credentials
+let tokens: Tokens
+
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.createUser('alice', PASSWORD)
+  client = await server.createClient()
+  other = await server.createClient()
+  publicClient = await createPublicClient(server)
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  tokens = await obtainTokens(server, client)
+})
+afterAll(() => server.close())
+
+const invalidGrant = {
+  error: 'invalid_grant',
+  error_description: INVALID_GRANT,
+  error_uri: `${ISSUER}/errors/invalid_grant`
+}
+
+/** The pair is alive and the refresh token may still be used. */
+async function expectUntouched(): Promise<void> {
+  expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
+  expect((await refresh(server, client, tokens.refresh_token)).statusCode).toBe(200)
+}
+
+const swapped = (text: string) => (text === 'A' ? 'B' : 'A')
+
+describe('a value that is no refresh token (RFC 6749 5.2)', () => {
+  test.each<{ name: string; value(): string | Promise<string> }>([
+    { name: 'an access token', value: () => tokens.access_token },
+    { name: 'an authorization code', value: () => obtainCode(server, client) },
+    { name: 'its own client secret', value: () => client.clientSecret },
+    { name: 'well-formed and never issued', value: () => mintOpaqueToken('refreshToken', randomBytes) },
+    { name: 'of another kind’s prefix', value: () => tokens.refresh_token.replace('vk_rt_', 'vk_at_') },
+    { name: 'with a wrong checksum', value: () => tokens.refresh_token.replace(/.$/, swapped) },
+    { name: 'with a wrong first character', value: () => tokens.refresh_token.replace(/^(vk_rt_)(.)/, '$1-') },
+    { name: 'one character short', value: () => tokens.refresh_token.slice(0, -1) },
+    { name: 'one character long', value: () => `${tokens.refresh_token}0` },
+    { name: 'with a space in front', value: () => ` ${tokens.refresh_token}` },
+    { name: 'in capitals', value: () => tokens.refresh_token.toUpperCase() },
+    { name: 'beyond ASCII', value: () => 'vk_rt_ü' },
+    { name: '12,000 characters', value: () => 'v'.repeat(12_000) },
+    { name: 'SQL', value: () => `' or 1=1 --` }
+  ])('$name is invalid_grant, and nothing changes', async ({ value }) => {
+    const answer = await refresh(server, client, await value())
+    expect([answer.statusCode, answer.json()]).toEqual([400, invalidGrant])
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.headers.pragma).toBe('no-cache')
+    await expectUntouched()
+  })
+
+  test('a code given as refresh token can still be exchanged', async () => {
+    const code = await obtainCode(server, client)
+    await refresh(server, client, code)
+    const form = { grant_type: 'authorization_code', code, redirect_uri: 'https://app.example/callback' }
+    expect((await post(server, '/token', { ...form, ...bodyCredentials(client) })).statusCode).toBe(200)
+  })
+
+  test('no lookup is made for it', async () => {
+    const asked: string[] = []
+    const instance = await startInstance(server, {
+      wrap: (database) => ({
+        ...database,
+        query(statement) {
+          asked.push(statement.name)
+          return database.query(statement)
+        }
+      })
+    })
+    for (const value of [`${tokens.refresh_token}0`, tokens.access_token]) await refresh(instance, client, value)
+    expect(asked).toEqual(['find_client_with_secrets', 'find_client_with_secrets'])
+    await refresh(instance, client, tokens.refresh_token)
+    expect(asked).toContain('find_refresh_token')
+    await instance.close()
+  })
+})
+
+describe('another client’s refresh token (RFC 6749 6, 10.4)', () => {
+  test.each<{ name: string; by(): Credentials }>([
+    { name: 'another confidential client', by: () => other },
+    { name: 'a public client', by: () => publicClient }
+  ])('$name is refused, and the owner’s tokens are untouched', async ({ by }) => {
+    const answer = await refresh(server, by(), tokens.refresh_token)
+    expect([answer.statusCode, answer.json()]).toEqual([400, invalidGrant])
+    await expectUntouched()
+  })
+
+  test('a public client’s token is refused to another public client', async () => {
+    const mine = await obtainTokens(server, publicClient)
+    const stranger = await createPublicClient(server)
+    expect((await refresh(server, stranger, mine.refresh_token)).json()).toEqual(invalidGrant)
+    expect((await refresh(server, publicClient, mine.refresh_token)).statusCode).toBe(200)
+  })
+
+  test('asking for more scope or another resource tells no more than that it is refused', async () => {
+    for (const change of [{ scope: 'files.read:media' }, { resource: 'https://other.example' }]) {
+      expect((await refresh(server, other, tokens.refresh_token, change)).json()).toEqual(invalidGrant)
+    }
+    await expectUntouched()
+  })
+})
+
+describe('a request that is wrong in itself ends nothing and rotates nothing', () => {
+  test.each<{ name: string; change: Record<string, string>; status: number; error: string }>([
+    { name: 'a wrong secret', change: { client_secret: 'wrong' }, status: 401, error: 'invalid_client' },
+    { name: 'no secret', change: { client_secret: '' }, status: 401, error: 'invalid_client' },
+    { name: 'an unknown client', change: { client_id: 'nobody' }, status: 401, error: 'invalid_client' },
+    { name: 'no client', change: { client_id: '', client_secret: '' }, status: 401, error: 'invalid_client' },
+    { name: 'no grant_type', change: { grant_type: '' }, status: 400, error: 'invalid_request' },
+    { name: 'another grant_type', change: { grant_type: 'password' }, status: 400, error: 'unsupported_grant_type' },
+    {
+      name: 'grant_type in capitals',
+      change: { grant_type: 'Refresh_Token' },
+      status: 400,
+      error: 'unsupported_grant_type'
+    },
+    { name: 'an empty refresh_token', change: { refresh_token: '' }, status: 400, error: 'invalid_request' },
+    { name: 'another resource', change: { resource: 'https://other.example' }, status: 400, error: 'invalid_target' },
+    { name: 'the resource with a slash', change: { resource: `${AUDIENCE}/` }, status: 400, error: 'invalid_target' },
+    { name: 'a resource that is no URI', change: { resource: 'files' }, status: 400, error: 'invalid_target' }
+  ])('$name: $status $error', async ({ change, status, error }) => {
+    const answer = await refresh(server, client, tokens.refresh_token, change)
+    expect([answer.statusCode, answer.json().error]).toEqual([status, error])
+    await expectUntouched()
+  })
+
+  test.each(['grant_type', 'refresh_token', 'scope', 'resource', 'client_id', 'client_secret'])(
+    'a repeated %s is invalid_request',
+    async (name) => {
+      const form = new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: tokens.refresh_token,
+        scope: 'files.read',
+        resource: AUDIENCE,
+        ...bodyCredentials(client)
+      })
+      form.append(name, form.get(name) ?? '')
+      const answer = await postRaw(form.toString())
+      expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_request'])
+      await expectUntouched()
+    }
+  )
+
+  test.each([
+    { name: 'a broken percent-encoding', value: '%zz' },
+    { name: 'bytes that are not UTF-8', value: '%ff%fe' },
+    { name: 'a NUL', value: 'vk_rt_%00' }
+  ])('$name in refresh_token is invalid_request', async ({ value }) => {
+    const credentials = new URLSearchParams(bodyCredentials(client))
+    const answer = await postRaw(`grant_type=refresh_token&refresh_token=${value}&${credentials}`)
+    expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_request'])
+  })
+
+  test('a wrong secret in the header is answered with a challenge (RFC 6749 5.2)', async () => {
+    const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+    const answer = await post(server, '/token', form, basic({ ...client, clientSecret: 'wrong' }))
+    expect([answer.statusCode, answer.json().error]).toEqual([401, 'invalid_client'])
+    expect(answer.headers['www-authenticate']).toMatch(/^Basic realm="/)
+    await expectUntouched()
+  })
+
+  test('a public client that shows a secret is refused: it has none', async () => {
+    const mine = await obtainTokens(server, publicClient)
+    const answer = await refresh(server, publicClient, mine.refresh_token, { client_secret: 'some-secret' })
+    expect([answer.statusCode, answer.json().error]).toEqual([401, 'invalid_client'])
+    expect((await refresh(server, publicClient, mine.refresh_token)).statusCode).toBe(200)
+  })
+
+  test('its own resource by name is fine, and so are unknown parameters (RFC 8707 2.2)', async () => {
+    const change = { resource: AUDIENCE, redirect_uri: 'https://app.example/other', foo: 'bar' }
+    const next = pairOf(await refresh(server, client, tokens.refresh_token, change))
+    expect(await isActive(server, resourceServer, next.access_token)).toBe(true)
+  })
+
+  function postRaw(payload: string) {
+    return server.publicServer.inject({
+      method: 'POST',
+      url: '/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload
+    })
+  }
+})

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { INVALID_GRANT } from '@valetkey/oauth-protocol'
+import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { stopClock } from '../../support/clock.js'
+import { bodyCredentials, introspect, PASSWORD, post, refresh } from '../../support/flow.js'
+import { startInstance } from '../../support/instance.js'
+import {
+  createPublicClient,
+  disable,
+  enable,
+  isActive,
+  obtainTokens,
+  pairOf,
+  type Tokens
+} from '../../support/tokens.js'
+
+const WIDE = 'files.read files.read:images'
+const WINDOW = 30
+
+const clock = stopClock()
+let server: TestServer
+let windowless: TestServer
+let client: Credentials
+let other: Credentials
+let resourceServer: Credentials
+let first: Tokens
+let second: Tokens
+
+beforeAll(async () => {
+  server = await startTestServer()
+  windowless = await startInstance(server, { config: { refreshRetryWindow: 0 } })
+  await server.createUser('alice', PASSWORD)
+  client = await server.createClient()
+  other = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  first = await obtainTokens(server, client, { scope: WIDE })
+})
+afterAll(async () => {
+  clock.restart()
+  await windowless.close()
+  await server.close()
+})
+
+async function expectEnded(refused: Awaited<ReturnType<typeof refresh>>): Promise<void> {
+  expect([refused.statusCode, refused.json().error, refused.json().error_description]).toEqual([
+    400,
+    'invalid_grant',
+    INVALID_GRANT
+  ])
+  for (const { access_token } of [first, second]) {
+    expect((await introspect(server, resourceServer, access_token)).json()).toEqual({ active: false })
+  }
+  expect((await refresh(server, client, second.refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
+}
+
+async function expectAlive(): Promise<void> {
+  expect(await isActive(server, resourceServer, first.access_token)).toBe(true)
+  expect(await isActive(server, resourceServer, second.access_token)).toBe(true)
+  expect((await refresh(server, client, second.refresh_token)).statusCode).toBe(200)
+}
+
+describe('a second use in the retry window (contract 2, "Tokens")', () => {
+  beforeEach(async () => {
+    second = pairOf(await refresh(server, client, first.refresh_token))
+  })
+
+  test.each([
+    { name: 'at once', after: 0, expiresIn: 3600 },
+    { name: 'a moment later, rounded down', after: 0.4, expiresIn: 3599 },
+    { name: 'in the middle', after: 12, expiresIn: 3588 },
+    { name: 'in the last second', after: WINDOW - 1, expiresIn: 3571 }
+  ])('$name: the very same pair, expires_in as of now', async ({ after, expiresIn }) => {
+    clock.advance(after)
+    const answer = await refresh(server, client, first.refresh_token)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.json()).toEqual({ ...second, expires_in: expiresIn })
+    await expectAlive()
+  })
+
+  test('any number of times', async () => {
+    for (let time = 0; time < 5; time++) {
+      clock.advance(5)
+      const { access_token, refresh_token } = pairOf(await refresh(server, client, first.refresh_token))
+      expect([access_token, refresh_token]).toEqual([second.access_token, second.refresh_token])
+    }
+    await expectAlive()
+  })
+
+  test.each([
+    { name: 'an empty scope, which counts as absent', change: { scope: '' } },
+    { name: 'the resource it was issued for, named', change: { resource: AUDIENCE } }
+  ])('$name makes it no other request', async ({ change }) => {
+    expect(pairOf(await refresh(server, client, first.refresh_token, change))).toEqual(second)
+  })
+
+  test.each([
+    { name: 'another scope', change: { scope: 'files.read' }, error: 'invalid_scope' },
+    { name: 'a wider scope', change: { scope: `${WIDE} files.read:media` }, error: 'invalid_scope' },
+    { name: 'a malformed scope', change: { scope: 'files.read"' }, error: 'invalid_scope' },
+    { name: 'another resource', change: { resource: 'https://other.example' }, error: 'invalid_target' }
+  ])('$name is $error and ends nothing, neither the tokens nor the window', async ({ change, error }) => {
+    const refused = await refresh(server, client, first.refresh_token, change)
+    expect([refused.statusCode, refused.json().error]).toEqual([400, error])
+    expect(pairOf(await refresh(server, client, first.refresh_token))).toEqual(second)
+    await expectAlive()
+  })
+
+  test('another client’s use is refused and changes nothing', async () => {
+    for (const stranger of [other, await createPublicClient(server)]) {
+      expect((await refresh(server, stranger, first.refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
+    }
+    expect(pairOf(await refresh(server, client, first.refresh_token))).toEqual(second)
+    await expectAlive()
+  })
+
+  test('a wrong secret is refused and changes nothing', async () => {
+    const refused = await refresh(server, client, first.refresh_token, { client_secret: 'wrong' })
+    expect([refused.statusCode, refused.json().error]).toEqual([401, 'invalid_client'])
+    expect(pairOf(await refresh(server, client, first.refresh_token))).toEqual(second)
+    await expectAlive()
+  })
+
+  test('the use of the new access token does not close the window', async () => {
+    expect(await isActive(server, resourceServer, second.access_token)).toBe(true)
+    expect(pairOf(await refresh(server, client, first.refresh_token))).toEqual(second)
+  })
+
+  test('the revocation of the new access token does not close it: the same pair, one half dead', async () => {
+    await post(server, '/oauth/revoke', { token: second.access_token, ...bodyCredentials(client) })
+    expect(pairOf(await refresh(server, client, first.refresh_token))).toEqual(second)
+    expect(await isActive(server, resourceServer, second.access_token)).toBe(false)
+    expect((await refresh(server, client, second.refresh_token)).statusCode).toBe(200)
+  })
+
+  test.each<{ name: string; ending(): Promise<unknown> }>([
+    {
+      name: 'the new refresh token was revoked',
+      ending: () => post(server, '/oauth/revoke', { token: second.refresh_token, ...bodyCredentials(client) })
+    },
+    {
+      name: 'the old refresh token was revoked',
+      ending: () => post(server, '/oauth/revoke', { token: first.refresh_token, ...bodyCredentials(client) })
+    },
+    {
+      name: 'the client was disabled in between',
+      ending: async () => {
+        await disable(server, 'client', client.clientId)
+        await enable(server, 'client', client.clientId)
+      }
+    }
+  ])('after $name it is refused, and all is dead', async ({ ending }) => {
+    await ending()
+    await expectEnded(await refresh(server, client, first.refresh_token))
+  })
+
+  test('an instance whose window is off still honours an answer that is there', async () => {
+    expect(pairOf(await refresh(windowless, client, first.refresh_token))).toEqual(second)
+  })
+})
+
+describe('a second use with a scope', () => {
+  beforeEach(async () => {
+    second = pairOf(await refresh(server, client, first.refresh_token, { scope: 'files.read:images files.read' }))
+  })
+
+  test.each(['files.read:images files.read', WIDE, `${WIDE} files.read`])(
+    '"%s" is the same scope: order and doubles do not matter',
+    async (scope) => {
+      expect(pairOf(await refresh(server, client, first.refresh_token, { scope }))).toEqual(second)
+    }
+  )
+
+  test.each([{ scope: 'files.read' }, { scope: 'files.read:images' }])(
+    '$scope is another: invalid_scope, and nothing ends',
+    async (change) => {
+      const refused = await refresh(server, client, first.refresh_token, change)
+      expect([refused.statusCode, refused.json().error]).toEqual([400, 'invalid_scope'])
+      await expectAlive()
+    }
+  )
+
+  test('a narrow answer is repeated as narrow as it was', async () => {
+    const narrow = { scope: 'files.read' }
+    const third = pairOf(await refresh(server, client, second.refresh_token, narrow))
+    expect(pairOf(await refresh(server, client, second.refresh_token, narrow))).toEqual(third)
+    expect(third.scope).toBe('files.read')
+  })
+})
+
+describe('a use that is no retry ends the whole grant (RFC 9700 4.14.2)', () => {
+  test.each([
+    { name: 'when the window closes', after: WINDOW, change: {} },
+    { name: 'a day later', after: 86_400, change: {} },
+    { name: 'after the window with another scope', after: WINDOW, change: { scope: 'files.read' } }
+  ])('$name', async ({ after, change }) => {
+    second = pairOf(await refresh(server, client, first.refresh_token))
+    clock.advance(after)
+    await expectEnded(await refresh(server, client, first.refresh_token, change))
+  })
+
+  test.each([
+    { name: 'with the same scope', change: {} },
+    { name: 'with another scope', change: { scope: 'files.read' } }
+  ])('in the window, after the new refresh token was used, $name', async ({ change }) => {
+    const middle = pairOf(await refresh(server, client, first.refresh_token))
+    second = pairOf(await refresh(server, client, middle.refresh_token))
+    await expectEnded(await refresh(server, client, first.refresh_token, change))
+  })
+
+  test('the token before the last may still be retried while its own window is open', async () => {
+    const middle = pairOf(await refresh(server, client, first.refresh_token))
+    second = pairOf(await refresh(server, client, middle.refresh_token))
+    expect(pairOf(await refresh(server, client, middle.refresh_token))).toEqual(second)
+    await expectEnded(await refresh(server, client, first.refresh_token))
+  })
+
+  test('with REFRESH_RETRY_WINDOW=0, at once', async () => {
+    second = pairOf(await refresh(windowless, client, first.refresh_token))
+    await expectEnded(await refresh(windowless, client, first.refresh_token))
+  })
+
+  test.each<{ name: string; by(): Credentials; change: Record<string, string>; error: string }>([
+    { name: 'by another client', by: () => other, change: {}, error: 'invalid_grant' },
+    { name: 'with a wrong secret', by: () => client, change: { client_secret: 'x' }, error: 'invalid_client' },
+    { name: 'for more scope', by: () => client, change: { scope: 'files.read:media' }, error: 'invalid_scope' },
+    {
+      name: 'for another resource',
+      by: () => client,
+      change: { resource: 'https://o.example' },
+      error: 'invalid_target'
+    }
+  ])('but not $name: $error, and nothing changes', async ({ by, change, error }) => {
+    second = pairOf(await refresh(server, client, first.refresh_token))
+    clock.advance(WINDOW)
+    expect((await refresh(server, by(), first.refresh_token, change)).json()).toMatchObject({ error })
+    await expectAlive()
+  })
+})

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { LightMyRequestResponse } from 'fastify'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { PASSWORD, responseParameters } from '../../support/flow.js'
+
+const cookiesOf = (answer: LightMyRequestResponse): string[] => [answer.headers['set-cookie'] ?? []].flat()
+
+/** Over https the names carry __Host-, which a browser takes only with Secure, Path=/ and without Domain. */
+const ISSUERS = [
+  { issuer: 'http://localhost:4000', prefix: '', secure: '' },
+  { issuer: 'http://127.0.0.1:4000', prefix: '', secure: '' },
+  { issuer: 'https://auth.example', prefix: '__Host-', secure: ' Secure;' },
+  { issuer: 'https://example.com/auth', prefix: '__Host-', secure: ' Secure;' }
+]
+
+describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
+  let server: TestServer
+  let client: Credentials
+
+  beforeAll(async () => {
+    server = await startTestServer({ ISSUER: issuer })
+    await server.createUser('alice', PASSWORD)
+    client = await server.createClient()
+  })
+  afterAll(() => server.close())
+
+  const authorize = () => {
+    const redirectUri = encodeURIComponent('https://app.example/callback')
+    return `${issuer}/oauth/authorize?response_type=code&client_id=${client.clientId}&redirect_uri=${redirectUri}&scope=files.read`
+  }
+
+  test('are HttpOnly and SameSite=Lax for the whole host, and die with the browser but for the list of known accounts', async () => {
+    const browser = server.newBrowser()
+    const first = await browser.get(authorize())
+    const attributes = `Path=/; HttpOnly;${secure} SameSite=Lax`
+    const value = '[\\w-]{43}'
+    expect(cookiesOf(first)).toEqual([expect.stringMatching(`^${prefix}vk_browser=${value}; ${attributes}$`)])
+    const login = await browser.open(String(first.headers.location))
+    expect(cookiesOf(login)).toEqual([])
+    const answer = await browser.submitOnly(login, { username: 'alice', password: PASSWORD })
+    expect(cookiesOf(answer)).toEqual([
+      expect.stringMatching(`^${prefix}vk_known=${value}; Max-Age=31536000; ${attributes}$`),
+      expect.stringMatching(`^${prefix}vk_session=${value}; ${attributes}$`)
+    ])
+    expect(answer.body).toBe('')
+  })
+
+  test('carry the walk from the request to the code, with every address under the issuer', async () => {
+    const browser = server.newBrowser()
+    const login = await browser.open(authorize())
+    expect(login.url.startsWith(`${issuer}/login?`)).toBe(true)
+    const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
+    expect(consent.url.startsWith(`${issuer}/consent?`)).toBe(true)
+    const answer = await browser.submitOnly(consent, { decision: 'allow' })
+    expect(responseParameters(answer)).toMatchObject({ code: expect.any(String), iss: issuer })
+    expect(cookiesOf(answer)).toEqual([])
+    const addresses = [login.body, consent.body].flatMap((body) => body.match(/(?:href|action)="[^"]*/g) ?? [])
+    expect(addresses.length).toBeGreaterThan(6)
+    for (const address of addresses) expect(address.replace(/^\w+="/, '').startsWith(`${issuer}/`)).toBe(true)
+  })
+
+  test.each([
+    { name: 'empty', value: '' },
+    { name: 'too short', value: 'B'.repeat(42) },
+    { name: 'too long by one', value: 'B'.repeat(44) },
+    { name: 'much too long', value: 'B'.repeat(4000) },
+    { name: 'of another alphabet', value: `${'B'.repeat(42)}.` },
+    { name: 'the name of an object', value: '__proto__' }
+  ])('that give a browser an id we never gave ($name) are replaced', async ({ value }) => {
+    const browser = server.newBrowser()
+    browser.cookies.set(`${prefix}vk_browser`, value)
+    await browser.open(`${issuer}/login`)
+    const given = browser.cookies.get(`${prefix}vk_browser`)
+    expect(given).toMatch(/^[\w-]{43}$/)
+    await browser.open(`${issuer}/login`)
+    expect(browser.cookies.get(`${prefix}vk_browser`)).toBe(given)
+  })
+
+  test('are read under their own name only', async () => {
+    const browser = server.newBrowser()
+    await browser.submit(await browser.open(`${issuer}/login`), { username: 'alice', password: PASSWORD })
+    const sessionId = browser.cookies.get(`${prefix}vk_session`) ?? ''
+    const names = ['vk_session', '__Host-vk_session', '__Secure-vk_session', '__host-vk_session', 'VK_SESSION']
+    const seen = []
+    for (const name of names) {
+      const other = server.newBrowser()
+      other.cookies.set(name, sessionId)
+      if ((await other.open(`${issuer}/login`)).body.includes('You are signed in')) seen.push(name)
+    }
+    expect(seen).toEqual([`${prefix}vk_session`])
+  })
+})

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import {
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer,
+  until
+} from '../../support/authorization-server.js'
+import type { Browser } from '../../support/browser.js'
+import { stopClock } from '../../support/clock.js'
+import { dumpRedis } from '../../support/dump-stores.js'
+import { authorizeUrl, PASSWORD } from '../../support/flow.js'
+import { hiddenField } from '../../support/page-content.js'
+import { openConsent, postForm, signedInBrowser } from '../../support/pages.js'
+import { deleteRow, disable, enable } from '../../support/tokens.js'
+
+const HOUR = 3600
+const DAY = 24 * HOUR
+const RANDOM_ID = /^[\w-]{43}$/
+
+const clock = stopClock()
+let server: TestServer
+let client: Credentials
+let userId: string
+
+beforeAll(async () => {
+  server = await startTestServer()
+  userId = await server.createUser('alice', PASSWORD)
+  await server.createUser('bob', PASSWORD)
+  client = await server.createClient()
+})
+afterEach(() => enable(server, 'user', userId))
+afterAll(async () => {
+  clock.restart()
+  await server.close()
+})
+
+const sessionOf = (browser: Browser) => browser.cookies.get('vk_session') ?? ''
+const keyOf = (sessionId: string) => `vk:session:${createHash('sha256').update(sessionId).digest('base64url')}`
+
+async function isSignedIn(browser: Browser): Promise<boolean> {
+  return (await browser.open(`${ISSUER}/login`)).body.includes('You are signed in')
+}
+
+function withSession(sessionId: string): Browser {
+  const browser = server.newBrowser()
+  browser.cookies.set('vk_session', sessionId)
+  return browser
+}
+
+describe('a new session id at sign-in: none from before is worth anything after (session fixation)', () => {
+  test.each([
+    { name: 'one of the right form', planted: async () => 'P'.repeat(43) },
+    {
+      name: 'one that was signed out',
+      planted: async () => {
+        const browser = await signedInBrowser(server, 'bob')
+        const sessionId = sessionOf(browser)
+        await browser.submit(await browser.open(`${ISSUER}/login`), {})
+        return sessionId
+      }
+    },
+    { name: 'one that is too long', planted: async () => 'P'.repeat(5000) },
+    { name: 'one of another form', planted: async () => '__proto__' }
+  ])('$name, planted before', async ({ planted }) => {
+    const sessionId = await planted()
+    const browser = withSession(sessionId)
+    await browser.submit(await browser.open(authorizeUrl(client.clientId)), { username: 'alice', password: PASSWORD })
+    expect(sessionOf(browser)).toMatch(RANDOM_ID)
+    expect(sessionOf(browser)).not.toBe(sessionId)
+    expect(await isSignedIn(browser)).toBe(true)
+    expect(await isSignedIn(withSession(sessionId))).toBe(false)
+  })
+
+  test('two sign-ins, two ids', async () => {
+    const ids = [await signedInBrowser(server), await signedInBrowser(server)].map(sessionOf)
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  test('a sign-in within a session ends that session', async () => {
+    const { browser, page } = await openConsent(server, client.clientId, { username: 'bob' })
+    const before = sessionOf(browser)
+    const csrf_token = hiddenField(page.body, 'csrf_token')
+    const form = { ...page, body: `<form action="${ISSUER}/login"></form>` } as typeof page
+    await postForm(server, browser, form, { csrf_token, username: 'alice', password: PASSWORD })
+    expect(await server.redis.exists(keyOf(before))).toBe(0)
+    expect(await isSignedIn(withSession(before))).toBe(false)
+  })
+
+  test('a failed sign-in leaves no session behind', async () => {
+    const before = await server.redis.keys('vk:session:*')
+    const browser = server.newBrowser()
+    const page = await browser.open(`${ISSUER}/login`)
+    await browser.submit(page, { username: 'alice', password: 'wrong' })
+    expect((await server.redis.keys('vk:session:*')).length).toBe(before.length)
+    expect(sessionOf(browser)).toBe('')
+  })
+})
+
+describe('what the store holds', () => {
+  test('hashes of session, browser and request ids, and no query, name, password or form token', async () => {
+    const { browser, page } = await openConsent(server, client.clientId, { change: { state: 'a-state-of-its-own' } })
+    const resume = new URL(page.url).searchParams.get('resume') ?? ''
+    const token = hiddenField(page.body, 'csrf_token')
+    const secrets = [
+      sessionOf(browser),
+      browser.cookies.get('vk_browser'),
+      browser.cookies.get('vk_known'),
+      resume,
+      token
+    ]
+    const stored = await dumpRedis(server)
+    expect(stored).toContain(keyOf(sessionOf(browser)))
+    for (const secret of [...secrets, PASSWORD, 'alice', 'a-state-of-its-own', client.clientId])
+      expect(stored).not.toContain(secret)
+    const answer = await browser.submitOnly(page, { decision: 'allow' })
+    const code = new URL(String(answer.headers.location)).searchParams.get('code') ?? 'none'
+    expect(await dumpRedis(server)).not.toContain(code)
+    expect(await dumpRedis(server)).not.toContain(code.slice(6, -6))
+  })
+
+  test('what it holds of a session opens none', async () => {
+    const browser = await signedInBrowser(server)
+    const digest = keyOf(sessionOf(browser)).slice('vk:session:'.length)
+    expect(await isSignedIn(withSession(digest))).toBe(false)
+  })
+})
+
+describe('how a session ends', () => {
+  test('by signing out, for every copy of its cookie', async () => {
+    const browser = await signedInBrowser(server)
+    const copy = withSession(sessionOf(browser))
+    expect(await isSignedIn(copy)).toBe(true)
+    const answer = await browser.submitOnly(await browser.open(`${ISSUER}/login`), {})
+    expect(answer.headers['set-cookie']).toMatch(
+      /^vk_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax$/
+    )
+    expect(await isSignedIn(copy)).toBe(false)
+    expect(await isSignedIn(browser)).toBe(false)
+  })
+
+  test('signing out ends no session of another browser', async () => {
+    const [one, two] = [await signedInBrowser(server), await signedInBrowser(server)]
+    await one.submit(await one.open(`${ISSUER}/login`), {})
+    expect(await isSignedIn(two)).toBe(true)
+  })
+
+  test('after twelve hours without a visit; every visit begins them anew', async () => {
+    const browser = await signedInBrowser(server)
+    const key = keyOf(sessionOf(browser))
+    expect(await server.redis.ttl(key)).toBeGreaterThan(12 * HOUR - 10)
+    await server.redis.expire(key, 60)
+    expect(await isSignedIn(browser)).toBe(true)
+    const ttl = await server.redis.ttl(key)
+    expect([ttl > 12 * HOUR - 10, ttl <= 12 * HOUR]).toEqual([true, true])
+    await server.redis.pexpire(key, 1)
+    await until(async () => (await server.redis.exists(key)) === 0)
+    expect(await isSignedIn(browser)).toBe(false)
+  })
+
+  test('seven days after the sign-in, however often it is used', async () => {
+    const browser = await signedInBrowser(server)
+    for (let day = 0; day < 6; day++) {
+      clock.advance(DAY)
+      expect(await isSignedIn(browser)).toBe(true)
+    }
+    clock.advance(DAY - 1)
+    expect(await isSignedIn(browser)).toBe(true)
+    clock.advance(1)
+    expect(await isSignedIn(browser)).toBe(false)
+    const page = await browser.open(authorizeUrl(client.clientId))
+    expect(new URL(page.url).pathname).toBe('/login')
+  })
+
+  test('that was opened by a process whose clock is ahead: it would have no end', async () => {
+    const browser = await signedInBrowser(server)
+    clock.advance(-2 * 60)
+    expect(await isSignedIn(browser)).toBe(false)
+    clock.advance(2 * 60)
+    expect(await isSignedIn(browser)).toBe(true)
+  })
+
+  test('when its user is disabled, and it does not come back with the user', async () => {
+    const browser = await signedInBrowser(server)
+    await disable(server, 'user', userId)
+    expect(await isSignedIn(browser)).toBe(false)
+    await enable(server, 'user', userId)
+    expect(await isSignedIn(browser)).toBe(false)
+  })
+
+  test('when its user’s generation moves on, as a new password makes it', async () => {
+    const [browser, bob] = [await signedInBrowser(server), await signedInBrowser(server, 'bob')]
+    const text = 'update users set generation = generation + 1 where user_id = $1'
+    await server.database.query({ name: 'move_generation', text, values: [userId] })
+    expect(await isSignedIn(browser)).toBe(false)
+    expect(await isSignedIn(bob)).toBe(true)
+    expect(await isSignedIn(await signedInBrowser(server))).toBe(true)
+  })
+
+  test('while its user is disabled without a new generation', async () => {
+    const browser = await signedInBrowser(server)
+    const text = 'update users set disabled_at = now() where user_id = $1'
+    await server.database.query({ name: 'only_disable', text, values: [userId] })
+    expect(await isSignedIn(browser)).toBe(false)
+  })
+
+  test('when its user is deleted', async () => {
+    const carolId = await server.createUser('carol', PASSWORD)
+    const browser = await signedInBrowser(server, 'carol')
+    await deleteRow(server, 'user', carolId)
+    expect(await isSignedIn(browser)).toBe(false)
+  })
+})

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { expiryBucket } from '@valetkey/oauth-protocol'
+import { type Database, StoreUnavailable } from '@valetkey/service-kit'
+import { createAccessTokenBuckets } from '../../../src/storage/postgres/access-token-buckets.js'
+import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
+import { createGrantStore } from '../../../src/storage/postgres/grants.js'
+import { createIntrospectionStore } from '../../../src/storage/postgres/introspections.js'
+import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
+import { exchangeOf } from '../../support/exchanges.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { rotationOf } from '../../support/rotation.js'
+import { newDigest, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { bucketsOf, HOUR, insertToken } from '../../support/token-tables.js'
+
+const now = new Date()
+const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
+
+let opened: MigratedDatabase
+let sent: string[]
+let database: Database
+let grant: StoredGrant
+
+beforeAll(async () => {
+  opened = await createMigratedDatabase()
+  database = {
+    ...opened.database,
+    query(statement) {
+      sent.push(statement.name)
+      return opened.database.query(statement)
+    }
+  }
+})
+beforeEach(async () => {
+  grant = await storeGrant(opened.database, now)
+  sent = []
+})
+afterAll(() => opened.close())
+
+/** A process: its stores share one list of tables. */
+async function startProcess() {
+  const buckets = createAccessTokenBuckets(database)
+  await buckets.keep(3_600)
+  sent = []
+  const introspections = createIntrospectionStore(database, buckets)
+  const tokens = createAccessTokenStore(database, buckets)
+  const grants = createGrantStore(database, buckets)
+  const refreshTokens = createRefreshTokenStore(database, buckets)
+  return {
+    find: async (token: { digest: StoredGrant['access']['digest']; bucket: number }) =>
+      (await introspections.find(token))?.grantId,
+    revoke: (token: Pick<StoredGrant['access'], 'digest' | 'bucket'>) => tokens.revoke(token, grant.clientId),
+    /** The first access token of a grant of its own, which ends then. */
+    async issue(expiresAt: Date) {
+      const tokens = { issuedAt: now, refreshToken: undefined, accessToken: { digest: newDigest(), expiresAt } }
+      const exchange = exchangeOf(grant, { tokens })
+      await grants.storeExchange(exchange)
+      return { ...exchange, access: { ...tokens.accessToken, bucket: expiryBucket(expiresAt) } }
+    },
+    /** A refresh of the grant, whose new access token ends then. */
+    refresh: (expiresAt: Date) =>
+      refreshTokens.rotate(
+        rotationOf(grant.refresh.digest, {
+          accessToken: { digest: newDigest(), scope: ['files.read'], expiresAt },
+          retry: undefined
+        }),
+        now
+      )
+  }
+}
+
+const drop = (bucket: number) => opened.run(`drop table access_tokens_${bucket}`)
+
+describe('a look goes to the table that the token names', () => {
+  test('one statement, and another for tokens that end in another hour', async () => {
+    const { find, issue } = await startProcess()
+    const [soon, late] = [await issue(later(HOUR)), await issue(later(2 * HOUR))]
+    sent = []
+    const found = await Promise.all([find(soon.access), find(late.access), find(soon.access)])
+    expect(found).toEqual([soon.grantId, late.grantId, soon.grantId])
+    expect(sent).toEqual([soon, late].map(({ access }) => `find_for_introspection_in_access_tokens_${access.bucket}`))
+  })
+
+  test('an hour that is over: nothing, without a look', async () => {
+    const { find } = await startProcess()
+    expect(await find({ ...grant.access, bucket: expiryBucket(now) - 1 })).toBeUndefined()
+    expect(await find({ ...grant.access, bucket: 0 })).toBeUndefined()
+    expect(sent).toEqual([])
+  })
+
+  test('the wrong hour: nothing', async () => {
+    const { find, issue } = await startProcess()
+    const { access } = await issue(later(HOUR))
+    expect(await find({ ...access, bucket: access.bucket + 1 })).toBeUndefined()
+  })
+
+  test('hours that no token ends in: a hundred at once, and the list is read twice at most', async () => {
+    const { find } = await startProcess()
+    const far = (index: number) => ({ digest: newDigest(), bucket: 900_000 + index })
+    const found = await Promise.all(Array.from({ length: 100 }, (_, index) => find(far(index))))
+    expect(found.filter((each) => each !== undefined)).toEqual([])
+    expect(sent.filter((name) => name === 'list_access_token_buckets').length).toBeLessThanOrEqual(2)
+  })
+
+  test('hours that no token ends in, again and again: whoever asks together with them waits for some milliseconds', async () => {
+    const { find, issue } = await startProcess()
+    const { grantId, access } = await issue(later(HOUR))
+    const began = performance.now()
+    for (let turn = 0; turn < 20; turn++) {
+      const [found] = await Promise.all([find(access), find({ digest: newDigest(), bucket: 900_000 + turn })])
+      expect(found).toBe(grantId)
+    }
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+
+  test('a table dropped a moment ago: nothing, and no error', async () => {
+    const { find, issue, revoke } = await startProcess()
+    const { access } = await issue(later(HOUR))
+    await drop(access.bucket)
+    expect(await find(access)).toBeUndefined()
+    const other = await startProcess()
+    const second = await issue(later(HOUR))
+    await drop(access.bucket)
+    expect(await other.revoke(second.access)).toBeUndefined()
+    expect(await revoke(second.access)).toBeUndefined()
+  })
+})
+
+describe('issuing makes a table that is missing', () => {
+  test('none for that hour yet: a clock that jumped, a longer lifetime, a long stop', async () => {
+    const { find, issue } = await startProcess()
+    const { grantId, access } = await issue(later(500 * HOUR))
+    expect(await bucketsOf(opened)).toContain(access.bucket)
+    expect(await find(access)).toBe(grantId)
+  })
+
+  test('one in the list, but not in Postgres: a database that was put back', async () => {
+    const { find, issue } = await startProcess()
+    const lost = await issue(later(HOUR))
+    await drop(lost.access.bucket)
+    const { grantId, access } = await issue(later(HOUR))
+    expect(access.bucket).toBe(lost.access.bucket)
+    expect([await find(access), await find(lost.access)]).toEqual([grantId, undefined])
+  })
+
+  test('one that another process made: found at the first look, with a lifetime that this one does not know', async () => {
+    const [first, second] = [await startProcess(), await startProcess()]
+    const { grantId, access } = await second.issue(later(300 * HOUR))
+    expect(await first.find(access)).toBe(grantId)
+  })
+})
+
+describe('a table that cannot be made is an outage', () => {
+  const signature = 'make_access_token_buckets(integer, integer)'
+  const bucket = expiryBucket(later(400 * HOUR))
+
+  test.each<{ name: string; prevent: string; allow: string }>([
+    {
+      name: 'Postgres refuses to make it',
+      prevent: 'alter table access_tokens rename column token_hash to hash',
+      allow: 'alter table access_tokens rename column hash to token_hash'
+    },
+    {
+      name: 'the function is missing',
+      prevent: `alter function ${signature} rename to make_nothing`,
+      allow: 'alter function make_nothing(integer, integer) rename to make_access_token_buckets'
+    }
+  ])('nothing is stored while $name', async ({ prevent, allow }) => {
+    const { issue, refresh } = await startProcess()
+    const before = await countGrants()
+    await opened.run(prevent)
+    try {
+      await expect(issue(later(400 * HOUR))).rejects.toThrow(StoreUnavailable)
+      await expect(refresh(later(400 * HOUR))).rejects.toThrow(StoreUnavailable)
+    } finally {
+      await opened.run(allow)
+    }
+    expect(await countGrants()).toBe(before)
+    expect(await refresh(later(400 * HOUR))).toBe(true)
+    await issue(later(400 * HOUR))
+    expect(await bucketsOf(opened)).toContain(bucket)
+    await drop(bucket)
+  })
+
+  test('the other hours are not affected', async () => {
+    const { find, issue } = await startProcess()
+    await opened.run(`alter function ${signature} rename to make_nothing`)
+    try {
+      const [good, bad] = await Promise.allSettled([issue(later(HOUR)), issue(later(400 * HOUR))])
+      expect([good.status, bad.status]).toEqual(['fulfilled', 'rejected'])
+      if (good.status === 'fulfilled') expect(await find(good.value.access)).toBe(good.value.grantId)
+    } finally {
+      await opened.run('alter function make_nothing(integer, integer) rename to make_access_token_buckets')
+    }
+  })
+
+  async function countGrants(): Promise<unknown> {
+    return (await opened.run('select count(*) as count from grants'))[0]?.count
+  }
+})
+
+test('no token can be stored outside the tables of hours', async () => {
+  await expect(insertToken(opened, 'access_tokens', later(HOUR))).rejects.toThrow(/access_tokens_holds_no_rows/)
+})
+
+test('a missing table of another record is an error, and no inactive token', async () => {
+  const { find, issue, revoke } = await startProcess()
+  const { grantId, access } = await issue(later(HOUR))
+  await opened.run('alter table grants rename to no_grants')
+  try {
+    await expect(find(access)).rejects.toThrow(/"grants" does not exist/)
+    await expect(revoke(access)).rejects.toThrow(/"grants" does not exist/)
+  } finally {
+    await opened.run('alter table no_grants rename to grants')
+  }
+  expect(await find(access)).toBe(grantId)
+})

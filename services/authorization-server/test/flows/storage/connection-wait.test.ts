@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { connectPostgres, StoreUnavailable } from '@valetkey/service-kit'
+import { atPort, startFailingNetwork } from '../../support/failing-network.js'
+
+const STATEMENT_MS = 1_000
+/** Less than a connection may take that no statement waits for. */
+const SOONER_MS = 1_900
+
+let testDatabase: TestDatabase
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase()
+})
+afterAll(() => testDatabase.drop())
+
+const ask = { name: 'test_one', text: 'select 1 as one', values: [] }
+
+test('a statement ends at its limit while it waits for a connection, which then serves the next one', async () => {
+  const network = await startFailingNetwork(Number(new URL(testDatabase.url).port))
+  network.hold()
+  const url = atPort(testDatabase.url, network.port)
+  const database = connectPostgres(url, { connections: 1, statementMs: STATEMENT_MS })
+  const began = performance.now()
+  await expect(database.query(ask)).rejects.toThrow(StoreUnavailable)
+  expect(performance.now() - began).toBeLessThan(SOONER_MS)
+  network.release()
+  expect(await database.query(ask)).toEqual([{ one: 1 }])
+  expect(database.pool()).toMatchObject({ inUse: 0, idle: 1 })
+  await database.close()
+  await network.close()
+})

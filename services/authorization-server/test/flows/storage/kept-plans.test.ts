@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { connectPostgres, type Database, type Statement } from '@valetkey/service-kit'
+import { createAccessTokenBuckets } from '../../../src/storage/postgres/access-token-buckets.js'
+import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
+import { createAllowanceStore } from '../../../src/storage/postgres/allowances.js'
+import { createAuditEntryStore } from '../../../src/storage/postgres/audit-entries.js'
+import { createAuditEventStore } from '../../../src/storage/postgres/audit-events.js'
+import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
+import { createConsentStore } from '../../../src/storage/postgres/consents.js'
+import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
+import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-access.js'
+import { createGrantedAudiences } from '../../../src/storage/postgres/granted-audiences.js'
+import { createGrantStore } from '../../../src/storage/postgres/grants.js'
+import { createIntrospectionStore } from '../../../src/storage/postgres/introspections.js'
+import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
+import { createResourceServerStore } from '../../../src/storage/postgres/resource-servers.js'
+import { NOTE } from '../../support/audit-note.js'
+import { exchangeOf } from '../../support/exchanges.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { PACE } from '../../support/rotation.js'
+import { newDigest } from '../../support/stored-grant.js'
+
+const now = new Date()
+const bucketsAt = new Date(now.getTime() + 3_600_000)
+
+let opened: MigratedDatabase
+/** As the service is connected. */
+let session: Database
+const sent: Statement[] = []
+
+/** Every statement that grows with use, as its store sends it: to tables that are empty. */
+beforeAll(async () => {
+  opened = await createMigratedDatabase()
+  session = connectPostgres(opened.url, { connections: 1, plans: 'kept by index' })
+  const database: Database = {
+    ...opened.database,
+    query(statement) {
+      sent.push(statement)
+      return opened.database.query(statement)
+    }
+  }
+  const buckets = createAccessTokenBuckets(database)
+  await buckets.keep(3_600)
+  sent.length = 0
+  const refreshTokens = createRefreshTokenStore(database, buckets)
+  const apps = createConnectedAppStore(database)
+  const accessToken = { digest: newDigest(), scope: ['files.read'], expiresAt: bucketsAt }
+  const token = { digest: newDigest(), bucket: Math.floor(bucketsAt.getTime() / 3_600_000) }
+  await createIntrospectionStore(database, buckets).find(token)
+  await createAccessTokenStore(database, buckets).revoke(token, 'client')
+  const grants = createGrantStore(database, buckets)
+  const exchange = exchangeOf({ clientId: 'client', userId: randomUUID() }, { tokens: { issuedAt: now, accessToken } })
+  await grants.storeExchange(exchange)
+  await grants.findByCode(newDigest())
+  await grants.discardUndelivered(newDigest(), [randomUUID()])
+  await grants.endReplayed(newDigest(), exchange.allowed)
+  const allowance = { userId: randomUUID(), userGeneration: 0, sessionGeneration: 0, clientId: 'client' }
+  for (const consent of ['given', 'remembered'] as const) {
+    await createAllowanceStore(database).read({ ...allowance, scope: ['files.read'], consent })
+  }
+  await grants.end(randomUUID())
+  await refreshTokens.find(newDigest())
+  await refreshTokens.endGrant(newDigest(), 'client')
+  const successor = { digest: newDigest(), expiresAt: bucketsAt }
+  const rotation = { digest: newDigest(), successor, accessToken, retry: undefined, retryScope: '', pace: PACE }
+  await refreshTokens.rotate(rotation, now)
+  await apps.noteUse(new Map([[randomUUID(), now]]))
+  await createResourceServerStore(database).noteUse(new Map([['client', now]]))
+  await apps.end(randomUUID(), 'client')
+  await apps.list(randomUUID())
+  const expiredRows = createExpiredRows(database, { auditRetentionDays: 1 })
+  await expiredRows.deleteSome()
+  await expiredRows.eraseSomeRetryAnswers()
+  const granted = createGrantedAccessStore(database)
+  const place = { userId: randomUUID(), clientId: 'client', grantId: randomUUID() }
+  for (const filter of [{}, { userId: place.userId }, { clientId: place.clientId }, place]) {
+    await granted.list(filter, { limit: 10 })
+    await granted.list(filter, { after: place, limit: 10 })
+  }
+  await granted.end(place.grantId, NOTE)
+  const holders = [{ member: 'sub', value: place.userId } as const, { member: 'client_id', value: 'client' } as const]
+  await createGrantedAudiences(database).find(holders, ['https://files.example'])
+  await granted.endOfUser({ userId: place.userId, clientId: undefined }, NOTE)
+  await granted.endOfUser(place, NOTE)
+  await createConsentStore(database).deleteOfClient('client')
+  await createAuditEventStore(database).appendMissing([])
+  const entries = createAuditEntryStore(database)
+  await entries.list({ since: now }, { after: '1', limit: 10 })
+  await entries.list({ userId: place.userId }, { limit: 10 })
+  await entries.listFrom({ event: 'code_issued' }, { after: '1', limit: 10 })
+  await entries.newestId()
+})
+afterAll(async () => {
+  await session.close()
+  await opened.close()
+})
+
+test('a plan that was made for empty tables goes from row to row by an index, in every statement', async () => {
+  expect(await strayLines(sent, /(Seq|Bitmap Heap) Scan on|Hash Join|Merge Join/)).toEqual([])
+  expect(sent.length).toBeGreaterThan(14)
+})
+
+test('no name stands for two statements: a connection keeps the first, and refuses the other', () => {
+  const texts = new Map(sent.map(({ name, text }) => [name, text]))
+  expect(sent.filter(({ name, text }) => name === '' || texts.get(name) !== text)).toEqual([])
+})
+
+test('of thousands that are noted as used none is held against all the others', async () => {
+  const noting = sent.filter(({ name }) => ['note_grant_use', 'note_resource_server_use'].includes(name))
+  expect(noting).toHaveLength(2)
+  expect(await strayLines(noting, /Join Filter/)).toEqual([])
+})
+
+test('which audiences a user or a client has grants for is one look into an index for each', async () => {
+  const text = sent.find(({ name }) => name === 'find_granted_audiences')?.text
+  const rows = await session.query({ name: '', text: `explain (generic_plan) ${text}`, values: [] })
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+  expect(plan).toMatch(/using grants_user_id on .*\n *Index Cond: \(user_id = /)
+  expect(plan).toMatch(/using grants_client_id on .*\n *Index Cond: \(\(client_id = .*audience = /)
+})
+
+async function strayLines(statements: readonly Statement[], unwanted: RegExp): Promise<string[]> {
+  const found: string[] = []
+  for (const { name, text } of statements) {
+    const rows = await session.query<{ 'QUERY PLAN': string }>({
+      name: '',
+      text: `explain (generic_plan) ${text}`,
+      values: []
+    })
+    const stray = rows.map((row) => row['QUERY PLAN']).find((line) => unwanted.test(line))
+    if (stray !== undefined) found.push(`${name}: ${stray.trim()}`)
+  }
+  return found
+}

@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { connectPostgres, type Database, MigrationError, migrate, pendingMigrations } from '@valetkey/service-kit'
+import { MIGRATIONS } from '../../support/migrated-database.js'
+
+const OURS = readdirSync(MIGRATIONS).toSorted()
+
+let testDatabase: TestDatabase
+let database: Database
+let directory: string
+
+beforeEach(async () => {
+  testDatabase = await createTestDatabase()
+  database = connectPostgres(testDatabase.url, { connections: 2 })
+  directory = mkdtempSync(path.join(tmpdir(), 'valetkey-migrations-'))
+})
+afterEach(async () => {
+  rmSync(directory, { recursive: true, force: true })
+  await database.close()
+  await testDatabase.drop()
+})
+
+const write = (name: string, sql: string) => writeFileSync(path.join(directory, name), sql)
+const run = () => migrate(testDatabase.url, directory)
+
+async function tables(): Promise<string[]> {
+  const text = "select table_name as name from information_schema.tables where table_schema = 'public' order by 1"
+  return (await database.query<{ name: string }>({ name: '', text, values: [] })).map(({ name }) => name)
+}
+
+describe('the migrations of this release', () => {
+  test('are applied in order, once', async () => {
+    expect(await pendingMigrations(testDatabase.url, MIGRATIONS)).toEqual(OURS)
+    expect(await migrate(testDatabase.url, MIGRATIONS)).toEqual(OURS)
+    expect(await migrate(testDatabase.url, MIGRATIONS)).toEqual([])
+    expect(await pendingMigrations(testDatabase.url, MIGRATIONS)).toEqual([])
+  })
+
+  test('by five instances at once: each of them once, and nobody fails', async () => {
+    const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(testDatabase.url, MIGRATIONS)))
+    expect(applied.flat().toSorted()).toEqual(OURS)
+    expect(applied.filter((names) => names.length > 0)).toHaveLength(1)
+  })
+})
+
+describe('a migration that fails', () => {
+  beforeEach(() => {
+    write('0001_create_one.sql', 'create table one (id integer)')
+    write('0002_create_two.sql', 'create table two (id integer); insert into one values (1); select 1 / 0;')
+    write('0003_create_three.sql', 'create table three (id integer)')
+  })
+
+  test('is named, leaves nothing of itself, and nothing comes after it', async () => {
+    const error: unknown = await run().catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(MigrationError)
+    expect(String(error)).toMatch(/0002_create_two\.sql: division by zero/)
+    expect(await tables()).toEqual(['one', 'schema_migrations'])
+    expect(await database.query({ name: '', text: 'select id from one', values: [] })).toEqual([])
+    expect(await pendingMigrations(testDatabase.url, directory)).toEqual([
+      '0002_create_two.sql',
+      '0003_create_three.sql'
+    ])
+  })
+
+  test('leaves nothing of itself either when only its entry in the history cannot be written', async () => {
+    const ownEntry = "insert into schema_migrations (name, checksum) values ('0002_create_two.sql', 'another')"
+    write('0002_create_two.sql', `create table two (id integer); ${ownEntry}`)
+    await expect(run()).rejects.toThrow(/0002_create_two\.sql: duplicate key/)
+    expect(await tables()).toEqual(['one', 'schema_migrations'])
+  })
+
+  test('goes through once it is mended, and holds no lock', async () => {
+    await run().catch(() => {})
+    write('0002_create_two.sql', 'create table two (id integer)')
+    expect(await run()).toEqual(['0002_create_two.sql', '0003_create_three.sql'])
+    expect(await tables()).toEqual(['one', 'schema_migrations', 'three', 'two'])
+  })
+})
+
+describe('what does not fit', () => {
+  beforeEach(async () => {
+    write('0001_create_one.sql', 'create table one (id integer)')
+    await run()
+  })
+
+  test('one that was changed after it had been applied is refused, and the next is not applied', async () => {
+    write('0001_create_one.sql', 'create table one (id bigint)')
+    write('0002_create_two.sql', 'create table two (id integer)')
+    await expect(run()).rejects.toThrow(/0001_create_one\.sql: was changed after it had been applied/)
+    await expect(pendingMigrations(testDatabase.url, directory)).rejects.toThrow(MigrationError)
+    expect(await tables()).not.toContain('two')
+  })
+
+  test('one that only a newer release knows is left alone: the older one goes on', async () => {
+    write('0002_create_two.sql', 'create table two (id integer)')
+    await run()
+    rmSync(path.join(directory, '0002_create_two.sql'))
+    expect(await run()).toEqual([])
+    expect(await tables()).toContain('two')
+  })
+
+  test.each(['1_short.sql', '0002-hyphens.sql', '0002_Upper.sql', '0002.sql', 'notes.sql'])(
+    'the name %s is refused before anything is done',
+    async (name) => {
+      write('0002_create_two.sql', 'create table two (id integer)')
+      write(name, 'select 1')
+      await expect(run()).rejects.toThrow(name)
+      expect(await tables()).not.toContain('two')
+    }
+  )
+
+  test('what is no SQL file is passed over', async () => {
+    write('README.md', 'not SQL')
+    mkdirSync(path.join(directory, 'archive'))
+    expect(await run()).toEqual([])
+  })
+})

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { type Credentials, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { kindOf, redisKeysOf } from '../../support/codes.js'
+import { basic, bodyCredentials, exchange, obtainCode, PASSWORD } from '../../support/flow.js'
+import { listenOnFreePort, rawRequest, sendRaw } from '../../support/raw-connection.js'
+import { expectRefusal, UUID } from '../../support/refusals.js'
+
+const FORM = 'application/x-www-form-urlencoded'
+
+let server: TestServer
+let port: number
+let client: Credentials
+let code: string
+/** A request that is right in everything. */
+let right: InjectOptions & { headers: Record<string, string>; payload: string }
+
+beforeAll(async () => {
+  server = await startTestServer({ LIMITS_FACTOR: '100' })
+  port = await listenOnFreePort(server.publicServer)
+  await server.createUser('alice', PASSWORD)
+  client = await server.createClient()
+})
+beforeEach(async () => {
+  code = await obtainCode(server, client)
+  const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI, ...bodyCredentials(client) }
+  const payload = new URLSearchParams(form).toString()
+  right = { method: 'POST', url: '/token', headers: { 'content-type': FORM }, payload }
+})
+afterAll(() => server.close())
+
+const send = (change: InjectOptions = {}): Promise<LightMyRequestResponse> =>
+  server.publicServer.inject({ ...right, ...change })
+
+/** Whatever was refused did not use the code up. */
+async function expectCodeUnused(): Promise<void> {
+  expect(kindOf(await exchange(server, client, code))).toBe('200')
+}
+
+describe('methods (RFC 6749 3.2)', () => {
+  test.each(['GET', 'PUT', 'DELETE', 'PATCH'] as const)(
+    '%s with a right form is 405 with Allow, and does not use the code up',
+    async (method) => {
+      const answer = await send({ method })
+      expectRefusal(answer, 405, 'invalid_request', 'The method must be POST.')
+      expect(answer.headers.allow).toBe('POST')
+      expect(answer.headers).not.toHaveProperty('www-authenticate')
+      await expectCodeUnused()
+    }
+  )
+
+  test('GET with a right query is 405 and does not use the code up', async () => {
+    const { headers: _, payload, ...rest } = right
+    const answer = await server.publicServer.inject({ ...rest, method: 'GET', url: `/token?${payload}` })
+    expectRefusal(answer, 405, 'invalid_request')
+    await expectCodeUnused()
+  })
+
+  test('HEAD is 405 with Allow and without a body', async () => {
+    const answer = await send({ method: 'HEAD' })
+    expect([answer.statusCode, answer.headers.allow, answer.body]).toEqual([405, 'POST', ''])
+    await expectCodeUnused()
+  })
+
+  test('OPTIONS is the preflight: 204, no body, and the code is not looked at', async () => {
+    const answer = await send({ method: 'OPTIONS' })
+    expect([answer.statusCode, answer.body, answer.headers['access-control-allow-methods']]).toEqual([204, '', 'POST'])
+    await expectCodeUnused()
+  })
+})
+
+describe('media types (RFC 6749 3.2)', () => {
+  test.each([
+    FORM,
+    FORM.toUpperCase(),
+    'Application/X-WWW-Form-UrlEncoded',
+    `${FORM};charset=UTF-8`,
+    `${FORM}; charset=utf-8`,
+    `${FORM}; charset="utf-8"`,
+    `${FORM} ; CHARSET="UTF-8"`,
+    `${FORM};`
+  ])('%s is read', async (type) => {
+    expect(kindOf(await send({ headers: { 'content-type': type } }))).toBe('200')
+  })
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'multipart/form-data; boundary=x',
+    'text/plain',
+    'text/html',
+    'application/xml',
+    'application/octet-stream',
+    'application/x-www-form-urlencodedx',
+    'application/x-www-form-urlencoded, text/plain',
+    'application/*',
+    '*/*',
+    'nonsense',
+    ';'
+  ])('%s with a right form is invalid_request and does not use the code up', async (type) => {
+    expectRefusal(await send({ headers: { 'content-type': type } }), 400, 'invalid_request')
+    await expectCodeUnused()
+  })
+
+  test('a body without a media type is invalid_request and does not use the code up', async () => {
+    expectRefusal(await send({ headers: {} }), 400, 'invalid_request')
+    await expectCodeUnused()
+  })
+
+  test('JSON with the right members is invalid_request and does not use the code up', async () => {
+    const payload = JSON.stringify(Object.fromEntries(new URLSearchParams(right.payload)))
+    const answer = await send({ headers: { 'content-type': 'application/json', ...basic(client) }, payload })
+    expectRefusal(answer, 400, 'invalid_request')
+    await expectCodeUnused()
+  })
+})
+
+describe('bodies', () => {
+  test('an empty one is no credentials, or with Basic a missing grant_type', async () => {
+    expectRefusal(await send({ payload: '' }), 401, 'invalid_client')
+    const answer = await send({ payload: '', headers: { 'content-type': FORM, ...basic(client) } })
+    expectRefusal(answer, 400, 'invalid_request', 'The parameter grant_type is missing.')
+  })
+
+  test('no body and no media type with Basic is a missing grant_type', async () => {
+    const answer = await server.publicServer.inject({ method: 'POST', url: '/token', headers: basic(client) })
+    expectRefusal(answer, 400, 'invalid_request', 'The parameter grant_type is missing.')
+  })
+
+  const padded = (length: number) => `${right.payload}&p=${'x'.repeat(length - right.payload.length - 3)}`
+
+  test('16 KiB are read, one byte more is 413 and does not use the code up', async () => {
+    const answer = await send({ payload: padded(16 * 1024 + 1) })
+    expectRefusal(answer, 413, 'invalid_request')
+    expect(kindOf(await send({ payload: padded(16 * 1024) }))).toBe('200')
+  })
+
+  const inChunks = (...chunks: string[]) =>
+    rawRequest(
+      'POST /token',
+      [`Content-Type: ${FORM}`, 'Transfer-Encoding: chunked', 'Connection: close'],
+      [...chunks, ''].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')
+    )
+
+  test('one in chunks is read, cut anywhere', async () => {
+    const { answers } = await sendRaw(port, inChunks(...(right.payload.match(/.{1,7}/g) ?? [])))
+    expect(answers.map(({ status }) => status)).toEqual([200])
+  })
+
+  test('chunks over 16 KiB are 413 and do not use the code up', async () => {
+    const { answers } = await sendRaw(port, inChunks(right.payload, `&p=${'x'.repeat(8_000)}`, 'x'.repeat(9_000)))
+    expect(answers.map(({ status }) => status)).toEqual([413])
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ error: 'invalid_request' })
+    await expectCodeUnused()
+  })
+})
+
+describe('answers', () => {
+  test.each(['*/*', 'application/json', 'text/html', 'application/xml', 'image/png', 'application/json;q=0', '', ';'])(
+    'Accept: "%s" changes nothing: JSON on success and on error',
+    async (accept) => {
+      const headers = { 'content-type': FORM, accept }
+      const success = await send({ headers })
+      expect([kindOf(success), success.headers['content-type']]).toEqual(['200', 'application/json; charset=utf-8'])
+      expectRefusal(await send({ headers }), 400, 'invalid_grant')
+      expectRefusal(await send({ headers, payload: '' }), 401, 'invalid_client')
+      expectRefusal(await send({ headers, method: 'PUT' }), 405, 'invalid_request')
+    }
+  )
+
+  test('a success has the headers of the contract (RFC 6749 5.1), no challenge and no cookie', async () => {
+    const answer = await send({ headers: { 'content-type': FORM, cookie: 'vk_session=x' } })
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      pragma: 'no-cache',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': expect.stringMatching(UUID),
+      'access-control-allow-origin': '*'
+    })
+    for (const name of ['www-authenticate', 'set-cookie', 'retry-after', 'etag', 'location', 'allow', 'server'])
+      expect(answer.headers).not.toHaveProperty(name)
+  })
+
+  test.each<{ name: string; status: number; change(): InjectOptions }>([
+    { name: 'a malformed request', status: 400, change: () => ({ payload: `${right.payload}&code=x` }) },
+    { name: 'a bad client', status: 401, change: () => ({ payload: '' }) },
+    { name: 'a wrong media type', status: 400, change: () => ({ headers: { 'content-type': 'text/plain' } }) },
+    { name: 'a large body', status: 413, change: () => ({ payload: 'x'.repeat(17_000) }) }
+  ])('the answer to $name is not cached either, and has no challenge', async ({ status, change }) => {
+    const answer = await send(change())
+    expect(answer.statusCode).toBe(status)
+    expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' })
+    expect(answer.headers).not.toHaveProperty('www-authenticate')
+  })
+
+  test('each has a request id of its own, never the caller’s', async () => {
+    const headers = { 'content-type': FORM, 'x-request-id': 'from-the-caller' }
+    const ids = new Set([await send({ headers }), await send({ headers })].map((each) => each.headers['x-request-id']))
+    expect(ids.size).toBe(2)
+    expect(ids).not.toContain('from-the-caller')
+  })
+})
+
+test('what is refused before the code is judged leaves Redis as it is', async () => {
+  const before = await redisKeysOf(server, code)
+  await send({ headers: { 'content-type': 'application/json' } })
+  expect(await redisKeysOf(server, code)).toEqual(before)
+  expect(before).toHaveLength(1)
+})

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createUserStore } from '../../../src/storage/postgres/users.js'
+import { NOTE } from '../../support/audit-note.js'
+import { runCommand } from '../../support/command-line.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+
+const START = Date.parse('2026-11-21T08:00:00Z')
+const ALICE = '0197a000-0000-7000-8000-000000000001'
+
+let stores: MigratedDatabase
+
+beforeAll(async () => {
+  stores = await createMigratedDatabase()
+  const user = { userId: ALICE, username: 'alice', passwordHash: 'none', createdAt: new Date(START) }
+  await createUserStore(stores.database).create(user, NOTE)
+})
+beforeEach(() => stores.run('truncate audit_events'))
+afterAll(() => stores.close())
+
+type Row = { event?: string; minute?: number; request?: string; client?: string; user?: string; details?: object }
+
+async function insert({ event = 'code_issued', minute = 0, request, client, user, details = {} }: Row = {}) {
+  const occurredAt = new Date(START + minute * 60_000)
+  await stores.run(
+    `insert into audit_events (occurred_at, event, request_id, client_id, user_id, address, details)
+     values ($1, $2, $3, $4, $5, '192.0.2.1', $6)`,
+    [occurredAt, event, request, client, user, JSON.stringify(details)]
+  )
+}
+
+const tail = (...args: string[]) => runCommand(stores.database, ['audit', 'tail', ...args])
+const events = async (...args: string[]) => JSON.parse((await tail('--json', ...args)).out).events
+const names = async (...args: string[]) => (await events(...args)).map(({ event }: { event: string }) => event)
+
+describe('audit tail (contract 5)', () => {
+  test('--json: one document with the newest twenty, the oldest of them first', async () => {
+    for (let minute = 0; minute < 25; minute += 1)
+      await insert({ event: `event_${'abcdefghijklmnopqrstuvwxy'[minute]}`, minute })
+    const { code, out, said } = await tail('--json')
+    expect([code, said]).toEqual([0, ''])
+    const found = JSON.parse(out).events
+    expect([found.length, found[0].event, found.at(-1).event]).toEqual([20, 'event_f', 'event_y'])
+    expect(await names('-n', '2')).toEqual(['event_x', 'event_y'])
+  })
+
+  test('--json: an event with all it has, and without what it has not', async () => {
+    await insert({ request: 'r-1', client: 'c', user: ALICE, details: { grantId: 'g', scope: ['a'] } })
+    await stores.run(`insert into audit_events (occurred_at, event, details) values ($1, 'bare', '{}')`, [
+      new Date(START)
+    ])
+    expect(await events()).toEqual([
+      {
+        event_id: expect.stringMatching(/^\d+$/),
+        occurred_at: '2026-11-21T08:00:00.000Z',
+        event: 'code_issued',
+        request_id: 'r-1',
+        client_id: 'c',
+        user_id: ALICE,
+        address: '192.0.2.1',
+        details: { grantId: 'g', scope: ['a'] }
+      },
+      { event_id: expect.any(String), occurred_at: expect.any(String), event: 'bare', details: {} }
+    ])
+  })
+
+  test('without --json: one line each, with who did it, and nothing that a terminal would obey', async () => {
+    const details = { actor: { kind: 'command_line', name: 'olivia' }, username: 'a b\u001b[31m' }
+    await insert({ event: 'user_disabled', user: ALICE, details })
+    expect((await tail()).out).toBe(
+      `2026-11-21T08:00:00.000Z user_disabled actor=command_line:olivia userId=${ALICE} ` +
+        'username="a b\\u001b[31m" address=192.0.2.1\n'
+    )
+  })
+
+  test('filters by user, by id or name, by client, event, request and time; all of them must hold', async () => {
+    await insert({ event: 'one', user: ALICE, client: 'c', minute: 1 })
+    await insert({ event: 'two', user: ALICE, minute: 2, request: 'r-2' })
+    await insert({ event: 'three', client: 'c', minute: 3 })
+    expect(await names('--user', 'alice')).toEqual(['one', 'two'])
+    expect(await names('--user', ALICE, '--client', 'c')).toEqual(['one'])
+    expect(await names('--client', 'c')).toEqual(['one', 'three'])
+    expect(await names('--event', 'two')).toEqual(['two'])
+    expect(await names('--request-id', 'r-2')).toEqual(['two'])
+    expect(await names('--since', '2026-11-21T08:02:00Z')).toEqual(['two', 'three'])
+    expect(await names('--since', '2026-11-21T09:03:00+01:00', '--client', 'c')).toEqual(['three'])
+  })
+
+  test('--since a while ago; then a thousand, and it says when there are more', async () => {
+    await insert({ event: 'old', minute: -60 * 24 * 40 })
+    await stores.run(
+      `insert into audit_events (occurred_at, event, details) select now(), 'new', '{}' from generate_series(1, 1001)`
+    )
+    const { out, said } = await tail('--since', '15m', '--json')
+    expect([JSON.parse(out).events.length, said]).toEqual([1_000, 'There are more than 1000 events: raise --lines.\n'])
+    expect(new Set(await names('--since', '2d', '-n', '2000'))).toEqual(new Set(['new']))
+  })
+
+  test('a deleted user is found by id', async () => {
+    const gone = '0197a000-0000-7000-8000-00000000dead'
+    await insert({ event: 'user_deleted', user: gone })
+    expect(await names('--user', gone)).toEqual(['user_deleted'])
+    expect((await tail('--user', 'gone')).code).toBe(3)
+  })
+
+  test.each([
+    ['--since', 'yesterday'],
+    ['--since', '2026-13-01'],
+    ['--since', '2026-11-21T08:00:00'],
+    ['--lines', '0'],
+    ['--lines', 'x'],
+    ['--client', 'no/id'],
+    ['--event', "x' or true"],
+    ['--request-id', 'two words']
+  ])('%s %s is wrong usage (2)', async (...args) => {
+    const { code, out } = await tail(...args)
+    expect([code, out]).toEqual([2, ''])
+  })
+
+  test('nothing there is an empty list, or no line', async () => {
+    expect([await events(), (await tail()).out]).toEqual([[], ''])
+  })
+})

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { changesIn, lastChangeIn } from '../../support/administration.js'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { OPERATOR, runCommand } from '../../support/command-line.js'
+import { exchange, PASSWORD, refresh } from '../../support/flow.js'
+import { isActive, obtainTokens } from '../../support/tokens.js'
+
+const actor = { kind: 'command_line', name: OPERATOR }
+
+let server: TestServer
+let resourceServer: Credentials
+let client: Credentials
+let id: string
+
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.createUser('alice', PASSWORD)
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  client = await server.createClient({ optionalScopes: ['files.read:media'] })
+  id = client.clientId
+})
+afterAll(() => server.close())
+
+const clients = (...args: string[]) => runCommand(server.database, ['clients', ...args])
+const shown = async () => JSON.parse((await clients('show', id, '--json')).out)
+
+async function updated(...args: string[]) {
+  const { code, out, said } = await clients('update', id, ...args, '--json')
+  expect([code, said]).toEqual([0, ''])
+  return JSON.parse(out)
+}
+
+describe('clients update', () => {
+  test.each([
+    { args: ['--name', ' Album '], change: { name: 'Album' } },
+    { args: ['--redirect-uri', 'https://a.example/cb'], change: { redirect_uris: ['https://a.example/cb'] } },
+    { args: ['--scope', 'files.read:documents'], change: { scope: 'files.read:documents' } },
+    {
+      args: ['--scope', 'files.read', '--scope', 'files.read:media'],
+      change: { scope: 'files.read files.read:media', optional_scope: '' }
+    },
+    { args: ['--optional-scope', ''], change: { optional_scope: '' } },
+    { args: ['--no-refresh'], change: { refresh: false } },
+    { args: ['--require-pkce'], change: { require_pkce: true } },
+    { args: ['--consent', 'remember'], change: { consent: 'remember' } },
+    { args: ['--verified'], change: { verified: true } },
+    { args: ['--access-token-ttl', '10m'], change: { access_token_ttl: 600 } },
+    {
+      args: ['--refresh-token-idle-ttl', '86400', '--refresh-token-max-ttl', '7d'],
+      change: { refresh_token_idle_ttl: 86_400, refresh_token_max_ttl: 604_800 }
+    }
+  ] as { args: string[]; change: Record<string, unknown> }[])(
+    '$args changes that and nothing else',
+    async ({ args, change }) => {
+      const before = await shown()
+      const after = await updated(...args)
+      expect(after).toEqual({ ...before, ...change })
+      expect(await shown()).toEqual(after)
+      const members = Object.keys(change)
+      const changes = Object.fromEntries(members.map((name) => [name, { from: before[name], to: change[name] }]))
+      expect(await lastChangeIn(server)).toMatchObject({
+        event: 'client_updated',
+        client_id: id,
+        details: { actor, changes: JSON.parse(JSON.stringify(changes)) }
+      })
+    }
+  )
+
+  test.each([
+    { on: ['--no-refresh'], off: ['--refresh'] },
+    { on: ['--require-pkce'], off: ['--no-require-pkce'] },
+    { on: ['--verified'], off: ['--no-verified'] },
+    { on: ['--access-token-ttl', '60'], off: ['--access-token-ttl', 'default'] }
+  ])('$on is undone by $off', async ({ on, off }) => {
+    const before = await shown()
+    await updated(...on)
+    expect(await updated(...off)).toEqual(before)
+  })
+
+  test('to what it is already changes nothing and is no event', async () => {
+    const { name, consent } = await shown()
+    const events = await changesIn(server)
+    await updated('--name', name, '--consent', consent, '--refresh')
+    expect(await changesIn(server)).toEqual(events)
+  })
+
+  test.each([
+    { name: 'nothing', args: [], said: 'nothing to change: pass at least one option' },
+    { name: 'an empty name', args: ['--name', ' '], said: 'a name' },
+    { name: 'a bad redirect URI', args: ['--redirect-uri', 'http://app.example/'], said: 'redirect URI' },
+    { name: 'an unknown scope', args: ['--scope', 'nothing.at.all'], said: 'nothing.at.all' },
+    { name: 'no scope at all', args: ['--scope', '', '--optional-scope', ''], said: 'at least one scope' },
+    { name: 'an unknown policy', args: ['--consent', 'never'], said: 'ask or remember' },
+    { name: 'a lifetime of nothing', args: ['--access-token-ttl', '0'], said: 'access_token_ttl' },
+    { name: 'one beyond all bounds', args: ['--access-token-ttl', '31d'], said: 'access_token_ttl' },
+    { name: 'one that is none', args: ['--refresh-token-max-ttl', 'ever'], said: '--refresh-token-max-ttl' },
+    { name: 'its type', args: ['--public'], said: '--public' }
+  ])('$name is wrong usage (2), and changes nothing', async ({ args, said }) => {
+    const before = await shown()
+    const result = await clients('update', id, ...args, '--json')
+    expect([result.code, result.out]).toEqual([2, ''])
+    expect(result.said).toContain(said)
+    expect(await shown()).toEqual(before)
+  })
+
+  test('a public client stays with PKCE and is asked each time', async () => {
+    const { clientId } = await server.createClient({ type: 'public', requiresPkce: true })
+    for (const args of [['--no-require-pkce'], ['--consent', 'remember']]) {
+      const { code, said } = await clients('update', clientId, ...args)
+      expect([code, said]).toEqual([2, expect.stringContaining('public client')])
+    }
+  })
+
+  test('tokens live on, and a client that lost its refresh tokens gets no new ones', async () => {
+    const tokens = await obtainTokens(server, client)
+    await updated('--no-refresh', '--scope', 'files.read:documents', '--redirect-uri', 'https://other.example/cb')
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
+    expect((await refresh(server, client, tokens.refresh_token)).json().error).toBe('unauthorized_client')
+  })
+
+  test('four updates at once: each that is answered with 0 is there, and the audit tells the same story', async () => {
+    const names = Array.from({ length: 4 }, (_, index) => `Name ${index}`)
+    const results = await Promise.all(names.map((name) => clients('update', id, '--name', name, '--json')))
+    const events = (await changesIn(server)).filter((event) => event.client_id === id)
+    const chain = events.map(({ details }) => (details.changes as { name: { from: string; to: string } }).name)
+    for (const [index, step] of chain.entries()) expect(step.from).toBe(chain[index - 1]?.to ?? 'Photo Printer')
+    expect(chain.at(-1)?.to).toBe((await shown()).name)
+    expect(results.filter(({ code }) => code === 0)).toHaveLength(chain.length)
+    expect(results.every(({ code }) => code === 0 || code === 4)).toBe(true)
+  })
+})
+
+describe('clients disable and enable', () => {
+  test('disabled: refused, its tokens have ended; enabled: let in, and they stay ended', async () => {
+    const tokens = await obtainTokens(server, client)
+    const { code, out } = await clients('disable', id, '--yes', '--json')
+    expect([code, JSON.parse(out).disabled]).toEqual([0, true])
+    expect(await lastChangeIn(server)).toMatchObject({ event: 'client_disabled', client_id: id, details: { actor } })
+    expect((await exchange(server, client, 'x')).statusCode).toBe(401)
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
+    expect(JSON.parse((await clients('enable', id, '--json')).out).disabled).toBe(false)
+    expect(await lastChangeIn(server)).toMatchObject({ event: 'client_enabled', client_id: id, details: { actor } })
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
+    expect((await refresh(server, client, tokens.refresh_token)).json().error).toBe('invalid_grant')
+    expect(await isActive(server, resourceServer, (await obtainTokens(server, client)).access_token)).toBe(true)
+  })
+
+  test.each([['disable', '--yes'], ['enable']])('%s once more changes nothing, and is no event', async (...args) => {
+    const [command = '', ...options] = args
+    await clients('disable', id, '--yes')
+    await clients(command, id, ...options)
+    const events = await changesIn(server)
+    expect((await clients(command, id, ...options)).code).toBe(0)
+    expect(await changesIn(server)).toEqual(events)
+  })
+})
+
+describe('clients delete', () => {
+  test('it is gone with its secrets, its tokens have ended, and the audit keeps what it was', async () => {
+    const tokens = await obtainTokens(server, client)
+    const { code, out } = await clients('delete', id, '--yes', '--json')
+    expect([code, JSON.parse(out).client_id]).toEqual([0, id])
+    expect(await lastChangeIn(server)).toMatchObject({
+      event: 'client_deleted',
+      client_id: id,
+      details: { actor, name: 'Photo Printer', scope: 'files.read files.read:images' }
+    })
+    expect((await clients('show', id)).code).toBe(3)
+    expect((await exchange(server, client, 'x')).statusCode).toBe(401)
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
+  })
+})
+
+describe('questions and names', () => {
+  test.each(['disable', 'delete'])(
+    '%s asks, with the name; No changes nothing (1); nobody there is 2',
+    async (command) => {
+      const no = await runCommand(server.database, ['clients', command, id], { answer: false })
+      expect([no.code, no.said]).toEqual([1, expect.stringContaining('Photo Printer')])
+      expect((await clients(command, id)).code).toBe(2)
+      expect((await shown()).disabled).toBe(false)
+      expect((await runCommand(server.database, ['clients', command, id], { answer: true })).code).toBe(0)
+    }
+  )
+
+  test.each([['update', '--name', 'x'], ['disable', '--yes'], ['enable'], ['delete', '--yes']])(
+    '%s of nobody is 3',
+    async (command, ...options) => {
+      const { code, out, said } = await clients(command, 'nobody', ...options)
+      expect([code, out, said]).toEqual([3, '', 'there is no client nobody'])
+    }
+  )
+})

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { isWellFormed } from '@valetkey/oauth-protocol'
+import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { runCommand } from '../../support/command-line.js'
+import { bodyCredentials, post } from '../../support/flow.js'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+
+const BASE = ['--name', 'Photo Printer', '--redirect-uri', 'https://app.example/cb', '--scope', 'files.read']
+
+const clients = (...args: string[]) => runCommand(server.database, ['clients', ...args])
+const create = (...args: string[]) => clients('create', ...args)
+
+async function created(...args: string[]) {
+  const { code, out, said } = await create(...args, '--json')
+  expect([code, said]).toEqual([0, ''])
+  return JSON.parse(out)
+}
+
+describe('clients create', () => {
+  test('--json: one document with a secret that works at the token endpoint', async () => {
+    const client = await created(...BASE)
+    expect(client).toEqual({
+      client_id: expect.stringMatching(/^[0-9A-Za-z]{22}$/),
+      name: 'Photo Printer',
+      type: 'confidential',
+      redirect_uris: ['https://app.example/cb'],
+      scope: 'files.read',
+      optional_scope: '',
+      refresh: true,
+      require_pkce: false,
+      consent: 'ask',
+      verified: false,
+      disabled: false,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      client_secret: expect.any(String),
+      secret_id: expect.stringMatching(/^[0-9a-f]{12}$/)
+    })
+    expect(isWellFormed('clientSecret', client.client_secret)).toBe(true)
+    const credentials = bodyCredentials({ clientId: client.client_id, clientSecret: client.client_secret })
+    const answer = await post(server, '/token', { grant_type: 'other', ...credentials })
+    expect(answer.json()).toMatchObject({ error: 'unsupported_grant_type' })
+  })
+
+  test('without --json: the id, the secret once, and that it is once', async () => {
+    const { code, out } = await create(...BASE)
+    expect(code).toBe(0)
+    expect(out).toMatch(
+      /^Registered client Photo Printer\nclient id: {5}\w{22}\nclient secret: vk_cs_\w{49}\nIt is shown only once\.\n$/
+    )
+  })
+
+  test.each([
+    { args: ['--public'], result: { type: 'public', require_pkce: true, refresh: true } },
+    { args: ['--no-refresh'], result: { refresh: false, type: 'confidential' } },
+    { args: ['--require-pkce'], result: { require_pkce: true, type: 'confidential' } },
+    { args: ['--consent', 'remember'], result: { consent: 'remember' } },
+    { args: ['--verified'], result: { verified: true } },
+    {
+      args: ['--redirect-uri', 'http://127.0.0.1/cb'],
+      result: { redirect_uris: ['https://app.example/cb', 'http://127.0.0.1/cb'] }
+    },
+    { args: ['--redirect-uri', 'https://app.example/cb'], result: { redirect_uris: ['https://app.example/cb'] } },
+    {
+      args: ['--redirect-uri', 'com.example.app:/cb'],
+      result: { redirect_uris: ['https://app.example/cb', 'com.example.app:/cb'] }
+    },
+    { args: ['--scope', 'files.read:images  files.read'], result: { scope: 'files.read files.read:images' } },
+    {
+      args: ['--optional-scope', 'files.read:media', '--optional-scope', 'files.read:images'],
+      result: { scope: 'files.read', optional_scope: 'files.read:media files.read:images' }
+    },
+    {
+      args: ['--optional-scope', 'files.read files.read:media'],
+      result: { scope: 'files.read', optional_scope: 'files.read:media' }
+    }
+  ] as { args: string[]; result: object }[])('$args', async ({ args, result }) => {
+    expect(await created(...BASE, ...args)).toMatchObject(result)
+  })
+
+  test('a public client has no secret', async () => {
+    expect(await created(...BASE, '--public')).not.toHaveProperty('client_secret')
+    expect((await create(...BASE, '--public')).out).not.toContain('secret')
+  })
+
+  test('optional scopes alone are enough', async () => {
+    const args = ['--name', 'x', '--redirect-uri', 'https://app.example/cb', '--optional-scope', 'files.read']
+    expect(await created(...args)).toMatchObject({ scope: '', optional_scope: 'files.read' })
+  })
+
+  test('the same command twice makes two clients', async () => {
+    const [first, second] = [await created(...BASE), await created(...BASE)]
+    expect(first.client_id).not.toBe(second.client_id)
+    expect(first.client_secret).not.toBe(second.client_secret)
+  })
+
+  test.each([
+    'http://app.example/cb',
+    'http://127.0.0.1.evil.example/cb',
+    'http://localhost.evil.example/cb',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'myapp:/cb',
+    'https://app.example/cb#fragment',
+    'https://app.example/*',
+    'https://*.example/cb',
+    'https://user@app.example/cb',
+    'https://user:word@app.example/cb',
+    'https://app.example/a/../cb',
+    'https://APP.example/cb',
+    'https://app.example/cb?code=x',
+    'https://app.example/c b',
+    'https://app.example\\@evil.example',
+    '/cb',
+    'app.example/cb',
+    ''
+  ])('the redirect URI %j is wrong usage (2), and no client is made', async (uri) => {
+    const before = JSON.parse((await clients('list', '--json')).out).clients.length
+    const { code, out, said } = await create(...BASE, '--redirect-uri', uri)
+    expect([code, out]).toEqual([2, ''])
+    expect(said).toContain('redirect URI')
+    expect(JSON.parse((await clients('list', '--json')).out).clients).toHaveLength(before)
+  })
+
+  test.each([
+    { name: 'no name', args: BASE.slice(2) },
+    { name: 'no redirect URI', args: [...BASE.slice(0, 2), ...BASE.slice(4)] },
+    { name: 'no scope', args: BASE.slice(0, 4) },
+    { name: 'an empty scope', args: [...BASE.slice(0, 4), '--scope', ' '] },
+    { name: 'an unknown scope', args: [...BASE, '--scope', 'files.write'], said: 'files.write' },
+    { name: 'an unknown optional scope', args: [...BASE, '--optional-scope', 'nothing'], said: 'nothing' },
+    { name: 'an empty name', args: ['--name', ' ', ...BASE.slice(2)] },
+    { name: 'a name over 100 characters', args: ['--name', 'x'.repeat(101), ...BASE.slice(2)] },
+    { name: 'a name of two lines', args: ['--name', 'a\nb', ...BASE.slice(2)] },
+    {
+      name: 'a name that turns the text around it',
+      args: [...BASE, '--name', 'Photo \u202eretnirP'],
+      said: 'direction'
+    },
+    { name: 'an unknown consent policy', args: [...BASE, '--consent', 'never'], said: 'ask or remember' },
+    {
+      name: 'a public client that is remembered',
+      args: [...BASE, '--public', '--consent', 'remember'],
+      said: 'public'
+    },
+    { name: 'an unknown option', args: [...BASE, '--secret', 'x'], said: '--secret' },
+    { name: 'one argument too many', args: [...BASE, 'x'] }
+  ] as { name: string; args: string[]; said?: string }[])('$name is wrong usage (2)', async ({ args, said = '' }) => {
+    const result = await create(...args, '--json')
+    expect([result.code, result.out]).toEqual([2, ''])
+    expect(result.said).toContain(said)
+    expect(result.said).not.toBe('')
+  })
+})
+
+describe('clients show and list', () => {
+  test('show what create said, without any secret', async () => {
+    const {
+      client_secret: secret,
+      secret_id: _id,
+      ...registration
+    } = await created(...BASE, '--optional-scope', 'files.read:media')
+    const shown = await clients('show', registration.client_id, '--json')
+    expect([shown.code, JSON.parse(shown.out)]).toEqual([0, registration])
+    const listed = await clients('list', '--json')
+    expect(JSON.parse(listed.out).clients).toContainEqual(registration)
+    for (const { out } of [shown, listed, await clients('show', registration.client_id), await clients('list')])
+      expect(out).not.toMatch(new RegExp(`${secret}|secret`))
+  })
+
+  test('show of nobody is 3', async () => {
+    const { code, out, said } = await clients('show', 'nobody', '--json')
+    expect([code, out, said]).toEqual([3, '', 'there is no client nobody'])
+  })
+
+  test('lines for people', async () => {
+    const { client_id: clientId } = await created(...BASE)
+    expect((await clients('show', clientId)).out).toMatch(
+      /^client_id: \w{22}\nname: Photo Printer\ntype: confidential\n/
+    )
+    expect((await clients('list')).out).toMatch(/^CLIENT ID +NAME +TYPE +STATE\n/)
+  })
+})

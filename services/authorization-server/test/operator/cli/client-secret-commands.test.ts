@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { digestToken, isWellFormed, secretIdOf } from '@valetkey/oauth-protocol'
+import { changesIn, lastChangeIn } from '../../support/administration.js'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { stopClock } from '../../support/clock.js'
+import { OPERATOR, runCommand } from '../../support/command-line.js'
+import { exchange } from '../../support/flow.js'
+
+const DAY = 86_400
+const actor = { kind: 'command_line', name: OPERATOR }
+const clock = stopClock()
+
+let server: TestServer
+let old: Credentials
+let id: string
+
+beforeAll(async () => {
+  server = await startTestServer({ LIMITS_FACTOR: '100' })
+})
+beforeEach(async () => {
+  old = await server.createClient()
+  id = old.clientId
+  clock.advance(1)
+})
+afterAll(async () => {
+  clock.restart()
+  await server.close()
+})
+
+const clients = (...args: string[]) => runCommand(server.database, ['clients', ...args])
+const idOf = ({ clientSecret }: Credentials) => secretIdOf(digestToken(clientSecret))
+const works = async (credentials: Credentials) => (await exchange(server, credentials, 'vk_ac_x')).statusCode === 400
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
+const secrets = async () => JSON.parse((await clients('secrets', id, '--json')).out).secrets
+
+async function rotate(...args: string[]): Promise<Credentials & { document: Record<string, unknown> }> {
+  const { code, out, said } = await clients('rotate-secret', id, ...args, '--json')
+  expect([code, said]).toEqual([0, ''])
+  const document = JSON.parse(out)
+  return { clientId: id, clientSecret: document.client_secret, document }
+}
+
+describe('clients rotate-secret', () => {
+  test('both secrets work for seven days, then the new one alone', async () => {
+    const fresh = await rotate()
+    expect(isWellFormed('clientSecret', fresh.clientSecret)).toBe(true)
+    expect(fresh.document).toEqual({
+      client_id: id,
+      client_secret: fresh.clientSecret,
+      secret_id: idOf(fresh),
+      old: [{ secret_id: idOf(old), live: true, created_at: inSeconds(-1), expires_at: inSeconds(7 * DAY) }]
+    })
+    expect([await works(old), await works(fresh)]).toEqual([true, true])
+    clock.advance(7 * DAY - 1)
+    expect([await works(old), await works(fresh)]).toEqual([true, true])
+    clock.advance(1)
+    expect([await works(old), await works(fresh)]).toEqual([false, true])
+    expect(await secrets()).toMatchObject([{ live: false }, { live: true }])
+  })
+
+  test.each([
+    { given: '90', seconds: 90 },
+    { given: '15m', seconds: 900 },
+    { given: '12h', seconds: 43_200 },
+    { given: '90d', seconds: 90 * DAY }
+  ])('--keep-old-for $given', async ({ given, seconds }) => {
+    await rotate('--keep-old-for', given)
+    expect((await secrets())[0].expires_at).toBe(inSeconds(seconds))
+  })
+
+  test('--now ends the old one at once, and both where two are live', async () => {
+    const second = await rotate()
+    const third = await rotate('--now', '--yes')
+    expect([await works(old), await works(second), await works(third)]).toEqual([false, false, true])
+  })
+
+  test('a third live one is a conflict (4) that names both; once one has ended it is made', async () => {
+    const second = await rotate()
+    const { code, out, said } = await clients('rotate-secret', id, '--json')
+    expect([code, out]).toEqual([4, ''])
+    for (const word of [idOf(old), inSeconds(7 * DAY), idOf(second), 'delete the old one']) expect(said).toContain(word)
+    clock.advance(7 * DAY)
+    const third = await rotate()
+    expect([await works(second), await works(third)]).toEqual([true, true])
+    expect((await secrets()).map((secret: { secret_id: string }) => secret.secret_id)).toEqual([
+      idOf(second),
+      idOf(third)
+    ])
+  })
+
+  test('an earlier end is not put off', async () => {
+    await rotate('--keep-old-for', '60')
+    clock.advance(30)
+    await clients('delete-secret', id, (await secrets())[1].secret_id, '--yes')
+    const [before] = await secrets()
+    await rotate()
+    expect((await secrets())[0].expires_at).toBe(before.expires_at)
+  })
+
+  test('two at once: one secret is made, and never three are live', async () => {
+    const results = await Promise.all([1, 2, 3, 4].map(() => clients('rotate-secret', id, '--json')))
+    expect(results.map(({ code }) => code).toSorted()).toEqual([0, 4, 4, 4])
+    expect(await secrets()).toHaveLength(2)
+    const events = (await changesIn(server)).filter((event) => event.client_id === id)
+    expect(events.map(({ event }) => event)).toEqual(['client_secret_rotated'])
+  })
+
+  test('is audited with both ids and the end of the old one, without any secret or hash', async () => {
+    const fresh = await rotate()
+    const entry = await lastChangeIn(server)
+    expect(entry).toMatchObject({
+      event: 'client_secret_rotated',
+      client_id: id,
+      details: { actor, secretId: idOf(fresh), old: [{ secretId: idOf(old), expiresAt: inSeconds(7 * DAY) }] }
+    })
+    const written = JSON.stringify(entry)
+    for (const { clientSecret } of [old, fresh]) {
+      expect(written).not.toContain(clientSecret)
+      expect(written).not.toContain(digestToken(clientSecret).toString('hex').slice(12))
+    }
+  })
+
+  test.each([
+    { name: 'no duration', args: ['--keep-old-for', 'long'] },
+    { name: 'a negative one', args: ['--keep-old-for', '-1'] },
+    { name: 'over 90 days', args: ['--keep-old-for', '91d'] },
+    { name: 'two answers to one question', args: ['--keep-old-for', '60', '--now'] },
+    { name: 'an end at once, where nobody can be asked', args: ['--now'] },
+    { name: 'the same said as a duration', args: ['--keep-old-for', '0'] }
+  ])('$name is wrong usage (2), and makes nothing', async ({ args }) => {
+    expect((await clients('rotate-secret', id, ...args)).code).toBe(2)
+    expect(await secrets()).toHaveLength(1)
+  })
+
+  test('of a public client is a conflict (4), of nobody 3', async () => {
+    const { clientId } = await server.createClient({ type: 'public', requiresPkce: true })
+    expect((await clients('rotate-secret', clientId)).code).toBe(4)
+    expect((await clients('rotate-secret', 'nobody')).code).toBe(3)
+    expect((await clients('secrets', 'nobody')).code).toBe(3)
+  })
+
+  test('lines for people: the secret once, its id, and when the old one ends', async () => {
+    const { out } = await clients('rotate-secret', id)
+    expect(out).toMatch(
+      /^client secret: vk_cs_\w{49}\nIt is shown only once\.\nsecret id: {5}[0-9a-f]{12}\nold secret: {4}[0-9a-f]{12} ends at \S+Z\n$/
+    )
+    expect((await clients('secrets', id)).out).toMatch(/^SECRET ID +STATE +CREATED +ENDS +LAST USED\n/)
+  })
+})
+
+describe('clients delete-secret', () => {
+  test('ends it at once, and is audited', async () => {
+    const fresh = await rotate()
+    const { code, out } = await clients('delete-secret', id, idOf(old), '--yes', '--json')
+    expect([code, JSON.parse(out)]).toMatchObject([0, { secret_id: idOf(old), live: false }])
+    expect([await works(old), await works(fresh)]).toEqual([false, true])
+    expect(await lastChangeIn(server)).toMatchObject({
+      event: 'client_secret_deleted',
+      client_id: id,
+      details: { actor, secretId: idOf(old) }
+    })
+  })
+
+  test('the only live one is a conflict (4) and goes on; one that has ended may go', async () => {
+    const { code, said } = await clients('delete-secret', id, idOf(old), '--yes')
+    expect([code, said]).toEqual([4, expect.stringContaining('only secret')])
+    expect(await works(old)).toBe(true)
+    const fresh = await rotate('--now', '--yes')
+    expect((await clients('delete-secret', id, idOf(fresh), '--yes')).code).toBe(4)
+    expect((await clients('delete-secret', id, idOf(old), '--yes')).code).toBe(0)
+  })
+
+  test('of the new one, after a rotation: says when the one that is left ends', async () => {
+    const fresh = await rotate()
+    const { said } = await clients('delete-secret', id, idOf(fresh), '--yes')
+    expect(said).toContain(`ends at ${inSeconds(7 * DAY)}`)
+    const again = await rotate()
+    expect((await clients('delete-secret', id, idOf(old), '--yes')).said).not.toContain('ends at')
+    expect(await works(again)).toBe(true)
+  })
+
+  test('both at once: one goes, and one is left', async () => {
+    const fresh = await rotate()
+    const remove = (credentials: Credentials) => clients('delete-secret', id, idOf(credentials), '--yes')
+    const codes = (await Promise.all([remove(old), remove(fresh)])).map(({ code }) => code)
+    expect(codes.toSorted()).toEqual([0, 4])
+    expect(await secrets()).toHaveLength(1)
+  })
+
+  test('asks (nobody there is 2), and an unknown one is 3', async () => {
+    await rotate()
+    expect((await clients('delete-secret', id, idOf(old))).code).toBe(2)
+    expect(
+      (await runCommand(server.database, ['clients', 'delete-secret', id, idOf(old)], { answer: false })).code
+    ).toBe(1)
+    expect((await clients('delete-secret', id, '000000000000', '--yes')).code).toBe(3)
+    expect(await works(old)).toBe(true)
+  })
+})

@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { changesIn, lastChangeIn } from '../../support/administration.js'
+import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { OPERATOR, runCommand } from '../../support/command-line.js'
+import { exchange, obtainCode, PASSWORD } from '../../support/flow.js'
+import { introspectionOf, isActive, pairOf } from '../../support/tokens.js'
+
+let server: TestServer
+let resourceServer: Credentials
+let [printer, album]: Credentials[] = []
+let aliceId: string
+let bobId: string
+
+beforeAll(async () => {
+  server = await startTestServer()
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  for (const table of ['grants', 'users', 'consents', 'clients cascade'])
+    await server.database.query({ name: '', text: `delete from ${table.replace(' cascade', '')}`, values: [] })
+  printer = await server.createClient({ name: 'Photo Printer', consent: 'remember' })
+  album = await server.createClient({ name: 'Album' })
+  aliceId = await server.createUser('alice', PASSWORD)
+  bobId = await server.createUser('bob', PASSWORD)
+})
+afterAll(() => server.close())
+
+const grants = (args: readonly string[], surroundings = {}) =>
+  runCommand(server.database, ['grants', ...args], surroundings)
+const actor = { kind: 'command_line', name: OPERATOR }
+
+async function allow(username: string, client: Credentials | undefined) {
+  if (client === undefined) throw new Error('no client')
+  const { access_token } = pairOf(await exchange(server, client, await obtainCode(server, client, { username })))
+  return { client, isAlive: () => isActive(server, resourceServer, access_token), access_token }
+}
+
+async function grantIdOf(token: string): Promise<string> {
+  return ((await introspectionOf(server, resourceServer, token)) as { grant_id: string }).grant_id
+}
+
+const listed = async (...filter: string[]) => JSON.parse((await grants(['list', '--json', ...filter])).out).grants
+const pairsOf = (found: { username: string; client_name: string }[]) =>
+  found.map(({ username, client_name }) => `${username} ${client_name}`).sort()
+const isAsked = async (username: string, client: Credentials) =>
+  obtainCode(server, client, { username }).then(
+    () => true,
+    () => false
+  )
+
+describe('grants list', () => {
+  test('those that give access, of a user by id or name, to a client, or both', async () => {
+    for (const [username, client] of [
+      ['alice', printer],
+      ['alice', album],
+      ['bob', printer]
+    ] as const)
+      await allow(username, client)
+    expect(pairsOf(await listed())).toEqual(['alice Album', 'alice Photo Printer', 'bob Photo Printer'])
+    for (const user of ['alice', aliceId]) {
+      expect(pairsOf(await listed('--user', user))).toEqual(['alice Album', 'alice Photo Printer'])
+    }
+    const clientId = printer?.clientId ?? ''
+    expect(pairsOf(await listed('--client', clientId))).toEqual(['alice Photo Printer', 'bob Photo Printer'])
+    expect(pairsOf(await listed('--client', clientId, '--user', 'bob'))).toEqual(['bob Photo Printer'])
+  })
+
+  test('after the runbook for a database that has leaked: what was allowed since, as its last line says', async () => {
+    const runbooks = readFileSync(new URL('../../../../../docs/runbooks.md', import.meta.url), 'utf8')
+    const [, runbook = ''] = runbooks.split('\n## The database has leaked\n')
+    const [, statements = ''] = /```sql\n([^`]+)```/.exec(runbook) ?? []
+    const [, end = ''] = /\*\*It is over\*\* when `([^`]+)`/.exec(runbook) ?? []
+    const countOf = async () => {
+      const { code, out } = await runCommand(server.database, [...end.split(' ').slice(1), '--json'])
+      expect(code).toBe(0)
+      return JSON.parse(out).grants.length
+    }
+    const before = [await allow('alice', printer), await allow('bob', album)]
+    expect(await countOf()).toBe(2)
+    for (const text of statements.split(';').filter((one) => one.trim() !== ''))
+      await server.database.query({ name: '', text, values: [] })
+    expect(await Promise.all(before.map((grant) => grant.isAlive()))).toEqual([false, false])
+    expect(await countOf()).toBe(0)
+    expect(await (await allow('alice', album)).isAlive()).toBe(true)
+    expect(await countOf()).toBe(1)
+  })
+
+  test('--json: one document; a grant is what introspection calls so', async () => {
+    const { access_token } = await allow('alice', printer)
+    const [grant] = await listed()
+    expect(grant).toEqual({
+      grant_id: await grantIdOf(access_token),
+      user_id: aliceId,
+      username: 'alice',
+      client_id: printer?.clientId,
+      client_name: 'Photo Printer',
+      scope: 'files.read',
+      audience: 'http://localhost:4100',
+      created_at: expect.stringMatching(/Z$/),
+      last_used_at: expect.stringMatching(/Z$/),
+      refreshable_until: expect.stringMatching(/Z$/),
+      expires_at: expect.stringMatching(/Z$/)
+    })
+  })
+
+  test('neither what has ended nor what waits for its code', async () => {
+    if (album === undefined) throw new Error('no client')
+    await obtainCode(server, album, { username: 'alice' })
+    expect(await listed()).toEqual([])
+    await allow('alice', album)
+    await runCommand(server.database, ['users', 'disable', 'alice', '--yes'])
+    expect(await listed()).toEqual([])
+  })
+
+  test('--limit says when there are more', async () => {
+    await allow('alice', printer)
+    await allow('bob', printer)
+    const { out, said } = await grants(['list', '--json', '--limit', '1'])
+    expect([JSON.parse(out).grants.length, said]).toEqual([1, expect.stringMatching(/more than 1\b/)])
+    expect((await grants(['list', '--limit', '0'])).code).toBe(2)
+  })
+
+  test.each([
+    ['--user', 'nobody'],
+    ['--user', randomUUID()],
+    ['--client', 'nothing'],
+    ['--client', 'no/id']
+  ])('%s %s, who is not there, is 3', async (...filter) => {
+    expect((await grants(['list', ...filter])).code).toBe(3)
+    expect((await grants(['revoke', '--yes', ...filter])).code).toBe(3)
+  })
+})
+
+describe('grants revoke', () => {
+  test('one: its token is dead at once, others live; audited with who did it', async () => {
+    const [one, other] = [await allow('alice', printer), await allow('alice', album)]
+    const grantId = await grantIdOf(one.access_token)
+    const { code, out } = await grants(['revoke', grantId, '--yes', '--json'])
+    expect([code, JSON.parse(out)]).toEqual([0, { grant_id: grantId }])
+    expect([await one.isAlive(), await other.isAlive()]).toEqual([false, true])
+    const entry = {
+      event: 'grant_revoked',
+      user_id: aliceId,
+      client_id: printer?.clientId,
+      details: { grantId, actor }
+    }
+    expect(await lastChangeIn(server)).toMatchObject(entry)
+    const entries = await changesIn(server)
+    expect((await grants(['revoke', grantId, '--yes'])).code).toBe(0)
+    expect(await changesIn(server)).toEqual(entries)
+  })
+
+  test.each([
+    { name: 'of a user', args: ['--user', 'alice'], dead: [true, true, false] },
+    { name: 'of a user to a client', args: ['--user', 'alice', '--client'], dead: [true, false, false] },
+    { name: 'to a client', args: ['--client'], dead: [true, false, true] }
+  ])('$name: those are dead at once, the others live; an entry says who did it', async ({ args, dead }) => {
+    const all = [await allow('alice', printer), await allow('alice', album), await allow('bob', printer)]
+    const given = args.at(-1) === '--client' ? [...args, printer?.clientId ?? ''] : args
+    const before = (await changesIn(server)).length
+    expect((await grants(['revoke', ...given, '--yes'])).code).toBe(0)
+    expect(await Promise.all(all.map(async ({ isAlive }) => !(await isAlive())))).toEqual(dead)
+    const made = (await changesIn(server)).slice(before)
+    const entry = {
+      event: 'grants_revoked',
+      user_id: args.includes('--user') ? aliceId : null,
+      client_id: args.includes('--client') ? printer?.clientId : null,
+      details: { actor }
+    }
+    expect(made).toMatchObject([entry])
+  })
+
+  test('ten thousand grants of a user end by one write', async () => {
+    const { isAlive } = await allow('alice', printer)
+    await server.database.query({
+      name: '',
+      text: `insert into grants select (jsonb_populate_record(g, jsonb_build_object(
+          'grant_id', gen_random_uuid(), 'code_hash', sha256(n::text::bytea)))).*
+        from grants g cross join generate_series(1, 10050) n where g.user_id = $1 and g.ended_at is null`,
+      values: [aliceId],
+      withinMs: 60_000
+    })
+    const { out } = await grants(['revoke', '--user', 'alice', '--yes', '--json'])
+    expect(JSON.parse(out)).toEqual({ user_id: aliceId, ended_grants: 10_051 })
+    expect(await isAlive()).toBe(false)
+    expect(await listed('--user', 'alice')).toEqual([])
+  })
+
+  test.each([['--user', 'alice'], ['--client']])(
+    'a remembered consent is forgotten, so that people are asked: %s',
+    async (...args) => {
+      if (printer === undefined) throw new Error('no client')
+      await allow('alice', printer)
+      expect(await isAsked('alice', printer)).toBe(false)
+      await grants(['revoke', ...args, ...(args.length === 1 ? [printer.clientId] : []), '--yes'])
+      expect(await isAsked('alice', printer)).toBe(true)
+    }
+  )
+
+  test('a session goes on, and a grant of afterwards lives', async () => {
+    const browser = server.newBrowser()
+    await browser.submit(await browser.open(`${ISSUER}/login`), { username: 'bob', password: PASSWORD })
+    await allow('bob', printer)
+    await grants(['revoke', '--user', bobId, '--yes'])
+    expect((await browser.get(`${ISSUER}/account/apps`)).statusCode).toBe(200)
+    expect(await (await allow('bob', printer)).isAlive()).toBe(true)
+  })
+
+  test('a code that was not redeemed yet is worth nothing afterwards', async () => {
+    if (album === undefined) throw new Error('no client')
+    const code = await obtainCode(server, album, { username: 'alice' })
+    const { out } = await grants(['revoke', '--user', 'alice', '--yes', '--json'])
+    // There is no grant before the exchange.
+    expect(JSON.parse(out)).toEqual({ user_id: aliceId, ended_grants: 0 })
+    expect((await exchange(server, album, code)).json()).toMatchObject({ error: 'invalid_grant' })
+  })
+
+  test('it asks first: a no changes nothing (1), and where nobody can answer it refuses (2)', async () => {
+    const { isAlive } = await allow('alice', printer)
+    const refused = await grants(['revoke', '--user', 'alice'], { answer: false })
+    expect([refused.code, refused.said]).toEqual([1, expect.stringContaining('alice')])
+    expect((await grants(['revoke', '--user', 'alice'])).code).toBe(2)
+    expect(await isAlive()).toBe(true)
+  })
+
+  test('neither nothing nor both kinds can be named (2), and an unknown grant is 3', async () => {
+    expect((await grants(['revoke', '--yes'])).code).toBe(2)
+    expect((await grants(['revoke', randomUUID(), '--user', 'alice', '--yes'])).code).toBe(2)
+    for (const id of [randomUUID(), 'no-id']) expect((await grants(['revoke', id, '--yes'])).code).toBe(3)
+  })
+
+  test('a user without grants: nothing is changed, nothing is audited', async () => {
+    const entries = await changesIn(server)
+    const { code, out } = await grants(['revoke', '--user', 'bob', '--yes', '--json'])
+    expect([code, JSON.parse(out)]).toEqual([0, { user_id: bobId, ended_grants: 0 }])
+    expect(await changesIn(server)).toEqual(entries)
+  })
+})

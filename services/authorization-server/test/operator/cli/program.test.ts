@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Database } from '@valetkey/service-kit'
+import { runCommand } from '../../support/command-line.js'
+
+const unreachable: Database = {
+  query: () => Promise.reject(new Error('help needs no database')),
+  close: () => Promise.resolve()
+}
+
+const help = (command: string) => runCommand(unreachable, [...command.split(' ').filter(Boolean), '--help'])
+
+const COMMANDS = [
+  'migrate',
+  'doctor',
+  'users create',
+  'users list',
+  'users disable',
+  'users enable',
+  'users set-password',
+  'users delete',
+  'scopes create',
+  'scopes list',
+  'scopes update',
+  'scopes delete',
+  'clients create',
+  'clients list',
+  'clients show',
+  'clients update',
+  'clients disable',
+  'clients enable',
+  'clients delete',
+  'clients secrets',
+  'clients rotate-secret',
+  'clients delete-secret',
+  'resource-servers create',
+  'grants list',
+  'grants revoke',
+  'audit tail',
+  'resource-servers list',
+  'resource-servers rotate-secret',
+  'resource-servers delete',
+  'operator-keys create',
+  'operator-keys list',
+  'operator-keys revoke'
+]
+
+describe('help (contract 5)', () => {
+  test.each(['', 'users', 'scopes', 'clients', 'resource-servers', 'grants', 'operator-keys', 'audit', ...COMMANDS])(
+    'valetkey %s --help is 0, on stdout',
+    async (command) => {
+      const { code, out, said } = await help(command)
+      expect([code, said]).toEqual([0, ''])
+      expect(out).toMatch(new RegExp(`^Usage: valetkey ${command}`))
+    }
+  )
+
+  test('that of the program lists its commands, the settings and the exit codes', async () => {
+    const { out } = await help('')
+    for (const word of [...COMMANDS.map((command) => command.split(' ')[0] ?? ''), 'DATABASE_URL'])
+      expect(out).toContain(word)
+    for (const line of ['0  success', '1  failure', '2  wrong usage', '3  not found', '4  conflict'])
+      expect(out).toContain(line)
+  })
+
+  test.each(COMMANDS)('%s takes --json, and says what it prints then', async (command) => {
+    expect((await help(command)).out).toMatch(/--json +print \{/)
+  })
+})

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { verifyPassword } from '../../../src/platform/passwords/password.js'
+import { createUserStore } from '../../../src/storage/postgres/users.js'
+import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { runCommand } from '../../support/command-line.js'
+import { attemptSignIn } from '../../support/sign-in.js'
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+
+const create = (username: string, stdin: string | Buffer = 'a password', ...more: string[]) =>
+  runCommand(server.database, ['users', 'create', username, '--password-stdin', ...more], { stdin })
+
+const findHash = async (username: string) =>
+  (await createUserStore(server.database).findWithPassword(username))?.passwordHash ?? ''
+
+describe('users create', () => {
+  test('--json: one document with the id and the name, and nothing else on stdout or stderr', async () => {
+    const { code, out, said } = await create('alice', 'correct horse', '--json')
+    expect([code, said]).toEqual([0, ''])
+    expect(JSON.parse(out)).toEqual({ user_id: expect.stringMatching(UUID), username: 'alice' })
+    expect((await attemptSignIn(server, { username: 'alice', password: 'correct horse' })).statusCode).toBe(303)
+  })
+
+  test('without --json: lines for people, without the password', async () => {
+    const { code, out } = await create('bob', 'battery staple')
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Created user bob\nuser id: [0-9a-f-]{36}\n$/)])
+    expect(out).not.toContain('battery')
+  })
+
+  test.each([
+    { name: 'nothing', sent: 'secret word', password: 'secret word' },
+    { name: 'a line break', sent: 'secret word\n', password: 'secret word' },
+    { name: 'the line break of Windows', sent: 'secret word\r\n', password: 'secret word' },
+    { name: 'blanks', sent: '  secret word  ', password: '  secret word  ' },
+    { name: 'characters beyond ASCII', sent: 'Schlüssel 🔑\n', password: 'Schlüssel 🔑' }
+  ])('the password is read to the end without one trailing line break: $name', async ({ name, sent, password }) => {
+    expect((await create(`user of ${name}`, sent)).code).toBe(0)
+    const hash = await findHash(`user of ${name}`)
+    expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(await verifyPassword(hash, password)).toBe(true)
+    if (sent !== password) expect(await verifyPassword(hash, sent)).toBe(false)
+  })
+
+  test.each([
+    { name: 'no password', stdin: '' },
+    { name: 'a line break only', stdin: '\n' },
+    { name: 'a second line break, which no form could send', stdin: 'secret word\n\n' },
+    { name: 'a carriage return', stdin: 'secret word\r' },
+    { name: 'two lines', stdin: 'secret\nword' },
+    { name: 'a tab', stdin: 'secret\tword' },
+    { name: 'NUL', stdin: 'secret\0word' },
+    { name: 'a password over 1024 bytes', stdin: 'ü'.repeat(513) },
+    { name: 'a password over 64 KiB', stdin: 'x'.repeat(70_000) }
+  ])('$name is wrong usage (2)', async ({ stdin }) => {
+    const { code, out, said } = await create('nobody', stdin)
+    expect([code, out]).toEqual([2, ''])
+    expect(said).toMatch(/password/)
+    expect(await findHash('nobody')).toBe('')
+  })
+
+  test.each(['', '   ', 'x'.repeat(101), 'two\nlines', 'bell\u0007'])(
+    'the name %j is wrong usage (2)',
+    async (username) => {
+      const { code, said } = await create(username)
+      expect([code, said]).toEqual([2, expect.stringContaining('user name')])
+    }
+  )
+
+  test('a name that is taken is a conflict (4), in whichever form it is typed, and changes nothing', async () => {
+    expect((await create('zo\u00eb', 'first password')).code).toBe(0)
+    for (const username of ['zo\u00eb', ' zo\u00eb ', 'zoe\u0308']) {
+      const { code, out, said } = await create(username, 'second password')
+      expect([code, out]).toEqual([4, ''])
+      expect(said).toBe('user zo\u00eb exists already')
+    }
+    expect(await verifyPassword(await findHash('zo\u00eb'), 'first password')).toBe(true)
+  })
+
+  test('a password on the command line is not an option', async () => {
+    const args = ['users', 'create', 'carol', '--password', 'secret word']
+    expect((await runCommand(server.database, args)).code).toBe(2)
+    expect((await runCommand(server.database, ['users', 'create', 'carol'])).code).toBe(2)
+  })
+})
+
+describe('users list', () => {
+  test('--json: id, name, state and time of each, by name, and no hash', async () => {
+    const { code, out } = await runCommand(server.database, ['users', 'list', '--json'])
+    const { users } = JSON.parse(out)
+    expect(code).toBe(0)
+    expect(users.map(({ username }: { username: string }) => username).slice(0, 2)).toEqual(['alice', 'bob'])
+    expect(users[0]).toEqual({
+      user_id: expect.stringMatching(UUID),
+      username: 'alice',
+      disabled: false,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    })
+    expect(out).not.toContain('argon2')
+  })
+
+  test('without --json: a table', async () => {
+    const { out } = await runCommand(server.database, ['users', 'list'])
+    const [header, first] = out.split('\n')
+    expect(header).toMatch(/^USER ID +USER NAME +STATE$/)
+    expect(first).toMatch(/^[0-9a-f-]{36} +alice +enabled$/)
+  })
+})

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Administration, changesIn, lastChangeIn, startAdministration } from '../../support/administration.js'
+import { collectAuditLog, idOf } from '../../support/audit-log.js'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { runCommand } from '../../support/command-line.js'
+import { exchange, PASSWORD } from '../../support/flow.js'
+import { isActive, obtainTokens } from '../../support/tokens.js'
+
+const { logger, eventsOf } = collectAuditLog()
+const TO_CREATE = { name: 'Photo Printer', redirect_uris: ['https://app.example/callback'], scope: 'files.read' }
+
+let server: TestServer
+let admin: Administration
+let resourceServer: Credentials
+
+beforeAll(async () => {
+  server = await startTestServer({}, logger)
+  admin = await startAdministration(server)
+  await server.createUser('alice', PASSWORD)
+  resourceServer = await server.createResourceServer()
+})
+afterAll(() => server.close())
+
+async function create(change: object = {}) {
+  const answer = await admin.call('POST', '/clients', { ...TO_CREATE, ...change })
+  expect(answer.statusCode).toBe(201)
+  return answer.json()
+}
+const works = async ({ client_id: clientId, client_secret: clientSecret }: Record<string, string>) =>
+  (await exchange(server, { clientId: clientId ?? '', clientSecret: clientSecret ?? '' }, 'x')).statusCode === 400
+
+describe('/admin/clients', () => {
+  test('POST registers a client that works, GET gives what the command line shows, neither its secret', async () => {
+    const { client_secret, secret_id, ...client } = await create({ access_token_ttl: 600 })
+    expect(client).toMatchObject({ type: 'confidential', refresh: true, consent: 'ask', access_token_ttl: 600 })
+    expect(await works({ ...client, client_secret })).toBe(true)
+    const found = await admin.call('GET', `/clients/${client.client_id}`)
+    const { out } = await runCommand(server.database, ['clients', 'show', client.client_id, '--json'])
+    expect([found.statusCode, found.json()]).toEqual([200, client])
+    expect(JSON.parse(out)).toEqual(client)
+    expect(secret_id).toMatch(/^[0-9a-f]{12}$/)
+  })
+
+  test('a public client has no secret', async () => {
+    expect(await create({ type: 'public' })).not.toHaveProperty('client_secret')
+  })
+
+  test('GET lists page after page, each client once', async () => {
+    for (let count = 0; count < 5; count++) await create()
+    const seen: string[] = []
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const answer = await admin.call('GET', `/clients?limit=2${after && `&after=${after}`}`)
+      const { clients, next }: { clients: { client_id: string }[]; next?: string } = answer.json()
+      expect(clients.length).toBeLessThanOrEqual(2)
+      seen.push(...clients.map(({ client_id }) => client_id))
+      after = next
+    }
+    const { out } = await runCommand(server.database, ['clients', 'list', '--json'])
+    const all = JSON.parse(out).clients.map(({ client_id }: { client_id: string }) => client_id)
+    expect(seen.toSorted()).toEqual(all.toSorted())
+  })
+
+  test('PATCH replaces what is given; null takes a lifetime back; the audit names the key and what changed', async () => {
+    const { client_id: id, client_secret: _secret, secret_id: _id, ...before } = await create({ access_token_ttl: 60 })
+    const answer = await admin.call('PATCH', `/clients/${id}`, { name: 'Album', access_token_ttl: null })
+    const { access_token_ttl: _ttl, ...rest } = before
+    expect([answer.statusCode, answer.json()]).toEqual([200, { client_id: id, ...rest, name: 'Album' }])
+    const changes = { name: { from: 'Photo Printer', to: 'Album' }, access_token_ttl: { from: 60 } }
+    expect(await lastChangeIn(server)).toEqual({
+      event: 'client_updated',
+      request_id: idOf(answer),
+      client_id: id,
+      user_id: null,
+      address: '127.0.0.1',
+      details: { actor: admin.actor, changes }
+    })
+    expect(eventsOf(answer)).toEqual([expect.objectContaining({ event: 'client_updated', clientId: id, changes })])
+  })
+
+  test('disable ends all of its tokens, enable lets it in again, DELETE takes it away; each is audited', async () => {
+    const { client_id: clientId, client_secret: clientSecret } = await create()
+    const tokens = await obtainTokens(server, { clientId, clientSecret })
+    expect((await admin.call('POST', `/clients/${clientId}/disable`)).json().disabled).toBe(true)
+    expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
+    expect(await works({ client_id: clientId, client_secret: clientSecret })).toBe(false)
+    expect((await admin.call('POST', `/clients/${clientId}/enable`)).json().disabled).toBe(false)
+    expect(await works({ client_id: clientId, client_secret: clientSecret })).toBe(true)
+    expect((await admin.call('DELETE', `/clients/${clientId}`)).json()).toMatchObject({ client_id: clientId })
+    expect((await admin.call('GET', `/clients/${clientId}`)).statusCode).toBe(404)
+    const events = (await changesIn(server)).filter((entry) => entry.client_id === clientId)
+    expect(events.map(({ event }) => event)).toEqual([
+      'client_created',
+      'client_disabled',
+      'client_enabled',
+      'client_disabled',
+      'client_deleted'
+    ])
+    expect(events.every(({ details }) => JSON.stringify(details.actor) === JSON.stringify(admin.actor))).toBe(true)
+    expect(JSON.stringify(events)).not.toContain(clientSecret)
+  })
+
+  test.each([
+    { name: 'an unknown member', body: { secret: 'x' }, status: 400, detail: 'secret' },
+    { name: 'a member of another type', body: { refresh: 'yes' }, status: 400, detail: 'refresh' },
+    { name: 'no redirect URI', body: { redirect_uris: [] }, status: 400, detail: 'redirect_uris' },
+    {
+      name: 'a bad redirect URI',
+      body: { redirect_uris: ['http://app.example/'] },
+      status: 422,
+      detail: 'redirect URI'
+    },
+    { name: 'an unknown scope', body: { scope: 'nothing.at.all' }, status: 422, detail: 'nothing.at.all' },
+    { name: 'an empty name', body: { name: ' ' }, status: 422, detail: 'name' },
+    { name: 'a lifetime of nothing', body: { access_token_ttl: 0 }, status: 400, detail: 'access_token_ttl' }
+  ])('POST and PATCH with $name: $status, which names it, and nothing changes', async ({ body, status, detail }) => {
+    const { client_id: id } = await create()
+    const before = (await admin.call('GET', `/clients/${id}`)).json()
+    const answers = [
+      await admin.call('POST', '/clients', { ...TO_CREATE, ...body }),
+      await admin.call('PATCH', `/clients/${id}`, body)
+    ]
+    for (const answer of answers) {
+      expect([answer.statusCode, answer.headers['content-type']]).toEqual([
+        status,
+        expect.stringMatching(/^application\/problem\+json/)
+      ])
+      expect(answer.json().detail).toContain(detail)
+    }
+    expect((await admin.call('GET', `/clients/${id}`)).json()).toEqual(before)
+  })
+
+  test('PATCH with no member is 422, with a type 400: that never changes', async () => {
+    const { client_id: id } = await create()
+    expect((await admin.call('PATCH', `/clients/${id}`, {})).statusCode).toBe(422)
+    expect((await admin.call('PATCH', `/clients/${id}`, { type: 'public' })).statusCode).toBe(400)
+  })
+
+  test.each([
+    ['GET', ''],
+    ['PATCH', ''],
+    ['DELETE', ''],
+    ['POST', '/disable'],
+    ['POST', '/enable'],
+    ['GET', '/secrets'],
+    ['POST', '/secrets'],
+    ['DELETE', '/secrets/000000000000']
+  ] as const)('%s /clients/…%s of nobody is 404', async (method, rest) => {
+    const body = method === 'PATCH' ? { name: 'x' } : undefined
+    for (const id of ['nobody', '%00', '%27%3B'])
+      expect((await admin.call(method, `/clients/${id}${rest}`, body)).statusCode).toBe(404)
+  })
+})
+
+describe('/admin/clients/{client_id}/secrets', () => {
+  test('POST makes a second one, GET lists both without any secret, DELETE ends the old one', async () => {
+    const client = await create()
+    const path = `/clients/${client.client_id}/secrets`
+    const made = await admin.call('POST', path, { keep_old_for: 3600 })
+    expect([made.statusCode, made.headers['cache-control']]).toEqual([201, 'no-store'])
+    const fresh = made.json()
+    expect(fresh).toMatchObject({ client_id: client.client_id, old: [{ secret_id: client.secret_id, live: true }] })
+    expect([await works(client), await works(fresh)]).toEqual([true, true])
+    const listed = await admin.call('GET', path)
+    expect(
+      listed
+        .json()
+        .secrets.map((secret: { secret_id: string }) => secret.secret_id)
+        .toSorted()
+    ).toEqual([client.secret_id, fresh.secret_id].toSorted())
+    expect(listed.body).not.toContain('vk_cs_')
+    expect((await admin.call('POST', path)).statusCode).toBe(409)
+    expect((await admin.call('DELETE', `${path}/${client.secret_id}`)).json()).toMatchObject({ live: false })
+    expect([await works(client), await works(fresh)]).toEqual([false, true])
+    expect((await admin.call('DELETE', `${path}/${fresh.secret_id}`)).statusCode).toBe(409)
+  })
+
+  test('POST without a body keeps the old one for seven days, with 0 not at all', async () => {
+    const client = await create()
+    const path = `/clients/${client.client_id}/secrets`
+    const { old } = (await admin.call('POST', path)).json()
+    expect(Date.parse(old[0].expires_at) - Date.now()).toBeGreaterThan(7 * 86_400_000 - 60_000)
+    expect((await admin.call('POST', path, { keep_old_for: 0 })).statusCode).toBe(201)
+    expect(await works(client)).toBe(false)
+  })
+
+  test.each([-1, 7_776_001, 1.5, '60', null])('keep_old_for of %j is 400', async (keepOldFor) => {
+    const { client_id: id } = await create()
+    expect((await admin.call('POST', `/clients/${id}/secrets`, { keep_old_for: keepOldFor })).statusCode).toBe(400)
+  })
+})

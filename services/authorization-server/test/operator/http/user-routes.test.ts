@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { type Administration, changesIn, lastChangeIn, startAdministration } from '../../support/administration.js'
+import { collectAuditLog, idOf } from '../../support/audit-log.js'
+import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { runCommand } from '../../support/command-line.js'
+import { PASSWORD } from '../../support/flow.js'
+import { attemptSignIn } from '../../support/sign-in.js'
+import { isActive, obtainTokens } from '../../support/tokens.js'
+
+const { logger, eventsOf } = collectAuditLog()
+
+let server: TestServer
+let admin: Administration
+let client: Credentials
+let resourceServer: Credentials
+let userId: string
+
+beforeAll(async () => {
+  server = await startTestServer({}, logger)
+  admin = await startAdministration(server)
+  client = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  await server.database.query({ name: 'test_no_users', text: 'delete from users', values: [] })
+  userId = await server.createUser('alice', PASSWORD)
+})
+afterAll(() => server.close())
+
+const signIn = async (password: string) => (await attemptSignIn(server, { username: 'alice', password })).statusCode
+
+describe('POST /admin/users', () => {
+  test('makes a user who signs in; the document is that of the command line', async () => {
+    const answer = await admin.call('POST', '/users', { username: ' bob ', password: 'a password' })
+    expect(answer.statusCode).toBe(201)
+    const { out } = await runCommand(server.database, ['users', 'list', '--json'])
+    expect(JSON.parse(out).users[1]).toEqual(answer.json())
+    expect((await attemptSignIn(server, { username: 'bob', password: 'a password' })).statusCode).toBe(303)
+  })
+
+  test('a name that is taken is 409, and nothing is audited', async () => {
+    const before = await changesIn(server)
+    const answer = await admin.call('POST', '/users', { username: 'alice', password: 'another' })
+    expect([answer.statusCode, answer.json().detail]).toEqual([409, 'user alice exists already'])
+    expect([await changesIn(server), await signIn(PASSWORD)]).toEqual([before, 303])
+  })
+
+  test.each([
+    { username: '', password: 'x' },
+    { username: 'a\u0000b', password: 'x' },
+    { username: 'carol', password: '' },
+    { username: 'carol', password: 'two\nlines' }
+  ])('%j is 422', async (body) => {
+    expect((await admin.call('POST', '/users', body)).statusCode).toBe(422)
+  })
+})
+
+describe('what ends a user’s access', () => {
+  test.each([
+    { name: 'disable', call: () => admin.call('POST', `/users/${userId}/disable`), event: 'user_disabled' },
+    {
+      name: 'password',
+      call: () => admin.call('PUT', `/users/${userId}/password`, { password: 'new words' }),
+      event: 'user_password_set'
+    },
+    { name: 'delete', call: () => admin.call('DELETE', `/users/${userId}`), event: 'user_deleted' }
+  ])('$name: tokens are dead at once; audited in the table and the log with the key', async ({ call, event }) => {
+    const { access_token } = await obtainTokens(server, client)
+    expect(await isActive(server, resourceServer, access_token)).toBe(true)
+    const answer = await call()
+    expect([answer.statusCode, answer.json()]).toEqual([200, expect.objectContaining({ user_id: userId })])
+    expect(await isActive(server, resourceServer, access_token)).toBe(false)
+    expect(await signIn(PASSWORD)).toBe(422)
+    const details = { username: 'alice', actor: admin.actor }
+    const address = '127.0.0.1'
+    const entry = { event, request_id: idOf(answer), client_id: null, user_id: userId, address, details }
+    expect(await lastChangeIn(server)).toEqual(entry)
+    expect(eventsOf(answer)).toEqual([{ event, userId, address, ...details }])
+  })
+
+  test('enable lets the user sign in again; both may be repeated and are audited once', async () => {
+    const path = `/users/${userId}`
+    const before = (await changesIn(server)).length
+    for (const verb of ['disable', 'disable', 'enable', 'enable']) {
+      const answer = await admin.call('POST', `${path}/${verb}`)
+      expect([answer.statusCode, answer.json().disabled]).toEqual([200, verb === 'disable'])
+    }
+    const made = (await changesIn(server)).slice(before).map(({ event }) => event)
+    expect(made).toEqual(['user_disabled', 'user_enabled'])
+    expect(await signIn(PASSWORD)).toBe(303)
+  })
+
+  test('nothing of a password is in an answer, in the table or in the log', async () => {
+    const answer = await admin.call('PUT', `/users/${userId}/password`, { password: 'canary words' })
+    const kept = JSON.stringify([answer.json(), await changesIn(server), eventsOf(answer)])
+    expect(kept).not.toMatch(/canary|argon2/)
+  })
+})
+
+test.each([randomUUID(), 'alice', "' or true"])('whoever is not there is 404: %j', async (id) => {
+  const path = `/users/${encodeURIComponent(id)}`
+  const answers = [
+    await admin.call('GET', path),
+    await admin.call('DELETE', path),
+    await admin.call('POST', `${path}/disable`),
+    await admin.call('POST', `${path}/enable`),
+    await admin.call('PUT', `${path}/password`, { password: 'x' })
+  ]
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 404, 404, 404])
+})
+
+describe('GET /admin/users', () => {
+  test('comes in pages, and each user once', async () => {
+    for (const name of ['bob', 'carol', 'dave', 'erin']) await server.createUser(name, 'x')
+    const seen: string[] = []
+    let query = '?limit=2'
+    for (let page = 0; page < 3; page += 1) {
+      const { users, next } = (await admin.call('GET', `/users${query}`)).json()
+      seen.push(...users.map(({ username }: { username: string }) => username))
+      query = next === undefined ? 'none' : `?limit=2&after=${encodeURIComponent(next)}`
+    }
+    expect([seen, query]).toEqual([['alice', 'bob', 'carol', 'dave', 'erin'], 'none'])
+  })
+
+  test.each(['limit=0', 'limit=1001', 'limit=x', 'limit=1&limit=2', 'page=2', 'after=%00'])(
+    '%s is 400',
+    async (query) => {
+      expect((await admin.call('GET', `/users?${query}`)).statusCode).toBe(400)
+    }
+  )
+
+  test('one: without its hash', async () => {
+    const answer = await admin.call('GET', `/users/${userId}`)
+    const created_at = expect.stringMatching(/Z$/)
+    expect(answer.json()).toEqual({ user_id: userId, username: 'alice', disabled: false, created_at })
+  })
+})

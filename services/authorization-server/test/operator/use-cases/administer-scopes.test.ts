@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import pg from 'pg'
+import { type ClientAdministration, updateClient } from '../../../src/operator/use-cases/administer-client.js'
+import {
+  createScope,
+  deleteScope,
+  type ScopeAdministration
+} from '../../../src/operator/use-cases/administer-scopes.js'
+import { registerClient } from '../../../src/operator/use-cases/register-client.js'
+import { createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
+import { createClientSecretStore } from '../../../src/storage/postgres/client-secrets.js'
+import { createClientStore } from '../../../src/storage/postgres/clients.js'
+import { createConsentStore } from '../../../src/storage/postgres/consents.js'
+import { createScopeStore } from '../../../src/storage/postgres/scopes.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { untilBlocked } from '../../support/until-blocked.js'
+
+const AUTHOR = { actor: { kind: 'command_line', name: 'test' } } as const
+const REGISTRATION = { name: 'App', type: 'confidential', redirectUris: ['https://app.example/cb'] } as const
+
+let stores: MigratedDatabase
+let deps: ClientAdministration & ScopeAdministration
+let scope: string
+
+beforeAll(async () => {
+  stores = await createMigratedDatabase()
+  const { database } = stores
+  deps = {
+    clients: createClientStore(database),
+    changes: createClientChangeStore(database),
+    secrets: createClientSecretStore(database),
+    scopes: createScopeStore(database),
+    consents: createConsentStore(database)
+  }
+})
+beforeEach(async () => {
+  scope = `x.${randomUUID()}`
+  await createScope({ name: scope, title: 'X', description: '', translations: {} }, AUTHOR, deps)
+})
+afterAll(() => stores.close())
+
+const newClient = async (requiredScopes = ['files.read']) =>
+  (await registerClient({ ...REGISTRATION, requiredScopes }, AUTHOR, deps)).client
+const scopesOfClient = async (clientId: string) => (await deps.clients.find(clientId))?.requiredScopes
+
+/** Between the look at the catalogue and the statement that writes. */
+const deletedMeanwhile = (): ClientAdministration => ({
+  ...deps,
+  scopes: {
+    ...deps.scopes,
+    async list() {
+      const found = await createScopeStore(stores.database).list()
+      if (found.some(({ name }) => name === scope)) await deleteScope({ name: scope, fromClients: false }, AUTHOR, deps)
+      return found
+    }
+  }
+})
+
+test('a client that is changed to a scope while that is deleted does not get it', async () => {
+  const { clientId } = await newClient()
+  const settings = { requiredScopes: ['files.read', scope] }
+  await expect(updateClient({ clientId, settings }, AUTHOR, deletedMeanwhile())).rejects.toThrow(/catalogue/)
+  expect(await scopesOfClient(clientId)).toEqual(['files.read'])
+})
+
+test('a client that is made for a scope while that is deleted is not made', async () => {
+  const count = (await deps.clients.list()).length
+  const registering = registerClient({ ...REGISTRATION, requiredScopes: [scope] }, AUTHOR, deletedMeanwhile())
+  await expect(registering).rejects.toThrow(/catalogue/)
+  expect(await deps.clients.list()).toHaveLength(count)
+})
+
+test('a change that is under way when the scope is deleted ends first, and what it gave is taken back', async () => {
+  const { clientId } = await newClient()
+  const somebody = new pg.Client({ connectionString: stores.url })
+  await somebody.connect()
+  await somebody.query('begin')
+  await somebody.query('select 1 from scopes where name = $1 for key share', [scope])
+  await somebody.query('update clients set required_scopes = required_scopes || $2::text where client_id = $1', [
+    clientId,
+    scope
+  ])
+  const deleting = deleteScope({ name: scope, fromClients: true }, AUTHOR, deps)
+  await untilBlocked(stores.run)
+  await somebody.query('commit')
+  await somebody.end()
+  await deleting
+  expect(await scopesOfClient(clientId)).toEqual(['files.read'])
+})
+
+test('it is taken from what is remembered, in steps, and nothing else is', async () => {
+  const { clientId } = await newClient()
+  await stores.run(
+    `with people as (
+      insert into users (user_id, username, password_hash, created_at)
+      select gen_random_uuid(), $1 || n, 'hash', now() from generate_series(1, 30000) n
+      returning user_id, right(username, 1) as last)
+    insert into consents select user_id, $2, case when last = '7' then array['files.read', $1] else '{files.read}' end, now()
+    from people`,
+    [scope, clientId]
+  )
+  expect(await deps.consents.forgetScope(scope)).toBe(3_000)
+  const text = 'select scope, count(*)::integer as count from consents where client_id = $1 group by scope'
+  expect(await stores.run(text, [clientId])).toEqual([{ scope: ['files.read'], count: 30_000 }])
+})
+
+test('a consent that is being remembered when the scope is deleted is forgotten', async () => {
+  const [userId, { clientId }] = [await newUser(), await newClient()]
+  const remembering = new pg.Client({ connectionString: stores.url })
+  await remembering.connect()
+  await remembering.query('begin')
+  await createConsentStore({
+    ...stores.database,
+    query: async (statement) => (await remembering.query(statement.text, [...statement.values])).rows
+  }).remember(userId, clientId, [scope, 'files.read'])
+  const deleting = deleteScope({ name: scope, fromClients: false }, AUTHOR, deps)
+  await untilBlocked(stores.run)
+  await remembering.query('commit')
+  await remembering.end()
+  await deleting
+  expect(await createConsentStore(stores.database).findScope(userId, clientId)).toEqual(['files.read'])
+})
+
+test('a consent to a scope that is gone does not count for a new scope of the name', async () => {
+  const [userId, { clientId }] = [await newUser(), await newClient()]
+  const consents = createConsentStore(stores.database)
+  await consents.remember(userId, clientId, [scope, 'files.read'])
+  // As a deletion leaves it that failed after the scope had gone.
+  await stores.run('delete from scopes where name = $1', [scope])
+  await createScope({ name: scope, title: 'Y', description: '', translations: {} }, AUTHOR, deps)
+  expect(await consents.findScope(userId, clientId)).toEqual(['files.read'])
+})
+
+async function newUser(): Promise<string> {
+  const userId = randomUUID()
+  await stores.run('insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, now())', [
+    userId,
+    userId,
+    'hash'
+  ])
+  return userId
+}

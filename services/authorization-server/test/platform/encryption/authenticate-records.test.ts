@@ -1,0 +1,40 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { createRecordAuthentication } from '../../../src/platform/encryption/authenticate-records.js'
+
+const OLD = 'an old key of at least thirty-two characters'
+const NEW = 'a new key of at least thirty-two characters!'
+
+test('record authentication: what was protected under a key is opened under it, whatever it holds', () => {
+  const records = createRecordAuthentication([NEW])
+  fc.assert(
+    fc.property(fc.string(), fc.string({ unit: 'binary' }), (key, content) => {
+      expect(records.open(key, records.protect(key, content))).toBe(content)
+    })
+  )
+})
+
+test.each([
+  { name: 'another key of Redis', change: (stored: string) => stored, key: 'vk:session:other' },
+  { name: 'another content', change: (stored: string) => stored.replace('alice', 'mallory') },
+  { name: 'a longer content', change: (stored: string) => `${stored} ` },
+  { name: 'no content', change: () => '' },
+  { name: 'no MAC', change: () => '{"user":"alice"}' },
+  { name: 'a MAC cut short', change: (stored: string) => stored.slice(1) },
+  { name: 'another separator', change: (stored: string) => stored.replace(' ', '\n') }
+])('record authentication: $name is refused and reported', ({ change, key = 'vk:session:mine' }) => {
+  const forged: string[] = []
+  const records = createRecordAuthentication([NEW], (kind) => forged.push(kind))
+  const stored = records.protect('vk:session:mine', '{"user":"alice"}')
+  expect(records.open(key, change(stored))).toBeUndefined()
+  expect(forged).toEqual(['vk:session'])
+})
+
+test('record authentication: while keys are rotated both verify, and the first one protects', () => {
+  const before = createRecordAuthentication([OLD])
+  const during = createRecordAuthentication([NEW, OLD])
+  const after = createRecordAuthentication([NEW])
+  expect(during.open('k', before.protect('k', 'content'))).toBe('content')
+  expect(after.open('k', during.protect('k', 'content'))).toBe('content')
+  expect(after.open('k', before.protect('k', 'content'))).toBeUndefined()
+})

@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { buildLogger } from '@valetkey/service-kit'
+import { startHousekeeping } from '../../src/platform/housekeeping.js'
+
+beforeEach(() => {
+  jest.useFakeTimers()
+})
+afterEach(() => {
+  jest.useRealTimers()
+})
+
+/** Rows that say of each call when it came; `fullBatches` of deletions are full, the others are not. */
+function fakeRows(fullBatches = 0) {
+  const calls: string[] = []
+  let left = fullBatches
+  return {
+    calls,
+    async deleteSome() {
+      calls.push('delete')
+      left -= 1
+      return left >= 0
+    },
+    async keepBuckets() {
+      calls.push('keep')
+    },
+    async eraseSomeRetryAnswers() {
+      calls.push('erase')
+      return false
+    }
+  }
+}
+
+function start(rows: ReturnType<typeof fakeRows>) {
+  const lines: { level: string; event: string }[] = []
+  const logger = buildLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) })
+  return { lines, housekeeping: startHousekeeping(rows, rows.keepBuckets, logger) }
+}
+
+test('answers are erased every five seconds, rows deleted every minute', async () => {
+  const rows = fakeRows()
+  const { housekeeping } = start(rows)
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(rows.calls.filter((call) => call === 'erase')).toHaveLength(12)
+  expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(1)
+})
+
+test('the tables of access tokens are seen to at the start, and every minute', async () => {
+  const rows = fakeRows()
+  const { housekeeping } = start(rows)
+  await jest.advanceTimersByTimeAsync(0)
+  expect(rows.calls).toEqual(['keep'])
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(rows.calls.filter((call) => call === 'keep')).toHaveLength(2)
+})
+
+test('deleting goes on as long as batches are full', async () => {
+  const rows = fakeRows(3)
+  const { housekeeping } = start(rows)
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(4)
+})
+
+test('a failure is logged and the next turn comes all the same', async () => {
+  const rows = fakeRows()
+  let failures = 0
+  const eraseSomeRetryAnswers = async () => {
+    failures += 1
+    throw new Error('postgres is unavailable')
+  }
+  const { lines, housekeeping } = start({ ...rows, eraseSomeRetryAnswers })
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(failures).toBe(12)
+  expect(lines[0]).toMatchObject({ level: 'warn', event: 'housekeeping_failed' })
+  expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(1)
+})
+
+test('a long deletion holds up neither what must be erased nor the tables, and is not begun a second time', async () => {
+  const rows = fakeRows()
+  let deletions = 0
+  let end = () => {}
+  const deleteSome = () => {
+    deletions += 1
+    return new Promise<boolean>((resolve) => {
+      end = () => resolve(false)
+    })
+  }
+  const { housekeeping } = start({ ...rows, deleteSome })
+  await jest.advanceTimersByTimeAsync(180_000)
+  expect(rows.calls.filter((call) => call === 'erase')).toHaveLength(36)
+  expect(rows.calls.filter((call) => call === 'keep')).toHaveLength(4)
+  expect(deletions).toBe(1)
+  end()
+  await jest.advanceTimersByTimeAsync(60_000)
+  expect(deletions).toBe(2)
+  end()
+  await housekeeping.stop()
+})
+
+test('the stop waits for what runs, ends a long deletion, and nothing runs after it', async () => {
+  const rows = fakeRows(1_000)
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const deleteSome = async () => {
+    await held
+    return rows.deleteSome()
+  }
+  const { housekeeping } = start({ ...rows, deleteSome })
+  await jest.advanceTimersByTimeAsync(60_000)
+  let hasStopped = false
+  const stopped = housekeeping.stop().then(() => {
+    hasStopped = true
+  })
+  await jest.advanceTimersByTimeAsync(1_000)
+  expect(hasStopped).toBe(false)
+  release()
+  await stopped
+  const callsAtStop = rows.calls.length
+  await jest.advanceTimersByTimeAsync(120_000)
+  expect(rows.calls).toHaveLength(callsAtStop)
+  expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(1)
+})

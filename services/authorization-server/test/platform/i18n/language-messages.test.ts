@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from '@jest/globals'
+import { IntlMessageFormat } from 'intl-messageformat'
+import { ERROR_PAGE_REASONS } from '../../../src/http/send-error-page.js'
+import { ERROR_CATALOGUE } from '../../../src/protocol/errors/error-catalogue.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const read = (file: string): Record<string, string> => JSON.parse(readFileSync(file, 'utf8'))
+const files = readdirSync(path.join(root, 'messages')).map((name) => path.join(root, 'messages', name))
+const english = read(path.join(root, 'messages/en.json'))
+
+/** Keys that stand in templates and in code as they are, and those that are put together. */
+function usedKeys(): Set<string> {
+  const sources = [...filesUnder('views', '.hbs'), ...filesUnder('src', '.ts')].map((file) =>
+    readFileSync(file, 'utf8')
+  )
+  const written = sources.flatMap((source) => source.match(/(?<=["'])[a-z_]+(?:\.[a-z_0-9]+)+(?=["'])/g) ?? [])
+  const ofPages = ERROR_PAGE_REASONS.flatMap((reason) =>
+    ['title', 'message', 'advice'].map((part) => `page_error.${reason}.${part}`)
+  )
+  const ofCodes = ERROR_CATALOGUE.flatMap(({ meaning, causes, remedies }) => [meaning, ...causes, ...remedies])
+  return new Set(['direction', ...written.filter((key) => key in english), ...ofPages, ...ofCodes])
+}
+
+function filesUnder(folder: string, extension: string): string[] {
+  return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(extension))
+    .map((name) => path.join(root, folder, name))
+}
+
+/** The names of the values and tags in a text, such as `client` and `<b>`. */
+function placeholders(text: string): string[] {
+  const names = new Set<string>()
+  const visit = (nodes: ReturnType<IntlMessageFormat['getAst']>): void => {
+    for (const node of nodes) {
+      if (node.type === 8) names.add(`<${node.value}>`)
+      else if (node.type !== 0 && node.type !== 7) names.add(node.value)
+      if ('options' in node) for (const option of Object.values(node.options)) visit(option.value)
+      if ('children' in node) visit(node.children)
+    }
+  }
+  visit(new IntlMessageFormat(text, 'en').getAst())
+  return [...names].toSorted()
+}
+
+test('every text of the English file is used, and no text is missing that is used', () => {
+  expect(Object.keys(english).toSorted()).toEqual([...usedKeys()].toSorted())
+})
+
+test('every key that a template names is in the English file', () => {
+  const named = filesUnder('views', '.hbs').flatMap(
+    (file) => readFileSync(file, 'utf8').match(/(?<=\{\{(?:t|text) ")[^"]+/g) ?? []
+  )
+  expect(named.length).toBeGreaterThan(30)
+  expect(named.filter((key) => !(key in english))).toEqual([])
+})
+
+test.each(files.map((file) => ({ file, name: path.basename(file) })))('$name has the keys of en.json', ({ file }) => {
+  expect(Object.keys(read(file)).toSorted()).toEqual(Object.keys(english).toSorted())
+})
+
+test.each(files.map((file) => ({ file, name: path.basename(file) })))(
+  '$name has the values and marks of en.json in every text, and no other markup',
+  ({ file }) => {
+    const texts = Object.entries(read(file))
+    const wrong = texts.filter(([key, text]) => {
+      const same = placeholders(text).join() === placeholders(english[key] ?? '').join()
+      return !same || /[<>&]/.test(text.replace(/<\/?b>/g, ''))
+    })
+    expect(wrong).toEqual([])
+  }
+)
+
+test.each(files.map((file) => ({ file, name: path.basename(file) })))('$name says its direction', ({ file }) => {
+  expect(['ltr', 'rtl']).toContain(read(file).direction)
+})

@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals'
+import { chooseLanguage } from '../../../src/platform/i18n/choose-language.js'
+import { createLanguage, loadLanguages } from '../../../src/platform/i18n/language.js'
+
+const AVAILABLE = ['en', 'ar', 'de']
+
+test.each([
+  { name: 'nothing asked', uiLocales: undefined, acceptLanguage: undefined, chosen: 'en' },
+  { name: 'one language', uiLocales: undefined, acceptLanguage: 'de', chosen: 'de' },
+  { name: 'a region', uiLocales: undefined, acceptLanguage: 'de-AT', chosen: 'de' },
+  { name: 'weights', uiLocales: undefined, acceptLanguage: 'en;q=0.3, ar;q=0.9', chosen: 'ar' },
+  { name: 'the first known of many', uiLocales: undefined, acceptLanguage: 'fr, it, de;q=0.2', chosen: 'de' },
+  { name: 'none known', uiLocales: undefined, acceptLanguage: 'fr', chosen: 'en' },
+  { name: 'any', uiLocales: undefined, acceptLanguage: '*', chosen: 'en' },
+  { name: 'a refused one', uiLocales: undefined, acceptLanguage: 'en;q=0, de;q=0.1', chosen: 'de' },
+  { name: 'rubbish', uiLocales: undefined, acceptLanguage: ';;q=,,\t"', chosen: 'en' },
+  { name: 'a huge header', uiLocales: undefined, acceptLanguage: `de,${'x'.repeat(600)}`, chosen: 'en' },
+  { name: 'ui_locales before the browser', uiLocales: 'ar', acceptLanguage: 'de', chosen: 'ar' },
+  { name: 'ui_locales in order', uiLocales: 'fr-CA de ar', acceptLanguage: 'ar', chosen: 'de' },
+  { name: 'unknown ui_locales', uiLocales: 'fr', acceptLanguage: 'de', chosen: 'de' },
+  { name: 'ui_locales that are no tags', uiLocales: 'ar;q=1 ../de', acceptLanguage: 'de', chosen: 'de' }
+])('the language of a page: $name gives $chosen', ({ uiLocales, acceptLanguage, chosen }) => {
+  expect(chooseLanguage({ uiLocales, acceptLanguage }, AVAILABLE)).toBe(chosen)
+})
+
+const language = createLanguage('en', {
+  greeting: 'Hello <b>{name}</b>, it is {day, date, day}',
+  plain: 'Hello {name}'
+})
+
+test('a value in a text is escaped and cannot turn the direction of what stands around it', () => {
+  const html = language.toHtml({ key: 'plain', values: { name: `<img src=x onerror='"&'>` } })
+  expect(html).toBe('Hello <bdi>&lt;img src&#x3D;x onerror&#x3D;&#x27;&quot;&amp;&#x27;&gt;</bdi>')
+})
+
+test('braces and marks in a value are plain characters', () => {
+  expect(language.toHtml({ key: 'plain', values: { name: '{name} </b>' } })).toBe('Hello <bdi>{name} &lt;/b&gt;</bdi>')
+})
+
+test('marks become strong in markup and nothing in plain text; days are those of UTC', () => {
+  const message = { key: 'greeting', values: { name: 'Ann', day: new Date('2026-11-21T23:59:00Z') } }
+  expect(language.toHtml(message)).toBe('Hello <strong><bdi>Ann</bdi></strong>, it is November 21, 2026')
+  expect(language.toText(message)).toBe('Hello Ann, it is November 21, 2026')
+})
+
+test('a text that is missing is an error and not an empty page', () => {
+  expect(() => language.toHtml({ key: 'none' })).toThrow('the language en has no text for none')
+})
+
+test.each([
+  { seconds: 3600, en: '1 hour', de: '1 Stunde' },
+  { seconds: 7_776_000, en: '90 days', de: '90 Tage' },
+  { seconds: 5400, en: '90 minutes', de: '90 Minuten' },
+  { seconds: 61, en: '61 seconds', de: '61 Sekunden' }
+])('$seconds seconds read as $en', ({ seconds, en, de }) => {
+  const languages = loadLanguages()
+  expect(languages.get('en')?.duration(seconds)).toBe(en)
+  expect(languages.get('de')?.duration(seconds)).toBe(de)
+})
+
+test('Arabic runs from right to left, the others from left to right', () => {
+  const directions = [...loadLanguages()].map(([tag, { direction }]) => [tag, direction])
+  expect(Object.fromEntries(directions)).toEqual({ ar: 'rtl', de: 'ltr', en: 'ltr' })
+})

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createTestRedis, type TestRedis } from '@valetkey/dev-stack'
+import { createLimiter, TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
+import type { Limit } from '../../../src/platform/rate-limits/rules.js'
+import { createAttemptCounterStore } from '../../../src/storage/redis/attempt-counters.js'
+
+let redis: TestRedis
+let limit: Limit
+let names = 0
+
+beforeAll(() => {
+  redis = createTestRedis()
+})
+afterAll(() => redis.close())
+beforeEach(() => {
+  limit = { name: `kind:${names++}`, count: 2, windowSeconds: 60 }
+})
+
+/** What was asked of Redis before has been answered by then. */
+const settle = () => redis.client.ping()
+
+/** Attempts that are judged when they are told to be. */
+function heldAttempts(waiting: { milliseconds: number; attempts: number }) {
+  const refusals: string[] = []
+  const limiter = createLimiter(createAttemptCounterStore(redis.client), 1, (kind) => refusals.push(kind), waiting)
+  const judging: ((isRight: boolean) => void)[] = []
+  const judge = () => new Promise<boolean>((resolve) => judging.push(resolve))
+  const attempt = (isKnown = false) =>
+    limiter.attempt({ limits: [limit], isKnown, judge, isFailure: (isRight) => !isRight })
+  return { attempt, judging, refusals }
+}
+
+async function untilJudging(judging: readonly unknown[], count: number): Promise<void> {
+  while (judging.length < count) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('attempts in flight (contract "Limits")', () => {
+  test('no more are judged at once than failures are left; the next is judged when one has succeeded', async () => {
+    const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
+    const attempts = [attempt(), attempt(), attempt()]
+    await untilJudging(judging, 2)
+    await settle()
+    expect(judging).toHaveLength(2)
+    judging[0]?.(true)
+    await untilJudging(judging, 3)
+    for (const end of judging) end(true)
+    expect(await Promise.all(attempts)).toEqual([true, true, true])
+  })
+
+  test('those that wait are refused with the rest of the window when others have used up the limit', async () => {
+    const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
+    const attempts = [attempt(), attempt(), attempt(), attempt()]
+    await untilJudging(judging, 2)
+    for (const end of judging) end(false)
+    const ends = await Promise.allSettled(attempts)
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
+    expect(ends[3]).toMatchObject({ reason: { reason: 'too_many_attempts', retryAfterSeconds: 60 } })
+  })
+
+  test('an attempt that would wait too long is refused with seconds, and is not counted', async () => {
+    const { attempt, judging, refusals } = heldAttempts({ milliseconds: 30, attempts: 10 })
+    const judged = [attempt(), attempt()]
+    await untilJudging(judging, 2)
+    await expect(attempt()).rejects.toMatchObject({ reason: 'too_many_at_once', retryAfterSeconds: 5 })
+    expect(refusals).toEqual(['sign-in-waiting'])
+    expect(await redis.client.exists(`vk:attempts:${limit.name}`)).toBe(0)
+    for (const end of judging) end(true)
+    await Promise.all(judged)
+  })
+
+  test('more than may wait are refused at once; a known browser has room of its own', async () => {
+    const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 1 })
+    const attempts = [attempt(), attempt(), attempt()]
+    await untilJudging(judging, 2)
+    await expect(attempt()).rejects.toThrow(TooManyAttempts)
+    const known = attempt(true)
+    await expect(attempt(true)).rejects.toThrow(TooManyAttempts)
+    judging[0]?.(true)
+    judging[1]?.(true)
+    await untilJudging(judging, 4)
+    for (const end of judging) end(true)
+    expect(await Promise.all([...attempts, known])).toEqual([true, true, true, true])
+  })
+
+  test('an attempt that throws is not counted, and makes room', async () => {
+    const limiter = createLimiter(createAttemptCounterStore(redis.client), 1)
+    const failing = () =>
+      limiter.attempt({
+        limits: [limit],
+        isKnown: false,
+        isFailure: () => true,
+        judge: async () => Promise.reject(new Error('away'))
+      })
+    for (let time = 0; time < 3; time++) await expect(failing()).rejects.toThrow('away')
+    expect(await redis.client.exists(`vk:attempts:${limit.name}`)).toBe(0)
+  })
+})

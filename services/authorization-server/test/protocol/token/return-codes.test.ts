@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { digestToken } from '@valetkey/oauth-protocol'
+import { StoreUnavailable } from '@valetkey/service-kit'
+import { createCodeReturns } from '../../../src/protocol/token/return-codes.js'
+
+const DIGEST = digestToken('a code')
+const CONTENT = {} as Parameters<ReturnType<typeof createCodeReturns>['giveBack']>[2]
+
+let calls: unknown[][]
+let answer: () => Promise<boolean>
+let returns: ReturnType<typeof createCodeReturns>
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ['nextTick'] })
+  calls = []
+  returns = createCodeReturns({
+    giveBack: (...given) => {
+      calls.push(given)
+      return answer()
+    }
+  })
+})
+afterEach(() => {
+  returns.close()
+  jest.useRealTimers()
+})
+
+const unavailable = () => Promise.reject(new StoreUnavailable('redis', undefined))
+
+describe('codes that are given back', () => {
+  test('at once, when Redis answers; then nothing more', async () => {
+    answer = async () => true
+    await returns.giveBack(DIGEST, 'first', CONTENT)
+    await jest.advanceTimersByTimeAsync(10_000)
+    expect(calls).toEqual([[DIGEST, 'first', CONTENT]])
+  })
+
+  test('again each second while Redis is unavailable, and no more after it has answered', async () => {
+    answer = unavailable
+    await returns.giveBack(DIGEST, 'first', CONTENT)
+    await jest.advanceTimersByTimeAsync(3_000)
+    expect(calls).toHaveLength(4)
+    answer = async () => true
+    await jest.advanceTimersByTimeAsync(10_000)
+    expect(calls).toHaveLength(5)
+  })
+
+  test('no longer than a code can live', async () => {
+    answer = unavailable
+    await returns.giveBack(DIGEST, 'first', CONTENT)
+    await jest.advanceTimersByTimeAsync(120_000)
+    expect(calls.length).toBeLessThanOrEqual(31)
+  })
+
+  test('the answer of the request waits half a second for a Redis that is silent', async () => {
+    answer = () => new Promise(() => {})
+    let waited = false
+    const waiting = returns.giveBack(DIGEST, 'first', CONTENT).then(() => {
+      waited = true
+    })
+    await jest.advanceTimersByTimeAsync(499)
+    expect(waited).toBe(false)
+    await jest.advanceTimersByTimeAsync(1)
+    await waiting
+  })
+
+  test('a code whose taking has no answer: until Redis says that it was taken and is given back', async () => {
+    answer = async () => calls.length === 3
+    returns.giveBackWhenTaken(DIGEST, 'first')
+    await jest.advanceTimersByTimeAsync(10_000)
+    expect(calls).toEqual(Array(3).fill([DIGEST, 'first']))
+  })
+
+  test('no more than a thousand at a time, and none after the stop', async () => {
+    answer = unavailable
+    for (let count = 0; count < 1_500; count++) returns.giveBackWhenTaken(DIGEST, `${count}`)
+    await jest.advanceTimersByTimeAsync(1_000)
+    expect(calls).toHaveLength(1_000)
+    returns.close()
+    await jest.advanceTimersByTimeAsync(10_000)
+    expect(calls).toHaveLength(1_000)
+  })
+})

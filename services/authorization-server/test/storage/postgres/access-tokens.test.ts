@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { Database } from '@valetkey/service-kit'
+import { type AccessTokenStore, createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
+import { createGrantStore } from '../../../src/storage/postgres/grants.js'
+import { findLiveAccessToken } from '../../support/live-access-token.js'
+import { atTime } from '../../support/postgres-clock.js'
+import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+
+const NOW = new Date('2026-11-21T12:00:00.000Z')
+const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
+
+let opened: Awaited<ReturnType<typeof openTestDatabase>>
+let database: Database
+let store: AccessTokenStore
+let grant: StoredGrant
+
+beforeAll(async () => {
+  opened = await openTestDatabase()
+  database = opened.database
+  store = createAccessTokenStore(atTime(database, NOW))
+})
+beforeEach(async () => {
+  grant = await storeGrant(database, NOW)
+})
+afterAll(() => opened.close())
+
+const change = (name: string, text: string, id: string) => database.query({ name: `test_${name}`, text, values: [id] })
+
+describe('a live access token, as introspection finds it', () => {
+  test('a live token with all that introspection tells', async () => {
+    expect(await findLiveAccessToken(database, grant.access.digest, NOW)).toEqual({
+      tokenId: grant.access.tokenId,
+      grantId: grant.grantId,
+      clientId: grant.clientId,
+      userId: grant.userId,
+      scope: ['files.read', 'files.read:images'],
+      audience: 'https://files.example',
+      issuedAt: NOW,
+      expiresAt: grant.access.expiresAt
+    })
+  })
+
+  test.each([
+    { name: 'a millisecond before its end', at: 99_999, active: true },
+    { name: 'at its end', at: 100_000, active: false },
+    { name: 'after its end', at: 100_001, active: false }
+  ])('$name', async ({ at, active }) => {
+    expect((await findLiveAccessToken(database, grant.access.digest, after(at))) !== undefined).toBe(active)
+  })
+
+  test.each<{ name: string; digest(): TokenDigest }>([
+    { name: 'an unknown token', digest: newDigest },
+    { name: 'a refresh token', digest: () => grant.refresh.digest }
+  ])('$name: nothing', async ({ digest }) => {
+    expect(await findLiveAccessToken(database, digest(), NOW)).toBeUndefined()
+  })
+
+  test.each<{ name: string; ending(): Promise<unknown> }>([
+    { name: 'revoked', ending: () => store.revoke(grant.access, grant.clientId) },
+    { name: 'its grant ended', ending: () => createGrantStore(database).end(grant.grantId) },
+    {
+      name: 'a newer generation of its user',
+      ending: () => change('user', 'update users set generation = 1 where user_id = $1', grant.userId)
+    },
+    {
+      name: 'an older generation of its user',
+      ending: () => change('older', 'update users set generation = -1 where user_id = $1', grant.userId)
+    },
+    {
+      name: 'a newer generation of its client',
+      ending: () => change('client', 'update clients set generation = 1 where client_id = $1', grant.clientId)
+    },
+    { name: 'its user deleted', ending: () => change('no_user', 'delete from users where user_id = $1', grant.userId) },
+    {
+      name: 'its client deleted',
+      ending: () => change('no_client', 'delete from clients where client_id = $1', grant.clientId)
+    },
+    {
+      name: 'its grant’s row gone',
+      ending: () => change('no_grant', 'delete from grants where grant_id = $1', grant.grantId)
+    }
+  ])('$name: nothing', async ({ ending }) => {
+    await ending()
+    expect(await findLiveAccessToken(database, grant.access.digest, NOW)).toBeUndefined()
+  })
+})
+
+describe('access token store: revoke', () => {
+  const active = async ({ access }: StoredGrant) =>
+    (await findLiveAccessToken(database, access.digest, NOW)) !== undefined
+
+  test('ends this token only, and says which it was', async () => {
+    const sibling = await storeGrant(database, NOW, grant)
+    expect(await store.revoke(grant.access, grant.clientId)).toEqual({
+      tokenId: grant.access.tokenId,
+      grantId: grant.grantId,
+      userId: grant.userId
+    })
+    expect([await active(grant), await active(sibling)]).toEqual([false, true])
+  })
+
+  test.each<{ name: string; digest(): TokenDigest; clientId(): string }>([
+    { name: 'by another client', digest: () => grant.access.digest, clientId: () => 'other' },
+    {
+      name: 'by an id in other letters',
+      digest: () => grant.access.digest,
+      clientId: () => grant.clientId.toUpperCase()
+    },
+    { name: 'of an unknown token', digest: newDigest, clientId: () => grant.clientId },
+    { name: 'of a refresh token', digest: () => grant.refresh.digest, clientId: () => grant.clientId }
+  ])('$name: nothing happens', async ({ digest, clientId }) => {
+    expect(await store.revoke({ digest: digest(), bucket: grant.access.bucket }, clientId())).toBeUndefined()
+    expect(await active(grant)).toBe(true)
+  })
+
+  test('a second time: nothing, and the first moment stays', async () => {
+    await store.revoke(grant.access, grant.clientId)
+    expect(
+      await createAccessTokenStore(atTime(database, after(5))).revoke(grant.access, grant.clientId)
+    ).toBeUndefined()
+    const text = 'select revoked_at from access_tokens where token_hash = $1'
+    const rows = await database.query({ name: 'test_revoked_at', text, values: [grant.access.digest] })
+    expect(rows).toEqual([{ revoked_at: NOW }])
+  })
+
+  test('20 at once: one tells', async () => {
+    const all = Array.from({ length: 20 }, () => store.revoke(grant.access, grant.clientId))
+    expect((await Promise.all(all)).filter((revoked) => revoked !== undefined)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,16 @@
+import { expect, test } from '@jest/globals'
+import type { Database, Statement } from '@valetkey/service-kit'
+import { createAuditEntryStore } from '../../../src/storage/postgres/audit-entries.js'
+
+test('statements with all filters have names that Postgres tells apart: 63 characters at most', async () => {
+  const names: string[] = []
+  const query = async ({ name }: Pick<Statement, 'name'>) => {
+    names.push(name)
+    return []
+  }
+  const entries = createAuditEntryStore({ query } as unknown as Database)
+  const all = { userId: 'u', clientId: 'c', event: 'e', requestId: 'r', secretId: 's', since: new Date(0) }
+  await entries.list(all, { after: '1', limit: 1 })
+  await entries.listFrom(all, { after: '1', limit: 1 })
+  expect(names.map((name) => name.length <= 63)).toEqual([true, true])
+})

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import {
+  type AuditEventRecord,
+  type AuditEventStore,
+  createAuditEventStore
+} from '../../../src/storage/postgres/audit-events.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { atTime } from '../../support/postgres-clock.js'
+
+const NOW = new Date('2026-11-21T08:00:00.123Z')
+
+let stores: MigratedDatabase
+let statements: number
+let events: AuditEventStore
+
+beforeAll(async () => {
+  stores = await createMigratedDatabase()
+  const counted: typeof stores.database.query = (statement) => {
+    statements += 1
+    return stores.database.query(statement)
+  }
+  events = createAuditEventStore(atTime({ ...stores.database, query: counted }, NOW))
+})
+beforeEach(async () => {
+  statements = 0
+  await stores.run('truncate audit_events')
+})
+afterAll(() => stores.close())
+
+const bare: AuditEventRecord = {
+  occurredAt: NOW,
+  recordedAt: performance.now(),
+  event: 'code_redeemed',
+  requestId: undefined,
+  clientId: undefined,
+  userId: undefined,
+  address: undefined,
+  details: {}
+}
+
+const rows = () => stores.run('select * from audit_events order by event_id')
+
+test('an event is stored with all it has', async () => {
+  const [userId, details] = [randomUUID(), { grantId: 'g', scope: ['a', 'b'], reason: 'with "quotes", commas and ü' }]
+  const full = { ...bare, requestId: 'r', clientId: 'c', userId, address: '2001:db8::1', details }
+  await events.append([full])
+  expect(await rows()).toEqual([
+    {
+      event_id: expect.any(String),
+      occurred_at: bare.occurredAt,
+      event: 'code_redeemed',
+      request_id: 'r',
+      client_id: 'c',
+      user_id: userId,
+      address: '2001:db8::1',
+      details
+    }
+  ])
+})
+
+test('what an event has not is null', async () => {
+  await events.append([bare])
+  const nothing = { request_id: null, client_id: null, user_id: null, address: null, details: {} }
+  expect(await rows()).toEqual([expect.objectContaining(nothing)])
+})
+
+test('a thousand are one statement, and keep their order', async () => {
+  const many = Array.from({ length: 1_000 }, (_, index) => ({ ...bare, requestId: `request-${index}` }))
+  await events.append(many)
+  expect(statements).toBe(1)
+  expect((await rows()).map(({ request_id }) => request_id)).toEqual(many.map(({ requestId }) => requestId))
+})
+
+test.each(["'); drop table audit_events; --", '{a,b}', '"', '\\', 'NULL', '$1', ''])(
+  '%j is text and nothing else',
+  async (text) => {
+    await events.append([{ ...bare, clientId: text, address: text, requestId: text, details: { reason: text } }])
+    const stored = { client_id: text, address: text, request_id: text, details: { reason: text } }
+    expect(await rows()).toEqual([expect.objectContaining(stored)])
+  }
+)
+
+test('none at all is no row', async () => {
+  await events.append([])
+  expect(await rows()).toEqual([])
+})
+
+test('those that may be there are written once: what is there stays as it is, what is missing is added', async () => {
+  const [there, other] = [
+    { ...bare, requestId: 'one' },
+    { ...bare, requestId: 'two' }
+  ]
+  await events.append([there])
+  await events.appendMissing([there, { ...there, event: 'token_refreshed' }, other])
+  expect((await rows()).map(({ request_id, event }) => [request_id, event])).toEqual([
+    ['one', 'code_redeemed'],
+    ['one', 'token_refreshed'],
+    ['two', 'code_redeemed']
+  ])
+})
+
+const DAY = 86_400_000
+test.each([
+  { clock: '400 days ahead', occurred: 400 * DAY, waitedMs: 100, stored: 0 },
+  { clock: '400 days behind', occurred: -400 * DAY, waitedMs: 100, stored: -30_100 },
+  { clock: '20 s behind', occurred: -20_000, waitedMs: 100, stored: -20_000 },
+  { clock: 'right, after an outage of an hour', occurred: -3_600_000, waitedMs: 3_600_000, stored: -3_600_000 }
+])('by a process whose clock is $clock: within 30 s of when it came', async ({ occurred, waitedMs, stored }) => {
+  await events.append([
+    { ...bare, occurredAt: new Date(NOW.getTime() + occurred), recordedAt: performance.now() - waitedMs }
+  ])
+  const [row] = (await rows()) as { occurred_at: Date }[]
+  expect(Math.abs((row?.occurred_at.getTime() ?? 0) - NOW.getTime() - stored)).toBeLessThan(1_000)
+})

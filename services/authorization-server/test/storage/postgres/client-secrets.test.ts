@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { secretIdOf } from '@valetkey/oauth-protocol'
+import { type ClientChangeStore, createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
+import {
+  type ClientSecretStore,
+  clientSecretKey,
+  createClientSecretStore
+} from '../../../src/storage/postgres/client-secrets.js'
+import { createResourceServerStore } from '../../../src/storage/postgres/resource-servers.js'
+import { NOTE } from '../../support/audit-note.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { atTime } from '../../support/postgres-clock.js'
+import { newDigest } from '../../support/stored-grant.js'
+
+const NOW = new Date('2026-11-21T12:00:00.000Z')
+const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
+
+let opened: MigratedDatabase
+let secrets: ClientSecretStore
+let changes: ClientChangeStore
+let clientId: string
+const digest = newDigest()
+const key = () => clientSecretKey(clientId, secretIdOf(digest))
+
+beforeAll(async () => {
+  opened = await createMigratedDatabase()
+  const database = atTime(opened.database, NOW)
+  secrets = createClientSecretStore(database)
+  changes = createClientChangeStore(database)
+})
+beforeEach(async () => {
+  clientId = randomUUID()
+  const client = {
+    clientId,
+    name: 'App',
+    type: 'confidential',
+    redirectUris: ['https://app.example/'],
+    requiredScopes: ['files.read'],
+    optionalScopes: [],
+    requiresPkce: false,
+    issuesRefreshTokens: true,
+    consent: 'ask',
+    disabled: false,
+    verified: false
+  } as const
+  await changes.create(client, digest, NOTE)
+})
+afterAll(() => opened.close())
+
+const lastUse = async () => (await secrets.list(clientId))[0]?.lastUsedAt
+
+describe('the last use of a secret', () => {
+  test('is noted, and an older one changes nothing', async () => {
+    expect(await lastUse()).toBeUndefined()
+    await secrets.noteUse(new Map([[key(), after(-5)]]))
+    expect(await lastUse()).toEqual(after(-5))
+    await secrets.noteUse(new Map([[key(), after(-10)]]))
+    expect(await lastUse()).toEqual(after(-5))
+  })
+
+  test('of another client with the same secret, or of none that is there, is not noted here', async () => {
+    await secrets.noteUse(
+      new Map([
+        [clientSecretKey(randomUUID(), secretIdOf(digest)), NOW],
+        [clientSecretKey(clientId, '000000000000'), NOW]
+      ])
+    )
+    expect(await lastUse()).toBeUndefined()
+  })
+
+  test('two processes that note many in opposite order do not stand in each other’s way', async () => {
+    const added = Array.from({ length: 50 }, newDigest)
+    for (const each of added) {
+      await opened.run('insert into client_secrets (client_id, secret_hash, created_at) values ($1, $2, $3)', [
+        clientId,
+        each,
+        NOW
+      ])
+    }
+    const uses = added.map((each) => [clientSecretKey(clientId, secretIdOf(each)), after(-1)] as const)
+    const both = [new Map(uses), new Map(uses.toReversed())]
+    await Promise.all(Array.from({ length: 20 }, (_, index) => secrets.noteUse(both[index % 2] ?? new Map())))
+    expect((await secrets.list(clientId)).filter(({ lastUsedAt }) => lastUsedAt !== undefined)).toHaveLength(50)
+  })
+
+  test('of the credential of a resource server is noted in the same way', async () => {
+    const store = createResourceServerStore(atTime(opened.database, NOW))
+    const server = { clientId: randomUUID(), name: 'files', audience: 'https://files.example' }
+    await store.create(server, digest, NOTE)
+    await store.noteUse(new Map([[server.clientId, after(-5)]]))
+    await store.noteUse(new Map([[server.clientId, after(-10)]]))
+    const found = (await store.listRegistrations()).find((each) => each.clientId === server.clientId)
+    expect(found).toEqual({ ...server, createdAt: NOW, lastUsedAt: after(-5) })
+  })
+})
+
+describe('a change that rests on an older version', () => {
+  test('is not made, and leaves no entry', async () => {
+    const version = (await changes.findVersion(clientId))?.version ?? ''
+    const secret = () => ({ digest: newDigest(), othersUntil: after(60) })
+    expect(await changes.addSecret({ clientId, version }, secret(), NOTE)).toBe(true)
+    const before = await secrets.list(clientId)
+    const entry = { ...NOTE, event: `stale_${clientId}` }
+    expect(await changes.addSecret({ clientId, version }, secret(), entry)).toBe(false)
+    expect(await changes.removeSecret({ clientId, version }, secretIdOf(digest), entry)).toBe(false)
+    expect(await secrets.list(clientId)).toEqual(before)
+    expect(await opened.run('select 1 as one from audit_events where event = $1', [entry.event])).toEqual([])
+  })
+
+  test('a use in between makes no new version', async () => {
+    const version = (await changes.findVersion(clientId))?.version ?? ''
+    await secrets.noteUse(new Map([[key(), NOW]]))
+    expect((await changes.findVersion(clientId))?.version).toBe(version)
+  })
+})

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { isUniqueViolation } from '@valetkey/service-kit'
+import { type ClientChangeStore, createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
+import { type ClientRegistration, type ClientStore, createClientStore } from '../../../src/storage/postgres/clients.js'
+import { NOTE } from '../../support/audit-note.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { atTime } from '../../support/postgres-clock.js'
+import { newDigest } from '../../support/stored-grant.js'
+
+const NOW = new Date('2026-11-21T12:00:00.000Z')
+const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
+
+let opened: MigratedDatabase
+let clients: ClientStore
+let changes: ClientChangeStore
+let client: ClientRegistration
+const secret = newDigest()
+
+beforeAll(async () => {
+  opened = await createMigratedDatabase()
+  clients = createClientStore(atTime(opened.database, NOW))
+  changes = changesAt(NOW)
+})
+beforeEach(async () => {
+  client = {
+    clientId: `Client_${randomUUID()}`,
+    name: 'Photo “Printer”',
+    type: 'confidential',
+    redirectUris: ['https://app.example/callback', 'http://127.0.0.1/cb'],
+    requiredScopes: ['files.read'],
+    optionalScopes: ['files.read:images', 'files.read:media'],
+    requiresPkce: true,
+    issuesRefreshTokens: false,
+    consent: 'remember',
+    createdAt: NOW,
+    disabled: false,
+    verified: true
+  }
+  await changes.create(client, secret, NOTE)
+})
+afterAll(() => opened.close())
+
+const addSecret = (digest: Buffer, expiresAt: Date | null) =>
+  opened.run('insert into client_secrets values ($1, $2, $3, $4)', [client.clientId, digest, NOW, expiresAt])
+
+const secretsAt = async (now: Date) =>
+  (await createClientStore(atTime(opened.database, now)).findWithSecrets(client.clientId))?.secretHashes
+const changesAt = (now: Date) => createClientChangeStore(atTime(opened.database, now))
+
+describe('a client', () => {
+  test('is found as it was registered', async () => {
+    expect(await clients.find(client.clientId)).toEqual(client)
+    expect(await clients.findWithSecrets(client.clientId)).toEqual({
+      client,
+      secretHashes: [secret]
+    })
+    expect(await clients.list()).toContainEqual(client)
+  })
+
+  test('with the opposite of every choice is found so', async () => {
+    const opposite: ClientRegistration = {
+      ...client,
+      clientId: randomUUID(),
+      type: 'public',
+      optionalScopes: [],
+      requiresPkce: false,
+      issuesRefreshTokens: true,
+      consent: 'ask',
+      createdAt: after(1),
+      verified: false
+    }
+    await changesAt(after(1)).create(opposite, undefined, NOTE)
+    expect(await clients.findWithSecrets(opposite.clientId)).toEqual({ client: opposite, secretHashes: [] })
+  })
+
+  test.each<{ name: string; id(): string }>([
+    { name: 'in upper case', id: () => client.clientId.toUpperCase() },
+    { name: 'in lower case', id: () => client.clientId.toLowerCase() },
+    { name: 'and a blank', id: () => `${client.clientId} ` },
+    { name: 'but its end', id: () => client.clientId.slice(0, -1) },
+    { name: 'with a wildcard', id: () => `${client.clientId.slice(0, -1)}_` },
+    { name: 'that is none', id: () => '' }
+  ])('is not found by its id $name', async ({ id }) => {
+    expect(await clients.find(id())).toBeUndefined()
+    expect(await clients.findWithSecrets(id())).toBeUndefined()
+  })
+
+  test('that is disabled is shown to operators, and cannot prove itself', async () => {
+    await opened.run('update clients set disabled_at = now() where client_id = $1', [client.clientId])
+    expect(await clients.find(client.clientId)).toMatchObject({ disabled: true })
+    expect(await clients.findWithSecrets(client.clientId)).toBeUndefined()
+  })
+
+  test('is listed after those that are older, and by its id among those of the same moment', async () => {
+    const ids = ['b', 'a', 'c'].map((letter) => `${letter}-${randomUUID()}`)
+    const [b = '', a = '', c = ''] = ids
+    await changesAt(after(-1)).create({ ...client, clientId: b }, secret, NOTE)
+    await changesAt(after(-1)).create({ ...client, clientId: a }, secret, NOTE)
+    await changesAt(after(-2)).create({ ...client, clientId: c }, secret, NOTE)
+    const listed = (await clients.list()).map(({ clientId }) => clientId)
+    expect(listed.filter((id) => ids.includes(id))).toEqual([c, a, b])
+    expect(listed.indexOf(client.clientId)).toBeGreaterThan(listed.indexOf(b))
+  })
+
+  test('is not created twice, and the second attempt adds no secret', async () => {
+    const again = changes.create({ ...client, name: 'Another' }, newDigest(), NOTE)
+    await expect(again.catch((error) => Promise.reject(isUniqueViolation(error)))).rejects.toBe(true)
+    expect(await clients.find(client.clientId)).toMatchObject({ name: client.name })
+    expect(await secretsAt(NOW)).toEqual([secret])
+  })
+})
+
+describe('secrets', () => {
+  test.each([
+    { name: 'a millisecond before its end', at: 999, live: true },
+    { name: 'at its end', at: 1_000, live: false },
+    { name: 'after its end', at: 1_001, live: false }
+  ])('one that ends, $name', async ({ at, live }) => {
+    const ending = newDigest()
+    await addSecret(ending, after(1_000))
+    expect(await secretsAt(after(at))).toHaveLength(live ? 2 : 1)
+    expect((await secretsAt(after(at)))?.some((hash) => hash.equals(ending))).toBe(live)
+  })
+
+  test('two that do not end are both live', async () => {
+    const second = newDigest()
+    await addSecret(second, null)
+    const hashes = await secretsAt(after(1e12))
+    expect(hashes?.map((hash) => hash.toString('hex')).sort()).toEqual(
+      [secret, second].map((hash) => hash.toString('hex')).sort()
+    )
+  })
+
+  test('another client’s are not among them', async () => {
+    await changes.create({ ...client, clientId: randomUUID() }, newDigest(), NOTE)
+    expect(await secretsAt(NOW)).toEqual([secret])
+  })
+
+  test('leave with their client', async () => {
+    await opened.run('delete from clients where client_id = $1', [client.clientId])
+    const rows = await opened.run('select 1 from client_secrets where client_id = $1', [client.clientId])
+    expect(rows).toEqual([])
+  })
+})
+
+describe('clients with their secrets, for the registry', () => {
+  test('every one, disabled or without a secret as well, each secret with its own end', async () => {
+    const ending = newDigest()
+    await addSecret(ending, after(1_000))
+    const open: ClientRegistration = { ...client, clientId: randomUUID(), type: 'public' }
+    await changes.create(open, undefined, NOTE)
+    await opened.run('update clients set disabled_at = now() where client_id = $1', [open.clientId])
+    const secrets = expect.arrayContaining([
+      { hash: secret, expiresAt: undefined },
+      { hash: ending, expiresAt: after(1_000) }
+    ])
+    const all = await clients.listWithSecrets('all')
+    expect(all).toContainEqual({ client, secrets })
+    expect(all).toContainEqual({ client: { ...open, disabled: true }, secrets: [] })
+    expect(all).toHaveLength((await clients.list()).length)
+  })
+
+  test('some by their ids, and nothing for an id that nobody has', async () => {
+    const found = await clients.listWithSecrets([client.clientId, 'nobody'])
+    expect(found).toEqual([{ client, secrets: [{ hash: secret, expiresAt: undefined }] }])
+    expect(await clients.listWithSecrets([])).toEqual([])
+  })
+})

@@ -1,0 +1,196 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
+import pg from 'pg'
+import { createExpiredRows, type ExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
+import { MIGRATIONS } from '../../support/migrated-database.js'
+import { atTime } from '../../support/postgres-clock.js'
+
+const NOW = new Date('2026-11-21T08:00:00Z')
+const PAST = new Date(NOW.getTime() - 1)
+const FUTURE = new Date(NOW.getTime() + 1)
+
+let testDatabase: TestDatabase
+let database: Database
+let expiredRows: ExpiredRows
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase()
+  await migrate(testDatabase.url, MIGRATIONS)
+  database = connectPostgres(testDatabase.url, { connections: 4 })
+  expiredRows = rowsAt(NOW)
+})
+afterAll(async () => {
+  await database.close()
+  await testDatabase.drop()
+})
+beforeEach(() => run('truncate grants, refresh_tokens'))
+
+const rowsAt = (now: Date) => createExpiredRows(atTime(database, now), { auditRetentionDays: 30 })
+
+const run = <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
+  database.query<Row>({ name: '', text, values })
+
+const TABLES = ['grants', 'refresh_tokens'] as const
+
+async function insert(table: (typeof TABLES)[number], expiresAt: Date, count = 1): Promise<void> {
+  const columns = {
+    grants: `grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation, client_generation, created_at, expires_at)
+      select gen_random_uuid(), 'c', gen_random_uuid(), '{}', 'a', 'r', sha256(gen_random_uuid()::text::bytea), 0, 0, now(), $1`,
+    refresh_tokens: `token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
+      select sha256(gen_random_uuid()::text::bytea), gen_random_uuid(), 0, 0, now(), $1`
+  }
+  await run(`insert into ${table} (${columns[table]} from generate_series(1, $2)`, [expiresAt, count])
+}
+
+async function countOf(table: string): Promise<number> {
+  const [row] = await run<{ count: number }>(`select count(*)::int as count from ${table}`)
+  return row?.count ?? -1
+}
+
+describe.each(TABLES)('%s', (table) => {
+  test('what has expired goes, at the very moment too; what has not stays', async () => {
+    await insert(table, PAST)
+    await insert(table, NOW)
+    await insert(table, FUTURE, 2)
+    expect(await expiredRows.deleteSome()).toBe(false)
+    expect(await countOf(table)).toBe(2)
+    const rest = await run<{ expires_at: Date }>(`select expires_at from ${table}`)
+    expect(rest.map(({ expires_at }) => expires_at)).toEqual([FUTURE, FUTURE])
+  })
+
+  test('ten thousand at a time, and it says when there is likely more', async () => {
+    await insert(table, PAST, 10_001)
+    expect(await expiredRows.deleteSome()).toBe(true)
+    expect(await countOf(table)).toBe(1)
+    expect(await expiredRows.deleteSome()).toBe(false)
+    expect(await countOf(table)).toBe(0)
+  })
+
+  test('instances share the work without waiting for each other', async () => {
+    await insert(table, PAST, 10)
+    const other = new pg.Client({ connectionString: testDatabase.url })
+    await other.connect()
+    try {
+      await other.query('begin')
+      await other.query(`select 1 from ${table} limit 4 for update`)
+      await expiredRows.deleteSome()
+      expect(await countOf(table)).toBe(4)
+      await other.query('rollback')
+    } finally {
+      await other.end()
+    }
+    await expiredRows.deleteSome()
+    expect(await countOf(table)).toBe(0)
+  })
+})
+
+describe('grants that were refreshed', () => {
+  const extend = (until: Date) => run('update grants set extended_until = $1', [until])
+
+  test('stay until the last of the refreshed tokens ends, and go then', async () => {
+    await insert('grants', PAST)
+    await extend(FUTURE)
+    await expiredRows.deleteSome()
+    expect(await run('select expires_at from grants')).toEqual([{ expires_at: FUTURE }])
+    await rowsAt(FUTURE).deleteSome()
+    expect(await countOf('grants')).toBe(0)
+  })
+
+  test('go with the others when the refreshed tokens have ended, too', async () => {
+    await insert('grants', PAST)
+    await extend(NOW)
+    await expiredRows.deleteSome()
+    expect(await countOf('grants')).toBe(0)
+  })
+
+  test('do not keep those that were not from being deleted', async () => {
+    await insert('grants', PAST, 10_000)
+    await extend(FUTURE)
+    await insert('grants', PAST)
+    await expiredRows.deleteSome()
+    await expiredRows.deleteSome()
+    expect(await countOf('grants')).toBe(10_000)
+  })
+})
+
+describe('audit events', () => {
+  const DAY = 86_400_000
+  const before = (days: number, milliseconds = 0) => new Date(NOW.getTime() - days * DAY - milliseconds)
+  const insertEvents = (occurredAt: Date, count = 1) =>
+    run(
+      `insert into audit_events (occurred_at, event, details) select $1, 'test', '{}' from generate_series(1, $2::int)`,
+      [occurredAt, count]
+    )
+  beforeEach(() => run('truncate audit_events'))
+
+  test('what is older than the retention goes, and nothing younger', async () => {
+    for (const time of [before(31), before(30, 1), before(30), before(29), NOW]) await insertEvents(time)
+    expect(await expiredRows.deleteSome()).toBe(false)
+    const rest = await run<{ occurred_at: Date }>('select occurred_at from audit_events order by 1')
+    expect(rest.map(({ occurred_at }) => occurred_at)).toEqual([before(30), before(29), NOW])
+  })
+
+  test('a thousand at a time, and it says when there is likely more', async () => {
+    await insertEvents(before(40), 1_001)
+    expect(await expiredRows.deleteSome()).toBe(true)
+    expect(await countOf('audit_events')).toBe(1)
+    expect(await expiredRows.deleteSome()).toBe(false)
+    expect(await countOf('audit_events')).toBe(0)
+  })
+
+  test('a retention of 0 days keeps all of them', async () => {
+    await insertEvents(before(4_000))
+    await createExpiredRows(atTime(database, NOW), { auditRetentionDays: 0 }).deleteSome()
+    expect(await countOf('audit_events')).toBe(1)
+  })
+})
+
+describe('stored refresh answers', () => {
+  async function insertAnswer(retryUntil: Date | undefined, expiresAt = FUTURE): Promise<Buffer> {
+    const hash = randomBytes(32)
+    await run(
+      `insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
+         rotated_at, retry_until, retry_scope, retry_answer) values ($1, $2, 0, 0, now(), $3, now(), $4, 's', '\\x01')`,
+      [hash, randomUUID(), expiresAt, retryUntil]
+    )
+    return hash
+  }
+
+  const answerOf = async (hash: Buffer) => {
+    const text = 'select retry_answer, retry_until, retry_scope from refresh_tokens where token_hash = $1'
+    return (await run<{ retry_answer: Buffer | null; retry_until: Date; retry_scope: string }>(text, [hash]))[0]
+  }
+
+  test('a thousand at a time, and it says when there is likely more', async () => {
+    for (let count = 0; count < 1_001; count += 1) await insertAnswer(PAST)
+    expect(await expiredRows.eraseSomeRetryAnswers()).toBe(true)
+    expect(await expiredRows.eraseSomeRetryAnswers()).toBe(false)
+    expect(await countOf('refresh_tokens where retry_answer is not null')).toBe(0)
+  })
+
+  test('stay with their token until the window closes, though it has expired', async () => {
+    await insertAnswer(FUTURE, PAST)
+    const closed = await insertAnswer(PAST, PAST)
+    await expiredRows.deleteSome()
+    expect([await countOf('refresh_tokens'), await answerOf(closed)]).toEqual([1, undefined])
+    await rowsAt(FUTURE).deleteSome()
+    expect(await countOf('refresh_tokens')).toBe(0)
+  })
+
+  test('are erased when the window closes, and nothing else of the row is', async () => {
+    const [closed, closing, open] = [await insertAnswer(PAST), await insertAnswer(NOW), await insertAnswer(FUTURE)]
+    await expiredRows.eraseSomeRetryAnswers()
+    for (const hash of [closed, closing]) expect((await answerOf(hash))?.retry_answer).toBeNull()
+    expect((await answerOf(open))?.retry_answer).toEqual(Buffer.from([1]))
+    expect(await answerOf(closed)).toMatchObject({ retry_until: PAST, retry_scope: 's' })
+  })
+
+  test('a rotated token stays until it would have expired, so that its reuse is noticed (RFC 9700 4.14.2)', async () => {
+    const [kept, gone] = [await insertAnswer(PAST, FUTURE), await insertAnswer(PAST, PAST)]
+    await expiredRows.deleteSome()
+    expect(await answerOf(kept)).toBeDefined()
+    expect(await answerOf(gone)).toBeUndefined()
+  })
+})

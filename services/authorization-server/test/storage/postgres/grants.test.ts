@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
+import type { Exchange } from '../../../src/storage/postgres/exchanges.js'
+import { createGrantStore, type GrantStore } from '../../../src/storage/postgres/grants.js'
+import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
+import { again, exchangeOf, later, now, prepareExchanges } from '../../support/exchanges.js'
+import { findLiveAccessToken } from '../../support/live-access-token.js'
+import { atTime } from '../../support/postgres-clock.js'
+import { newDigest } from '../../support/stored-grant.js'
+import { HOUR } from '../../support/token-tables.js'
+
+let kit: Awaited<ReturnType<typeof prepareExchanges>>
+let present = now
+let grants: GrantStore
+let exchange: Exchange
+
+beforeAll(async () => {
+  kit = await prepareExchanges()
+  grants = createGrantStore(atTime(kit.opened.database, () => present))
+})
+beforeEach(() => {
+  present = now
+  exchange = exchangeOf(kit.owner)
+})
+afterAll(() => kit.opened.close())
+
+type Row = Record<string, unknown>
+
+const rowOf = async ({ codeDigest } = exchange): Promise<Row | undefined> =>
+  (await kit.opened.run<Row>('select * from grants where code_hash = $1', [codeDigest]))[0]
+
+const isAlive = async ({ tokens } = exchange) =>
+  (await findLiveAccessToken(kit.opened.database, tokens.accessToken.digest, later(1_000))) !== undefined
+
+const refreshTokenOf = ({ tokens }: Exchange) =>
+  createRefreshTokenStore(kit.opened.database).find(tokens.refreshToken?.digest ?? newDigest())
+
+describe('findByCode', () => {
+  test.each([
+    { name: 'with a challenge', codeChallenge: 'challenge' },
+    { name: 'without one', codeChallenge: undefined }
+  ])('a grant $name: what its code is bound to', async ({ codeChallenge }) => {
+    const own = exchangeOf(kit.owner, { binding: { codeChallenge } })
+    await grants.storeExchange(own)
+    const { grantId, allowed } = own
+    const found = { grantId, userId: kit.owner.userId, binding: allowed.binding }
+    expect(await grants.findByCode(own.codeDigest)).toEqual(found)
+    await grants.end(grantId)
+    expect(await grants.findByCode(own.codeDigest)).toEqual(found)
+  })
+
+  test('a code that brought no tokens: undefined', async () => {
+    expect(await grants.findByCode(newDigest())).toBeUndefined()
+    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
+  })
+})
+
+describe('end', () => {
+  test('ends this grant only, and the first ending stands', async () => {
+    const other = exchangeOf(kit.owner)
+    await Promise.all([exchange, other].map(grants.storeExchange))
+    present = later(1_000)
+    expect(await grants.end(exchange.grantId)).toEqual({ userId: kit.owner.userId })
+    present = later(2_000)
+    expect(await grants.end(exchange.grantId)).toBeUndefined()
+    expect(await rowOf()).toMatchObject({ ended_at: later(1_000) })
+    expect(await rowOf(other)).toMatchObject({ ended_at: null })
+    expect([await isAlive(), await isAlive(other)]).toEqual([false, true])
+  })
+})
+
+describe('endReplayed', () => {
+  test('after the exchange: the grant ends, the first ending stands, and the next exchange stores nothing', async () => {
+    await grants.storeExchange(exchange)
+    present = later(1_000)
+    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    present = later(2_000)
+    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    expect(await rowOf()).toMatchObject({ grant_id: exchange.grantId, ended_at: later(1_000), redeemed_at: now })
+    expect(await isAlive()).toBe(false)
+    expect(await refreshTokenOf(exchange)).toMatchObject({ ended: true })
+    expect(await grants.storeExchange(again(exchange))).toBe(false)
+  })
+
+  test('before the exchange: it succeeds once, with tokens that have ended', async () => {
+    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    expect(await grants.storeExchange(exchange)).toBe(true)
+    expect(await rowOf()).toMatchObject({
+      grant_id: exchange.grantId,
+      redeemed_at: now,
+      ended_at: now,
+      refreshable_until: exchange.tokens.refreshableUntil,
+      expires_at: later(HOUR)
+    })
+    expect(await kit.tokensOf([exchange])).toEqual({ access: 1, refresh: 1 })
+    expect(await isAlive()).toBe(false)
+    expect(await refreshTokenOf(exchange)).toMatchObject({ ended: true })
+    expect(await grants.storeExchange(again(exchange))).toBe(false)
+  })
+
+  test('beside the exchange, 50 times: one grant, which has ended', async () => {
+    const exchanges = kit.newExchanges(50)
+    const replay = ({ codeDigest, allowed }: Exchange) => grants.endReplayed(codeDigest, allowed)
+    const stored = await Promise.all(
+      exchanges.map(async (each, index) => {
+        const both = [() => grants.storeExchange(each), () => replay(each)] as const
+        const [first, second] = index % 2 === 0 ? both : [both[1], both[0]]
+        return (await Promise.all([first(), second()])).includes(true)
+      })
+    )
+    expect(stored).toEqual(exchanges.map(() => true))
+    const alive = await Promise.all(exchanges.map(isAlive))
+    expect(alive).toEqual(exchanges.map(() => false))
+  })
+
+  test('of a code whose user is deleted meanwhile: no error, and no token', async () => {
+    const own = exchangeOf({ ...kit.owner, userId: 'd1f0f0f0-0000-4000-8000-000000000001' })
+    await grants.endReplayed(own.codeDigest, own.allowed)
+    expect(await grants.storeExchange(own)).toBe(false)
+  })
+
+  test('a row without an exchange is in no list of access', async () => {
+    const count = async () => (await createConnectedAppStore(kit.opened.database).list(kit.owner.userId)).length
+    const before = await count()
+    const other = exchangeOf(kit.owner, { binding: { clientId: 'never-exchanged' } })
+    await grants.endReplayed(other.codeDigest, other.allowed)
+    expect(await count()).toBe(before)
+  })
+})
+
+describe('discardUndelivered', () => {
+  test('lets the same code be exchanged; the tokens of before have ended', async () => {
+    await grants.storeExchange(exchange)
+    await grants.discardUndelivered(exchange.codeDigest, ['d1f0f0f0-0000-4000-8000-000000000002', exchange.grantId])
+    expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
+    present = later(5_000)
+    const retry = again({ ...exchange, tokens: { ...exchange.tokens, issuedAt: present } })
+    expect(await grants.storeExchange(retry)).toBe(true)
+    expect([await isAlive(), await isAlive(retry)]).toEqual([false, true])
+    expect(await refreshTokenOf(exchange)).toBeUndefined()
+    expect(await refreshTokenOf(retry)).toMatchObject({ ended: false })
+  })
+
+  test('leaves grants of other exchanges and of other codes alone', async () => {
+    const other = exchangeOf(kit.owner)
+    await Promise.all([exchange, other].map(grants.storeExchange))
+    await grants.discardUndelivered(exchange.codeDigest, [other.grantId])
+    await grants.discardUndelivered(exchange.codeDigest, [])
+    expect([await isAlive(), await isAlive(other)]).toEqual([true, true])
+  })
+
+  test.each([
+    { name: 'a replay', end: () => grants.endReplayed(exchange.codeDigest, exchange.allowed) },
+    { name: 'an operator', end: () => grants.end(exchange.grantId) }
+  ])('what $name ended stays ended: the next exchange succeeds with tokens that have ended', async ({ end }) => {
+    await grants.storeExchange(exchange)
+    await end()
+    await grants.discardUndelivered(exchange.codeDigest, [exchange.grantId])
+    const retry = again(exchange)
+    expect(await grants.storeExchange(retry)).toBe(true)
+    expect([await isAlive(), await isAlive(retry)]).toEqual([false, false])
+    expect(await refreshTokenOf(retry)).toMatchObject({ ended: true })
+  })
+})

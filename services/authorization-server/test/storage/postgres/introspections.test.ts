@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { Database, Statement } from '@valetkey/service-kit'
+import { createIntrospectionStore } from '../../../src/storage/postgres/introspections.js'
+import { atTime } from '../../support/postgres-clock.js'
+import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+
+const NOW = new Date('2026-11-21T12:00:00.000Z')
+
+let opened: Awaited<ReturnType<typeof openTestDatabase>>
+let sent: Statement[]
+let database: Database
+let grant: StoredGrant
+let present = NOW
+
+beforeAll(async () => {
+  opened = await openTestDatabase()
+  database = {
+    ...opened.database,
+    query(statement) {
+      sent.push(statement)
+      return atTime(opened.database, () => present).query(statement)
+    }
+  }
+})
+beforeEach(async () => {
+  grant = await storeGrant(opened.database, NOW)
+  sent = []
+  present = NOW
+})
+afterAll(() => opened.close())
+
+const ask = (digest: TokenDigest) => ({ digest, bucket: grant.access.bucket })
+
+describe('introspection store: one look for those who ask together', () => {
+  test('they share a statement, and each has its own answer', async () => {
+    const { find } = createIntrospectionStore(database)
+    const other = await storeGrant(opened.database, NOW)
+    const found = await Promise.all([
+      find(ask(grant.access.digest)),
+      find(ask(newDigest())),
+      find(ask(other.access.digest)),
+      find(ask(newDigest())),
+      find(ask(grant.access.digest))
+    ])
+    expect(sent.map(({ name }) => name)).toEqual(['list_access_token_buckets', expect.stringMatching(/^find_for/)])
+    expect(found.map((token) => token?.tokenId)).toEqual([
+      grant.access.tokenId,
+      undefined,
+      other.access.tokenId,
+      undefined,
+      grant.access.tokenId
+    ])
+  })
+
+  test('at its end by the clock of Postgres a token is dead, whatever a process takes the time for', async () => {
+    const { find } = createIntrospectionStore(database)
+    present = new Date(grant.access.expiresAt.getTime() - 1)
+    expect((await find(ask(grant.access.digest)))?.tokenId).toBe(grant.access.tokenId)
+    present = grant.access.expiresAt
+    expect(await find(ask(grant.access.digest))).toBeUndefined()
+  })
+
+  test('what was revoked before the question is dead, however many ask at the time', async () => {
+    const { find } = createIntrospectionStore(database)
+    const crowd = Array.from({ length: 200 }, () => find(ask(grant.access.digest)))
+    const revoke = { name: 'test_revoke', text: 'update access_tokens set revoked_at = now() where token_hash = $1' }
+    await opened.database.query({ ...revoke, values: [grant.access.digest] })
+    expect(await find(ask(grant.access.digest))).toBeUndefined()
+    await Promise.all(crowd)
+  })
+})

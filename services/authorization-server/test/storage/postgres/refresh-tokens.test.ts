@@ -1,0 +1,320 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { TokenDigest } from '@valetkey/oauth-protocol'
+import { type Database, StoreUnavailable } from '@valetkey/service-kit'
+import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
+import { createGrantStore } from '../../../src/storage/postgres/grants.js'
+import { createRefreshTokenStore, type RefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
+import { findLiveAccessToken } from '../../support/live-access-token.js'
+import { atTime } from '../../support/postgres-clock.js'
+import { ANSWER, after, NOW, rotationOf } from '../../support/rotation.js'
+import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+
+let opened: Awaited<ReturnType<typeof openTestDatabase>>
+let database: Database
+let present = NOW
+const DAY = 86_400
+let store: RefreshTokenStore
+let grant: StoredGrant
+
+beforeAll(async () => {
+  opened = await openTestDatabase()
+  database = opened.database
+  store = createRefreshTokenStore(atTime(database, () => present))
+})
+beforeEach(async () => {
+  grant = await storeGrant(database, NOW)
+  present = NOW
+})
+afterAll(() => opened.close())
+
+async function rowOf(digest: TokenDigest): Promise<Record<string, unknown> | undefined> {
+  const text = 'select * from refresh_tokens where token_hash = $1'
+  return (await database.query({ name: 'test_refresh_row', text, values: [digest] }))[0]
+}
+
+async function grantExpiry(): Promise<Date | undefined> {
+  const text = 'select greatest(expires_at, extended_until) as expires_at from grants where grant_id = $1'
+  const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry', text, values: [grant.grantId] })
+  return rows[0]?.expires_at
+}
+
+const raise = (table: 'users' | 'clients', key: string, id: string) =>
+  database.query({
+    name: `test_raise_${table}`,
+    text: `update ${table} set generation = generation + 1 where ${key} = $1`,
+    values: [id]
+  })
+const remove = (table: 'users' | 'clients', key: string, id: string) =>
+  database.query({ name: `test_remove_${table}`, text: `delete from ${table} where ${key} = $1`, values: [id] })
+
+describe('refresh token store: find', () => {
+  test('a fresh token with what its grant says of it', async () => {
+    expect(await store.find(grant.refresh.digest)).toEqual({
+      grantId: grant.grantId,
+      clientId: grant.clientId,
+      userId: grant.userId,
+      scope: ['files.read', 'files.read:images'],
+      audience: 'https://files.example',
+      expired: false,
+      refreshableUntil: grant.refreshableUntil,
+      waitSeconds: 0,
+      ended: false,
+      rotation: undefined
+    })
+  })
+
+  test.each<{ name: string; digest(): TokenDigest }>([
+    { name: 'an unknown token', digest: newDigest },
+    { name: 'an access token', digest: () => grant.access.digest }
+  ])('$name: nothing', async ({ digest }) => {
+    expect(await store.find(digest())).toBeUndefined()
+  })
+
+  test.each<{ name: string; ending(): Promise<unknown> }>([
+    { name: 'the grant ended', ending: () => createGrantStore(database).end(grant.grantId) },
+    { name: 'a newer generation of the user', ending: () => raise('users', 'user_id', grant.userId) },
+    { name: 'a newer generation of the client', ending: () => raise('clients', 'client_id', grant.clientId) },
+    { name: 'the user deleted', ending: () => remove('users', 'user_id', grant.userId) },
+    { name: 'the client deleted', ending: () => remove('clients', 'client_id', grant.clientId) }
+  ])('$name: ended', async ({ ending }) => {
+    await ending()
+    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
+  })
+
+  test('a generation that moved and came back elsewhere is not ours: only equality counts', async () => {
+    const text = 'update users set generation = -1 where user_id = $1'
+    await database.query({ name: 'test_lower', text, values: [grant.userId] })
+    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
+  })
+})
+
+describe('refresh token store: rotate', () => {
+  test('by the clock of Postgres the token expires, and the window for its answer closes', async () => {
+    await store.rotate(rotationOf(grant.refresh.digest), after(10))
+    // The window of 30 s begins when Postgres carries the rotation out, whatever time the process brought.
+    const looks = [after(20), after(60), after(999.999), after(1_000)].map((time) => {
+      return createRefreshTokenStore(atTime(database, time)).find(grant.refresh.digest)
+    })
+    const found = (await Promise.all(looks)).map((record) => [record?.expired, record?.rotation?.retryAnswer])
+    expect(found).toEqual([
+      [false, ANSWER],
+      [false, undefined],
+      [false, undefined],
+      [true, undefined]
+    ])
+  })
+
+  test.each([-400 * DAY, -3_600, -31, 31, 3_600, 400 * DAY])(
+    'by a process whose clock is %d s ahead is refused as an outage, and writes nothing',
+    async (ahead) => {
+      const rotation = rotationOf(grant.refresh.digest)
+      const asked = store.rotate(rotation, after(ahead))
+      await expect(asked).rejects.toThrow(StoreUnavailable)
+      expect(await store.find(grant.refresh.digest)).toMatchObject({ rotation: undefined })
+      expect(await store.find(rotation.successor.digest)).toBeUndefined()
+    }
+  )
+
+  test('leaves the old token with the answer, and a successor with all it inherits', async () => {
+    const rotation = rotationOf(grant.refresh.digest)
+    expect(await store.rotate(rotation, after(10))).toBe(true)
+    expect(await store.find(grant.refresh.digest)).toMatchObject({
+      ended: false,
+      rotation: { retryScope: 'files.read', retryAnswer: ANSWER }
+    })
+    expect(await store.find(rotation.successor.digest)).toMatchObject({
+      grantId: grant.grantId,
+      scope: ['files.read', 'files.read:images'],
+      expired: false,
+      refreshableUntil: grant.refreshableUntil,
+      rotation: undefined
+    })
+    expect(await rowOf(rotation.successor.digest)).toMatchObject({
+      predecessor_hash: grant.refresh.digest,
+      issued_at: after(10),
+      expires_at: after(1010),
+      user_generation: 0,
+      client_generation: 0
+    })
+    const access = await findLiveAccessToken(database, rotation.accessToken.digest, after(10))
+    expect(access).toEqual({
+      tokenId: expect.any(String),
+      grantId: grant.grantId,
+      clientId: grant.clientId,
+      userId: grant.userId,
+      scope: ['files.read'],
+      audience: 'https://files.example',
+      issuedAt: after(10),
+      expiresAt: after(110)
+    })
+  })
+
+  test('without a window no answer is stored', async () => {
+    await store.rotate(rotationOf(grant.refresh.digest, { retry: undefined, retryScope: '' }), NOW)
+    expect((await store.find(grant.refresh.digest))?.rotation).toEqual({
+      retryScope: '',
+      retryAnswer: undefined
+    })
+  })
+
+  test('erases the answer of the token before, and no other', async () => {
+    const second = rotationOf(grant.refresh.digest)
+    const bystander = await storeGrant(database, NOW)
+    await store.rotate(rotationOf(bystander.refresh.digest), NOW)
+    await store.rotate(second, NOW)
+    await store.rotate(rotationOf(second.successor.digest), NOW)
+    const answerOf = async (digest: TokenDigest) => (await store.find(digest))?.rotation?.retryAnswer
+    expect(await answerOf(grant.refresh.digest)).toBeUndefined()
+    expect(await answerOf(second.successor.digest)).toEqual(ANSWER)
+    expect(await answerOf(bystander.refresh.digest)).toEqual(ANSWER)
+  })
+
+  test('a second time is false, and changes nothing', async () => {
+    await store.rotate(rotationOf(grant.refresh.digest), NOW)
+    const before = await rowOf(grant.refresh.digest)
+    const late = rotationOf(grant.refresh.digest, { retryScope: 'other' })
+    expect(await store.rotate(late, after(20))).toBe(false)
+    expect(await rowOf(grant.refresh.digest)).toEqual(before)
+    expect(await store.find(late.successor.digest)).toBeUndefined()
+  })
+
+  test.each<{ name: string; digest(): Promise<TokenDigest> }>([
+    {
+      name: 'a token of an ended grant',
+      digest: async () => {
+        await createGrantStore(database).end(grant.grantId)
+        return grant.refresh.digest
+      }
+    },
+    { name: 'an unknown token', digest: async () => newDigest() }
+  ])('$name: false, and nothing is stored', async ({ digest }) => {
+    const rotation = rotationOf(await digest())
+    expect(await store.rotate(rotation, NOW)).toBe(false)
+    expect(await rowOf(rotation.successor.digest)).toBeUndefined()
+  })
+
+  test('30 at once: one is true', async () => {
+    const all = Array.from({ length: 30 }, () => store.rotate(rotationOf(grant.refresh.digest), NOW))
+    expect((await Promise.all(all)).filter(Boolean)).toHaveLength(1)
+  })
+
+  test('rotations at the same time share statements, and each stores its own pair', async () => {
+    const grants = [grant]
+    while (grants.length < 50) grants.push(await storeGrant(database, NOW, grant))
+    const sent: string[] = []
+    const counting: Database = {
+      ...database,
+      query(statement) {
+        sent.push(statement.name)
+        return database.query(statement)
+      }
+    }
+    const counted = createRefreshTokenStore(atTime(counting, NOW))
+    const of = new Map(grants.map(({ refresh }) => [refresh.digest, rotationOf(refresh.digest)]))
+    sent.length = 0
+    expect(await Promise.all([...of.values()].map((rotation) => counted.rotate(rotation, NOW)))).not.toContain(false)
+    // The statement, and the look for its table.
+    expect(sent.length).toBeLessThanOrEqual(4)
+    for (const { grantId, refresh } of grants) {
+      const rotation = of.get(refresh.digest)
+      expect(await store.find(rotation?.successor.digest ?? newDigest())).toMatchObject({ grantId })
+      expect(await rowOf(rotation?.successor.digest ?? newDigest())).toMatchObject({ predecessor_hash: refresh.digest })
+    }
+  })
+
+  test('a rotation that Postgres refuses fails by itself: the others of its statement are stored', async () => {
+    const other = await storeGrant(database, NOW)
+    const good = rotationOf(other.refresh.digest)
+    const bad = rotationOf(grant.refresh.digest)
+    bad.accessToken.digest = grant.access.digest
+    const [refused, stored] = await Promise.allSettled([store.rotate(bad, NOW), store.rotate(good, NOW)])
+    expect(refused).toMatchObject({ status: 'rejected', reason: { message: expect.stringContaining('duplicate key') } })
+    expect(stored).toEqual({ status: 'fulfilled', value: true })
+    expect(await store.find(grant.refresh.digest)).toMatchObject({ rotation: undefined })
+  })
+
+  test('two processes that rotate the same tokens in opposite orders: no deadlock', async () => {
+    const deadlocks = () => {
+      const text = 'select deadlocks from pg_stat_database where datname = current_database()'
+      return database.query({ name: '', text, values: [] })
+    }
+    const before = await deadlocks()
+    const grants = [grant]
+    while (grants.length < 60) grants.push(await storeGrant(database, NOW, grant))
+    const rotateAll = (some: readonly StoredGrant[]) => {
+      const own = createRefreshTokenStore(atTime(database, NOW))
+      return some.map(({ refresh }) => own.rotate(rotationOf(refresh.digest), NOW))
+    }
+    const answers = await Promise.all([...rotateAll(grants), ...rotateAll(grants.toReversed())])
+    expect(answers.filter(Boolean)).toHaveLength(60)
+    expect(await deadlocks()).toEqual(before)
+  })
+
+  test('a generation that moved on is not read anew: the new tokens are dead', async () => {
+    await raise('users', 'user_id', grant.userId)
+    const rotation = rotationOf(grant.refresh.digest)
+    await store.rotate(rotation, NOW)
+    expect(await findLiveAccessToken(database, rotation.accessToken.digest, NOW)).toBeUndefined()
+    expect(await store.find(rotation.successor.digest)).toMatchObject({ ended: true })
+  })
+
+  test('a successor that cannot be stored leaves the old token as it was', async () => {
+    const rotation = rotationOf(grant.refresh.digest)
+    const taken = { ...rotation, accessToken: { ...rotation.accessToken, digest: grant.access.digest } }
+    await expect(store.rotate(taken, NOW)).rejects.toThrow('duplicate key')
+    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: false, rotation: undefined })
+    expect(await rowOf(rotation.successor.digest)).toBeUndefined()
+  })
+
+  test.each([
+    { name: 'the successor', refresh: 5000, access: 100, expected: 5000 },
+    { name: 'the access token', refresh: 1000, access: 6000, expected: 6000 },
+    { name: 'neither, for the grant is longer', refresh: 10, access: 10, expected: 1000 }
+  ])('the grant’s row stays as long as its last token: $name', async ({ refresh, access, expected }) => {
+    const rotation = rotationOf(grant.refresh.digest)
+    rotation.successor.expiresAt = after(refresh)
+    rotation.accessToken.expiresAt = after(access)
+    await store.rotate(rotation, NOW)
+    expect(await grantExpiry()).toEqual(after(expected))
+  })
+})
+
+describe('refresh token store: endGrant', () => {
+  test('ends it by a current, a rotated or an expired token of the client, and says which grant', async () => {
+    expect(await store.endGrant(grant.refresh.digest, grant.clientId)).toEqual({
+      grantId: grant.grantId,
+      userId: grant.userId
+    })
+    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
+    const other = await storeGrant(database, NOW)
+    await store.rotate(rotationOf(other.refresh.digest), NOW)
+    expect(await store.endGrant(other.refresh.digest, other.clientId)).toEqual({
+      grantId: other.grantId,
+      userId: other.userId
+    })
+  })
+
+  test('another client, an unknown token, an access token, a second time: nothing', async () => {
+    expect(await store.endGrant(grant.refresh.digest, 'other')).toBeUndefined()
+    expect(await store.endGrant(newDigest(), grant.clientId)).toBeUndefined()
+    expect(await store.endGrant(grant.access.digest, grant.clientId)).toBeUndefined()
+    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: false })
+    await store.endGrant(grant.refresh.digest, grant.clientId)
+    expect(await store.endGrant(grant.refresh.digest, grant.clientId)).toBeUndefined()
+  })
+
+  test('leaves the other grants of the same user and client alone', async () => {
+    const other = await storeGrant(database, NOW, grant)
+    await store.endGrant(grant.refresh.digest, grant.clientId)
+    expect(await store.find(other.refresh.digest)).toMatchObject({ ended: false })
+  })
+})
+
+test('erasing closed windows leaves the open ones (contract 2, "Tokens")', async () => {
+  const open = await storeGrant(database, NOW)
+  await store.rotate(rotationOf(grant.refresh.digest, { retry: { until: after(30), answer: ANSWER } }), NOW)
+  await store.rotate(rotationOf(open.refresh.digest, { retry: { until: after(31), answer: ANSWER } }), NOW)
+  await createExpiredRows(atTime(database, after(30))).eraseSomeRetryAnswers()
+  expect((await store.find(grant.refresh.digest))?.rotation?.retryAnswer).toBeUndefined()
+  expect((await store.find(open.refresh.digest))?.rotation?.retryAnswer).toEqual(ANSWER)
+})

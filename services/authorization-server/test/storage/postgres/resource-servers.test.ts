@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  createResourceServerStore,
+  type ResourceServer,
+  type ResourceServerStore
+} from '../../../src/storage/postgres/resource-servers.js'
+import { NOTE } from '../../support/audit-note.js'
+import { newDigest, openTestDatabase } from '../../support/stored-grant.js'
+
+const DIGEST = newDigest()
+
+let opened: Awaited<ReturnType<typeof openTestDatabase>>
+let store: ResourceServerStore
+let files: ResourceServer
+
+beforeAll(async () => {
+  opened = await openTestDatabase()
+  store = createResourceServerStore(opened.database)
+})
+beforeEach(async () => {
+  const id = randomUUID()
+  files = { clientId: `rs_${id}`, name: 'files', audience: `https://${id}.example` }
+  await store.create(files, DIGEST, NOTE)
+})
+afterAll(() => opened.close())
+
+describe('resource server store: create', () => {
+  test('a new id is created', async () => {
+    expect(await store.create({ ...files, clientId: 'rs_new' }, DIGEST, NOTE)).toEqual({ outcome: 'created' })
+  })
+
+  test.each([
+    {
+      name: 'the same again',
+      change: {},
+      digest: DIGEST,
+      outcome: 'exists',
+      says: { outcome: 'exists', name: 'files' }
+    },
+    {
+      name: 'the same under another name',
+      change: { name: 'other' },
+      digest: DIGEST,
+      outcome: 'exists',
+      says: { outcome: 'exists', name: 'files' }
+    },
+    { name: 'another secret', change: {}, digest: newDigest(), outcome: 'conflict', says: { outcome: 'conflict' } },
+    {
+      name: 'another audience',
+      change: { audience: 'https://o.example' },
+      digest: DIGEST,
+      outcome: 'conflict',
+      says: { outcome: 'conflict' }
+    }
+  ])('$name: $outcome, and the first stays as it was', async ({ change, digest, says }) => {
+    expect(await store.create({ ...files, ...change }, digest, NOTE)).toEqual(says)
+    expect(await store.findWithSecret(files.clientId)).toEqual({ resourceServer: files, secretHash: DIGEST })
+  })
+
+  test('ten at once: one created, nine exist', async () => {
+    const server = { ...files, clientId: `rs_${randomUUID()}` }
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, DIGEST, NOTE)))
+    expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['created', ...Array(9).fill('exists')])
+  })
+
+  test('several credentials may share an audience', async () => {
+    const second = { ...files, clientId: `rs_${randomUUID()}` }
+    expect(await store.create(second, newDigest(), NOTE)).toEqual({ outcome: 'created' })
+    expect((await store.findWithSecret(files.clientId))?.secretHash).toEqual(DIGEST)
+  })
+})
+
+describe('resource server store: look-ups are byte for byte', () => {
+  test.each<{ name: string; id(): string }>([
+    { name: 'an unknown id', id: () => 'rs_unknown' },
+    { name: 'an id in other letters', id: () => files.clientId.toUpperCase() },
+    { name: 'an id with a space behind', id: () => `${files.clientId} ` },
+    { name: 'its name', id: () => files.name },
+    { name: 'a pattern', id: () => '%' }
+  ])('$name finds nothing', async ({ id }) => {
+    expect(await store.findWithSecret(id())).toBeUndefined()
+  })
+
+  test.each<{ name: string; audience(): string; known: boolean }>([
+    { name: 'the registered one', audience: () => files.audience, known: true },
+    { name: 'with a slash', audience: () => `${files.audience}/`, known: false },
+    { name: 'in other letters', audience: () => files.audience.toUpperCase(), known: false },
+    { name: 'a part of it', audience: () => files.audience.slice(0, -1), known: false },
+    { name: 'a pattern', audience: () => 'https://%', known: false },
+    { name: 'nothing', audience: () => '', known: false }
+  ])('audience $name: $known', async ({ audience, known }) => {
+    expect(await store.knowsAudience(audience())).toBe(known)
+  })
+})
+
+test('resource server store: list gives each with its secret', async () => {
+  expect(await store.list()).toContainEqual({ resourceServer: files, secretHash: DIGEST })
+})

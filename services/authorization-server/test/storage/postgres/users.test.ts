@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createUserStore, type UserStore } from '../../../src/storage/postgres/users.js'
+import { NOTE } from '../../support/audit-note.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { atTime } from '../../support/postgres-clock.js'
+import { storeGrant } from '../../support/stored-grant.js'
+
+const CREATED_AT = new Date('2026-11-21T08:00:00.123Z')
+
+let stores: MigratedDatabase
+let users: UserStore
+
+beforeAll(async () => {
+  stores = await createMigratedDatabase()
+  users = createUserStore(atTime(stores.database, CREATED_AT))
+})
+afterAll(() => stores.close())
+
+async function create(username: string): Promise<{ userId: string; created: boolean }> {
+  const userId = randomUUID()
+  return {
+    userId,
+    created: (await users.create({ userId, username, passwordHash: `hash of ${username}` }, NOTE)) !== undefined
+  }
+}
+
+test('a user is found by id without, and by name with the password’s hash', async () => {
+  const { userId, created } = await create('alice')
+  const user = {
+    userId,
+    username: 'alice',
+    generation: 0,
+    sessionGeneration: 0,
+    createdAt: CREATED_AT,
+    disabled: false
+  }
+  expect(created).toBe(true)
+  expect(await users.findById(userId)).toEqual(user)
+  expect(await users.findWithPassword('alice')).toEqual({ user, passwordHash: 'hash of alice' })
+})
+
+test.each(['Alice', 'alice ', 'ALICE', 'alic', '', "alice' or '1'='1", '%', 'a_ice'])(
+  'nobody is called %j',
+  async (name) => {
+    expect(await users.findWithPassword(name)).toBeUndefined()
+  }
+)
+
+test('nobody has an unknown id', async () => {
+  expect(await users.findById(randomUUID())).toBeUndefined()
+})
+
+test('a name is given once, of ten at once to one', async () => {
+  const results = await Promise.all(Array.from({ length: 10 }, () => create('bob')))
+  const winners = results.filter(({ created }) => created)
+  expect(winners).toHaveLength(1)
+  expect((await users.findWithPassword('bob'))?.user.userId).toBe(winners[0]?.userId)
+})
+
+test('another refusal than a taken name is an error and not "taken"', async () => {
+  const bad = { userId: 'no uuid', username: 'carol', passwordHash: 'hash' }
+  await expect(users.create(bad, NOTE)).rejects.toThrow(/uuid/)
+})
+
+test('the list is by name, and shows who is disabled', async () => {
+  const { userId } = await create('aaron')
+  await stores.run('update users set disabled_at = now(), generation = 7 where user_id = $1', [userId])
+  const found = await users.list({ limit: 1_000 })
+  expect(found.map(({ username }) => username)).toEqual(['aaron', 'alice', 'bob'])
+  expect(found[0]).toMatchObject({ disabled: true, generation: 7 })
+  expect((await users.findWithPassword('aaron'))?.user).toMatchObject({ disabled: true, generation: 7 })
+  for (const user of found) expect(user).not.toHaveProperty('passwordHash')
+})
+
+describe('changes', () => {
+  const generationOf = async (userId: string) => (await users.findById(userId))?.generation
+
+  test('disabling and a new password raise the generation, enabling does not', async () => {
+    const { userId } = await create('dora')
+    expect(await users.disable(userId, NOTE)).toMatchObject({ disabled: true, generation: 1 })
+    expect(await users.enable(userId, NOTE)).toMatchObject({ disabled: false, generation: 1 })
+    expect(await users.setPassword(userId, 'another hash', NOTE)).toMatchObject({ generation: 2 })
+    expect((await users.findWithPassword('dora'))?.passwordHash).toBe('another hash')
+  })
+
+  test('of ten at once that disable a user, one does', async () => {
+    const { userId } = await create('emil')
+    const results = await Promise.all(Array.from({ length: 10 }, () => users.disable(userId, NOTE)))
+    expect(results.filter((result) => result !== undefined)).toHaveLength(1)
+    expect(await generationOf(userId)).toBe(1)
+  })
+
+  test('enabling an enabled user and changing nobody change nothing', async () => {
+    const { userId } = await create('frida')
+    expect(await users.enable(userId, NOTE)).toBeUndefined()
+    const nobody = randomUUID()
+    expect(await users.disable(nobody, NOTE)).toBeUndefined()
+    expect(await users.setPassword(nobody, 'hash', NOTE)).toBeUndefined()
+    expect(await users.delete(nobody, NOTE)).toBeUndefined()
+  })
+
+  test('a deleted user takes remembered consents along, and leaves grants to housekeeping', async () => {
+    const grant = await storeGrant(stores.database, CREATED_AT)
+    const { userId, clientId } = grant
+    await stores.run(`insert into consents values ($1, $2, '{files.read}', now())`, [userId, clientId])
+    expect(await users.delete(userId, NOTE)).toMatchObject({ userId })
+    expect(await stores.run('select 1 as one from consents where user_id = $1', [userId])).toEqual([])
+    expect(await stores.run('select 1 as one from grants where user_id = $1', [userId])).toHaveLength(1)
+  })
+})
+
+test('the list goes on where a page ended', async () => {
+  const all = await users.list({ limit: 1_000 })
+  const [first, second] = await users.list({ limit: 2 })
+  expect([first, second]).toEqual(all.slice(0, 2))
+  expect(await users.list({ after: second?.username, limit: 1_000 })).toEqual(all.slice(2))
+})

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { TestRedis } from '@valetkey/dev-stack'
+import type { TokenDigest } from '@valetkey/oauth-protocol'
+import { type CodeStore, createCodeStore } from '../../../src/storage/redis/codes.js'
+import { ALLOWED, age, RIGHT, recordOf } from '../../support/code-records.js'
+import { newRecordAuthentication } from '../../support/record-authentication.js'
+import { REDIS_KINDS } from '../../support/redis-kinds.js'
+import { newDigest } from '../../support/stored-grant.js'
+
+const after = (...undelivered: string[]) => ({ allowed: ALLOWED, undelivered })
+const TAKEN = { kind: 'taken', ...after() }
+const KEPT_EXPIRED_MS = 60_000
+
+describe.each(REDIS_KINDS)('codes that are given back to $name', ({ create }) => {
+  let redis: TestRedis
+  let codes: CodeStore
+  let digest: TokenDigest
+  let key: string
+
+  beforeAll(() => {
+    redis = create()
+    codes = createCodeStore(redis.client, newRecordAuthentication().records)
+  })
+  beforeEach(async () => {
+    await redis.client.flushdb()
+    digest = newDigest()
+    key = `vk:code:${digest.toString('hex')}`
+    await codes.put(digest, recordOf(), 20_000)
+  })
+  afterAll(() => redis.close())
+
+  const remaining = () => redis.client.pttl(key)
+
+  test('have the rest of their life, and can be taken again, once', async () => {
+    await age(redis.client, key, 5_000)
+    await codes.take(digest, 'first', RIGHT)
+    await age(redis.client, key, 4_000)
+    await codes.giveBack(digest, 'first', after())
+    expect(await remaining()).toBeLessThanOrEqual(11_000 + KEPT_EXPIRED_MS)
+    expect(await remaining()).toBeGreaterThan(6_000 + KEPT_EXPIRED_MS)
+    const wrong = await codes.take(digest, 'wrong', { ...RIGHT, clientId: 'x' })
+    expect(wrong).toEqual({ kind: 'bound_elsewhere', mismatch: 'client' })
+    expect(await codes.take(digest, 'second', RIGHT)).toEqual(TAKEN)
+    expect(await codes.take(digest, 'third', RIGHT)).toMatchObject({ kind: 'used', attempt: 'second' })
+  })
+
+  test('name the exchanges that may have been committed to the next one, and when they are used', async () => {
+    await codes.take(digest, 'first', RIGHT)
+    await codes.giveBack(digest, 'first', after('first'))
+    expect(await codes.take(digest, 'second', RIGHT)).toEqual({ kind: 'taken', ...after('first') })
+    await codes.giveBack(digest, 'second', after('first', 'second'))
+    expect(await codes.take(digest, 'third', RIGHT)).toEqual({ kind: 'taken', ...after('first', 'second') })
+    expect(await codes.take(digest, 'fourth', RIGHT)).toMatchObject({ kind: 'used', ...after('first', 'second') })
+  })
+
+  test('again and again do not begin a new life; at its end they are expired, and not used', async () => {
+    for (const [attempt, left] of [
+      ['first', 15_000],
+      ['second', 10_000],
+      ['third', 5_000]
+    ] as const) {
+      expect(await codes.take(digest, attempt, RIGHT)).toMatchObject({ kind: 'taken' })
+      await age(redis.client, key, 5_000)
+      await codes.giveBack(digest, attempt, after(attempt))
+      expect(await remaining()).toBeLessThanOrEqual(left + KEPT_EXPIRED_MS)
+    }
+    await codes.take(digest, 'fourth', RIGHT)
+    await age(redis.client, key, 5_000)
+    await codes.giveBack(digest, 'fourth', after('fourth'))
+    expect(await codes.take(digest, 'fifth', RIGHT)).toEqual({ kind: 'expired' })
+    expect(await remaining()).toBeLessThanOrEqual(KEPT_EXPIRED_MS)
+  })
+
+  test('stay unknown when their tombstone is gone', async () => {
+    await codes.take(digest, 'first', RIGHT)
+    await redis.client.del(key)
+    await codes.giveBack(digest, 'first', after())
+    expect(await codes.take(digest, 'second', RIGHT)).toEqual({ kind: 'unknown' })
+  })
+
+  test('stay used when another exchange than the one that took them gives them back', async () => {
+    await codes.take(digest, 'first', RIGHT)
+    for (const other of ['another', 'firs', 'first 1', '.*', '']) await codes.giveBack(digest, other, after())
+    expect(await codes.take(digest, 'second', RIGHT)).toMatchObject({ kind: 'used', attempt: 'first' })
+    await codes.giveBack(digest, 'first', after('first'))
+    await codes.take(digest, 'third', RIGHT)
+    await codes.giveBack(digest, 'first', after())
+    expect(await codes.take(digest, 'fourth', RIGHT)).toMatchObject({ kind: 'used', attempt: 'third' })
+  })
+
+  test('twice by the same exchange are there once', async () => {
+    await codes.take(digest, 'first', RIGHT)
+    await Promise.all([codes.giveBack(digest, 'first', after()), codes.giveBack(digest, 'first', after())])
+    expect(await codes.take(digest, 'second', RIGHT)).toEqual(TAKEN)
+    expect(await codes.take(digest, 'third', RIGHT)).toMatchObject({ kind: 'used', attempt: 'second' })
+  })
+})

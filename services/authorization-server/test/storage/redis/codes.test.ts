@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { TestRedis } from '@valetkey/dev-stack'
+import { digestToken, type TokenDigest } from '@valetkey/oauth-protocol'
+import { type CodeStore, createCodeStore } from '../../../src/storage/redis/codes.js'
+import { ALLOWED, age, BINDING, REDIRECT, RIGHT, recordOf } from '../../support/code-records.js'
+import { newRecordAuthentication } from '../../support/record-authentication.js'
+import { REDIS_KINDS } from '../../support/redis-kinds.js'
+import { newDigest } from '../../support/stored-grant.js'
+
+const TAKEN = { kind: 'taken', allowed: ALLOWED, undelivered: [] }
+const usedBy = (attempt: string) => ({ ...TAKEN, kind: 'used', attempt, mismatch: undefined })
+const KEPT_EXPIRED_MS = 60_000
+
+const MISMATCHES = [
+  { mismatch: 'client', change: { clientId: 'Printer' } },
+  { mismatch: 'client', change: { clientId: '' } },
+  { mismatch: 'redirect_uri', change: { redirectUri: `${RIGHT.redirectUri} ` } },
+  { mismatch: 'redirect_uri', change: { redirectUri: '' } },
+  { mismatch: 'code_challenge', change: { codeChallenge: undefined } },
+  { mismatch: 'code_challenge', change: { codeChallenge: RIGHT.codeChallenge?.toLowerCase() } },
+  { mismatch: 'resource', change: { resource: 'https://files.example/' } },
+  { mismatch: 'client', change: { clientId: 'x', redirectUri: 'x', codeChallenge: 'x', resource: 'x' } },
+  { mismatch: 'redirect_uri', change: { redirectUri: 'x', codeChallenge: 'x', resource: 'x' } },
+  { mismatch: 'code_challenge', change: { codeChallenge: 'x', resource: 'x' } }
+]
+
+describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
+  let redis: TestRedis
+  let codes: CodeStore
+  let digest: TokenDigest
+
+  beforeAll(() => {
+    redis = create()
+    codes = createCodeStore(redis.client, newRecordAuthentication().records)
+  })
+  beforeEach(async () => {
+    await redis.client.flushdb()
+    digest = newDigest()
+    await codes.put(digest, recordOf(), 20_000)
+  })
+  afterAll(() => redis.close())
+
+  async function onlyKey(): Promise<string> {
+    const keys = await redis.client.keys('*')
+    expect(keys).toHaveLength(1)
+    return keys[0] ?? ''
+  }
+  const remaining = async () => redis.client.pttl(await onlyKey())
+
+  test('a code is taken once, with all that Allow decided; after that it is used', async () => {
+    expect(await codes.take(digest, 'first', RIGHT)).toEqual(TAKEN)
+    for (const attempt of ['second', 'third']) expect(await codes.take(digest, attempt, RIGHT)).toEqual(usedBy('first'))
+  })
+
+  test('of 50 concurrent requests one takes the code', async () => {
+    const found = await Promise.all(Array.from({ length: 50 }, (_, index) => codes.take(digest, `${index}`, RIGHT)))
+    expect(found.map(({ kind }) => kind).sort()).toEqual(['taken', ...Array(49).fill('used')])
+  })
+
+  test('the same attempt, whose script the driver sends again, has taken the code', async () => {
+    const found = await Promise.all([codes.take(digest, 'first', RIGHT), codes.take(digest, 'first', RIGHT)])
+    expect(found).toEqual([TAKEN, TAKEN])
+    expect(await codes.take(digest, 'second', RIGHT)).toEqual(usedBy('first'))
+  })
+
+  test('the record is one string, and so is its tombstone, under the same key', async () => {
+    const key = await onlyKey()
+    expect(await redis.client.get(key)).toMatch(/^issued /)
+    await codes.take(digest, 'first', RIGHT)
+    expect(await onlyKey()).toBe(key)
+    expect(await redis.client.get(key)).toMatch(/^taken first /)
+  })
+
+  test('another digest is unknown', async () => {
+    expect(await codes.take(newDigest(), 'first', RIGHT)).toEqual({ kind: 'unknown' })
+  })
+
+  test('the token request may name the resource', async () => {
+    expect(await codes.take(digest, 'first', { ...RIGHT, resource: BINDING.audience })).toEqual(TAKEN)
+  })
+
+  test('a code without a challenge is taken without a verifier, and not with one', async () => {
+    const plain = newDigest()
+    await codes.put(plain, recordOf({ binding: { ...BINDING, codeChallenge: undefined } }), 20_000)
+    const mismatch = { kind: 'bound_elsewhere', mismatch: 'code_challenge' }
+    expect(await codes.take(plain, 'first', RIGHT)).toEqual(mismatch)
+    expect(await codes.take(plain, 'first', { ...RIGHT, codeChallenge: undefined })).toMatchObject({ kind: 'taken' })
+  })
+
+  test.each(MISMATCHES)('$change: $mismatch, and the code is not used up', async ({ mismatch, change }) => {
+    expect(await codes.take(digest, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'bound_elsewhere', mismatch })
+    expect(await codes.take(digest, 'second', RIGHT)).toEqual(TAKEN)
+  })
+
+  test.each(MISMATCHES)('a used code and $change: used, and $mismatch', async ({ mismatch, change }) => {
+    await codes.take(digest, 'first', RIGHT)
+    const found = await codes.take(digest, 'second', { ...RIGHT, ...change })
+    expect(found).toEqual({ ...usedBy('first'), mismatch })
+  })
+
+  test('neither a wrong request nor a second use prolongs a record; a tombstone lives for a minute', async () => {
+    await age(redis.client, await onlyKey(), 5_000)
+    await codes.take(digest, 'wrong', { ...RIGHT, clientId: 'x' })
+    expect(await remaining()).toBeLessThanOrEqual(15_000 + KEPT_EXPIRED_MS)
+    await codes.take(digest, 'first', RIGHT)
+    const ofTombstone = await remaining()
+    expect(ofTombstone).toBeGreaterThan(50_000)
+    expect(ofTombstone).toBeLessThanOrEqual(60_000)
+    await codes.take(digest, 'second', RIGHT)
+    expect(await remaining()).toBeLessThanOrEqual(ofTombstone)
+  })
+
+  test.each([
+    { name: 'a right request', change: {} },
+    { name: 'a wrong one', change: { clientId: 'x', redirectUri: 'x' } }
+  ])('$name after the end of the code: expired, for a minute, and unknown after that', async ({ change }) => {
+    await age(redis.client, await onlyKey(), 20_000)
+    expect(await codes.take(digest, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'expired' })
+    await age(redis.client, await onlyKey(), KEPT_EXPIRED_MS - 10_000)
+    expect(await codes.take(digest, 'second', RIGHT)).toEqual({ kind: 'expired' })
+    await age(redis.client, await onlyKey(), 10_000)
+    expect(await codes.take(digest, 'third', RIGHT)).toEqual({ kind: 'unknown' })
+  })
+
+  test('the encrypted redirect is there while the code can be taken, and in no tombstone', async () => {
+    expect(await codes.findEncryptedRedirect(digest)).toEqual(REDIRECT)
+    expect(await codes.findEncryptedRedirect(newDigest())).toBeUndefined()
+    await codes.take(digest, 'wrong', { ...RIGHT, clientId: 'other' })
+    expect(await codes.findEncryptedRedirect(digest)).toEqual(REDIRECT)
+    await codes.take(digest, 'first', RIGHT)
+    expect(await codes.findEncryptedRedirect(digest)).toBeUndefined()
+    expect(await redis.client.get(await onlyKey())).not.toContain(REDIRECT.toString('base64'))
+    await codes.giveBack(digest, 'first', { allowed: ALLOWED, undelivered: [] })
+    expect(await codes.findEncryptedRedirect(digest)).toBeUndefined()
+  })
+
+  test('the encrypted redirect ends with the code', async () => {
+    await age(redis.client, await onlyKey(), 20_000)
+    expect(await codes.findEncryptedRedirect(digest)).toBeUndefined()
+  })
+
+  test('a code that was issued without a form has no redirect', async () => {
+    const other = newDigest()
+    await codes.put(other, { allowed: ALLOWED, encryptedRedirect: undefined }, 20_000)
+    expect(await codes.findEncryptedRedirect(other)).toBeUndefined()
+    expect(await codes.take(other, 'first', RIGHT)).toEqual(TAKEN)
+  })
+
+  test('two codes do not affect each other', async () => {
+    const other = newDigest()
+    await codes.put(other, recordOf({ userId: 'bob' }), 20_000)
+    await codes.take(digest, 'first', RIGHT)
+    expect(await codes.take(other, 'second', RIGHT)).toMatchObject({ kind: 'taken', allowed: { userId: 'bob' } })
+  })
+
+  test('neither key nor value holds the code', async () => {
+    const code = 'vk_ac_the-code'
+    await redis.client.flushdb()
+    await codes.put(digestToken(code), recordOf(), 20_000)
+    await codes.take(digestToken(code), 'first', RIGHT)
+    const key = await onlyKey()
+    expect(key + (await redis.client.get(key))).not.toContain('the-code')
+  })
+})

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { TestRedis } from '@valetkey/dev-stack'
+import { StoreUnavailable } from '@valetkey/service-kit'
+import { connectRedis } from '../../../src/storage/redis/redis.js'
+import { createSessionStore, type SessionStore } from '../../../src/storage/redis/sessions.js'
+import { freePort } from '../../support/failing-network.js'
+import { newRecordAuthentication } from '../../support/record-authentication.js'
+import { REDIS_KINDS } from '../../support/redis-kinds.js'
+
+const RECORD = { userId: 'a-user', userGeneration: 3, sessionGeneration: 2, signedInAt: 1_700_000_000_000 }
+
+describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
+  let redis: TestRedis
+  let sessions: SessionStore
+
+  beforeAll(() => {
+    redis = create()
+    sessions = createSessionStore(redis.client, newRecordAuthentication().records)
+  })
+  afterAll(() => redis.close())
+
+  test('one that was opened is found as it was, under its digest only', async () => {
+    await sessions.open('digest-1', RECORD, 60)
+    expect(await sessions.findAndExtend('digest-1', 60)).toEqual(RECORD)
+    expect(await sessions.findAndExtend('digest-2', 60)).toBeUndefined()
+  })
+
+  test('every look moves its end by idleness', async () => {
+    await sessions.open('digest-3', RECORD, 10)
+    expect(await redis.client.ttl('vk:session:digest-3')).toBeLessThanOrEqual(10)
+    await sessions.findAndExtend('digest-3', 1_000)
+    expect(await redis.client.ttl('vk:session:digest-3')).toBeGreaterThan(990)
+  })
+
+  test('a look at none makes none', async () => {
+    await sessions.findAndExtend('digest-4', 60)
+    expect(await redis.client.exists('vk:session:digest-4')).toBe(0)
+  })
+
+  test('it ends by idleness', async () => {
+    await sessions.open('digest-5', RECORD, 60)
+    await redis.client.pexpire('vk:session:digest-5', 20)
+    while ((await redis.client.exists('vk:session:digest-5')) > 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(await sessions.findAndExtend('digest-5', 60)).toBeUndefined()
+  })
+
+  test('one that is closed is gone, another stays, and closing again is no error', async () => {
+    await sessions.open('digest-6', RECORD, 60)
+    await sessions.open('digest-7', RECORD, 60)
+    await sessions.close('a-user', 'digest-6')
+    await sessions.close('a-user', 'digest-6')
+    expect(await sessions.findAndExtend('digest-6', 60)).toBeUndefined()
+    expect(await sessions.findAndExtend('digest-7', 60)).toEqual(RECORD)
+  })
+
+  test('the hundred newest of a user live; those of another user, and those that were closed, do not count', async () => {
+    const user = { ...RECORD, userId: 'busy' }
+    await sessions.open('of another', RECORD, 60)
+    await sessions.open('closed', user, 60)
+    for (let count = 0; count < 100; count++) await sessions.open(`number ${count}`, user, 60)
+    expect(await sessions.findAndExtend('closed', 60)).toBeUndefined()
+    await sessions.close('busy', 'number 50')
+    await sessions.open('number 100', user, 60)
+    expect(await sessions.findAndExtend('number 0', 60)).toEqual(user)
+    await sessions.open('number 101', user, 60)
+    expect(await sessions.findAndExtend('number 0', 60)).toBeUndefined()
+    expect(await sessions.findAndExtend('number 1', 60)).toEqual(user)
+    expect(await sessions.findAndExtend('of another', 60)).toEqual(RECORD)
+    expect(await redis.client.llen('vk:sessions:busy')).toBe(100)
+    expect(await redis.client.ttl('vk:sessions:busy')).toBeGreaterThan(7 * 86_400)
+  })
+
+  test('102 sessions, forty of them opened at once: exactly the two oldest end', async () => {
+    const user = { ...RECORD, userId: 'busy at once' }
+    for (let count = 0; count < 62; count++) await sessions.open(`before ${count}`, user, 60)
+    await Promise.all(Array.from({ length: 40 }, (_, count) => sessions.open(`at once ${count}`, user, 60)))
+    expect(await redis.client.llen('vk:sessions:busy at once')).toBe(100)
+    expect(await sessions.findAndExtend('before 1', 60)).toBeUndefined()
+    expect(await sessions.findAndExtend('before 2', 60)).toEqual(user)
+  })
+})
+
+test('a Redis that cannot be reached is an outage, for every verb', async () => {
+  const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
+  const sessions = createSessionStore(redis, newRecordAuthentication().records)
+  await expect(sessions.open('digest', RECORD, 60)).rejects.toThrow(StoreUnavailable)
+  await expect(sessions.findAndExtend('digest', 60)).rejects.toThrow(StoreUnavailable)
+  await expect(sessions.close('a-user', 'digest')).rejects.toThrow(StoreUnavailable)
+  redis.disconnect()
+})
