@@ -13,8 +13,8 @@ import {
   resourceServerAuthenticationLimit,
   signInLimits
 } from '../services/authorization-server/src/platform/rate-limits/rules.js'
-import { buildProgram as buildValetkeyFiles } from '../services/resource-server/src/cli/program.js'
 import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
+import { buildProgram as buildValetkeyFiles } from '../services/resource-server/src/operator/cli/program.js'
 import { anchorsOf, code, codeOf, files, linksOf, matches, read, root, rowsBelow, sorted } from './support/documents.js'
 
 const pages = files.filter((file) => file.endsWith('.md') && !file.startsWith('.github/'))

@@ -17,7 +17,7 @@ import { notFoundHandler } from './http/answer-not-found.js'
 import { openApiRoute } from './http/open-api-route.js'
 import { openApiSettings } from './http/open-api-settings.js'
 import { problemErrorHandler } from './http/send-problem-for-error.js'
-import type { ServerMetrics } from './metrics/server-metrics.js'
+import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 
 export type AppOptions = {
   issuer: string

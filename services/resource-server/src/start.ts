@@ -21,9 +21,9 @@ import {
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
-import { judgeSettings } from './doctor/judge-settings.js'
-import { createServerMetrics } from './metrics/server-metrics.js'
-import { watchGuard } from './metrics/watch-guard.js'
+import { judgeSettings } from './operator/doctor/evaluate-settings.js'
+import { createServerMetrics } from './platform/metrics/server-metrics.js'
+import { watchGuard } from './platform/metrics/watch-guard.js'
 import { createFileStore, type FileStore } from './storage/files.js'
 
 // The folder above `dist`, in a checkout and in an image.

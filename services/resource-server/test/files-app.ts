@@ -4,7 +4,7 @@ import { mintAccessToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type HealthChecks } from '@valetkey/service-kit'
 import type { InjectOptions } from 'fastify'
 import { type App, buildApp } from '../src/app.js'
-import { createServerMetrics } from '../src/metrics/server-metrics.js'
+import { createServerMetrics } from '../src/platform/metrics/server-metrics.js'
 import type { FilePage, FileQuery } from '../src/storage/file-record.js'
 import { expectDocumented } from './documented-answers.js'
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { createTestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
-import { makeFileId } from '../src/cli/file-id.js'
+import { makeFileId } from '../src/operator/cli/file-id.js'
 import type { FileKind, FilePage, FilePosition, ImportedFile, StoredFile } from '../src/storage/file-record.js'
 import { createFileStore, type FileStore } from '../src/storage/files.js'
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type WalkEvent, walkDirectory } from '../../src/cli/walk-directory.js'
+import { type WalkEvent, walkDirectory } from '../../../src/operator/cli/walk-directory.js'
 
 let root: string
 beforeAll(() => {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createTestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres } from '@valetkey/service-kit'
-import type { CommandContext } from '../../src/cli/context.js'
-import { buildProgram } from '../../src/cli/program.js'
+import type { CommandContext } from '../../../src/operator/cli/context.js'
+import { buildProgram } from '../../../src/operator/cli/program.js'
 
 export type FilesWorld = Awaited<ReturnType<typeof createFilesWorld>>
 

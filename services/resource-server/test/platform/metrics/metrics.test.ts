@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { IntrospectionUnavailableError, type IntrospectorStatistics } from '@valetkey/fastify-bearer'
 import { createMetrics } from '@valetkey/service-kit'
-import { watchGuard } from '../../src/metrics/watch-guard.js'
-import { healthChecks } from '../../src/start.js'
-import { authorization, build, closeApp, get, live } from '../files-app.js'
+import { watchGuard } from '../../../src/platform/metrics/watch-guard.js'
+import { healthChecks } from '../../../src/start.js'
+import { authorization, build, closeApp, get, live } from '../../files-app.js'
 
 afterEach(closeApp)
 

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { connectPostgres } from '@valetkey/service-kit'
-import { readStoredFiles } from '../stored-files.js'
+import { readStoredFiles } from '../../stored-files.js'
 import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
 
 let world: FilesWorld

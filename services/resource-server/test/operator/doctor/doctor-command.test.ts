@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { openFileStore } from '../stored-files.js'
+import { openFileStore } from '../../stored-files.js'
 
-const MAIN = path.resolve(import.meta.dirname, '../../dist/operator/cli/main.js')
+const MAIN = path.resolve(import.meta.dirname, '../../../dist/operator/cli/main.js')
 const SECRET = 'a-secret-of-at-least-thirty-two-characters'
 const CREDENTIAL = `Basic ${Buffer.from(`files:${SECRET}`).toString('base64')}`
 

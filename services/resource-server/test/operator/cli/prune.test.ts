@@ -2,9 +2,9 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { connectPostgres } from '@valetkey/service-kit'
-import { pruneDirectory } from '../../src/cli/prune-directory.js'
-import { createImportRuns } from '../../src/storage/import-runs.js'
-import { readStoredFiles } from '../stored-files.js'
+import { pruneDirectory } from '../../../src/operator/cli/prune-directory.js'
+import { createImportRuns } from '../../../src/storage/import-runs.js'
+import { readStoredFiles } from '../../stored-files.js'
 import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
 
 let world: FilesWorld

@@ -1,5 +1,5 @@
-import type { ImportedFile } from '../storage/file-record.js'
-import type { SaveCounts } from '../storage/files.js'
+import type { ImportedFile } from '../../storage/file-record.js'
+import type { SaveCounts } from '../../storage/files.js'
 import { describeFile } from './describe-file.js'
 import { type WalkEvent, walkDirectory } from './walk-directory.js'
 

@@ -4,7 +4,7 @@ import { migrate, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import type { CommandContext } from './context.js'
 
-const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
+const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
 export function addMigrateCommand(program: Command, context: CommandContext): void {
   program

@@ -9,7 +9,7 @@ import {
   ok,
   warning
 } from '@valetkey/service-kit'
-import type { Config } from '../config.js'
+import type { Config } from '../../config.js'
 
 const LEAST_SECRET = 32
 

@@ -3,10 +3,10 @@ import { readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'n
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { CommanderError } from 'commander'
-import { readStoredFiles } from '../stored-files.js'
+import { readStoredFiles } from '../../stored-files.js'
 import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
 
-const SOURCES = path.resolve(import.meta.dirname, '../../src')
+const SOURCES = path.resolve(import.meta.dirname, '../../../src')
 
 let world: FilesWorld
 let directory: string

@@ -1,4 +1,4 @@
-import type { ImportRuns } from '../storage/import-runs.js'
+import type { ImportRuns } from '../../storage/import-runs.js'
 import { CommandFailure } from './exit.js'
 import { printable } from './printable.js'
 

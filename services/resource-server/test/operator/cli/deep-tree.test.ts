@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 
-const WALK = path.resolve(import.meta.dirname, '../../dist/cli/walk-directory.js')
+const WALK = path.resolve(import.meta.dirname, '../../../dist/operator/cli/walk-directory.js')
 const LEVELS = 400
 
 let root: string

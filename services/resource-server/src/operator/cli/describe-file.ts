@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
-import { kindOfMimeType } from '../files/file-kind.js'
-import type { ImportedFile } from '../storage/file-record.js'
+import { kindOfMimeType } from '../../files/file-kind.js'
+import type { ImportedFile } from '../../storage/file-record.js'
 import { mimeTypeOfName } from './mime-type.js'
 
 /** The record of a file. */

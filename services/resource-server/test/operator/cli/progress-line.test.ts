@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { progressLine } from '../../src/cli/progress-line.js'
+import { progressLine } from '../../../src/operator/cli/progress-line.js'
 
 const half = { done: 5_000, total: 10_000, elapsedMs: 2_000, path: '/srv/files/alice/photos/2026' }
 

@@ -13,10 +13,10 @@ import {
   isProduction,
   ok
 } from '@valetkey/service-kit'
-import { type Config, readConfig } from '../config.js'
-import { judgeSettings } from './judge-settings.js'
+import { type Config, readConfig } from '../../config.js'
+import { judgeSettings } from './evaluate-settings.js'
 
-const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
+const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
 /** Checks everything that a server with these settings would use; changes nothing. */
 export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {

@@ -8,7 +8,7 @@ import {
   linesOfFailure
 } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
-import { processEnvironment, readCommandLineConfig } from '../config.js'
+import { processEnvironment, readCommandLineConfig } from '../../config.js'
 import { CommandFailure, EXIT } from './exit.js'
 import { buildProgram } from './program.js'
 

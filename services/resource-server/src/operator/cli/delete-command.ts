@@ -1,6 +1,6 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { createImportRuns } from '../storage/import-runs.js'
+import { createImportRuns } from '../../storage/import-runs.js'
 import type { CommandContext } from './context.js'
 import { CommandFailure } from './exit.js'
 import { readOwner } from './owner.js'
