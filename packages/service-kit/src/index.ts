@@ -1,14 +1,5 @@
-export { batched } from './batched.js'
-export { type BuildServerOptions, buildServer } from './build-server.js'
-export { checkWritable } from './check-writable.js'
-export { ipAddress, networkMatcher } from './client-address.js'
 export { createDatabaseClock, type DatabaseClock, refuseWrongClock, watchClock } from './clock/database-clock.js'
-export { askAtTerminal, linesOfFailure, printResult } from './command-line.js'
 export * from './doctor/index.js'
-export { createDrain, type Drain } from './drain.js'
-export { ConfigurationError, type Environment, environmentReader, type ListenAddress } from './environment-reader.js'
-export { type HealthCheck, type HealthChecks, healthRoutes } from './health-routes.js'
-export { buildLogger, type Logger } from './logger.js'
 export { watchBuild } from './metrics/build-metrics.js'
 export type { Counter, LabelValues } from './metrics/counter.js'
 export { watchDependencyStates } from './metrics/dependency-metrics.js'
@@ -19,8 +10,9 @@ export { metricsRoute } from './metrics/metrics-route.js'
 export { watchPool } from './metrics/pool-metrics.js'
 export { groupRoutes, inGroup, ROUTE_GROUPS, type RouteGroup } from './metrics/route-groups.js'
 export type { Sample } from './metrics/sample.js'
-export { MigrationError, migrate, pendingMigrations } from './migrate.js'
-export { type NotificationChannel, openNotificationChannel } from './notification-channel.js'
+export { checkWritable } from './postgres/check-writable.js'
+export { MigrationError, migrate, pendingMigrations } from './postgres/migrate.js'
+export { type NotificationChannel, openNotificationChannel } from './postgres/notification-channel.js'
 export {
   type ConnectedDatabase,
   connectPostgres,
@@ -29,15 +21,28 @@ export {
   isUniqueViolation,
   LONG_STATEMENT_MS,
   type Statement
-} from './postgres.js'
-export { findPooling, type Pooling } from './postgres-pooler.js'
-export { postgresUrls } from './postgres-url.js'
-export { Problem, sendProblem, type UnreadableBody } from './problem.js'
-export { problemOfRedis } from './redis-problem.js'
-export { type RedisAddress, readRedisUrl } from './redis-url.js'
-export { type RunningService, runUntilSignal } from './run-until-signal.js'
-export { settleWithin } from './settle-within.js'
-export type { StoreProblem } from './store-problem.js'
-export { createStoreState, type StoreState } from './store-state.js'
-export { isOutage, problemOf, StoreUnavailable } from './store-unavailable.js'
-export { watchDependencies } from './watch-dependencies.js'
+} from './postgres/postgres.js'
+export { findPooling, type Pooling } from './postgres/postgres-pooler.js'
+export { postgresUrls } from './postgres/postgres-url.js'
+export { askAtTerminal, linesOfFailure, printResult } from './process/command-line.js'
+export {
+  ConfigurationError,
+  type Environment,
+  environmentReader,
+  type ListenAddress
+} from './process/environment-reader.js'
+export { buildLogger, type Logger } from './process/logger.js'
+export { type RunningService, runUntilSignal } from './process/run-until-signal.js'
+export { settleWithin } from './process/settle-within.js'
+export { problemOfRedis } from './redis/redis-problem.js'
+export { type RedisAddress, readRedisUrl } from './redis/redis-url.js'
+export { type BuildServerOptions, buildServer } from './server/build-server.js'
+export { ipAddress, networkMatcher } from './server/client-address.js'
+export { createDrain, type Drain } from './server/drain.js'
+export { type HealthCheck, type HealthChecks, healthRoutes } from './server/health-routes.js'
+export { Problem, sendProblem, type UnreadableBody } from './server/problem.js'
+export { batched } from './stores/batched.js'
+export type { StoreProblem } from './stores/store-problem.js'
+export { createStoreState, type StoreState } from './stores/store-state.js'
+export { isOutage, problemOf, StoreUnavailable } from './stores/store-unavailable.js'
+export { watchDependencies } from './stores/watch-dependencies.js'

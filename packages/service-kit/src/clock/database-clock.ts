@@ -1,8 +1,8 @@
-import { ConfigurationError } from '../environment-reader.js'
-import type { Logger } from '../logger.js'
 import type { Metrics } from '../metrics/metrics.js'
-import type { Database } from '../postgres.js'
-import { settleWithin } from '../settle-within.js'
+import type { Database } from '../postgres/postgres.js'
+import { ConfigurationError } from '../process/environment-reader.js'
+import type { Logger } from '../process/logger.js'
+import { settleWithin } from '../process/settle-within.js'
 import { addSample, bestOf, type ClockSample, offsetOf } from './clock-samples.js'
 
 /** A process whose clock is off by more does not start, and is not ready. */

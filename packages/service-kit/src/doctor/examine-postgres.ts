@@ -1,9 +1,9 @@
-import { MigrationError, pendingMigrations } from '../migrate.js'
-import { findPooling } from '../postgres-pooler.js'
-import { connectToPrimary } from '../postgres-primary.js'
+import { MigrationError, pendingMigrations } from '../postgres/migrate.js'
+import { findPooling } from '../postgres/postgres-pooler.js'
+import { connectToPrimary } from '../postgres/postgres-primary.js'
+import { judgeClock, measureClock } from './evaluate-clock.js'
+import { judgePooling } from './evaluate-pooling.js'
 import { type Finding, fatal, graveInProduction, ok, warning } from './finding.js'
-import { judgeClock, measureClock } from './judge-clock.js'
-import { judgePooling } from './judge-pooling.js'
 
 type State = {
   role: string

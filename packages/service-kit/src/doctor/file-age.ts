@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { Environment } from '../environment-reader.js'
+import type { Environment } from '../process/environment-reader.js'
 
 /** When the file that gives a variable was written; unknown where the environment holds the value itself. */
 export function fileChangedAt(environment: Environment, name: string): Date | undefined {

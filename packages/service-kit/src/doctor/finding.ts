@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../environment-reader.js'
+import { ConfigurationError } from '../process/environment-reader.js'
 
 /** One result of `doctor`; a problem says why it matters and how to fix it. */
 export type Finding =

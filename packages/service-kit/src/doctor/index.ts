@@ -1,3 +1,7 @@
+export { isLoopback, isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from './evaluate-addresses.js'
+export { judgeClock, measureClock } from './evaluate-clock.js'
+export { judgeKeys } from './evaluate-keys.js'
+export { judgeProxies } from './evaluate-proxies.js'
 export { examinePostgres } from './examine-postgres.js'
 export { fileChangedAt } from './file-age.js'
 export {
@@ -10,8 +14,4 @@ export {
   refuseFatal,
   warning
 } from './finding.js'
-export { isLoopback, isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from './judge-addresses.js'
-export { judgeClock, measureClock } from './judge-clock.js'
-export { judgeKeys } from './judge-keys.js'
-export { judgeProxies } from './judge-proxies.js'
 export { printFindings } from './report.js'

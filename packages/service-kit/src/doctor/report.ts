@@ -1,4 +1,4 @@
-import { printResult } from '../command-line.js'
+import { printResult } from '../process/command-line.js'
 import type { Finding } from './finding.js'
 
 const ORDER = ['fatal', 'warning', 'ok'] as const

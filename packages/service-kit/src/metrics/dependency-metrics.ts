@@ -1,4 +1,4 @@
-import type { StoreState } from '../store-state.js'
+import type { StoreState } from '../stores/store-state.js'
 import type { Metrics } from './metrics.js'
 
 /** Whether each dependency can be used, as far as that is known; there is no line for one that is not. */

@@ -1,4 +1,4 @@
-import type { ConnectedDatabase } from '../postgres.js'
+import type { ConnectedDatabase } from '../postgres/postgres.js'
 import type { Metrics } from './metrics.js'
 
 /** How much of the pool of Postgres connections is in use. */

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { createDatabaseClock, refuseWrongClock, watchClock } from '../../src/clock/database-clock.js'
-import { ConfigurationError } from '../../src/environment-reader.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
-import type { Database } from '../../src/postgres.js'
-import { StoreUnavailable } from '../../src/store-unavailable.js'
+import type { Database } from '../../src/postgres/postgres.js'
+import { ConfigurationError } from '../../src/process/environment-reader.js'
+import { StoreUnavailable } from '../../src/stores/store-unavailable.js'
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z')
 const HOUR = 3_600_000

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
+import { isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from '../../src/doctor/evaluate-addresses.js'
+import { judgeClock, measureClock } from '../../src/doctor/evaluate-clock.js'
+import { judgeKeys } from '../../src/doctor/evaluate-keys.js'
+import { judgeProxies } from '../../src/doctor/evaluate-proxies.js'
 import { fatal, ok, refuseFatal, warning } from '../../src/doctor/finding.js'
-import { isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from '../../src/doctor/judge-addresses.js'
-import { judgeClock, measureClock } from '../../src/doctor/judge-clock.js'
-import { judgeKeys } from '../../src/doctor/judge-keys.js'
-import { judgeProxies } from '../../src/doctor/judge-proxies.js'
 import { printFindings } from '../../src/doctor/report.js'
 
 const now = new Date('2026-11-21T12:00:00Z')

@@ -1,12 +1,12 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, expect, test } from '@jest/globals'
-import { buildServer } from '../../src/build-server.js'
-import { buildLogger } from '../../src/logger.js'
 import { createHttpMetrics } from '../../src/metrics/http-metrics.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { metricsRoute } from '../../src/metrics/metrics-route.js'
 import { groupRoutes, inGroup } from '../../src/metrics/route-groups.js'
+import { buildLogger } from '../../src/process/logger.js'
+import { buildServer } from '../../src/server/build-server.js'
 
 let server: ReturnType<typeof buildServer>
 

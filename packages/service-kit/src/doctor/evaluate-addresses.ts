@@ -1,0 +1,48 @@
+import { postgresUrls } from '../postgres/postgres-url.js'
+import { type Finding, graveInProduction, ok, warning } from './finding.js'
+
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare)
+}
+
+/** Other machines can reach it, so stricter rules apply. */
+export const isProduction = (issuer: string): boolean => !isLoopback(new URL(issuer).hostname)
+
+/** RFC 6749 §3.1.2.1, §10.9; RFC 9700 §2.6: codes, tokens and passwords travel there. */
+export function judgePublicUrl(check: string, url: string): Finding {
+  const { protocol, hostname } = new URL(url)
+  if (protocol === 'https:') return ok(check, 'is https')
+  if (isLoopback(hostname)) return ok(check, 'is http on this machine only')
+  return graveInProduction(true)(check, {
+    what: 'is http, and its host is not on this machine',
+    why: 'An attacker on the network can read codes, tokens and passwords (RFC 9700 section 2.6).',
+    fix: 'terminate TLS in front of the service, and set the https address'
+  })
+}
+
+/** An address that only our own machines use; the network may be trusted. */
+export function judgeInnerUrl(check: string, { host, tls }: { host: string; tls: boolean }): Finding {
+  if (tls) return ok(check, 'is reached over TLS')
+  if (isLoopback(host)) return ok(check, 'is on this machine')
+  return warning(check, {
+    what: `is reached without TLS at ${host}`,
+    why: 'An attacker on the network can read passwords and hashes, and can impersonate the server.',
+    fix: 'use TLS, or a private network'
+  })
+}
+
+export function judgePostgresUrl(check: string, url: string): readonly Finding[] {
+  return postgresUrls(url).map((one) => {
+    const { hostname, searchParams } = new URL(one)
+    const mode = searchParams.get('sslmode')
+    if (mode === 'no-verify' && !isLoopback(hostname)) {
+      return warning(check, {
+        what: `does not verify the certificate of ${hostname} (sslmode=no-verify)`,
+        why: 'An attacker on the network can impersonate the server and read everything.',
+        fix: 'use sslmode=verify-full, with sslrootcert for your own certificate authority'
+      })
+    }
+    return judgeInnerUrl(check, { host: hostname, tls: mode !== null && mode !== 'disable' })
+  })
+}

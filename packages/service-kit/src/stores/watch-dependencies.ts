@@ -1,0 +1,74 @@
+import { answerInTime, type HealthCheck, type HealthChecks, type Probe } from '../server/health-routes.js'
+import { problemOfConnection, type StoreProblem } from './store-problem.js'
+import type { StoreState } from './store-state.js'
+import { problemOf } from './store-unavailable.js'
+
+const EVERY_MS = 5_000
+const EVERY_MS_WHILE_DOWN = 1_000
+
+/**
+ * Tells the state of each dependency what its probe finds: each time that `/readyz` asks, and every few seconds, so that log
+ * and gauge know without anybody asking.
+ * @param states by the name of the check
+ */
+export function watchDependencies(checks: HealthChecks, states: Readonly<Record<string, StoreState>>) {
+  const timers = new Set<NodeJS.Timeout>()
+  let isStopped = false
+
+  function watched(name: string, check: HealthCheck): HealthCheck {
+    const state = states[name]
+    if (state === undefined) return check
+    const { needed, probe } = typeof check === 'function' ? { needed: 'always' as const, probe: check } : check
+    return { needed, probe: () => observe(state, probe, () => isStopped) }
+  }
+
+  async function repeat(state: StoreState, probe: Probe): Promise<void> {
+    await probe().catch(() => {})
+    if (isStopped) return
+    const timer = setTimeout(
+      () => {
+        timers.delete(timer)
+        void repeat(state, probe)
+      },
+      state.isUp() ? EVERY_MS : EVERY_MS_WHILE_DOWN
+    )
+    timers.add(timer.unref())
+  }
+
+  const all = Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, watched(name, check)]))
+
+  return {
+    /** The same checks, for `/readyz`. */
+    checks: all as HealthChecks,
+
+    start(): void {
+      for (const [name, state] of Object.entries(states)) {
+        const check = all[name]
+        if (check !== undefined) void repeat(state, typeof check === 'function' ? check : check.probe)
+      }
+    },
+
+    stop(): void {
+      isStopped = true
+      for (const timer of timers) clearTimeout(timer)
+    }
+  }
+}
+
+async function observe(state: StoreState, probe: Probe, isStopped: () => boolean): Promise<unknown> {
+  try {
+    const answer = await answerInTime(probe)
+    state.probed()
+    return answer
+  } catch (error) {
+    // Stores that are being closed fail.
+    if (!isStopped()) state.failed(problemOf(error) ?? otherProblem(error))
+    throw error
+  }
+}
+
+/** Of a dependency that is no store: it may have answered, and not as it should. */
+function otherProblem(error: unknown): StoreProblem {
+  const problem = problemOfConnection(error)
+  return problem.reason === 'cannot be reached' ? { reason: 'does not answer as it should' } : problem
+}

@@ -1,0 +1,58 @@
+import { describe, expect, test } from '@jest/globals'
+import { problemOfRedisUrl, readRedisUrl } from '../../src/redis/redis-url.js'
+
+const one = (host: string, port: number) => [{ host, port }]
+const least = {
+  sentinelName: undefined,
+  username: undefined,
+  password: undefined,
+  sentinelUsername: undefined,
+  sentinelPassword: undefined,
+  database: 0,
+  tls: false
+}
+
+test.each([
+  ['redis://cache', { hosts: one('cache', 6379) }],
+  ['redis://:p%40ss@cache:6380/3', { hosts: one('cache', 6380), password: 'p@ss', database: 3 }],
+  [
+    'rediss://valetkey:pa:ss@[::1]:6379/',
+    { hosts: one('::1', 6379), username: 'valetkey', password: 'pa:ss', tls: true }
+  ],
+  [
+    'redis+sentinel://user:secret@one:26380,other/mymaster/2?sentinelUsername=watch&sentinelPassword=w%2Bord',
+    {
+      hosts: [...one('one', 26380), ...one('other', 26379)],
+      sentinelName: 'mymaster',
+      username: 'user',
+      password: 'secret',
+      sentinelUsername: 'watch',
+      sentinelPassword: 'w+ord',
+      database: 2
+    }
+  ],
+  ['rediss+sentinel://one/main', { hosts: one('one', 26379), sentinelName: 'main', tls: true }]
+])('%s', (url, expected) => {
+  expect(readRedisUrl(url)).toEqual({ ...least, ...expected })
+})
+
+describe('what cannot be meant is a problem that tells no secret', () => {
+  test.each([
+    'http://:hush@cache',
+    'cache:6379',
+    'redis://',
+    'redis://:hush@one,other',
+    'redis://:hush@cache/zero',
+    'redis://:hush@cache/0/1',
+    'redis://:hush@cache:99999',
+    'redis://:hush@cache?sentinelPassword=hush',
+    'redis://:hu%sh@cache',
+    'redis+sentinel://:hush@one,other',
+    'redis+sentinel://:hush@one,/mymaster',
+    'redis+sentinel://:hush@one/mymaster/0?password=hush'
+  ])('%s', (url) => {
+    const problem = problemOfRedisUrl(url)
+    expect(problem).toMatch(/\w/)
+    expect(problem).not.toContain('hush')
+  })
+})

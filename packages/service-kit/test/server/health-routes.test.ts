@@ -1,0 +1,94 @@
+import { afterEach, expect, test } from '@jest/globals'
+import { buildLogger } from '../../src/process/logger.js'
+import { buildServer } from '../../src/server/build-server.js'
+import { type HealthChecks, healthRoutes } from '../../src/server/health-routes.js'
+import { StoreUnavailable } from '../../src/stores/store-unavailable.js'
+
+const servers: ReturnType<typeof buildServer>[] = []
+
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())))
+
+function serverWith(checks: HealthChecks) {
+  const server = buildServer({ logger: buildLogger('test', 'silent') })
+  servers.push(server)
+  server.register(healthRoutes, { checks })
+  return server
+}
+
+const fine = async () => 'whatever it answers'
+const broken = async () => {
+  throw new Error('connect ECONNREFUSED at a secret address')
+}
+
+test('/readyz is 200 when every dependency answers, and is never cached', async () => {
+  const answer = await serverWith({ postgres: fine, redis: fine }).inject('/readyz')
+  expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok', checks: { postgres: 'ok', redis: 'ok' } }])
+  expect(answer.headers['cache-control']).toBe('no-store')
+})
+
+test('/readyz is 503 and names the dependency that does not answer, without the reason', async () => {
+  const answer = await serverWith({ postgres: fine, redis: broken }).inject('/readyz')
+  expect(answer.statusCode).toBe(503)
+  expect(answer.json()).toEqual({ status: 'unavailable', checks: { postgres: 'ok', redis: 'unavailable' } })
+  expect(answer.headers['cache-control']).toBe('no-store')
+})
+
+test('/readyz answers within three seconds when a dependency hangs', async () => {
+  const startedAt = Date.now()
+  const answer = await serverWith({ postgres: () => new Promise(() => {}) }).inject('/readyz')
+  expect([answer.statusCode, answer.json().checks.postgres]).toEqual([503, 'unavailable'])
+  expect(Date.now() - startedAt).toBeLessThan(3_000)
+})
+
+test('/readyz: what is needed at the start decides until it has answered once, and is told from then on', async () => {
+  let probe = broken as () => Promise<unknown>
+  const server = serverWith({ postgres: fine, redis: { needed: 'at start', probe: () => probe() } })
+  const readiness = async () => {
+    const answer = await server.inject('/readyz')
+    return [answer.statusCode, answer.json().status, answer.json().checks.redis]
+  }
+  expect(await readiness()).toEqual([503, 'unavailable', 'unavailable'])
+  probe = fine
+  expect(await readiness()).toEqual([200, 'ok', 'ok'])
+  probe = broken
+  expect(await readiness()).toEqual([200, 'degraded', 'unavailable'])
+})
+
+test('/readyz: what is never needed is told, and decides nothing', async () => {
+  const answer = await serverWith({ postgres: fine, feed: { needed: 'never', probe: broken } }).inject('/readyz')
+  expect([answer.statusCode, answer.json()]).toEqual([
+    200,
+    { status: 'degraded', checks: { postgres: 'ok', feed: 'unavailable' } }
+  ])
+})
+
+test('/livez asks nobody', async () => {
+  const answer = await serverWith({ postgres: broken }).inject('/livez')
+  expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }])
+})
+
+test('/readyz is 503 and asks nobody once the process is about to stop', async () => {
+  const server = buildServer({ logger: buildLogger('test', 'silent') })
+  servers.push(server)
+  server.register(healthRoutes, { checks: { postgres: fine }, draining: AbortSignal.abort() })
+  const answer = await server.inject('/readyz')
+  expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'draining', checks: {} }])
+  expect((await server.inject('/livez')).statusCode).toBe(200)
+})
+
+test('/readyz: a setting that is wrong makes a process unready that was ready before, and the reason is named', async () => {
+  let probe = fine as () => Promise<unknown>
+  const server = serverWith({ postgres: fine, redis: { needed: 'at start', probe: () => probe() } })
+  const readiness = async () => {
+    const answer = await server.inject('/readyz')
+    return [answer.statusCode, answer.json().status, answer.json().reasons]
+  }
+  const fails = (message: string) => async () => {
+    throw new StoreUnavailable('redis', Object.assign(new Error(message), { name: 'ReplyError' }))
+  }
+  expect(await readiness()).toEqual([200, 'ok', undefined])
+  probe = fails('OOM command not allowed')
+  expect(await readiness()).toEqual([200, 'degraded', { redis: 'is full: maxmemory is reached' }])
+  probe = fails('WRONGPASS invalid username-password pair')
+  expect(await readiness()).toEqual([503, 'unavailable', { redis: 'refuses the password or the user' }])
+})
