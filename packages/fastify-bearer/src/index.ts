@@ -1,6 +1,8 @@
-export { type BearerOptions, bearerPlugin, type RequireAccessToken } from './bearer-plugin.js'
-export type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
-export { IntrospectionUnavailableError, type UnavailableReason } from './introspection-unavailable.js'
+export { type BearerOptions, bearerPlugin, type RequireAccessToken } from './guard/bearer-plugin.js'
+export type { AnyOfScopes } from './guard/require-scope.js'
+export type { AccessToken } from './guard/validate-token.js'
+export type { ActiveAnswer, IntrospectionAnswer } from './introspection/introspection-answer.js'
+export { IntrospectionUnavailableError, type UnavailableReason } from './introspection/introspection-unavailable.js'
 export {
   buildIntrospector,
   type CacheSettings,
@@ -8,8 +10,6 @@ export {
   type IntrospectionSettings,
   type Introspector,
   type WatchedIntrospector
-} from './introspector.js'
-export type { CallStatistics, FeedStatistics, IntrospectorStatistics } from './introspector-statistics.js'
-export type { AccessToken } from './judge-token.js'
+} from './introspection/introspector.js'
+export type { CallStatistics, FeedStatistics, IntrospectorStatistics } from './introspection/introspector-statistics.js'
 export type { FeedLog } from './revocations/revocation-feed.js'
-export type { AnyOfScopes } from './scope-requirement.js'

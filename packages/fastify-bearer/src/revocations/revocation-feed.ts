@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { basicCredentials } from '../introspection-endpoint.js'
-import type { FeedStatistics } from '../introspector-statistics.js'
+import { basicCredentials } from '../introspection/introspection-endpoint.js'
+import type { FeedStatistics } from '../introspection/introspector-statistics.js'
 import { eventStreamReader } from './event-stream.js'
 import {
   interrupt,

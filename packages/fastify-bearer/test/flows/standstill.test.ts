@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { buildIntrospector } from '../src/index.js'
-import { live } from './cached-introspector.js'
-import { type FakeAuthorizationServer, startFakeAuthorizationServer } from './fake-authorization-server.js'
-import { until } from './until.js'
+import { buildIntrospector } from '../../src/index.js'
+import { live } from '../cached-introspector.js'
+import { type FakeAuthorizationServer, startFakeAuthorizationServer } from '../fake-authorization-server.js'
+import { until } from '../until.js'
 
 const TIMEOUT_MS = 300
 

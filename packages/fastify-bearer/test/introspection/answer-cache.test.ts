@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createAnswerCache } from '../src/answer-cache.js'
+import { createAnswerCache } from '../../src/introspection/answer-cache.js'
 
 const OVERHEAD = 400
 

@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { IntrospectionUnavailableError, type Introspector } from '../src/index.js'
-import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
-import { bearer, buildApi, inOneHour, live, RESOURCE } from './guarded-api.js'
-import { until } from './until.js'
+import { IntrospectionUnavailableError, type Introspector } from '../../src/index.js'
+import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
+import { bearer, buildApi, inOneHour, live, RESOURCE } from '../guarded-api.js'
+import { until } from '../until.js'
 
 let endpoint: Awaited<ReturnType<typeof startFakeEndpoint>>
 let app: FastifyInstance

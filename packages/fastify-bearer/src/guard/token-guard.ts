@@ -1,11 +1,11 @@
 import { carriesAccessToken, isWellFormed, readBearerCredentials } from '@valetkey/oauth-protocol'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { IntrospectionAnswer } from './introspection-answer.js'
-import { IntrospectionUnavailableError } from './introspection-unavailable.js'
-import type { Introspector } from './introspector.js'
-import { type AccessToken, judgeToken, type TokenJudgement } from './judge-token.js'
+import type { IntrospectionAnswer } from '../introspection/introspection-answer.js'
+import { IntrospectionUnavailableError } from '../introspection/introspection-unavailable.js'
+import type { Introspector } from '../introspection/introspector.js'
 import { answerUnavailable, askForCredentials, type ChallengeContext, refuse } from './refusals.js'
-import { challengeScope, isMetBy, type ScopeRequirement } from './scope-requirement.js'
+import { challengeScope, isMetBy, type ScopeRequirement } from './require-scope.js'
+import { type AccessToken, judgeToken, type TokenJudgement } from './validate-token.js'
 
 export type TokenGuardNeeds = {
   introspector: Pick<Introspector, 'introspect'>

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import { gatherQuestions } from '../src/gather-questions.js'
+import { gatherQuestions } from '../../src/introspection/batch-questions.js'
 
 // A batch of 64 leaves every 20 ms at most, so 4,000 questions cannot all be sent within half a second.
 const QUESTIONS = 4_000

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { advanceClock, cachedIntrospectors, holdAnswers, live } from './cached-introspector.js'
-import { startFakeAuthorizationServer } from './fake-authorization-server.js'
-import { until } from './until.js'
+import { advanceClock, cachedIntrospectors, holdAnswers, live } from '../cached-introspector.js'
+import { startFakeAuthorizationServer } from '../fake-authorization-server.js'
+import { until } from '../until.js'
 
 const world = cachedIntrospectors()
 const { build } = world

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type FastifyInstance, type FastifyServerOptions, fastify } from 'fastify'
-import { bearerPlugin } from '../src/index.js'
-import { json, startFakeEndpoint } from './fake-introspection-endpoint.js'
+import { bearerPlugin } from '../../src/index.js'
+import { json, startFakeEndpoint } from '../fake-introspection-endpoint.js'
 
 const RESOURCE = 'https://files.example/api'
 const FORM = 'application/x-www-form-urlencoded'

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { buildIntrospector, type IntrospectionUnavailableError, type Introspector } from '../src/index.js'
-import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
+import { buildIntrospector, type IntrospectionUnavailableError, type Introspector } from '../../src/index.js'
+import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
 
 let endpoint: Awaited<ReturnType<typeof startFakeEndpoint>>
 let introspector: Introspector

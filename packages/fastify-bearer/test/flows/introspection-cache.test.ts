@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals'
-import { advanceClock, cachedIntrospectors, holdAnswers, live } from './cached-introspector.js'
-import { until } from './until.js'
+import { advanceClock, cachedIntrospectors, holdAnswers, live } from '../cached-introspector.js'
+import { until } from '../until.js'
 
 const world = cachedIntrospectors()
 const { build } = world

@@ -1,12 +1,12 @@
 import { protectedResourceMetadataUrl } from '@valetkey/oauth-protocol'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { buildIntrospector, type IntrospectionSettings, type Introspector } from './introspector.js'
-import type { AccessToken } from './judge-token.js'
+import { buildIntrospector, type IntrospectionSettings, type Introspector } from '../introspection/introspector.js'
 import { metadataRoute } from './metadata-route.js'
-import type { AnyOfScopes } from './scope-requirement.js'
+import type { AnyOfScopes } from './require-scope.js'
 import { ADMITTED_BY, tokenGuard } from './token-guard.js'
 import { refuseTokenInForm } from './token-in-form.js'
+import type { AccessToken } from './validate-token.js'
 
 export type BearerOptions = {
   /** The authorization server whose tokens are accepted; `iss` of an answer, where it is given, must equal it. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createSharedCalls } from '../src/shared-calls.js'
+import { createSharedCalls } from '../../src/introspection/shared-calls.js'
 
 /** Calls that end when the test says so, numbered in the order they began. */
 function calls() {

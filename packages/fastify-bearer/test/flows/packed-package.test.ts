@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { json, raw, startFakeEndpoint } from './fake-introspection-endpoint.js'
-import { installPacked, startStranger } from './packed/install.js'
+import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
+import { installPacked, startStranger } from '../packed/install.js'
 
 const live = { active: true, aud: 'https://reports.example', scope: 'reports.read', sub: 'alice-id' }
 
@@ -57,7 +57,7 @@ test("its types hold in a stranger's strict TypeScript, and refuse what is wrong
 })
 
 describe('what the README shows', () => {
-  const examples = readFileSync(path.join(import.meta.dirname, '../README.md'), 'utf8').match(
+  const examples = readFileSync(path.join(import.meta.dirname, '../../README.md'), 'utf8').match(
     /(?<=^```js\n)import [^`]*/gm
   )
   const known = {

@@ -1,6 +1,6 @@
 import { errors, Pool } from 'undici'
+import { gatherQuestions } from './batch-questions.js'
 import { createCircuit } from './circuit.js'
-import { gatherQuestions } from './gather-questions.js'
 import {
   type IntrospectionAnswer,
   parseIntrospectionAnswer,

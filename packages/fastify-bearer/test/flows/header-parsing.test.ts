@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type FastifyInstance, fastify } from 'fastify'
-import { bearerPlugin } from '../src/index.js'
-import { json, startFakeEndpoint } from './fake-introspection-endpoint.js'
-import { challengesOf, type RawAnswer, sendRaw } from './raw-request.js'
+import { bearerPlugin } from '../../src/index.js'
+import { json, startFakeEndpoint } from '../fake-introspection-endpoint.js'
+import { challengesOf, type RawAnswer, sendRaw } from '../raw-request.js'
 
 const RESOURCE = 'https://files.example/api'
 const METADATA = 'https://files.example/.well-known/oauth-protected-resource/api'

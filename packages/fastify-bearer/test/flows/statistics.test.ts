@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { advanceClock, cachedIntrospectors } from './cached-introspector.js'
-import { until } from './until.js'
+import { advanceClock, cachedIntrospectors } from '../cached-introspector.js'
+import { until } from '../until.js'
 
 const world = cachedIntrospectors()
 const { build } = world

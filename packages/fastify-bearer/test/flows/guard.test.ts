@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type FastifyInstance, fastify } from 'fastify'
-import { bearerPlugin, buildIntrospector } from '../src/index.js'
-import { json, startFakeEndpoint } from './fake-introspection-endpoint.js'
-import { bearer, buildApi, ISSUER, inOneHour, live, RESOURCE, token } from './guarded-api.js'
+import { bearerPlugin, buildIntrospector } from '../../src/index.js'
+import { json, startFakeEndpoint } from '../fake-introspection-endpoint.js'
+import { bearer, buildApi, ISSUER, inOneHour, live, RESOURCE, token } from '../guarded-api.js'
 
 const METADATA = `${RESOURCE}/.well-known/oauth-protected-resource`
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { json, startFakeEndpoint } from './fake-introspection-endpoint.js'
-import { bearer, buildApi, live } from './guarded-api.js'
+import { json, startFakeEndpoint } from '../fake-introspection-endpoint.js'
+import { bearer, buildApi, live } from '../guarded-api.js'
 
 let endpoint: Awaited<ReturnType<typeof startFakeEndpoint>>
 let app: FastifyInstance

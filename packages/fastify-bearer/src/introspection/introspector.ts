@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
+import { type FeedLog, followRevocations } from '../revocations/revocation-feed.js'
+import { beginCall, emptyView, isProved, type Mark, stands, viewWithoutFeed } from '../revocations/revocation-view.js'
 import { createAnswerCache } from './answer-cache.js'
 import type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
 import { createIntrospectionEndpoint, type EndpointSettings } from './introspection-endpoint.js'
 import type { IntrospectorStatistics } from './introspector-statistics.js'
-import { type FeedLog, followRevocations } from './revocations/revocation-feed.js'
-import { beginCall, emptyView, isProved, type Mark, stands, viewWithoutFeed } from './revocations/revocation-view.js'
 import { createSharedCalls } from './shared-calls.js'
 
 export type IntrospectionSettings = EndpointSettings & {

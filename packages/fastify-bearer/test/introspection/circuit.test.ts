@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { type Circuit, createCircuit } from '../src/circuit.js'
+import { type Circuit, createCircuit } from '../../src/introspection/circuit.js'
 
 function fail(circuit: Circuit, now: number, times = 1): void {
   for (let count = 0; count < times; count++) circuit.begin(now)?.failed(now)

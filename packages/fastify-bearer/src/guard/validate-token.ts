@@ -1,4 +1,4 @@
-import type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
+import type { ActiveAnswer, IntrospectionAnswer } from '../introspection/introspection-answer.js'
 
 /** Who a request may act for, once its token was found good. */
 export type AccessToken = {
