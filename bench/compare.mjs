@@ -3,7 +3,7 @@
 // writes them with a chart to docs/performance.md; ends with 1 when a goal is missed. README.md lists the settings. Linux only.
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { createProcesses } from '../packages/dev-stack/lib/processes.mjs'
+import { createProcesses } from '../packages/dev-stack/lib/processes/processes.mjs'
 import { publish, withTogether } from './compare-report.mjs'
 import { moveToOtherCore } from './lib/cores.mjs'
 import { describeRun } from './lib/machine.mjs'

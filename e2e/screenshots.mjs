@@ -15,7 +15,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
-import { findChromium } from '../packages/dev-stack/lib/test-environment.mjs'
+import { findChromium } from '../packages/dev-stack/lib/tests/test-environment.mjs'
 import { createStack } from './support/stack.mjs'
 
 const looks = ['en', 'ar'].flatMap((locale) =>

@@ -1,7 +1,7 @@
 // What both services need in their books before they can be measured: entered by their command lines, as operators do.
 import { closeSync, ftruncateSync, mkdirSync, openSync, utimesSync } from 'node:fs'
 import path from 'node:path'
-import { commandLine } from '../../packages/dev-stack/lib/command-lines.mjs'
+import { commandLine } from '../../packages/dev-stack/lib/start/command-lines.mjs'
 
 export const FILES = 50
 /** What the file list asks for. */

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { totalmem } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/embedded-postgres.mjs'
-import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/redis.mjs'
-import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
+import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
+import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
+import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/stores/redis.mjs'
 
 // As in production, where a commit waits for the disk. Several servers with a pool each share the one Postgres.
 const POSTGRES_SETTINGS = [

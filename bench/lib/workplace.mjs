@@ -1,7 +1,7 @@
 // The folder and the processes of one benchmark; both are gone when it ends, however it ends.
-import { createProcesses } from '../../packages/dev-stack/lib/processes.mjs'
-import { onStopRequest } from '../../packages/dev-stack/lib/stop-requests.mjs'
-import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
+import { createProcesses } from '../../packages/dev-stack/lib/processes/processes.mjs'
+import { onStopRequest } from '../../packages/dev-stack/lib/processes/stop-requests.mjs'
+import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-directory.mjs'
 import { complaintsIn } from './complaints.mjs'
 
 /** Runs a benchmark, and ends the process with the exit code that it hands back. */

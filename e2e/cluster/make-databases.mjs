@@ -1,7 +1,7 @@
 // The two databases of a deployment, and the command lines that keep their books.
-import { commandLine } from '../../packages/dev-stack/lib/command-lines.mjs'
-import { databases, ensureDatabase } from '../../packages/dev-stack/lib/databases.mjs'
-import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
+import { commandLine } from '../../packages/dev-stack/lib/start/command-lines.mjs'
+import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
+import { databases, ensureDatabase } from '../../packages/dev-stack/lib/stores/databases.mjs'
 
 /** One for each service, with a role of its own: the authorization server's first. */
 export async function makeDatabases(postgresUrl) {

@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort } from '../../packages/dev-stack/lib/ports.mjs'
-import { giveTo, postgresIdentity } from '../../packages/dev-stack/lib/postgres-identity.mjs'
-import { nativeProgram } from '../../packages/dev-stack/lib/programs.mjs'
+import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
+import { nativeProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
+import { giveTo, postgresIdentity } from '../../packages/dev-stack/lib/stores/postgres-identity.mjs'
 
 /** pooler.d.mts says what it takes and hands back. */
 export async function startPooler({ directory, processes, command, databaseUrl, mode }) {

@@ -1,9 +1,9 @@
 // A fleet with its stores, a person, an app and load that uses all of it. start-world.d.mts says what comes back.
 import path from 'node:path'
 import { checkout } from '../../packages/dev-stack/lib/checkout.mjs'
-import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/embedded-postgres.mjs'
-import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/redis.mjs'
-import { randomSecret } from '../../packages/dev-stack/lib/secrets.mjs'
+import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
+import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
+import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/stores/redis.mjs'
 import { makeDatabases, prepareBooks } from '../cluster/make-databases.mjs'
 import { createFlows } from './flows.mjs'
 import { startFleet } from './start-fleet.mjs'

@@ -1,6 +1,6 @@
 // A folder and the processes that work in it; both are gone when `close` has ended.
-import { createProcesses } from '../../packages/dev-stack/lib/processes.mjs'
-import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
+import { createProcesses } from '../../packages/dev-stack/lib/processes/processes.mjs'
+import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-directory.mjs'
 
 export function openWorkshop() {
   const processes = createProcesses()

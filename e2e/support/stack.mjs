@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { findPortProblems } from '../../packages/dev-stack/lib/ports.mjs'
-import { removeTestDirectory } from '../../packages/dev-stack/lib/test-directory.mjs'
+import { findPortProblems } from '../../packages/dev-stack/lib/processes/ports.mjs'
+import { removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-directory.mjs'
 
 const bin = fileURLToPath(new URL('../../packages/dev-stack/bin', import.meta.url))
 const START_TIME_LIMIT_MS = 60_000

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { commandLines, dataFiles } from '../lib/checkout.mjs'
-import { readRunFile } from '../lib/run-file.mjs'
+import { readRunFile } from '../lib/processes/run-file.mjs'
 
 const databaseVariables = {
   'authorization-server': 'DATABASE_URL',

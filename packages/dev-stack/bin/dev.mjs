@@ -1,5 +1,5 @@
 // npm run dev
-import { launch } from '../lib/launch.mjs'
-import { restartOnChange } from '../lib/restart-on-change.mjs'
+import { launch } from '../lib/start/launch.mjs'
+import { restartOnChange } from '../lib/start/restart-on-change.mjs'
 
 await launch(process.argv.slice(2), { develop: restartOnChange })

@@ -1,4 +1,4 @@
 // npm start
-import { launch } from '../lib/launch.mjs'
+import { launch } from '../lib/start/launch.mjs'
 
 await launch(process.argv.slice(2))

@@ -1,12 +1,13 @@
 // npm test: brings Postgres and Redis, runs Jest, and closes with "N passed, N failed".
-import { runJest } from '../lib/jest-run.mjs'
-import { createProcesses } from '../lib/processes.mjs'
-import { testsWithoutProgram } from '../lib/program-tests.mjs'
-import { onStopRequest } from '../lib/stop-requests.mjs'
-import { makeTestDirectory, removeTestDirectory } from '../lib/test-directory.mjs'
-import { findTestPrograms, testEnvironment } from '../lib/test-environment.mjs'
-import { startTestServers } from '../lib/test-servers.mjs'
-import { closingLines, picksByName } from '../lib/test-totals.mjs'
+
+import { createProcesses } from '../lib/processes/processes.mjs'
+import { onStopRequest } from '../lib/processes/stop-requests.mjs'
+import { runJest } from '../lib/tests/jest-run.mjs'
+import { testsWithoutProgram } from '../lib/tests/program-tests.mjs'
+import { makeTestDirectory, removeTestDirectory } from '../lib/tests/test-directory.mjs'
+import { findTestPrograms, testEnvironment } from '../lib/tests/test-environment.mjs'
+import { startTestServers } from '../lib/tests/test-servers.mjs'
+import { closingLines, picksByName } from '../lib/tests/test-totals.mjs'
 
 const TIME_LIMIT_MINUTES = 25
 // The suites that touch Redis, for a second run on the emulation.

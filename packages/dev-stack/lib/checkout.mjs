@@ -7,7 +7,7 @@ export const checkout = path.resolve(path.dirname(fileURLToPath(import.meta.url)
 
 export const programs = {
   authorizationServer: path.join(checkout, 'services/authorization-server/dist/main.js'),
-  emulatedAuthorizationServer: fileURLToPath(new URL('./emulated-authorization-server.mjs', import.meta.url)),
+  emulatedAuthorizationServer: fileURLToPath(new URL('./start/emulated-authorization-server.mjs', import.meta.url)),
   resourceServer: path.join(checkout, 'services/resource-server/dist/main.js'),
   demoClient: path.join(checkout, 'examples/demo-client/dist/main.js')
 }

@@ -5,7 +5,7 @@ import { library } from './support/library.js'
 import { descendantsOf, isAlive } from './support/process-tree.js'
 import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
 
-const { succeeds } = await library('programs')
+const { succeeds } = await library('processes/programs')
 
 let checkout: StandInCheckout
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { library } from './support/library.js'
 
-const { endOrphan } = await library('postgres-orphan')
+const { endOrphan } = await library('stores/postgres-orphan')
 
 let directory: string
 let lock: string

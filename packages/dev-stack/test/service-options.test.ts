@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from '@jest/globals'
 
-const programs = new URL('../lib/programs.mjs', import.meta.url).href
+const programs = new URL('../lib/processes/programs.mjs', import.meta.url).href
 const { SERVICE_OPTIONS } = (await import(programs)) as { SERVICE_OPTIONS: readonly string[] }
 
 test('the images start a service with the same options of Node as npm start', () => {

@@ -4,10 +4,10 @@ import path from 'node:path'
 import { expect, test } from '@jest/globals'
 import { library } from './support/library.js'
 
-const { readCaller, readSettings, serviceVariables } = await library('settings')
-const { resourceServerCredential } = await library('secrets')
+const { readCaller, readSettings, serviceVariables } = await library('start/settings')
+const { resourceServerCredential } = await library('start/secrets')
 const { authorizationServerEnvironment, demoClientEnvironment, givenCredential, resourceServerEnvironment } =
-  await library('environments')
+  await library('start/environments')
 
 const addresses = {
   issuer: 'http://localhost:4000',

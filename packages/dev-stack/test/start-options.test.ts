@@ -2,7 +2,7 @@ import path from 'node:path'
 import { expect, test } from '@jest/globals'
 import { library } from './support/library.js'
 
-const { parseStartOptions, UsageError } = await library('start-options')
+const { parseStartOptions, UsageError } = await library('start/start-options')
 const here = import.meta.dirname
 
 test.each([

@@ -6,9 +6,9 @@ import { library } from './support/library.js'
 import { descendantsOf, isAlive } from './support/process-tree.js'
 import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
 
-const { createProcesses } = await library('processes')
-const { nodeProgram } = await library('programs')
-const { lastLines } = await library('logs')
+const { createProcesses } = await library('processes/processes')
+const { nodeProgram } = await library('processes/programs')
+const { lastLines } = await library('processes/logs')
 
 type Handle = { child: { pid: number }; exited: Promise<{ signal: string | null }>; logFile: string }
 

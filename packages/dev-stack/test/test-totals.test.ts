@@ -4,8 +4,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { library } from './support/library.js'
 
-const { closingLines, picksByName, totalsOf } = await library('test-totals')
-const { findTestPrograms, testEnvironment } = await library('test-environment')
+const { closingLines, picksByName, totalsOf } = await library('tests/test-totals')
+const { findTestPrograms, testEnvironment } = await library('tests/test-environment')
 
 const report = {
   numPassedTests: 5,

@@ -1,7 +1,7 @@
 // The authorization server on an emulated Redis, for machines without a Redis server. Sessions and codes live in this
 // process and end with it. The server's own main program never does this: there REDIS_URL is required.
 import RedisMock from 'ioredis-mock'
-import { startAuthorizationServer } from '../../../services/authorization-server/dist/start.js'
+import { startAuthorizationServer } from '../../../../services/authorization-server/dist/start.js'
 
 const STOP_TIME_LIMIT_MS = 9_000
 

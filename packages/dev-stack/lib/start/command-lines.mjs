@@ -1,6 +1,6 @@
 // The two command lines, used as an operator would use them.
-import { commandLines } from './checkout.mjs'
-import { nodeProgram } from './programs.mjs'
+import { commandLines } from '../checkout.mjs'
+import { nodeProgram } from '../processes/programs.mjs'
 
 /** @returns a function that runs the command line of a service and hands back its JSON document, if it printed one */
 export function commandLine({ service, environment, processes }) {

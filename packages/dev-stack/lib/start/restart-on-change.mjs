@@ -2,8 +2,8 @@
 import { existsSync, realpathSync, watch } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { checkout } from './checkout.mjs'
-import { nativeProgram } from './programs.mjs'
+import { checkout } from '../checkout.mjs'
+import { nativeProgram } from '../processes/programs.mjs'
 
 // One save changes several files, and the compiler works through the packages one after the other.
 const SETTLE_MS = 300

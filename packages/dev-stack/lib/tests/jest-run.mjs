@@ -1,8 +1,8 @@
 // One run of Jest as a child of its own.
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { checkout } from './checkout.mjs'
-import { nodeProgram } from './programs.mjs'
+import { checkout } from '../checkout.mjs'
+import { nodeProgram } from '../processes/programs.mjs'
 import { totalsOf } from './test-totals.mjs'
 
 const jest = path.join(checkout, 'node_modules/jest/bin/jest.js')

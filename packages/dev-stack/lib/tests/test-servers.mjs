@@ -1,8 +1,8 @@
 // Postgres and Redis for one test run: in its own folder, on free ports.
 import path from 'node:path'
-import { startEmbeddedPostgres } from './embedded-postgres.mjs'
-import { findRedisServer, startRedis } from './redis.mjs'
-import { randomSecret } from './secrets.mjs'
+import { randomSecret } from '../start/secrets.mjs'
+import { startEmbeddedPostgres } from '../stores/embedded-postgres.mjs'
+import { findRedisServer, startRedis } from '../stores/redis.mjs'
 
 // One logical database for each Jest worker; src/test-redis.ts counts on them.
 const REDIS_DATABASES = 64

@@ -1,7 +1,7 @@
 // The three programs people come for.
-import { programs } from './checkout.mjs'
+import { programs } from '../checkout.mjs'
+import { nodeProgram, serviceProgram } from '../processes/programs.mjs'
 import { authorizationServerEnvironment, demoClientEnvironment, resourceServerEnvironment } from './environments.mjs'
-import { nodeProgram, serviceProgram } from './programs.mjs'
 import { waitUntilReady } from './readiness.mjs'
 import { localUrl } from './settings.mjs'
 

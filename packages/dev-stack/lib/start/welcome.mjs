@@ -1,5 +1,5 @@
 // The last lines of a start: addresses, sign-in and how to stop.
-import { displayPath } from './checkout.mjs'
+import { displayPath } from '../checkout.mjs'
 import { localUrl } from './settings.mjs'
 
 export function welcome({ settings, user, data }) {

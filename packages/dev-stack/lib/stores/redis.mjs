@@ -1,9 +1,9 @@
 // The Redis of this checkout: a server found on PATH, on a free port of the loopback interface.
 import { mkdirSync } from 'node:fs'
 import { createConnection } from 'node:net'
-import { lastLines } from './logs.mjs'
-import { freePort } from './ports.mjs'
-import { findOnPath, nativeProgram } from './programs.mjs'
+import { lastLines } from '../processes/logs.mjs'
+import { freePort } from '../processes/ports.mjs'
+import { findOnPath, nativeProgram } from '../processes/programs.mjs'
 
 const READY_TIME_LIMIT_MS = 20_000
 const ATTEMPTS = 3

@@ -1,6 +1,6 @@
 // Waiting for a server to answer, but never longer than it lives, and never for ever.
-import { displayPath } from './checkout.mjs'
-import { lastLines } from './logs.mjs'
+import { displayPath } from '../checkout.mjs'
+import { lastLines } from '../processes/logs.mjs'
 
 const TIME_LIMIT_MS = 60_000
 const INTERVAL_MS = 100

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { isAlive } from './process-table.mjs'
+import { isAlive } from '../processes/process-table.mjs'
 
 const PREFIX = 'valetkey-test-'
 const REMOVE_LIMIT_MS = 3_000

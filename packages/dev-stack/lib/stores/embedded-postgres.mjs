@@ -2,11 +2,11 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
-import { lastLines } from './logs.mjs'
-import { freePort } from './ports.mjs'
+import { lastLines } from '../processes/logs.mjs'
+import { freePort } from '../processes/ports.mjs'
+import { nativeProgram } from '../processes/programs.mjs'
 import { giveTo, postgresIdentity } from './postgres-identity.mjs'
 import { endOrphan } from './postgres-orphan.mjs'
-import { nativeProgram } from './programs.mjs'
 
 const SUPERUSER = 'postgres'
 const READY_TIME_LIMIT_MS = 60_000

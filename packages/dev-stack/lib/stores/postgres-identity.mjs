@@ -1,7 +1,7 @@
 // Postgres refuses to run as root. So for root it runs under another identity, which differs by what the machine allows.
 import { chownSync, existsSync, lstatSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { succeeds } from './programs.mjs'
+import { succeeds } from '../processes/programs.mjs'
 
 const NOBODY = 65534
 

@@ -1,5 +1,8 @@
 // The story of npm start, step by step.
-import { checkout, displayPath } from './checkout.mjs'
+import { checkout, displayPath } from '../checkout.mjs'
+import { findPortProblems } from '../processes/ports.mjs'
+import { writeRunFile } from '../processes/run-file.mjs'
+import { bringPostgres, bringRedis } from '../stores/servers.mjs'
 import { commandLine } from './command-lines.mjs'
 import { ensureClient, ensureResourceServer, ensureUser, rememberedOf } from './demo-data.mjs'
 import {
@@ -8,10 +11,7 @@ import {
   doctorEnvironment,
   givenCredential
 } from './environments.mjs'
-import { findPortProblems } from './ports.mjs'
-import { writeRunFile } from './run-file.mjs'
 import { openSecrets, resourceServerCredential } from './secrets.mjs'
-import { bringPostgres, bringRedis } from './servers.mjs'
 import { createServices } from './services.mjs'
 
 /** Names to exclude from the import of this checkout, the default directory. */

@@ -1,13 +1,13 @@
 // npm start and npm run dev: one launcher for a checkout, from its first line to an orderly end.
-import { dataFiles, displayPath, makeDataDirectory } from './checkout.mjs'
-import { createProcesses } from './processes.mjs'
-import { createProgress } from './progress.mjs'
+import { dataFiles, displayPath, makeDataDirectory } from '../checkout.mjs'
+import { createProcesses } from '../processes/processes.mjs'
+import { createProgress } from '../processes/progress.mjs'
+import { claimRunFile, releaseRunFile } from '../processes/run-file.mjs'
+import { onStopRequest } from '../processes/stop-requests.mjs'
 import { describeEnd } from './readiness.mjs'
-import { claimRunFile, releaseRunFile } from './run-file.mjs'
 import { readCaller, readSettings } from './settings.mjs'
 import { startStack } from './stack.mjs'
 import { parseStartOptions, startHelp, UsageError } from './start-options.mjs'
-import { onStopRequest } from './stop-requests.mjs'
 import { welcome } from './welcome.mjs'
 
 /** With `develop`, the running stack is handed to it, and a service that ends by itself is not the end of everything. */

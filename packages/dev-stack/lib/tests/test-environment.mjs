@@ -1,6 +1,6 @@
 // What the tests may see of the caller's environment, and which programs this machine has for them.
-import { findOnPath, isProgram } from './programs.mjs'
-import { serviceVariables } from './settings.mjs'
+import { findOnPath, isProgram } from '../processes/programs.mjs'
+import { serviceVariables } from '../start/settings.mjs'
 
 const testVariables = [
   ...['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL'],

@@ -1,7 +1,7 @@
 // A lock file of an earlier server: that server still runs, or its process id now belongs to another process.
 import { readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { commandOf, isAlive } from './process-table.mjs'
+import { commandOf, isAlive } from '../processes/process-table.mjs'
 
 const TIME_LIMIT_MS = 10_000
 
