@@ -1,8 +1,10 @@
 // Who may import whom. CONTRIBUTING.md says why; `npm run check` fails when one of these is broken.
 const AUTHORIZATION = '^services/authorization-server/src'
-const STEPS = '(authorize|login|consent|account|token|revocation|introspection|feed|metadata|errors|admin)'
-const LEAVES =
-  '(administration|audit|background|clients|codes|doctor|http|language|limits|metrics|passwords|registry|requests|resource-servers|scopes|sealing|session|storage|usage)'
+// One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators.
+const GROUPS = '(browser|protocol|feed|operator)'
+const BROWSER_STEPS = '(account|authorize|consent|login)'
+const PROTOCOL_STEPS = '(errors|introspection|metadata|revocation|token)'
+const OPERATOR_STEPS = '(cli|http)'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -21,18 +23,42 @@ module.exports = {
       to: { path: '^services/', pathNot: '^services/$1/' }
     },
     {
-      name: 'step-to-step',
-      comment: 'A step hands over by a redirect or through a leaf, never by an import.',
+      name: 'group-to-group',
+      comment: 'Groups share platform/, http/ and storage/, and never import each other.',
       severity: 'error',
-      from: { path: `${AUTHORIZATION}/${STEPS}/` },
-      to: { path: `${AUTHORIZATION}/${STEPS}/`, pathNot: `${AUTHORIZATION}/$1/` }
+      from: { path: `${AUTHORIZATION}/${GROUPS}/` },
+      to: { path: `${AUTHORIZATION}/${GROUPS}/`, pathNot: `${AUTHORIZATION}/$1/` }
     },
     {
-      name: 'leaf-to-step',
-      comment: 'A leaf serves any step and knows none.',
+      name: 'browser-step-to-step',
       severity: 'error',
-      from: { path: `${AUTHORIZATION}/${LEAVES}/` },
-      to: { path: `${AUTHORIZATION}/${STEPS}/` }
+      from: { path: `${AUTHORIZATION}/browser/${BROWSER_STEPS}/` },
+      to: { path: `${AUTHORIZATION}/browser/${BROWSER_STEPS}/`, pathNot: `${AUTHORIZATION}/browser/$1/` }
+    },
+    {
+      name: 'protocol-step-to-step',
+      severity: 'error',
+      from: { path: `${AUTHORIZATION}/protocol/${PROTOCOL_STEPS}/` },
+      to: { path: `${AUTHORIZATION}/protocol/${PROTOCOL_STEPS}/`, pathNot: `${AUTHORIZATION}/protocol/$1/` }
+    },
+    {
+      name: 'operator-http-to-cli',
+      severity: 'error',
+      from: { path: `${AUTHORIZATION}/operator/${OPERATOR_STEPS}/` },
+      to: { path: `${AUTHORIZATION}/operator/${OPERATOR_STEPS}/`, pathNot: `${AUTHORIZATION}/operator/$1/` }
+    },
+    {
+      name: 'http-below-groups',
+      comment: 'http/ writes responses and knows no use case.',
+      severity: 'error',
+      from: { path: `${AUTHORIZATION}/http/` },
+      to: { path: `${AUTHORIZATION}/(${GROUPS}|wire)/` }
+    },
+    {
+      name: 'platform-below-http',
+      severity: 'error',
+      from: { path: `${AUTHORIZATION}/platform/` },
+      to: { path: `${AUTHORIZATION}/(${GROUPS}|wire|http)/` }
     },
     {
       name: 'storage-knows-only-rules',

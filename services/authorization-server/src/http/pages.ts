@@ -8,8 +8,8 @@ import fastifyPlugin from 'fastify-plugin'
 import handlebars, { type HelperOptions } from 'handlebars'
 import { chooseLanguage } from '../platform/i18n/choose-language.js'
 import { DEFAULT_LANGUAGE, type Language, type Message } from '../platform/i18n/language.js'
+import { rawQuery } from '../platform/request-parts.js'
 import type { Branding } from './branding.js'
-import { rawQuery } from './form.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

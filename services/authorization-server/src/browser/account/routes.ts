@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { formOf } from '../../http/form.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import { formOf } from '../../platform/request-parts.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'

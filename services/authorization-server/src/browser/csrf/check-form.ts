@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { formOf } from '../../http/form.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import { formOf } from '../../platform/request-parts.js'
 import { isFormToken } from './csrf-token.js'
 
 export type FormCheck =

@@ -1,6 +1,6 @@
 import { parseParameters, withoutParameter } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
-import { rawQuery } from '../../http/form.js'
+import { rawQuery } from '../../platform/request-parts.js'
 import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { digestId, isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'

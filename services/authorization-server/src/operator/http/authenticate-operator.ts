@@ -8,10 +8,10 @@ import {
 } from '@valetkey/oauth-protocol'
 import { Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
-import { authorizationHeaders, rawQuery } from '../../http/form.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { Limiter } from '../../platform/rate-limits/limiter.js'
 import { operatorAuthenticationLimit } from '../../platform/rate-limits/rules.js'
+import { authorizationHeaders, rawQuery } from '../../platform/request-parts.js'
 import type { OperatorKeyStore } from '../../storage/postgres/operator-keys.js'
 import type { Actor, Author } from '../use-cases/actor.js'
 

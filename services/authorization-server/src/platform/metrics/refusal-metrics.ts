@@ -1,7 +1,7 @@
 import type { Counter, Metrics } from '@valetkey/service-kit'
 import type { FastifyRequest } from 'fastify'
-import { formOf } from '../../http/form.js'
 import type { AuditEvent } from '../audit/audit-event.js'
+import { formOf } from '../request-parts.js'
 
 /** Hears of each request that is answered with an error. */
 export type OnRefusal = (request: FastifyRequest, status: number, reason: string) => void

@@ -8,9 +8,9 @@ import {
   readClientCredentials
 } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { authorizationHeaders, formOf } from '../../http/form.js'
 import { authenticateResourceServer } from '../../platform/client-authentication/authenticate-resource-server.js'
 import type { Limiter } from '../../platform/rate-limits/limiter.js'
+import { authorizationHeaders, formOf } from '../../platform/request-parts.js'
 import type { Usage } from '../../platform/usage.js'
 import type { IntrospectionStore } from '../../storage/postgres/introspections.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'

@@ -1,10 +1,10 @@
 import { OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import { authorizationHeaders, formOf } from '../../http/form.js'
 import {
   authenticateClient,
   type ClientAuthenticationDeps
 } from '../../platform/client-authentication/authenticate-client.js'
+import { authorizationHeaders, formOf } from '../../platform/request-parts.js'
 import { type RevokeDeps, revokeToken } from './revoke-token.js'
 
 export type RevocationRouteOptions = { authentication: ClientAuthenticationDeps; revocation: RevokeDeps }

@@ -6,11 +6,11 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import { authorizationHeaders, formOf } from '../../http/form.js'
 import {
   authenticateClient,
   type ClientAuthenticationDeps
 } from '../../platform/client-authentication/authenticate-client.js'
+import { authorizationHeaders, formOf } from '../../platform/request-parts.js'
 import { type RedeemDeps, redeemCode } from './redeem-code.js'
 import { type RefreshDeps, refreshTokens } from './refresh-tokens.js'
 

@@ -1,8 +1,8 @@
 import { isOutage, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { AdministrationError } from '../operator/use-cases/administration-error.js'
-import { PasswordQueueFull } from '../platform/passwords/password-queue.js'
-import { TooManyAttempts } from '../platform/rate-limits/limiter.js'
+import { PasswordQueueFull } from '../../platform/passwords/password-queue.js'
+import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
+import { AdministrationError } from '../use-cases/administration-error.js'
 
 const ADMINISTRATION_STATUS = { invalid: 422, not_found: 404, conflict: 409 } as const
 
