@@ -9,7 +9,7 @@ import { countOperation } from './lib/count-operation.mjs'
 import { startCounted } from './lib/counted-instance.mjs'
 import { table } from './lib/figures.mjs'
 import { findNode, majorOf, OF_IMAGES, OLDEST } from './lib/nodes.mjs'
-import { COUNTERS, judgeCounters, readRecorded, writeRecorded } from './lib/recorded-counters.mjs'
+import { COUNTERS, evaluateCounters, readRecorded, writeRecorded } from './lib/recorded-counters.mjs'
 import { createStores } from './lib/stores.mjs'
 import { inWorkplace } from './lib/workplace.mjs'
 
@@ -56,7 +56,7 @@ async function record(workplace) {
 async function pass(workplace) {
   const major = majorOf(process.versions.node)
   const recorded = readRecorded(major)
-  const judge = ({ name, counters }) => judgeCounters(counters, recorded[name])
+  const judge = ({ name, counters }) => evaluateCounters(counters, recorded[name])
   const isOver = (one) => judge(one).some(({ kind }) => kind === 'over')
   const running = { node: process.execPath, name: major }
   const counted = await countAll(workplace, running, (one) => !isOver(one))

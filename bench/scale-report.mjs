@@ -10,7 +10,7 @@ const MIB = 2 ** 20
 
 /** @returns the exit code: 1 when a goal is missed */
 export function reportScale(measured) {
-  const goals = judgeScale(measured)
+  const goals = evaluateScale(measured)
   const { run, rounds, requests, senders, tokens, few } = measured
   const intro =
     `${run}. ${rounds} interleaved rounds of ${requests} requests, ${senders} at a time; ` +
@@ -33,7 +33,7 @@ export function reportScale(measured) {
   return goals.every(({ value, most }) => value <= most) ? 0 : 1
 }
 
-function judgeScale({ figures, expired, ended }) {
+function evaluateScale({ figures, expired, ended }) {
   const ratio = (operation, what) => median(ratiosOf(figures, { operation, what, of: 'many', to: 'few' }))
   const middle = (what) => median(expired.map(what))
   return [

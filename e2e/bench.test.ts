@@ -5,7 +5,7 @@ type Judged = { counter: string; kind: string; most: number }
 type Module = {
   postgresReader: Reader
   redisReader: Reader
-  judgeCounters(measured: Record<string, number>, recorded?: Record<string, number>): Judged[]
+  evaluateCounters(measured: Record<string, number>, recorded?: Record<string, number>): Judged[]
   readRecorded(major: string): Record<string, Record<string, number>>
   COUNTERS: string[]
   costChart(chart: object): string
@@ -13,7 +13,7 @@ type Module = {
 
 const load = async (name: string) => (await import(new URL(`../bench/lib/${name}`, import.meta.url).href)) as Module
 const { postgresReader, redisReader } = await load('wire-readers.mjs')
-const { judgeCounters, readRecorded, COUNTERS } = await load('recorded-counters.mjs')
+const { evaluateCounters, readRecorded, COUNTERS } = await load('recorded-counters.mjs')
 const { costChart } = await load('chart.mjs')
 
 describe.each([
@@ -61,14 +61,14 @@ describe('a counter beside its recorded value', () => {
     ['KB allocated', 12, 'over'],
     ['WAL bytes', Number.NaN, 'over']
   ])('%s of %d is %s, where 10 is recorded', (counter, value, kind) => {
-    const judged = judgeCounters({ ...recorded, [counter]: value }, recorded)
+    const judged = evaluateCounters({ ...recorded, [counter]: value }, recorded)
     expect(judged.filter((one) => one.kind !== 'within')).toEqual(
       kind === 'within' ? [] : [expect.objectContaining({ counter, kind })]
     )
   })
 
   test('is not judged where none is recorded', () => {
-    expect(new Set(judgeCounters(recorded).map(({ kind }) => kind))).toEqual(new Set(['not_recorded']))
+    expect(new Set(evaluateCounters(recorded).map(({ kind }) => kind))).toEqual(new Set(['not_recorded']))
   })
 
   test.each(['20', '24'])('every counter of every operation is recorded for Node %s', (major) => {

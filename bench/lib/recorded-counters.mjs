@@ -33,7 +33,7 @@ export function writeRecorded(measured) {
 }
 
 /** @returns for each counter `{ counter, recorded, most, measured, kind }`; `kind`: over, within, under, not_recorded */
-export function judgeCounters(measured, recorded = {}) {
+export function evaluateCounters(measured, recorded = {}) {
   return COUNTERS.map((counter) => {
     const { times, plus } = TOLERANCES[counter]
     const value = recorded[counter]

@@ -1,7 +1,7 @@
 import {
   beginCall,
   interrupt,
-  isProved,
+  isVerified,
   LEASE_MS,
   loseStream,
   receive,
@@ -16,7 +16,7 @@ const CALL_LIMIT_MS = 2_000
 /** Whether the guard would let the token pass without asking. */
 export function passes(world: World, broken?: BrokenRule): boolean {
   if (world.kept === undefined) return false
-  if (broken !== 'no_lease' && !isProved(world.view, world.now)) return false
+  if (broken !== 'no_lease' && !isVerified(world.view, world.now)) return false
   return stands(world.view, world.kept.mark, NAMES)
 }
 
@@ -78,7 +78,7 @@ function guardTakes(w: World, broken: BrokenRule | undefined): void {
   }
   if (broken === 'kept_over_reconnect') Object.assign(w.view, { floor: Math.min(floor, w.view.floor) })
   if (broken === 'kept_over_reconnect' && frame.event === 'opened') w.view.deaths = known
-  if (broken === 'lease_from_receipt' && frame.event === 'proof') w.view.provedUntil = w.now + LEASE_MS
+  if (broken === 'lease_from_receipt' && frame.event === 'proof') w.view.verifiedUntil = w.now + LEASE_MS
 }
 
 function relayNonce(w: World, sent: { stream: string; nonce: string }, broken: BrokenRule | undefined): void {

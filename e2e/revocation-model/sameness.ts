@@ -13,7 +13,7 @@ export function keyOf(world: World): string {
   const { now, granted, grantedAtEnding, revokedAt, view, kept, call, stream, left } = world
   const counter = view.stream?.counter ?? 0
   const servers = world.servers.map(({ session, queue, waiting, silent }) => [
-    session && Math.max(0, session.provedUntil - now),
+    session && Math.max(0, session.verifiedUntil - now),
     session && stream && session.streams.has(stream.id),
     session && stream && (session.streams.get(stream.id)?.counter ?? 0) - counter,
     queue.map((payload) => meaningOf(payload, world, session)).filter((meaning) => meaning !== undefined),
@@ -34,7 +34,7 @@ export function keyOf(world: World): string {
     revokedAt === undefined ? -1 : now - revokedAt,
     servers,
     stream && [stream.server, stream.silent, frames],
-    [view.stream !== undefined, Math.max(0, view.provedUntil - now)],
+    [view.stream !== undefined, Math.max(0, view.verifiedUntil - now)],
     [...view.nonces.keys()].map((nonce) => ageOf(world, nonce)).filter((age) => age !== undefined),
     kept !== undefined && stands(view, kept.mark, NAMES),
     call && [call.mark.proved, stands(view, call.mark, NAMES), now - call.begunAt, call.saw]

@@ -1,6 +1,6 @@
 import {
   type Concerns,
-  isProved,
+  isVerified,
   openSession,
   openStream,
   receive
@@ -28,13 +28,13 @@ export function serverSteps(
     w.left.faults -= 1
     Object.assign(at(w, index), { silent: true, queue: [] })
   })
-  const hasGoneDeaf = session !== undefined && !isProved(session, world.now)
+  const hasGoneDeaf = session !== undefined && !isVerified(session, world.now)
   may(hasGoneDeaf && world.stream?.server === index, `server ${index} notices that it is deaf`, (w) => {
     const here = at(w, index)
     Object.assign(here, { session: undefined, queue: [], waiting: [] })
     endStream(w, index)
   })
-  const isOpen = session !== undefined && (isProved(session, world.now) || broken === 'echo_past_postgres')
+  const isOpen = session !== undefined && (isVerified(session, world.now) || broken === 'echo_past_postgres')
   may(world.stream === undefined && isOpen && left.connects > 0, `guard connects to ${index}`, (w) => connect(w, index))
 }
 

@@ -5,9 +5,9 @@ export type { ActiveAnswer, IntrospectionAnswer } from './introspection/introspe
 export { IntrospectionUnavailableError, type UnavailableReason } from './introspection/introspection-unavailable.js'
 export {
   buildIntrospector,
-  type CacheSettings,
+  type CacheOptions,
   type CacheState,
-  type IntrospectionSettings,
+  type IntrospectionOptions,
   type Introspector,
   type WatchedIntrospector
 } from './introspection/introspector.js'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, jest } from '@jest/globals'
-import { buildIntrospector, type CacheSettings } from '../src/index.js'
+import { buildIntrospector, type CacheOptions } from '../src/index.js'
 import { type FakeAuthorizationServer, startFakeAuthorizationServer } from './fake-authorization-server.js'
 import { until } from './until.js'
 
@@ -21,7 +21,7 @@ export function cachedIntrospectors() {
     server: undefined as unknown as FakeAuthorizationServer,
 
     /** One that asks the server that there is at that moment. */
-    build(cache: Partial<CacheSettings> = {}, { withFeed = true } = {}) {
+    build(cache: Partial<CacheOptions> = {}, { withFeed = true } = {}) {
       const { introspectionUrl: url, revocationsUrl } = world.server
       const introspector = buildIntrospector({
         url,

@@ -11,7 +11,7 @@ export async function startFakeAuthorizationServer(port = 0) {
   const seen = { introspections: 0, tokens: [] as string[], nonces: 0, subscriptions: 0 }
   let epoch = 1
   let counter = 0
-  let provesLife = true
+  let confirmsLife = true
   let stuckStreams = 0
   let clockAhead = 0
   let beforeAnswer: ((token: string) => Promise<unknown>) | undefined
@@ -43,7 +43,7 @@ export async function startFakeAuthorizationServer(port = 0) {
     const form = new URLSearchParams(await bodyOf(request))
     seen.nonces += 1
     response.writeHead(204).end()
-    if (provesLife) streams.get(form.get('stream') ?? '')?.write(frame('proof', { nonce: form.get('nonce') }))
+    if (confirmsLife) streams.get(form.get('stream') ?? '')?.write(frame('proof', { nonce: form.get('nonce') }))
   }
 
   const frame = (event: string, data: object) =>
@@ -64,8 +64,8 @@ export async function startFakeAuthorizationServer(port = 0) {
     port: (server.address() as AddressInfo).port,
     seen,
     answers,
-    provesLife(next: boolean) {
-      provesLife = next
+    confirmsLife(next: boolean) {
+      confirmsLife = next
     },
     /** By how many milliseconds its clock is ahead of the right one, as its answers tell. */
     clockAhead(next: number) {

@@ -1,6 +1,6 @@
 import { type Client, scopesOf } from './client.js'
 import type { OAuthErrorCode } from './oauth-error.js'
-import type { Parameters } from './parameters.js'
+import type { FormParameters } from './parameters.js'
 import { isCodeChallenge } from './pkce.js'
 import { isRegisteredRedirectUri } from './redirect-uri.js'
 import { isWithinScope, parseScope } from './scope.js'
@@ -26,7 +26,7 @@ export type AuthorizationOutcome =
     }
   | { kind: 'accepted'; request: AuthorizationRequest }
 
-export type AuthorizationContext = {
+export type AuthorizationOptions = {
   /** The enabled client of that client_id. */
   client: Client | undefined
   /** The audience of a request that names no resource. */
@@ -39,8 +39,8 @@ type Refusal = { error: OAuthErrorCode; description: string }
 
 /** Judges the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.4.1, RFC 8707 §2, RFC 9700 §2.1). */
 export function validateAuthorizationRequest(
-  parameters: Parameters,
-  context: AuthorizationContext
+  parameters: FormParameters,
+  context: AuthorizationOptions
 ): AuthorizationOutcome {
   // Nothing may be redirected before these two pass (RFC 6749 §4.1.2.1): else this is an open redirector.
   const { client } = context
@@ -78,7 +78,7 @@ export function validateAuthorizationRequest(
 
 const SINGLE_PARAMETERS = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method', 'resource']
 
-function refuseShape(parameters: Parameters): Refusal | undefined {
+function refuseShape(parameters: FormParameters): Refusal | undefined {
   const repeated = SINGLE_PARAMETERS.find((name) => parameters.isRepeated(name))
   if (repeated) return { error: 'invalid_request', description: `The parameter ${repeated} must be sent once.` }
   const malformed = SINGLE_PARAMETERS.find((name) => parameters.isMalformed(name))
@@ -86,7 +86,7 @@ function refuseShape(parameters: Parameters): Refusal | undefined {
   return undefined
 }
 
-function refuseResponseType(parameters: Parameters): Refusal | undefined {
+function refuseResponseType(parameters: FormParameters): Refusal | undefined {
   const responseType = parameters.get('response_type')
   if (responseType === 'code') return undefined
   return responseType === undefined
@@ -94,7 +94,7 @@ function refuseResponseType(parameters: Parameters): Refusal | undefined {
     : { error: 'unsupported_response_type', description: 'The only response_type is code.' }
 }
 
-function refuseCodeChallenge(parameters: Parameters, client: Client): Refusal | undefined {
+function refuseCodeChallenge(parameters: FormParameters, client: Client): Refusal | undefined {
   const challenge = parameters.get('code_challenge')
   const method = parameters.get('code_challenge_method')
   const refuse = (description: string): Refusal => ({ error: 'invalid_request', description })
@@ -108,7 +108,7 @@ function refuseCodeChallenge(parameters: Parameters, client: Client): Refusal | 
   return isCodeChallenge(challenge) ? undefined : refuse('code_challenge is not 43 base64url characters.')
 }
 
-function refuseScope(parameters: Parameters, client: Client): Refusal | undefined {
+function refuseScope(parameters: FormParameters, client: Client): Refusal | undefined {
   const text = parameters.get('scope')
   if (text === undefined) return { error: 'invalid_scope', description: 'The parameter scope is missing.' }
   const scope = parseScope(text)
@@ -116,7 +116,7 @@ function refuseScope(parameters: Parameters, client: Client): Refusal | undefine
   return { error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' }
 }
 
-function refuseResource(parameters: Parameters, context: AuthorizationContext): Refusal | undefined {
+function refuseResource(parameters: FormParameters, context: AuthorizationOptions): Refusal | undefined {
   const resource = parameters.get('resource')
   if (resource === undefined || resource === context.defaultAudience || context.isKnownAudience(resource))
     return undefined

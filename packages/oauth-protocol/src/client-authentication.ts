@@ -1,4 +1,4 @@
-import type { Parameters } from './parameters.js'
+import type { FormParameters } from './parameters.js'
 
 export type ClientCredentials =
   | { kind: 'secret'; method: 'client_secret_basic' | 'client_secret_post'; clientId: string; clientSecret: string }
@@ -12,7 +12,7 @@ export type ClientCredentials =
  * Basic is taken form-encoded, as §2.3.1 demands, and raw, as half of the libraries send it: identifiers and secrets
  * have only characters for which both are the same.
  */
-export function readClientCredentials(authorization: readonly string[], form: Parameters): ClientCredentials {
+export function readClientCredentials(authorization: readonly string[], form: FormParameters): ClientCredentials {
   const unreadable = ['client_id', 'client_secret'].find((name) => form.isRepeated(name) || form.isMalformed(name))
   if (unreadable) return { kind: 'malformed', description: `The parameter ${unreadable} is repeated or malformed.` }
   if (authorization.length > 1)

@@ -2,7 +2,7 @@
  * Request parameters as OAuth sees them (RFC 6749 §3.1, §3.2): one sent empty counts as absent, one sent more than once
  * is an error, and names are plain text (`scope[]` is another name than `scope`).
  */
-export type Parameters = {
+export type FormParameters = {
   /** The value, when it was sent once and could be decoded. */
   get(name: string): string | undefined
   isRepeated(name: string): boolean
@@ -11,7 +11,7 @@ export type Parameters = {
 }
 
 /** Reads a query string or a form body (application/x-www-form-urlencoded). */
-export function parseParameters(encoded: string): Parameters {
+export function parseParameters(encoded: string): FormParameters {
   const values = new Map<string, string>()
   const repeated: string[] = []
   const malformed: string[] = []

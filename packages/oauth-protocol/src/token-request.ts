@@ -1,5 +1,5 @@
 import { INVALID_GRANT, OAuthError } from './oauth-error.js'
-import type { Parameters } from './parameters.js'
+import type { FormParameters } from './parameters.js'
 import { codeChallengeOf, isCodeVerifier } from './pkce.js'
 import { parseScope } from './scope.js'
 
@@ -24,7 +24,7 @@ export type RefreshRequest = {
 const SINGLE_PARAMETERS = ['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope', 'resource']
 
 /** Refuses what no later step could judge: a parameter sent twice, or not decodable. @throws {OAuthError} */
-export function requireSingleParameters(form: Parameters): void {
+export function requireSingleParameters(form: FormParameters): void {
   for (const name of SINGLE_PARAMETERS) {
     if (form.isRepeated(name)) throw new OAuthError('invalid_request', `The parameter ${name} must be sent once.`)
     if (form.isMalformed(name)) throw new OAuthError('invalid_request', `The parameter ${name} is malformed.`)
@@ -32,14 +32,14 @@ export function requireSingleParameters(form: Parameters): void {
 }
 
 /** Reads a token request of a client that has proved itself. @throws {OAuthError} */
-export function readTokenRequest(form: Parameters): CodeRedemption | RefreshRequest {
+export function readTokenRequest(form: FormParameters): CodeRedemption | RefreshRequest {
   const grantType = required(form, 'grant_type')
   if (grantType === 'authorization_code') return readCodeRedemption(form)
   if (grantType === 'refresh_token') return readRefreshRequest(form)
   throw new OAuthError('unsupported_grant_type', 'The only grant types are authorization_code and refresh_token.')
 }
 
-function readCodeRedemption(form: Parameters): CodeRedemption {
+function readCodeRedemption(form: FormParameters): CodeRedemption {
   const code = required(form, 'code')
   const redirectUri = required(form, 'redirect_uri')
   const verifier = form.get('code_verifier')
@@ -55,7 +55,7 @@ function readCodeRedemption(form: Parameters): CodeRedemption {
   }
 }
 
-function readRefreshRequest(form: Parameters): RefreshRequest {
+function readRefreshRequest(form: FormParameters): RefreshRequest {
   const refreshToken = required(form, 'refresh_token')
   const text = form.get('scope')
   const scope = text === undefined ? undefined : parseScope(text)
@@ -63,7 +63,7 @@ function readRefreshRequest(form: Parameters): RefreshRequest {
   return { grantType: 'refresh_token', refreshToken, scope, resource: form.get('resource') }
 }
 
-function required(form: Parameters, name: string): string {
+function required(form: FormParameters, name: string): string {
   const value = form.get(name)
   if (value === undefined) throw new OAuthError('invalid_request', `The parameter ${name} is missing.`)
   return value

@@ -1,4 +1,4 @@
-import type { AuthorizationContext } from '../src/authorization-request.js'
+import type { AuthorizationOptions } from '../src/authorization-request.js'
 import type { Client } from '../src/client.js'
 
 export const CLIENT: Client = {
@@ -13,7 +13,7 @@ export const CLIENT: Client = {
   consent: 'ask'
 }
 
-export const CONTEXT: AuthorizationContext = {
+export const CONTEXT: AuthorizationOptions = {
   client: CLIENT,
   defaultAudience: 'https://files.example',
   isKnownAudience: (resource) => resource === 'https://photos.example'

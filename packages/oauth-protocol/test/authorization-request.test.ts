@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
-import { type AuthorizationContext, validateAuthorizationRequest } from '../src/authorization-request.js'
+import { type AuthorizationOptions, validateAuthorizationRequest } from '../src/authorization-request.js'
 import type { Client } from '../src/client.js'
 import { parseParameters } from '../src/parameters.js'
 import { CHALLENGE, type Change, CLIENT, CONTEXT, query } from './authorization-fixture.js'
 
-const judge = (encoded: string, context: Partial<AuthorizationContext> = {}) =>
+const judge = (encoded: string, context: Partial<AuthorizationOptions> = {}) =>
   validateAuthorizationRequest(parseParameters(encoded), { ...CONTEXT, ...context })
 const withClient = (change: Partial<Client>) => ({ client: { ...CLIENT, ...change } })
 
@@ -71,7 +71,7 @@ describe('accepted', () => {
 })
 
 describe('the error page', () => {
-  test.each<{ name: string; change?: Change; appended?: string; context?: Partial<AuthorizationContext> }>([
+  test.each<{ name: string; change?: Change; appended?: string; context?: Partial<AuthorizationOptions> }>([
     { name: 'no client', context: { client: undefined } },
     { name: 'no client_id', change: { client_id: undefined } },
     { name: 'an empty client_id', change: { client_id: '' } },

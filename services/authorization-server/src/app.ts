@@ -144,7 +144,7 @@ function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched }
   oauth.addHook('onRoute', (route) => {
     route.config = { ...route.config, answersPrograms: true }
   })
-  oauth.decorateRequest('provenClientId', undefined)
-  oauth.decorateRequest('provenSecretId', undefined)
+  oauth.decorateRequest('authenticatedClientId', undefined)
+  oauth.decorateRequest('authenticatedSecretId', undefined)
   oauth.setErrorHandler(oauthErrorHandler({ issuer, audit, onRefusal: watched.refused }))
 }

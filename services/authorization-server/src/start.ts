@@ -16,7 +16,7 @@ import {
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
-import { judgeSettings } from './operator/doctor/evaluate-settings.js'
+import { evaluateSettings } from './operator/doctor/evaluate-settings.js'
 import { startHousekeeping } from './platform/housekeeping.js'
 import { createExpiredRows } from './storage/postgres/expired-rows.js'
 import { connectRedis, type Redis } from './storage/redis/redis.js'
@@ -45,7 +45,7 @@ export async function startAuthorizationServer(
 ): Promise<RunningService> {
   const given = overrides.redis === undefined ? environment : { ...environment, REDIS_URL: 'redis://given-as-a-client' }
   const config = readConfig(given)
-  refuseFatal(judgeSettings(config, { now: new Date() }))
+  refuseFatal(evaluateSettings(config, { now: new Date() }))
   const logger = buildLogger('authorization-server', config.logLevel)
   const states = { postgres: createStoreState('postgres', logger), redis: createStoreState('redis', logger) }
   const database = connectPostgres(config.databaseUrl, { ...POSTGRES, state: states.postgres })

@@ -228,13 +228,13 @@ export function wire(
       // Without it refreshing, revocation and introspection go on, and so do the files that hang on them.
       redis: { needed: 'at start', probe: createRedisProbe(redis) },
       // Without it every token is asked for and every client looked up.
-      announcements: { needed: 'never', probe: async () => mustBeProved(channel) }
+      announcements: { needed: 'never', probe: async () => mustBeVerified(channel) }
     }
   }
 }
 
-function mustBeProved(channel: AppDeps['channel']): void {
-  if (!channel.state().isProved) throw new Error('no proved LISTEN session')
+function mustBeVerified(channel: AppDeps['channel']): void {
+  if (!channel.state().isVerified) throw new Error('no proved LISTEN session')
 }
 
 /** Makes the value when it is first asked for: a hash takes 19 MiB. A failure is not kept. */

@@ -21,7 +21,7 @@ import {
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
-import { judgeSettings } from './operator/doctor/evaluate-settings.js'
+import { evaluateSettings } from './operator/doctor/evaluate-settings.js'
 import { createServerMetrics } from './platform/metrics/server-metrics.js'
 import { watchGuard } from './platform/metrics/watch-guard.js'
 import { createFileStore, type FileStore } from './storage/files.js'
@@ -41,7 +41,7 @@ const DISCONNECT_LIMIT_MS = 4_000
  */
 export async function startResourceServer(environment: Environment): Promise<RunningService> {
   const config = readConfig(environment)
-  refuseFatal(judgeSettings(config, { now: new Date() }))
+  refuseFatal(evaluateSettings(config, { now: new Date() }))
   const logger = buildLogger('resource-server', config.logLevel)
   const states = {
     postgres: createStoreState('postgres', logger),
@@ -127,5 +127,5 @@ export function healthChecks(
 }
 
 function mustHoldLease({ statistics }: WatchedIntrospector): void {
-  if (statistics().feed?.isProved !== true) throw new Error('the revocation feed is not proved')
+  if (statistics().feed?.isVerified !== true) throw new Error('the revocation feed is not proved')
 }

@@ -1,7 +1,7 @@
 import { protectedResourceMetadataUrl } from '@valetkey/oauth-protocol'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { buildIntrospector, type IntrospectionSettings, type Introspector } from '../introspection/introspector.js'
+import { buildIntrospector, type IntrospectionOptions, type Introspector } from '../introspection/introspector.js'
 import { metadataRoute } from './metadata-route.js'
 import type { AnyOfScopes } from './require-scope.js'
 import { ADMITTED_BY, tokenGuard } from './token-guard.js'
@@ -18,7 +18,7 @@ export type BearerOptions = {
   /** Listed in the metadata. Leave out what clients should not ask for on their own. */
   scopesSupported: readonly string[]
   /** How to ask the authorization server, or a client that was built before (and is closed by its owner). */
-  introspection: IntrospectionSettings | Introspector
+  introspection: IntrospectionOptions | Introspector
   /** `any` for an authorization server other than Valetkey. Default `valetkey`. */
   tokenFormat?: 'valetkey' | 'any'
   /**

@@ -3,7 +3,7 @@ import { BEARER_ERROR_STATUS, type BearerErrorCode, bearerChallenge } from '@val
 import type { FastifyReply } from 'fastify'
 
 /** What every challenge of one guard says about where it stands. */
-export type ChallengeContext = { realm: string; scope: string | undefined; resourceMetadata: string }
+export type ChallengeOptions = { realm: string; scope: string | undefined; resourceMetadata: string }
 
 /** One sentence a code, whatever the cause: a token's holder learns from the answer only what the RFC grants. */
 const DESCRIPTION: Readonly<Record<BearerErrorCode, string>> = {
@@ -15,13 +15,13 @@ const DESCRIPTION: Readonly<Record<BearerErrorCode, string>> = {
 const RETRY_AFTER_SECONDS = 2
 
 /** 401 with a challenge and no error code: nothing went wrong yet (RFC 6750 §3.1). */
-export function askForCredentials(reply: FastifyReply, context: ChallengeContext): FastifyReply {
+export function askForCredentials(reply: FastifyReply, context: ChallengeOptions): FastifyReply {
   reply.header('www-authenticate', challenge(context))
   return sendProblem(reply, 401, 'This resource needs an access token: Authorization: Bearer …')
 }
 
 /** Refuses a request with a code of RFC 6750 §3.1. */
-export function refuse(reply: FastifyReply, context: ChallengeContext, code: BearerErrorCode): FastifyReply {
+export function refuse(reply: FastifyReply, context: ChallengeOptions, code: BearerErrorCode): FastifyReply {
   const description = DESCRIPTION[code]
   reply.header('www-authenticate', challenge(context, { code, description }))
   return sendProblem(reply, BEARER_ERROR_STATUS[code], description, code)
@@ -34,7 +34,7 @@ export function answerUnavailable(reply: FastifyReply): FastifyReply {
 }
 
 function challenge(
-  { realm, scope, resourceMetadata }: ChallengeContext,
+  { realm, scope, resourceMetadata }: ChallengeOptions,
   error?: { code: BearerErrorCode; description: string }
 ): string {
   return bearerChallenge({ realm, resourceMetadata, ...(scope && { scope }), ...(error && { error }) })

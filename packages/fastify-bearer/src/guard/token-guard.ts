@@ -3,11 +3,11 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { IntrospectionAnswer } from '../introspection/introspection-answer.js'
 import { IntrospectionUnavailableError } from '../introspection/introspection-unavailable.js'
 import type { Introspector } from '../introspection/introspector.js'
-import { answerUnavailable, askForCredentials, type ChallengeContext, refuse } from './refusals.js'
+import { answerUnavailable, askForCredentials, type ChallengeOptions, refuse } from './refusals.js'
 import { challengeScope, isMetBy, type ScopeRequirement } from './require-scope.js'
-import { type AccessToken, judgeToken, type TokenJudgement } from './validate-token.js'
+import { type AccessToken, type TokenValidation, validateToken } from './validate-token.js'
 
-export type TokenGuardNeeds = {
+export type TokenGuardDeps = {
   introspector: Pick<Introspector, 'introspect'>
   issuer: string
   resource: string
@@ -25,7 +25,7 @@ export const ADMITTED_BY = Symbol('valetkey.admittedBy')
 
 declare module 'fastify' {
   interface FastifyRequest {
-    [ADMITTED_BY]: ChallengeContext | null
+    [ADMITTED_BY]: ChallengeOptions | null
   }
 }
 
@@ -33,8 +33,8 @@ declare module 'fastify' {
  * An onRequest hook that lets a request pass with a good token of fitting scope, and answers it otherwise. With a callback,
  * so that a token that is known already costs no turn of the event loop.
  */
-export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement): onRequestHookHandler {
-  const context: ChallengeContext = {
+export function tokenGuard(needs: TokenGuardDeps, requirement: ScopeRequirement): onRequestHookHandler {
+  const context: ChallengeOptions = {
     realm: needs.realm,
     scope: challengeScope(requirement),
     resourceMetadata: needs.resourceMetadata
@@ -63,9 +63,9 @@ export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement
     }
 
     function settle(answer: IntrospectionAnswer): void {
-      let judgement: TokenJudgement
+      let judgement: TokenValidation
       try {
-        judgement = judgeToken(answer, needs, needs.now())
+        judgement = validateToken(answer, needs, needs.now())
       } catch (error) {
         // No answer at all, from an introspector of somebody else. Thrown on, it would end the process.
         fail(error)
@@ -105,7 +105,7 @@ export function tokenGuard(needs: TokenGuardNeeds, requirement: ScopeRequirement
 
 type Answer = ReturnType<Introspector['introspect']>
 
-function introspect({ introspector }: TokenGuardNeeds, token: string, request: FastifyRequest): Answer {
+function introspect({ introspector }: TokenGuardDeps, token: string, request: FastifyRequest): Answer {
   try {
     return introspector.introspect(token, request.id)
   } catch (error) {

@@ -10,7 +10,7 @@ import { ADMITTED_BY, carriesAccessTokenMember } from './token-guard.js'
  * so a request that the guard refuses has no body read.
  */
 export function refuseTokenInForm(onRefusal: ((reason: string) => void) | undefined): preHandlerHookHandler {
-  return function judgeForm(request, reply, done) {
+  return function evaluateForm(request, reply, done) {
     const context = request[ADMITTED_BY]
     if (context === null || !isForm(request)) return done()
     if (!UNPARSED_METHODS.has(request.method)) return settle(request.body)

@@ -21,7 +21,7 @@ export type RefusalReason =
   | 'other_audience'
   | 'other_issuer'
 
-export type TokenJudgement =
+export type TokenValidation =
   | { kind: 'accepted'; accessToken: AccessToken }
   | { kind: 'refused'; reason: RefusalReason; jti: string | undefined }
 
@@ -29,7 +29,7 @@ export type TokenJudgement =
 export type Expected = { issuer: string; resource: string; isAudienceRequired: boolean }
 
 /** Decides whether an answer makes the token good for this resource, now. Holds for a fresh answer and a kept one. */
-export function judgeToken(answer: IntrospectionAnswer, expected: Expected, now: Date): TokenJudgement {
+export function validateToken(answer: IntrospectionAnswer, expected: Expected, now: Date): TokenValidation {
   if (!answer.active) return { kind: 'refused', reason: 'not_active', jti: undefined }
   const reason = findFault(answer, expected, now)
   if (reason !== undefined) return { kind: 'refused', reason, jti: answer.tokenId }

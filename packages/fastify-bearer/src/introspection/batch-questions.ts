@@ -14,7 +14,7 @@ type Question<Asked, Answer> = {
  * @param ask hands back one answer for each that was asked, in the same order; a rejection is that of one question alone
  * @param limit how long a question may wait for others to be answered, and what it fails with after that
  */
-export function gatherQuestions<Asked, Answer>(
+export function batchQuestions<Asked, Answer>(
   ask: (batch: readonly Asked[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
   limit: { milliseconds: number; failure: () => Error }
 ): (asked: Asked) => Promise<Answer> {

@@ -1,5 +1,5 @@
 import { errors, Pool } from 'undici'
-import { gatherQuestions } from './batch-questions.js'
+import { batchQuestions } from './batch-questions.js'
 import { createCircuit } from './circuit.js'
 import {
   type IntrospectionAnswer,
@@ -11,7 +11,7 @@ import type { CallStatistics } from './introspector-statistics.js'
 import { type FormAnswer, postForm, TimeLimitError } from './post-form.js'
 import { requestIdHeaders } from './request-id-headers.js'
 
-export type EndpointSettings = {
+export type EndpointOptions = {
   /** The introspection endpoint of the authorization server (RFC 7662 §2). */
   url: string
   /**
@@ -48,7 +48,7 @@ const WITHOUT_LISTS_MS = 60_000
 type Question = { accessToken: string; requestIds: readonly string[] }
 
 /** A client of one RFC 7662 endpoint. undici's Pool, for a call through fetch costs three times as much. */
-export function createIntrospectionEndpoint(settings: EndpointSettings): IntrospectionEndpoint {
+export function createIntrospectionEndpoint(settings: EndpointOptions): IntrospectionEndpoint {
   const { url, severalUrl, timeoutMs = 2_000, connections = 64 } = settings
   const pool = new Pool(new URL(url).origin, {
     connections,
@@ -152,7 +152,7 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   const gathered =
     severalPath === undefined
       ? undefined
-      : gatherQuestions<Question, EndpointAnswer>((asked) => askTogether(asked, severalPath), {
+      : batchQuestions<Question, EndpointAnswer>((asked) => askTogether(asked, severalPath), {
           milliseconds: timeoutMs,
           failure() {
             failures.timeout += 1
@@ -163,8 +163,8 @@ export function createIntrospectionEndpoint(settings: EndpointSettings): Introsp
   return {
     ask(accessToken, requestIds) {
       const question = { accessToken, requestIds }
-      const isGathered = gathered !== undefined && performance.now() >= asksAloneUntil && LISTABLE.test(accessToken)
-      return isGathered ? gathered(question) : askAlone(question)
+      const isBatched = gathered !== undefined && performance.now() >= asksAloneUntil && LISTABLE.test(accessToken)
+      return isBatched ? gathered(question) : askAlone(question)
     },
     statistics: () => ({ ...ended, failures: { ...failures } }),
     close: async () => {

@@ -31,7 +31,7 @@ export type CallStatistics = {
 
 export type FeedStatistics = {
   /** Whether the lease runs: kept answers may be used. */
-  isProved: boolean
+  isVerified: boolean
   /** Since the nonce of the lease was sent; undefined before the first proof. The lease ends at 2000. */
   leaseAgeMs: number | undefined
   /** How long the last nonce took to come back through Postgres; undefined before the first. */

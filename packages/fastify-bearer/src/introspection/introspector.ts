@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 import { type FeedLog, followRevocations } from '../revocations/revocation-feed.js'
-import { beginCall, emptyView, isProved, type Mark, stands, viewWithoutFeed } from '../revocations/revocation-view.js'
+import { beginCall, emptyView, isVerified, type Mark, stands, viewWithoutFeed } from '../revocations/revocation-view.js'
 import { createAnswerCache } from './answer-cache.js'
 import type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
-import { createIntrospectionEndpoint, type EndpointSettings } from './introspection-endpoint.js'
+import { createIntrospectionEndpoint, type EndpointOptions } from './introspection-endpoint.js'
 import type { IntrospectorStatistics } from './introspector-statistics.js'
 import { createSharedCalls } from './shared-calls.js'
 
-export type IntrospectionSettings = EndpointSettings & {
+export type IntrospectionOptions = EndpointOptions & {
   /** Keep answers for a while. Without it every request asks, and a revoked token is refused at the next one. */
-  cache?: CacheSettings
+  cache?: CacheOptions
 }
 
-export type CacheSettings = {
+export type CacheOptions = {
   /** How long an answer may be used, in seconds, counted from the call. 0 keeps nothing. */
   seconds: number
   /**
@@ -46,12 +46,12 @@ export type CacheState = 'off' | 'live' | 'waiting'
  * An introspector for one authorization server. Concurrent requests for the same token share calls.
  * @param log hears when the revocation feed comes and goes
  */
-export function buildIntrospector(settings: IntrospectionSettings, log?: FeedLog): WatchedIntrospector {
+export function buildIntrospector(settings: IntrospectionOptions, log?: FeedLog): WatchedIntrospector {
   const { cache } = settings
   return cache === undefined || cache.seconds === 0 ? askingEachTime(settings) : keepingAnswers(settings, cache, log)
 }
 
-function askingEachTime(settings: EndpointSettings): WatchedIntrospector {
+function askingEachTime(settings: EndpointOptions): WatchedIntrospector {
   const endpoint = createIntrospectionEndpoint(settings)
   const calls = createSharedCalls<IntrospectionAnswer>()
   let bypasses = 0
@@ -83,8 +83,8 @@ const REFUSAL_MS = 2_000
 const BYTES_PER_CHARACTER = 3
 
 function keepingAnswers(
-  settings: IntrospectionSettings,
-  cache: CacheSettings,
+  settings: IntrospectionOptions,
+  cache: CacheOptions,
   log: FeedLog | undefined
 ): WatchedIntrospector {
   const endpoint = createIntrospectionEndpoint(settings)
@@ -116,7 +116,7 @@ function keepingAnswers(
 
   function recall(key: string, now: number): IntrospectionAnswer | undefined {
     const kept = answers.get(key)
-    if (kept !== undefined && isProved(view, now)) {
+    if (kept !== undefined && isVerified(view, now)) {
       if (now < kept.until && stands(view, kept.mark, kept.names)) return kept.answer
       answers.delete(key)
     }
@@ -124,12 +124,12 @@ function keepingAnswers(
   }
 
   async function joinOrAsk(key: string, accessToken: string, requestId: string, now: number) {
-    const current = isProved(view, now) ? calls.current(key) : undefined
+    const current = isVerified(view, now) ? calls.current(key) : undefined
     if (current !== undefined) {
       const told = await current
       // It may have died while the call was under way: then what the call saw is older than this request. And where the
       // lease ran out meanwhile, nobody knows.
-      if (isProved(view, performance.now()) && stands(view, told.mark, told.names)) return told.answer
+      if (isVerified(view, performance.now()) && stands(view, told.mark, told.names)) return told.answer
     }
     return (await calls.fresh(key, (requestIds) => ask(key, accessToken, requestIds), requestId)).answer
   }
@@ -144,11 +144,11 @@ function keepingAnswers(
         seen.hits += 1
         return known
       }
-      if (isProved(view, now)) seen.misses += 1
+      if (isVerified(view, now)) seen.misses += 1
       else seen.bypasses += 1
       return joinOrAsk(key, accessToken, requestId, now)
     },
-    cacheState: () => (isProved(view, performance.now()) ? 'live' : 'waiting'),
+    cacheState: () => (isVerified(view, performance.now()) ? 'live' : 'waiting'),
     statistics: () => ({
       cache: { ...seen, ...answers.size() },
       calls: endpoint.statistics(),

@@ -6,7 +6,7 @@ import type { FeedStatistics } from '../introspection/introspector-statistics.js
 import { eventStreamReader } from './event-stream.js'
 import {
   interrupt,
-  isProved,
+  isVerified,
   LEASE_MS,
   loseStream,
   type RevocationView,
@@ -20,7 +20,7 @@ export type FeedLog = {
   warn(members: object, message: string): void
 }
 
-export type FeedSettings = { url: string; clientId: string; clientSecret: string }
+export type FeedOptions = { url: string; clientId: string; clientSecret: string }
 
 const NONCE_EVERY_MS = 1_000
 /** A stream that proves nothing for so long is given up: another one may lead to a server that can. */
@@ -34,7 +34,7 @@ const LONGEST_PAUSE_MS = 2_000
  * after every loss, ever more slowly until the feed is proved again.
  */
 export function followRevocations(
-  settings: FeedSettings,
+  settings: FeedOptions,
   view: RevocationView,
   log?: FeedLog
 ): { statistics(): FeedStatistics; close(): Promise<void> } {
@@ -49,7 +49,7 @@ export function followRevocations(
   let isLive = false
   let failures = 0
   let losses = 0
-  let provedAt: number | undefined
+  let verifiedAt: number | undefined
   let roundTripMs: number | undefined
 
   const following = follow()
@@ -57,8 +57,8 @@ export function followRevocations(
     statistics() {
       const now = performance.now()
       // Also of a lease that is over, or was ended: the age goes on.
-      const leaseAgeMs = provedAt === undefined ? undefined : now - provedAt
-      return { isProved: isProved(view, now), leaseAgeMs, roundTripMs, losses }
+      const leaseAgeMs = verifiedAt === undefined ? undefined : now - verifiedAt
+      return { isVerified: isVerified(view, now), leaseAgeMs, roundTripMs, losses }
     },
     async close() {
       stop.abort()
@@ -114,13 +114,13 @@ export function followRevocations(
     }
     const openedAt = performance.now()
     const prove = setInterval(() => {
-      if (performance.now() - Math.max(openedAt, view.provedUntil) > GIVE_UP_AFTER_MS) giveUp.abort()
+      if (performance.now() - Math.max(openedAt, view.verifiedUntil) > GIVE_UP_AFTER_MS) giveUp.abort()
       else postNonce()
     }, NONCE_EVERY_MS)
     try {
       const read = eventStreamReader()
       for await (const text of body.setEncoding('utf8')) {
-        if (!takeIn(read(text))) return 'an event does not fit to those before it'
+        if (!applyEvents(read(text))) return 'an event does not fit to those before it'
       }
       return 'closed by the server'
     } finally {
@@ -128,14 +128,14 @@ export function followRevocations(
     }
   }
 
-  function takeIn(events: ReturnType<ReturnType<typeof eventStreamReader>>): boolean {
+  function applyEvents(events: ReturnType<ReturnType<typeof eventStreamReader>>): boolean {
     for (const event of events ?? []) {
-      const { provedUntil } = view
+      const { verifiedUntil } = view
       if (!receive(view, event)) return false
-      if (view.provedUntil > provedUntil) noteProof(view.provedUntil - LEASE_MS)
+      if (view.verifiedUntil > verifiedUntil) noteProof(view.verifiedUntil - LEASE_MS)
       if (event.event === 'opened') postNonce()
     }
-    if (!isLive && isProved(view, performance.now())) {
+    if (!isLive && isVerified(view, performance.now())) {
       isLive = true
       failures = 0
       log?.info({ event: 'revocation_feed_live' }, 'revocation feed live')
@@ -144,7 +144,7 @@ export function followRevocations(
   }
 
   function noteProof(sentAt: number): void {
-    provedAt = sentAt
+    verifiedAt = sentAt
     roundTripMs = performance.now() - sentAt
   }
 

@@ -10,7 +10,7 @@
 export type RevocationView = {
   stream: { id: string; epoch: string; counter: number } | undefined
   /** The lease: until then the feed is proved. */
-  provedUntil: number
+  verifiedUntil: number
   /** When each nonce that is still out was sent. */
   nonces: Map<string, number>
   /** Counts everything that may end an answer; an answer remembers where it stood when its call began. */
@@ -33,20 +33,20 @@ const MOST_DEATHS = 20_000
 const NAMES = ['jti', 'grant_id', 'sub', 'client_id'] as const
 
 export function emptyView(): RevocationView {
-  return { stream: undefined, provedUntil: 0, nonces: new Map(), sequence: 0, floor: 0, deaths: new Map() }
+  return { stream: undefined, verifiedUntil: 0, nonces: new Map(), sequence: 0, floor: 0, deaths: new Map() }
 }
 
 /** The view of a guard without a feed: whatever is kept is good until its time-to-live ends. */
 export function viewWithoutFeed(): RevocationView {
-  return { ...emptyView(), provedUntil: Number.POSITIVE_INFINITY }
+  return { ...emptyView(), verifiedUntil: Number.POSITIVE_INFINITY }
 }
 
-export function isProved(view: RevocationView, now: number): boolean {
-  return now < view.provedUntil
+export function isVerified(view: RevocationView, now: number): boolean {
+  return now < view.verifiedUntil
 }
 
 export function beginCall(view: RevocationView, now: number): Mark {
-  return { sequence: view.sequence, proved: isProved(view, now) }
+  return { sequence: view.sequence, proved: isVerified(view, now) }
 }
 
 /** Whether an answer is still what its server would say, as far as the events tell that have arrived. */
@@ -76,7 +76,7 @@ export function interrupt(view: RevocationView): void {
 /** The server ended the stream, or it cannot be trusted: nothing that was kept may be used again. */
 export function loseStream(view: RevocationView): void {
   interrupt(view)
-  view.provedUntil = 0
+  view.verifiedUntil = 0
   forgetAnswers(view)
 }
 
@@ -111,11 +111,11 @@ function revoke(view: RevocationView, counter: number, members: Members): boolea
   const dead = NAMES.filter((name) => typeof members[name] === 'string')
   // Something died that this release has no word for: it may be anything.
   if (dead.length === 0) view.floor = view.sequence
-  for (const name of dead) bury(view, `${name}:${members[name]}`)
+  for (const name of dead) markRevoked(view, `${name}:${members[name]}`)
   return true
 }
 
-function bury(view: RevocationView, name: string): void {
+function markRevoked(view: RevocationView, name: string): void {
   view.deaths.delete(name)
   view.deaths.set(name, view.sequence)
   if (view.deaths.size <= MOST_DEATHS) return
@@ -130,7 +130,7 @@ function prove(view: RevocationView, nonce: unknown): void {
   const sentAt = typeof nonce === 'string' ? view.nonces.get(nonce) : undefined
   if (sentAt === undefined) return
   view.nonces.delete(nonce as string)
-  view.provedUntil = Math.max(view.provedUntil, sentAt + LEASE_MS)
+  view.verifiedUntil = Math.max(view.verifiedUntil, sentAt + LEASE_MS)
 }
 
 function forgetAnswers(view: RevocationView): void {

@@ -6,11 +6,11 @@ const world = cachedIntrospectors()
 const { build } = world
 
 test('a request is a bypass while the feed is not proved, then a miss, then a hit', async () => {
-  world.server.provesLife(false)
+  world.server.confirmsLife(false)
   const { ask, statistics, untilLive } = build()
   await ask()
   expect(statistics().cache).toMatchObject({ hits: 0, misses: 0, bypasses: 1, entries: 0 })
-  world.server.provesLife(true)
+  world.server.confirmsLife(true)
   await untilLive()
   await ask()
   await ask()
@@ -21,15 +21,15 @@ test('a request is a bypass while the feed is not proved, then a miss, then a hi
 
 test('the lease: its age, how long the nonce took, and whether it holds', async () => {
   const { statistics, untilLive } = build()
-  expect(statistics().feed).toEqual({ isProved: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 })
+  expect(statistics().feed).toEqual({ isVerified: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 })
   await untilLive()
   const { feed } = statistics()
-  expect(feed?.isProved).toBe(true)
+  expect(feed?.isVerified).toBe(true)
   expect(feed?.leaseAgeMs).toBeLessThan(2_000)
   expect(feed?.roundTripMs).toBeLessThanOrEqual(feed?.leaseAgeMs ?? 0)
-  world.server.provesLife(false)
+  world.server.confirmsLife(false)
   advanceClock(5_000)
-  expect(statistics().feed).toMatchObject({ isProved: false, losses: 0 })
+  expect(statistics().feed).toMatchObject({ isVerified: false, losses: 0 })
   expect(statistics().feed?.leaseAgeMs).toBeGreaterThan(5_000)
 })
 

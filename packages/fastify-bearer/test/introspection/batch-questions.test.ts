@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import { gatherQuestions } from '../../src/introspection/batch-questions.js'
+import { batchQuestions } from '../../src/introspection/batch-questions.js'
 
 // A batch of 64 leaves every 20 ms at most, so 4,000 questions cannot all be sent within half a second.
 const QUESTIONS = 4_000
@@ -13,7 +13,7 @@ afterEach(() => {
 
 test('a question that waits longer than the limit fails, and questions after it are sent', async () => {
   const sent: number[] = []
-  const ask = gatherQuestions<number, number>(
+  const ask = batchQuestions<number, number>(
     (batch) => {
       sent.push(...batch)
       return new Promise((resolve) => setTimeout(() => resolve(batch), 100))

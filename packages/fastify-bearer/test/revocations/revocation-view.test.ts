@@ -3,7 +3,7 @@ import {
   beginCall,
   emptyView,
   interrupt,
-  isProved,
+  isVerified,
   LEASE_MS,
   loseStream,
   type RevocationView,
@@ -29,15 +29,15 @@ describe('the lease', () => {
   test('nothing is proved before a nonce has come back', () => {
     const view = opened()
     sendNonce(view, 'n', 0)
-    expect(isProved(view, 0)).toBe(false)
+    expect(isVerified(view, 0)).toBe(false)
   })
 
   test('it runs from the moment the nonce was sent, not from the moment it came back', () => {
     const view = opened()
     sendNonce(view, 'n', 1_000)
     proof(view, 0, 'n')
-    expect(isProved(view, 1_000 + LEASE_MS - 1)).toBe(true)
-    expect(isProved(view, 1_000 + LEASE_MS)).toBe(false)
+    expect(isVerified(view, 1_000 + LEASE_MS - 1)).toBe(true)
+    expect(isVerified(view, 1_000 + LEASE_MS)).toBe(false)
   })
 
   test('an old nonce that comes late never shortens it', () => {
@@ -46,7 +46,7 @@ describe('the lease', () => {
     sendNonce(view, 'new', 1_500)
     proof(view, 0, 'new')
     proof(view, 0, 'old')
-    expect(isProved(view, 3_000)).toBe(true)
+    expect(isVerified(view, 3_000)).toBe(true)
   })
 
   test.each([
@@ -56,16 +56,16 @@ describe('the lease', () => {
     const view = opened()
     sendNonce(view, 'n', 0)
     expect(proof(view, 0, nonce)).toBe(true)
-    expect(isProved(view, 1)).toBe(false)
+    expect(isVerified(view, 1)).toBe(false)
   })
 
   test('a nonce proves once', () => {
     const view = opened()
     sendNonce(view, 'n', 0)
     proof(view, 0, 'n')
-    view.provedUntil = 0
+    view.verifiedUntil = 0
     proof(view, 0, 'n')
-    expect(isProved(view, 1)).toBe(false)
+    expect(isVerified(view, 1)).toBe(false)
   })
 
   test('a nonce of the lost connection proves nothing on the next one', () => {
@@ -74,7 +74,7 @@ describe('the lease', () => {
     loseStream(view)
     receive(view, { event: 'opened', id: 'second-0', data: '{"stream":"stream-2"}' })
     proof(view, 0, 'n', 'second')
-    expect(isProved(view, 1)).toBe(false)
+    expect(isVerified(view, 1)).toBe(false)
   })
 
   test('nonces that never come back do not pile up', () => {
@@ -82,7 +82,7 @@ describe('the lease', () => {
     for (let sent = 0; sent < 1_000; sent++) sendNonce(view, `n${sent}`, sent)
     expect(view.nonces.size).toBeLessThan(10)
     proof(view, 0, 'n999')
-    expect(isProved(view, 1_000)).toBe(true)
+    expect(isVerified(view, 1_000)).toBe(true)
   })
 })
 
@@ -128,7 +128,7 @@ describe('what ends an answer', () => {
     proof(view, 0, 'n')
     const mark = beginCall(view, 1)
     interrupt(view)
-    expect([isProved(view, LEASE_MS - 1), isProved(view, LEASE_MS)]).toEqual([true, false])
+    expect([isVerified(view, LEASE_MS - 1), isVerified(view, LEASE_MS)]).toEqual([true, false])
     expect(stands(view, mark, NAMES)).toBe(true)
     receive(view, { event: 'opened', id: 'epoch-0', data: '{"stream":"stream-2"}' })
     expect(stands(view, mark, NAMES)).toBe(false)
@@ -196,6 +196,6 @@ test('an event of a kind that is not known is passed over, if its number fits', 
 
 test('without a feed an answer stands as long as it is kept', () => {
   const view = viewWithoutFeed()
-  expect(isProved(view, Number.MAX_SAFE_INTEGER)).toBe(true)
+  expect(isVerified(view, Number.MAX_SAFE_INTEGER)).toBe(true)
   expect(stands(view, beginCall(view, 0), NAMES)).toBe(true)
 })

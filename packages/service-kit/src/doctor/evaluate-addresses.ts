@@ -10,7 +10,7 @@ export function isLoopback(host: string): boolean {
 export const isProduction = (issuer: string): boolean => !isLoopback(new URL(issuer).hostname)
 
 /** RFC 6749 §3.1.2.1, §10.9; RFC 9700 §2.6: codes, tokens and passwords travel there. */
-export function judgePublicUrl(check: string, url: string): Finding {
+export function evaluatePublicUrl(check: string, url: string): Finding {
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:') return ok(check, 'is https')
   if (isLoopback(hostname)) return ok(check, 'is http on this machine only')
@@ -22,7 +22,7 @@ export function judgePublicUrl(check: string, url: string): Finding {
 }
 
 /** An address that only our own machines use; the network may be trusted. */
-export function judgeInnerUrl(check: string, { host, tls }: { host: string; tls: boolean }): Finding {
+export function evaluateInnerUrl(check: string, { host, tls }: { host: string; tls: boolean }): Finding {
   if (tls) return ok(check, 'is reached over TLS')
   if (isLoopback(host)) return ok(check, 'is on this machine')
   return warning(check, {
@@ -32,7 +32,7 @@ export function judgeInnerUrl(check: string, { host, tls }: { host: string; tls:
   })
 }
 
-export function judgePostgresUrl(check: string, url: string): readonly Finding[] {
+export function evaluatePostgresUrl(check: string, url: string): readonly Finding[] {
   return postgresUrls(url).map((one) => {
     const { hostname, searchParams } = new URL(one)
     const mode = searchParams.get('sslmode')
@@ -43,6 +43,6 @@ export function judgePostgresUrl(check: string, url: string): readonly Finding[]
         fix: 'use sslmode=verify-full, with sslrootcert for your own certificate authority'
       })
     }
-    return judgeInnerUrl(check, { host: hostname, tls: mode !== null && mode !== 'disable' })
+    return evaluateInnerUrl(check, { host: hostname, tls: mode !== null && mode !== 'disable' })
   })
 }

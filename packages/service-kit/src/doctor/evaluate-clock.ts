@@ -4,7 +4,7 @@ import { type Finding, fatal, ok, warning } from './finding.js'
 const NOTABLE_MS = 2_000
 
 /** @param offsetMs by how much the other clock is ahead */
-export function judgeClock(check: string, offsetMs: number): Finding {
+export function evaluateClock(check: string, offsetMs: number): Finding {
   const size = Math.abs(offsetMs)
   if (size <= NOTABLE_MS) return ok(check, 'within 2 s of the clock of this machine')
   const complaint = {

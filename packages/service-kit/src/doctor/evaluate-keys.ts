@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000
  * Keys that sign, the newest first. Their length was checked when they were read.
  * @param changedAt when the file that holds them was written, where they come from one
  */
-export function judgeKeys(
+export function evaluateKeys(
   check: string,
   keys: readonly string[],
   { isProduction, changedAt, now }: { isProduction: boolean; changedAt: Date | undefined; now: Date }

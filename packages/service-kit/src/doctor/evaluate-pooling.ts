@@ -4,7 +4,7 @@ import { type Finding, fatal, ok, warning } from './finding.js'
 const CHECK = 'postgres pooler'
 
 /** @param listens whether the service listens for notifications, which it does not do through a pooler */
-export function judgePooling(pooling: Pooling, listens: boolean): Finding {
+export function evaluatePooling(pooling: Pooling, listens: boolean): Finding {
   switch (pooling) {
     case 'direct':
       return ok(CHECK, 'none: the connection goes to Postgres directly')

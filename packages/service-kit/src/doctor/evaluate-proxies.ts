@@ -9,11 +9,11 @@ const CHECK = 'TRUSTED_PROXIES'
  * @param networks undefined: not set; empty: set to `none`, which states that no proxy is in front
  * @param publicUrl the address under which clients know this service, and the setting that names it
  */
-export function judgeProxies(
+export function evaluateProxies(
   networks: readonly string[] | undefined,
   publicUrl: { setting: string; url: string }
 ): Finding {
-  if (networks === undefined) return judgeMissing(publicUrl)
+  if (networks === undefined) return evaluateMissing(publicUrl)
   if (networks.length === 0) return ok(CHECK, 'is none: no proxy in front')
   const wide = networks.filter(isWide)
   if (wide.length === 0) return ok(CHECK, `lists ${networks.length}`)
@@ -25,7 +25,7 @@ export function judgeProxies(
 }
 
 /** The service itself speaks http. */
-function judgeMissing({ setting, url }: { setting: string; url: string }): Finding {
+function evaluateMissing({ setting, url }: { setting: string; url: string }): Finding {
   if (!url.startsWith('https:')) return ok(CHECK, 'is not set; without https no proxy is needed')
   return fatal(CHECK, {
     what: `is not set, but ${setting} is https, so a proxy in front must terminate TLS`,

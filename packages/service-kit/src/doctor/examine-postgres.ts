@@ -1,8 +1,8 @@
 import { MigrationError, pendingMigrations } from '../postgres/migrate.js'
 import { findPooling } from '../postgres/postgres-pooler.js'
 import { connectToPrimary } from '../postgres/postgres-primary.js'
-import { judgeClock, measureClock } from './evaluate-clock.js'
-import { judgePooling } from './evaluate-pooling.js'
+import { evaluateClock, measureClock } from './evaluate-clock.js'
+import { evaluatePooling } from './evaluate-pooling.js'
 import { type Finding, fatal, graveInProduction, ok, warning } from './finding.js'
 
 type State = {
@@ -65,12 +65,12 @@ export async function examinePostgres(
         return (clock.rows[0]?.now ?? 0) * 1_000
       })
       const state = rows[0] as State
-      const found = [ok('postgres', `answers as ${state.role}`), judgeClock('postgres clock', offset)]
+      const found = [ok('postgres', `answers as ${state.role}`), evaluateClock('postgres clock', offset)]
       return [
         ...found,
-        judgePooling(await findPooling(url), options.listens),
-        ...judgeServer(state, options.isProduction),
-        ...(await judgeMigrations(url, options.migrations))
+        evaluatePooling(await findPooling(url), options.listens),
+        ...evaluateServer(state, options.isProduction),
+        ...(await evaluateMigrations(url, options.migrations))
       ]
     } finally {
       await client.end()
@@ -86,7 +86,7 @@ export async function examinePostgres(
   }
 }
 
-function judgeRights({ role, closed_tables: tables, closed_functions: functions }: State): readonly Finding[] {
+function evaluateRights({ role, closed_tables: tables, closed_functions: functions }: State): readonly Finding[] {
   const why = 'Requests and commands that need these rights fail.'
   const onTables = fatal('postgres rights', {
     what: `${role} may not select, insert, update and delete rows in ${tables.join(', ')}`,
@@ -101,8 +101,8 @@ function judgeRights({ role, closed_tables: tables, closed_functions: functions 
   return [...(tables.length > 0 ? [onTables] : []), ...(functions.length > 0 ? [onFunctions] : [])]
 }
 
-function judgeServer(state: State, isProduction: boolean): readonly Finding[] {
-  const findings: Finding[] = [judgeRole(state, isProduction), ...judgeRights(state)]
+function evaluateServer(state: State, isProduction: boolean): readonly Finding[] {
+  const findings: Finding[] = [evaluateRole(state, isProduction), ...evaluateRights(state)]
   if (state.version < OLDEST) {
     const what = `is version ${Math.floor(state.version / 10_000)}`
     findings.push(
@@ -125,7 +125,7 @@ function judgeServer(state: State, isProduction: boolean): readonly Finding[] {
   return findings
 }
 
-function judgeRole(state: State, isProduction: boolean): Finding {
+function evaluateRole(state: State, isProduction: boolean): Finding {
   const separate = 'run the service with its own role, see "Roles" in docs/databases.md'
   if (state.is_superuser || state.has_powers) {
     return graveInProduction(isProduction)('postgres role', {
@@ -144,7 +144,7 @@ function judgeRole(state: State, isProduction: boolean): Finding {
   return ok('postgres role', `${state.role} may not change the schema`)
 }
 
-async function judgeMigrations(url: string, directory: string): Promise<readonly Finding[]> {
+async function evaluateMigrations(url: string, directory: string): Promise<readonly Finding[]> {
   try {
     const pending = await pendingMigrations(url, directory)
     if (pending.length === 0) return [ok('migrations', 'all applied')]

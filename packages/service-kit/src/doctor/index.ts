@@ -1,7 +1,13 @@
-export { isLoopback, isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from './evaluate-addresses.js'
-export { judgeClock, measureClock } from './evaluate-clock.js'
-export { judgeKeys } from './evaluate-keys.js'
-export { judgeProxies } from './evaluate-proxies.js'
+export {
+  evaluateInnerUrl,
+  evaluatePostgresUrl,
+  evaluatePublicUrl,
+  isLoopback,
+  isProduction
+} from './evaluate-addresses.js'
+export { evaluateClock, measureClock } from './evaluate-clock.js'
+export { evaluateKeys } from './evaluate-keys.js'
+export { evaluateProxies } from './evaluate-proxies.js'
 export { examinePostgres } from './examine-postgres.js'
 export { fileChangedAt } from './file-age.js'
 export {

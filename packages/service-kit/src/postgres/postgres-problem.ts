@@ -53,7 +53,7 @@ const READ_ONLY = {
   remedy: 'name the primary in the URL; look at default_transaction_read_only, and at the room on its disk'
 }
 
-export function judgePostgresError(error: unknown): PostgresVerdict {
+export function classifyPostgresError(error: unknown): PostgresVerdict {
   if (error instanceof SharedConnections) return { kind: 'away', problem: POOLER }
   if (error instanceof ReadOnlyDatabase) return { kind: 'away', problem: READ_ONLY }
   // Anything that is not an answer of the server is a lost connection or a time-out.

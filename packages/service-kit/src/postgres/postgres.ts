@@ -12,7 +12,7 @@ import { StoreUnavailable } from '../stores/store-unavailable.js'
 import { createConnectionLimit, isTooManyConnections } from './connection-limit.js'
 import { ASK_PID, watchPooling } from './postgres-pooler.js'
 import { createPrimarySearch } from './postgres-primary.js'
-import { judgePostgresError, SharedConnections, sqlStateOf } from './postgres-problem.js'
+import { classifyPostgresError, SharedConnections, sqlStateOf } from './postgres-problem.js'
 import { postgresUrls } from './postgres-url.js'
 
 /** One named statement with its values: what every store sends. */
@@ -124,7 +124,7 @@ export function connectPostgres(
     } catch (error) {
       const isTimeLeft = performance.now() < until
       if (attempts > 1 && isTimeLeft && search?.wasNeverSent(error)) return query(statement, attempts - 1, until)
-      const verdict = judgePostgresError(error)
+      const verdict = classifyPostgresError(error)
       if (verdict.kind === 'refused') throw error
       if (verdict.kind === 'again' && attempts > 0 && isTimeLeft) return query(statement, 0, until)
       if (verdict.kind === 'away' && !pool.ending) state?.failed(verdict.problem)

@@ -1,4 +1,4 @@
-import { isUnprepared, judgePostgresError, problemOfStatement } from '../postgres/postgres-problem.js'
+import { classifyPostgresError, isUnprepared, problemOfStatement } from '../postgres/postgres-problem.js'
 import { problemOfRedis } from '../redis/redis-problem.js'
 import type { StoreProblem } from './store-problem.js'
 
@@ -19,6 +19,6 @@ export const isOutage = (error: unknown): boolean => error instanceof StoreUnava
 export function problemOf(error: unknown): StoreProblem | undefined {
   if (!(error instanceof StoreUnavailable)) return problemOfStatement(error)
   if (error.store === 'redis') return problemOfRedis(error.cause) ?? { reason: 'refuses a command' }
-  const verdict = judgePostgresError(error.cause)
+  const verdict = classifyPostgresError(error.cause)
   return verdict.kind === 'away' ? verdict.problem : problemOfStatement(error.cause)
 }

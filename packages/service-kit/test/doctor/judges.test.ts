@@ -1,8 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
-import { isProduction, judgeInnerUrl, judgePostgresUrl, judgePublicUrl } from '../../src/doctor/evaluate-addresses.js'
-import { judgeClock, measureClock } from '../../src/doctor/evaluate-clock.js'
-import { judgeKeys } from '../../src/doctor/evaluate-keys.js'
-import { judgeProxies } from '../../src/doctor/evaluate-proxies.js'
+import {
+  evaluateInnerUrl,
+  evaluatePostgresUrl,
+  evaluatePublicUrl,
+  isProduction
+} from '../../src/doctor/evaluate-addresses.js'
+import { evaluateClock, measureClock } from '../../src/doctor/evaluate-clock.js'
+import { evaluateKeys } from '../../src/doctor/evaluate-keys.js'
+import { evaluateProxies } from '../../src/doctor/evaluate-proxies.js'
 import { fatal, ok, refuseFatal, warning } from '../../src/doctor/finding.js'
 import { printFindings } from '../../src/doctor/report.js'
 
@@ -26,7 +31,7 @@ test.each([
   ['http://localhost:4000', 'ok'],
   ['http://auth.example', 'fatal']
 ])('a public address %s is %s', (url, severity) => {
-  expect(judgePublicUrl('ISSUER', url)).toMatchObject({ check: 'ISSUER', severity })
+  expect(evaluatePublicUrl('ISSUER', url)).toMatchObject({ check: 'ISSUER', severity })
 })
 
 test.each<[readonly string[] | undefined, string, string]>([
@@ -42,12 +47,12 @@ test.each<[readonly string[] | undefined, string, string]>([
   [['8000::/1'], 'https://auth.example', 'warning'],
   [['::/1'], 'https://auth.example', 'warning']
 ])('TRUSTED_PROXIES %j at %s is %s', (networks, url, severity) => {
-  const finding = judgeProxies(networks, { setting: 'ISSUER', url })
+  const finding = evaluateProxies(networks, { setting: 'ISSUER', url })
   expect(finding).toMatchObject({ check: 'TRUSTED_PROXIES', severity })
 })
 
 test('the refusal without TRUSTED_PROXIES says what to set', () => {
-  const finding = judgeProxies(undefined, { setting: 'RESOURCE_URL', url: 'https://files.example' })
+  const finding = evaluateProxies(undefined, { setting: 'RESOURCE_URL', url: 'https://files.example' })
   expect(() => refuseFatal([finding])).toThrow(/^TRUSTED_PROXIES: .*RESOURCE_URL is https.*10\.0\.0\.0\/8, or to none/)
 })
 
@@ -56,7 +61,7 @@ test.each([
   [{ host: 'cache', tls: true }, 'ok'],
   [{ host: '127.0.0.1', tls: false }, 'ok']
 ])('an inner address %j is %s', (address, severity) => {
-  expect(judgeInnerUrl('REDIS_URL', address).severity).toBe(severity)
+  expect(evaluateInnerUrl('REDIS_URL', address).severity).toBe(severity)
 })
 
 test.each([
@@ -66,14 +71,14 @@ test.each([
   ['postgres://u:hush@db/name?sslmode=require', ['ok']],
   ['postgres://u:hush@127.0.0.1,db/name', ['ok', 'warning']]
 ])('the database %s is %j', (url, severities) => {
-  const findings = judgePostgresUrl('DATABASE_URL', url)
+  const findings = evaluatePostgresUrl('DATABASE_URL', url)
   expect(findings.map(({ severity }) => severity)).toEqual(severities)
   expect(JSON.stringify(findings)).not.toContain('hush')
 })
 
 describe('keys', () => {
   const judge = (keys: readonly string[], change: { isProduction?: boolean; changedAt?: Date } = {}) =>
-    judgeKeys('COOKIE_KEYS', keys, { isProduction: true, changedAt: undefined, now, ...change })
+    evaluateKeys('COOKIE_KEYS', keys, { isProduction: true, changedAt: undefined, now, ...change })
 
   test.each([
     ['a good one', [GOOD], {}, ['ok']],
@@ -98,7 +103,7 @@ test.each([
   [-30_001, 'fatal', /30\.0 s behind/],
   [120_000, 'fatal', /120\.0 s ahead/]
 ])('a clock that is %i ms ahead is %s', (offset, severity, what) => {
-  expect(judgeClock('clock', offset)).toMatchObject({ severity, what: expect.stringMatching(what) })
+  expect(evaluateClock('clock', offset)).toMatchObject({ severity, what: expect.stringMatching(what) })
 })
 
 test('a clock is measured against the middle of the question', async () => {

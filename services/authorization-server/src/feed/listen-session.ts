@@ -7,7 +7,7 @@ import type { Notification } from './notification.js'
 export type ListenSession = {
   epoch: string
   /** The newest pulse that came back was sent less than PROOF_MS before this. */
-  provedUntil: number
+  verifiedUntil: number
   streams: Map<string, OpenStream>
 }
 
@@ -23,7 +23,7 @@ export type Concerns = (audience: string) => boolean
 export const PROOF_MS = 1_000
 
 export function openSession(epoch: string): ListenSession {
-  return { epoch, provedUntil: Number.NEGATIVE_INFINITY, streams: new Map() }
+  return { epoch, verifiedUntil: Number.NEGATIVE_INFINITY, streams: new Map() }
 }
 
 /** What to notify several times a second. It carries the time of sending, so that a late one vouches for less. */
@@ -51,7 +51,7 @@ export function receive(
       notePulse(session, notification, now)
       return []
     case 'nonce':
-      return proveStream(session, notification, now)
+      return verifyStream(session, notification, now)
     case 'ended': {
       const { audience, ended } = notification
       return tell(session, ended, audience === undefined ? concerns : (each) => each === audience)
@@ -64,13 +64,13 @@ export function receive(
   }
 }
 
-export function isProved(session: ListenSession, now: number): boolean {
-  return now < session.provedUntil
+export function isVerified(session: ListenSession, now: number): boolean {
+  return now < session.verifiedUntil
 }
 
 /** Whether the session has been without proof for so long that it counts as lost; `openedAt` is when it began. */
 export function isSilent(session: ListenSession, openedAt: number, now: number): boolean {
-  return now - Math.max(session.provedUntil, openedAt + PROOF_MS) > PROOF_MS
+  return now - Math.max(session.verifiedUntil, openedAt + PROOF_MS) > PROOF_MS
 }
 
 export function openStream(session: ListenSession, stream: string, audience: string): Frame {
@@ -93,19 +93,19 @@ function tell({ epoch, streams }: ListenSession, ended: object, concerns: Concer
   return frames
 }
 
-function proveStream(
+function verifyStream(
   session: ListenSession,
   { stream, nonce }: { stream: string; nonce: string },
   now: number
 ): Frame[] {
   const open = session.streams.get(stream)
   // An instance that cannot prove itself vouches for nobody.
-  if (open === undefined || !isProved(session, now)) return []
+  if (open === undefined || !isVerified(session, now)) return []
   return [{ stream, event: 'proof', id: `${session.epoch}-${open.counter}`, data: { nonce } }]
 }
 
 function notePulse(session: ListenSession, { epoch, sent }: { epoch: string; sent: unknown }, now: number): void {
   // Another process's clock says nothing here, and none of ours sends from the future.
   if (epoch !== session.epoch || typeof sent !== 'number' || sent > now) return
-  session.provedUntil = Math.max(session.provedUntil, sent + PROOF_MS)
+  session.verifiedUntil = Math.max(session.verifiedUntil, sent + PROOF_MS)
 }

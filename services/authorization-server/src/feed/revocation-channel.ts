@@ -5,8 +5,8 @@ import type { Credential } from './credential-check.js'
 import type { EventStream } from './event-stream.js'
 import {
   type Concerns,
-  isProved,
   isSilent,
+  isVerified,
   type ListenSession,
   noncePayload,
   openSession,
@@ -27,7 +27,7 @@ export type Ear = {
 
 /** Whoever keeps in memory what changes of the registry end: it hears them in order, and may ask for the same proof. */
 export type RegistryFollower = {
-  begin(isProved: () => boolean, logger: Logger | undefined): void
+  begin(isVerified: () => boolean, logger: Logger | undefined): void
   /** @returns whether credentials of resource servers may have changed */
   hear(payload: string): boolean
   end(): void
@@ -78,7 +78,7 @@ export function createRevocationChannel({
   let retry: NodeJS.Timeout | undefined
   let retryMs = FIRST_RETRY_MS
   let reported: 'ready' | 'lost' | undefined
-  let provedAt = monotonicNow()
+  let verifiedAt = monotonicNow()
   let heard = 0
   let losses = 0
 
@@ -94,7 +94,7 @@ export function createRevocationChannel({
       if (current !== mine) return await connection.close()
       mine.connection = connection
       mine.openedAt = monotonicNow()
-      registry.begin(() => current === mine && isProved(mine.session, monotonicNow()), logger)
+      registry.begin(() => current === mine && isVerified(mine.session, monotonicNow()), logger)
       mine.pulse = setInterval(() => beat(mine, connection), PULSE_EVERY_MS)
       beat(mine, connection)
     } catch (error) {
@@ -144,8 +144,8 @@ export function createRevocationChannel({
     const now = monotonicNow()
     if (notification.kind === 'ended') heard += 1
     for (const frame of receive(mine.session, notification, now, concerns)) mine.streams.write(frame)
-    provedAt = Math.max(provedAt, mine.session.provedUntil - PROOF_MS)
-    if (reported !== 'ready' && isProved(mine.session, now)) {
+    verifiedAt = Math.max(verifiedAt, mine.session.verifiedUntil - PROOF_MS)
+    if (reported !== 'ready' && isVerified(mine.session, now)) {
       reported = 'ready'
       retryMs = FIRST_RETRY_MS
       logger?.info({ event: 'revocation_channel_ready', epoch: mine.session.epoch }, 'the revocation feed works')
@@ -178,7 +178,7 @@ export function createRevocationChannel({
 
   /** @throws {StoreUnavailable} unless this process has a proved session */
   function proved(): Listening {
-    if (current?.connection !== undefined && isProved(current.session, monotonicNow())) return current
+    if (current?.connection !== undefined && isVerified(current.session, monotonicNow())) return current
     throw new StoreUnavailable('postgres', new Error('no proved LISTEN session'))
   }
 
@@ -212,15 +212,15 @@ export function createRevocationChannel({
 
     /** How it stands now, and what it has seen so far. Before the first proof the age is that of this process. */
     state: () => ({
-      isProved: current?.connection !== undefined && isProved(current.session, monotonicNow()),
-      proofAgeMs: monotonicNow() - provedAt,
+      isVerified: current?.connection !== undefined && isVerified(current.session, monotonicNow()),
+      proofAgeMs: monotonicNow() - verifiedAt,
       subscribers: current?.streams.size() ?? 0,
       heard,
       losses
     }),
 
     /** @throws {StoreUnavailable} unless this process has a proved session */
-    mustBeProved(): void {
+    mustBeVerified(): void {
       proved()
     },
 

@@ -7,9 +7,9 @@ import { type LimitReason, TooManyAttempts } from '../platform/rate-limits/limit
 declare module 'fastify' {
   interface FastifyRequest {
     /** The client that has proved itself, for the record of a refusal that comes after. */
-    provenClientId: string | undefined
+    authenticatedClientId: string | undefined
     /** The secret by which it did; every audit event of the request names it. */
-    provenSecretId: string | undefined
+    authenticatedSecretId: string | undefined
   }
 }
 
@@ -44,7 +44,7 @@ export function oauthErrorHandler({ issuer, audit, onRefusal }: JsonErrorContext
     } else {
       audit.record(request, {
         event: 'request_refused',
-        clientId: clientId ?? request.provenClientId,
+        clientId: clientId ?? request.authenticatedClientId,
         grantId,
         secretId,
         reason: reason ?? refusal.code

@@ -1,11 +1,11 @@
-import { type Parameters, parseParameters } from '@valetkey/oauth-protocol'
+import { type FormParameters, parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
 
 const EMPTY = parseParameters('')
 
 /** The form of a request whose parser is `parseParameters`; a request without a body has an empty one. */
-export function formOf(request: FastifyRequest): Parameters {
-  return (request.body as Parameters | null | undefined) ?? EMPTY
+export function formOf(request: FastifyRequest): FormParameters {
+  return (request.body as FormParameters | null | undefined) ?? EMPTY
 }
 
 /** Every Authorization header. Node keeps only the first in `headers`, and a second one must not go unseen. */

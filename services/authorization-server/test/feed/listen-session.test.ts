@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import {
   closeStream,
-  isProved,
   isSilent,
+  isVerified,
   type ListenSession,
   noncePayload,
   openSession,
@@ -34,7 +34,7 @@ const ended = (data: object, audience: string) => announce({ ...data, audience }
 describe('what proves a session', () => {
   test('nothing, before a pulse has come back', () => {
     pulsePayload(session, 5)
-    expect(isProved(session, 5)).toBe(false)
+    expect(isVerified(session, 5)).toBe(false)
   })
 
   test.each([
@@ -44,18 +44,18 @@ describe('what proves a session', () => {
     { name: 'not later', now: 9_000, proved: false }
   ])('its own pulse, counted from the sending: $name', ({ now, proved }) => {
     expect(pulse(5_000, 5_005)).toEqual([])
-    expect(isProved(session, now)).toBe(proved)
+    expect(isVerified(session, now)).toBe(proved)
   })
 
   test('a pulse that comes back too late proves nothing', () => {
     pulse(5_000, 6_500)
-    expect(isProved(session, 6_500)).toBe(false)
+    expect(isVerified(session, 6_500)).toBe(false)
   })
 
   test('the newest counts, in whatever order they come', () => {
     pulse(5_250, 5_300)
     pulse(5_000, 5_301)
-    expect(isProved(session, 6_200)).toBe(true)
+    expect(isVerified(session, 6_200)).toBe(true)
   })
 
   test.each([
@@ -66,7 +66,7 @@ describe('what proves a session', () => {
     { name: 'a revocation', payload: '{"jti":"a"}' }
   ])('$name proves nothing', ({ payload }) => {
     hear(payload, 5_000)
-    expect(isProved(session, 5_000)).toBe(false)
+    expect(isVerified(session, 5_000)).toBe(false)
   })
 })
 
@@ -120,7 +120,7 @@ describe('revocations', () => {
   })
 
   test('are passed on without proof as well', () => {
-    expect(isProved(session, 9_000)).toBe(false)
+    expect(isVerified(session, 9_000)).toBe(false)
     expect(announce({ sub: 'c' }, 9_000)).toHaveLength(1)
   })
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Database } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
-import type { CommandContext } from '../../src/operator/cli/context.js'
+import type { CommandDeps } from '../../src/operator/cli/context.js'
 import { CommandFailure, EXIT, exitCodeOf } from '../../src/operator/cli/exit.js'
 import { buildProgram } from '../../src/operator/cli/program.js'
 import { AdministrationError } from '../../src/operator/use-cases/administration-error.js'
@@ -25,7 +25,7 @@ export async function runCommand(
   { stdin = '', databaseUrl = 'postgres://unused', answer }: Surroundings = {}
 ): Promise<CommandResult> {
   const [out, said]: [string[], string[]] = [[], []]
-  const context: CommandContext = {
+  const context: CommandDeps = {
     environment: () => ({}),
     databaseUrl: () => databaseUrl,
     database: () => database,

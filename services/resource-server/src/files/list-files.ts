@@ -8,12 +8,12 @@ export type ListFilesOutcome =
   | { kind: 'page'; filesJson: string; nextPageToken: string | undefined }
   | { kind: 'bad_page_token' }
 
-export type ListFilesNeeds = { files: Pick<FileStore, 'list'>; pageTokenKeys: readonly string[] }
+export type ListFilesDeps = { files: Pick<FileStore, 'list'>; pageTokenKeys: readonly string[] }
 
 /** One page of the files that a token may see. */
 export async function listFiles(
   { access, pageSize, pageToken }: ListFilesRequest,
-  { files, pageTokenKeys }: ListFilesNeeds
+  { files, pageTokenKeys }: ListFilesDeps
 ): Promise<ListFilesOutcome> {
   const after = pageToken === undefined ? undefined : readPageToken(pageToken, access, pageTokenKeys)
   if (pageToken !== undefined && after === undefined) return { kind: 'bad_page_token' }

@@ -2,7 +2,7 @@ import { Problem } from '@valetkey/service-kit'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { answerWithEntityTag } from '../http/entity-tag.js'
 import { FILE_SCOPES, fileAccess, WHOLE_SCOPE } from './file-scopes.js'
-import { type ListFilesNeeds, listFiles } from './list-files.js'
+import { type ListFilesDeps, listFiles } from './list-files.js'
 import {
   DEFAULT_PAGE_SIZE,
   describeParameters,
@@ -11,7 +11,7 @@ import {
   PARAMETER_RULES
 } from './list-files-schema.js'
 
-export type FileRouteOptions = ListFilesNeeds
+export type FileRouteOptions = ListFilesDeps
 
 type Query = { Querystring: { page_size?: string; page_token?: string } }
 

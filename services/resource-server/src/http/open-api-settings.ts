@@ -1,6 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 
-export type OpenApiNeeds = {
+export type OpenApiDeps = {
   issuer: string
   resourceUrl: string
   /** Every scope, and what it is for. */
@@ -8,7 +8,7 @@ export type OpenApiNeeds = {
 }
 
 /** How the routes' schemas become an OpenAPI 3.1 document. Routes without a schema stay out of it. */
-export function openApiSettings({ issuer, resourceUrl, scopes }: OpenApiNeeds): FastifyDynamicSwaggerOptions {
+export function openApiSettings({ issuer, resourceUrl, scopes }: OpenApiDeps): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.1',

@@ -4,7 +4,7 @@ import { formOf } from '../../platform/request-parts.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
-import { formToken } from '../csrf/csrf-token.js'
+import { createCsrfToken } from '../csrf/csrf-token.js'
 import { appView } from './app-view.js'
 
 export type AccountRouteOptions = {
@@ -29,7 +29,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
       done: request.query.done === 'ended' ? 'account.ended' : '',
       username: user.username,
       apps: connected.map((app) => appView(app, catalogue, request.language, now())),
-      csrfToken: formToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
+      csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
       endUrl: `${issuer}/account/apps/end`,
       logoutUrl: `${issuer}/logout`
     })

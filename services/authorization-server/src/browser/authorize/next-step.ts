@@ -12,7 +12,7 @@ export type Asking =
   /** No session. */
   | { kind: 'nobody' }
   /** A session that may have ended; nothing has been looked up. */
-  | { kind: 'unproved_session' }
+  | { kind: 'unverified_session' }
   | {
       kind: 'signed_in'
       /** What this user has allowed this client before, where the client is registered to remember it. */
@@ -26,7 +26,7 @@ export function nextStep({ asking, client, request }: Situation): NextStep {
   switch (asking.kind) {
     case 'nobody':
       return { kind: 'sign_in' }
-    case 'unproved_session':
+    case 'unverified_session':
       // Mostly it is alive and the scope remembered. The statement that opens the grant asks for both anyway; when it
       // declines, nothing has happened yet.
       return remembersConsent(client) ? { kind: 'issue_code' } : { kind: 'look_up' }

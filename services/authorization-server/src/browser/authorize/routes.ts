@@ -7,48 +7,52 @@ import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type Allowed, type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import { clientQuery, holdRequest, sentAgain, stepUrl } from '../pending-requests/pending-request.js'
-import { type JudgeDeps, type JudgedRequest, judgeRequest } from '../pending-requests/validate-request.js'
+import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { type Asking, nextStep } from './next-step.js'
 
 export type AuthorizeRouteOptions = {
   issuer: string
-  judge: JudgeDeps
+  judge: ValidationDeps
   pending: Pick<PendingRequestStore, 'hold'>
   consents: Pick<ConsentStore, 'findScope'>
   issue: IssueCodeDeps
 }
 
 /** What may not be answered by a redirect: the person sees a page, and no link to an unchecked address. */
-type BadRequest = 'no_cookie' | Extract<JudgedRequest, { kind: 'show_error_page' }>['reason']
+type BadRequest = 'no_cookie' | Extract<ValidatedRequest, { kind: 'show_error_page' }>['reason']
 
 /** The user of a session, with the generations it was opened under. */
 type SessionUser = Pick<Allowed, 'userId' | 'userGeneration' | 'sessionGeneration'>
 
-type Accepted = Extract<JudgedRequest, { kind: 'accepted' }>
+type Accepted = Extract<ValidatedRequest, { kind: 'accepted' }>
 
 /** `GET /oauth/authorize` (RFC 6749 §4.1.1): where every request starts, and where sign-in and consent come back to. */
 export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async (pages, options) => {
   const { issuer, judge, pending, consents, issue } = options
 
   // No HEAD: a request that is only looked at must neither be held nor get a code.
-  pages.get('/oauth/authorize', { exposeHeadRoute: false, config: { provesSession: true } }, async (request, reply) => {
-    const judged = await judgeRequest(clientQuery(request), judge)
-    switch (judged.kind) {
-      case 'show_error_page':
-        return showErrorPage(judged.reason, request, reply)
-      case 'redirect_error':
-        await recordRefusal(judged.error, request)
-        return redirectError(reply, judged)
-      case 'accepted':
-        return goOn(judged, request, reply)
+  pages.get(
+    '/oauth/authorize',
+    { exposeHeadRoute: false, config: { verifiesSession: true } },
+    async (request, reply) => {
+      const judged = await validateRequest(clientQuery(request), judge)
+      switch (judged.kind) {
+        case 'show_error_page':
+          return showErrorPage(judged.reason, request, reply)
+        case 'redirect_error':
+          await recordRefusal(judged.error, request)
+          return redirectError(reply, judged)
+        case 'accepted':
+          return goOn(judged, request, reply)
+      }
     }
-  })
+  )
 
   async function goOn(accepted: Accepted, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const session = request.unprovedSession
+    const session = request.unverifiedSession
     if (session !== undefined) {
-      const step = nextStep({ ...accepted, asking: { kind: 'unproved_session' } })
+      const step = nextStep({ ...accepted, asking: { kind: 'unverified_session' } })
       const location = step.kind === 'issue_code' ? await tryCode(accepted, session, request) : undefined
       if (location !== undefined) return reply.redirect(location, 303)
     }
@@ -61,7 +65,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     request: FastifyRequest,
     reply: FastifyReply
   ): Promise<FastifyReply> {
-    const user = await request.proveSession()
+    const user = await request.verifySession()
     const step = nextStep({ ...accepted, asking: await lookUp(accepted, user) })
     if (step.kind === 'issue_code' && user !== undefined) {
       const location = await tryCode(accepted, user, request)
@@ -109,7 +113,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
   }
 
   async function recordRefusal(reason: string, request: FastifyRequest): Promise<void> {
-    const userId = (request.signedIn ?? (await request.proveSession()))?.userId
+    const userId = (request.signedIn ?? (await request.verifySession()))?.userId
     // As the request names it: it need not be known.
     const named = parseParameters(clientQuery(request)).get('client_id')
     const clientId = named !== undefined && isClientIdentifier(named) ? named : undefined
@@ -118,7 +122,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
 
   function redirectError(
     reply: FastifyReply,
-    refused: Omit<Extract<JudgedRequest, { kind: 'redirect_error' }>, 'kind'>
+    refused: Omit<Extract<ValidatedRequest, { kind: 'redirect_error' }>, 'kind'>
   ): FastifyReply {
     const failure = { ...refused, errorUri: errorUri(issuer, refused.error) }
     return reply.redirect(errorLocation({ ...refused, issuer }, failure), 303)

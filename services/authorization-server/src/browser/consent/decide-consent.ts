@@ -1,4 +1,4 @@
-import { type Parameters, successLocation } from '@valetkey/oauth-protocol'
+import { type FormParameters, successLocation } from '@valetkey/oauth-protocol'
 import type { AuditedRequest } from '../../platform/audit/audit-trail.js'
 import { remembersConsent } from '../../platform/clients/remembers-consent.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
@@ -6,7 +6,7 @@ import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pe
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { type Asked, sortScopes } from './consent-view.js'
-import { sealRedirect } from './encrypted-redirect.js'
+import { encryptRedirect } from './encrypted-redirect.js'
 
 export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'deny' }
 
@@ -23,7 +23,7 @@ export type ConsentOutcome = { kind: 'allowed'; location: string } | { kind: 'de
 type Subject = Asked & { held: PendingRequest; user: SignedIn; answerKey: string }
 
 /** Reads the form: which button, and which of the optional scopes were left ticked. */
-export function readDecision(form: Parameters, asked: Asked): Decision | undefined {
+export function readDecision(form: FormParameters, asked: Asked): Decision | undefined {
   const decision = form.get('decision')
   if (decision === 'deny') return { kind: 'deny' }
   if (decision !== 'allow') return undefined
@@ -62,7 +62,7 @@ async function allow(
 ): Promise<ConsentOutcome> {
   const { request, client, user, held, answerKey } = subject
   const locationWith = (code: string) => successLocation({ ...request, issuer: deps.issuer }, code)
-  const seal = (code: string) => sealRedirect(locationWith(code), answerKey)
+  const seal = (code: string) => encryptRedirect(locationWith(code), answerKey)
   // Before the code is issued: whatever fails after that would leave a code behind that nobody gets.
   if (remembersConsent(client)) await deps.consents.remember(user.userId, client.clientId, scope)
   const issued = await issueCode(request, { ...user, scope, consent: 'given' }, deps.issue, audited, seal)

@@ -1,10 +1,10 @@
-import { openText, sealText } from '../../platform/encryption/encrypt-text.js'
+import { encryptText, openText } from '../../platform/encryption/encrypt-text.js'
 
 const PURPOSE = 'valetkey redirect of a consent form'
 
 /** Encrypts the redirect that carries a code with a key that only the form has: whoever reads the store learns no code. */
-export function sealRedirect(location: string, answerKey: string): Buffer {
-  return sealText(location, answerKey, PURPOSE)
+export function encryptRedirect(location: string, answerKey: string): Buffer {
+  return encryptText(location, answerKey, PURPOSE)
 }
 
 /** @returns undefined for the key of another form */

@@ -10,7 +10,7 @@ import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
-import { formToken } from '../csrf/csrf-token.js'
+import { createCsrfToken } from '../csrf/csrf-token.js'
 import { formActionSources } from '../pending-requests/form-action.js'
 import {
   type Again,
@@ -20,7 +20,7 @@ import {
   sentAgain,
   stepUrl
 } from '../pending-requests/pending-request.js'
-import { type JudgeDeps, judgeRequest } from '../pending-requests/validate-request.js'
+import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { type Asked, consentView } from './consent-view.js'
@@ -30,7 +30,7 @@ import { type RepeatDeps, repeatDecision } from './repeat-decision.js'
 export type ConsentRouteOptions = {
   issuer: string
   cookieKeys: readonly string[]
-  judge: JudgeDeps
+  judge: ValidationDeps
   pending: Pick<PendingRequestStore, 'isHeld'>
   consents: Pick<ConsentStore, 'findScope'>
   scopes: Pick<ScopeStore, 'list'>
@@ -57,7 +57,7 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
       ...consentView(asked, catalogue, lifetimes, request.language),
       isAskedAgain: sentAgain(request) === 'interrupted',
       username: user.username,
-      csrfToken: formToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
+      csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
       answerKey: newRandomId(),
       action: stepUrl(issuer, '/consent', query, { resume: held.id }),
       switchAction: stepUrl(issuer, '/logout', query),
@@ -101,7 +101,7 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
     }
     const outcome = await repeatDecision({ held, decision, answerKey }, repeat)
     // Judged by what the address says: after a decision nothing is held any more.
-    const judged = await judgeRequest(clientQuery(request), judge)
+    const judged = await validateRequest(clientQuery(request), judge)
     if (outcome.kind === 'decided_before' || judged.kind !== 'accepted') {
       return startAgain(request, reply, 'interrupted')
     }
@@ -115,7 +115,7 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
     const held = namedRequest(request)
     const user = request.signedIn
     if (held === undefined || user === undefined || !(await pending.isHeld(held))) return undefined
-    const judged = await judgeRequest(clientQuery(request), judge)
+    const judged = await validateRequest(clientQuery(request), judge)
     if (judged.kind !== 'accepted') return undefined
     const remembers = remembersConsent(judged.client)
     const rememberedScope = remembers ? await consents.findScope(user.userId, judged.client.clientId) : []

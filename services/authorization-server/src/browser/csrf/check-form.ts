@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { formOf } from '../../platform/request-parts.js'
-import { isFormToken } from './csrf-token.js'
+import { isCsrfToken } from './csrf-token.js'
 
 export type FormCheck =
   | 'own'
@@ -22,7 +22,7 @@ export function checkForm(
   // Old browsers and programs send neither header; then the form's own field has to do.
   if ((origin !== undefined && origin !== ourOrigin) || (site !== undefined && site !== 'same-origin')) return 'foreign'
   const owner = { browserId: request.browserId, sessionDigest: request.signedIn?.sessionDigest }
-  const belongs = request.browserIsKnown && isFormToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
+  const belongs = request.browserIsKnown && isCsrfToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
   if (belongs) return 'own'
   return origin === ourOrigin ? 'stale' : 'foreign'
 }

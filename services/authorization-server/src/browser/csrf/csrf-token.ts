@@ -4,12 +4,12 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export type FormOwner = { browserId: string; sessionDigest: string | undefined }
 
 /** The value of the hidden field `csrf_token`. Bound to the session too: a form shown to one user serves no other. */
-export function formToken(keys: readonly string[], owner: FormOwner): string {
+export function createCsrfToken(keys: readonly string[], owner: FormOwner): string {
   return sign(keys[0] ?? '', owner)
 }
 
 /** Whether a form came from a page that this browser was shown. Older keys still verify while keys are rotated. */
-export function isFormToken(value: string | undefined, keys: readonly string[], owner: FormOwner): boolean {
+export function isCsrfToken(value: string | undefined, keys: readonly string[], owner: FormOwner): boolean {
   if (value === undefined) return false
   const given = Buffer.from(value)
   return keys.some((key) => {

@@ -5,10 +5,10 @@ import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf } from '../../platform/request-parts.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
-import { formToken } from '../csrf/csrf-token.js'
+import { createCsrfToken } from '../csrf/csrf-token.js'
 import { formActionSources } from '../pending-requests/form-action.js'
 import { type Again, clientQuery, sentAgain, stepUrl } from '../pending-requests/pending-request.js'
-import { type JudgeDeps, judgeRequest } from '../pending-requests/validate-request.js'
+import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { closeSession, openSession, type SessionOptions } from '../session/session-plugin.js'
 import { knowsAccount, rememberAccount } from './known-browser.js'
 import { type SignInDeps, signIn, toAccount } from './sign-in.js'
@@ -16,7 +16,7 @@ import { type SignInDeps, signIn, toAccount } from './sign-in.js'
 export type LoginRouteOptions = {
   issuer: string
   cookieKeys: readonly string[]
-  judge: JudgeDeps
+  judge: ValidationDeps
   session: SessionOptions
   signIn: SignInDeps
 }
@@ -71,7 +71,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
           problem: { key: 'login.failed' },
           wrong: true
         })
-      case 'not_judged': {
+      case 'not_evaluated': {
         reply.code(429).header('retry-after', String(result.retryAfterSeconds))
         // Too many are in flight, and nothing is exhausted: the same form may be sent again in seconds.
         if (result.reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 429, reason: 'busy' })
@@ -114,7 +114,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
 
   async function showForm(request: FastifyRequest, reply: FastifyReply, shown: Shown): Promise<FastifyReply> {
     const query = clientQuery(request)
-    const judged = query === '' ? undefined : await judgeRequest(query, judge)
+    const judged = query === '' ? undefined : await validateRequest(query, judge)
     // What is wrong is said there.
     if (judged !== undefined && judged.kind !== 'accepted') return startAgain(reply, query)
     if (judged !== undefined) allowForms(reply, formActionSources(redirectTarget(judged.request.redirectUri)))
@@ -128,7 +128,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
   }
 
   function tokenFor(request: FastifyRequest): string {
-    return formToken(cookieKeys, { browserId: request.browserId, sessionDigest: request.signedIn?.sessionDigest })
+    return createCsrfToken(cookieKeys, { browserId: request.browserId, sessionDigest: request.signedIn?.sessionDigest })
   }
 
   function startAgain(reply: FastifyReply, query: string, again?: Again): FastifyReply {

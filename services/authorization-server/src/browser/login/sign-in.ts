@@ -21,7 +21,7 @@ export type SignInAttempt = { account: string; password: string; knownBrowser: b
 export type SignInResult =
   | { kind: 'signed_in'; user: User }
   | { kind: 'refused' }
-  | { kind: 'not_judged'; reason: LimitReason; retryAfterSeconds: number }
+  | { kind: 'not_evaluated'; reason: LimitReason; retryAfterSeconds: number }
 
 /** The account as it was typed, in the form in which it is compared and counted. */
 export function toAccount(username: string): string {
@@ -57,7 +57,7 @@ export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: 
     if (!(error instanceof TooManyAttempts)) throw error
     const { reason, retryAfterSeconds } = error
     deps.audit.record(audited, { event: 'sign_in_failed', reason })
-    return { kind: 'not_judged', reason, retryAfterSeconds }
+    return { kind: 'not_evaluated', reason, retryAfterSeconds }
   }
 }
 

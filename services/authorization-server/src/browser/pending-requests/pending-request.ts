@@ -5,7 +5,7 @@ import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pe
 import { digestId, isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
 
-// Parameters of our own. They stand after the client's own query.
+// FormParameters of our own. They stand after the client's own query.
 /** Carries the id of a held request to the consent page. */
 const RESUME = 'resume'
 /** Says why the browser comes to a step again. */

@@ -8,13 +8,13 @@ import {
 import type { ClientRegistration, ClientStore } from '../../storage/postgres/clients.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 
-export type JudgeDeps = {
+export type ValidationDeps = {
   clients: Pick<ClientStore, 'find'>
   resourceServers: Pick<ResourceServerStore, 'knowsAudience'>
   defaultAudience: string
 }
 
-export type JudgedRequest =
+export type ValidatedRequest =
   | Exclude<AuthorizationOutcome, { kind: 'accepted' }>
   | { kind: 'show_error_page'; reason: 'request_too_long' }
   | { kind: 'accepted'; request: AuthorizationRequest; client: ClientRegistration }
@@ -26,7 +26,7 @@ const MAX_QUERY_LENGTH = 8_000
  * Looks up what a query names and lets the protocol judge it. Every step does this anew, so that a client that was
  * changed or disabled meanwhile is treated as it is now.
  */
-export async function judgeRequest(query: string, deps: JudgeDeps): Promise<JudgedRequest> {
+export async function validateRequest(query: string, deps: ValidationDeps): Promise<ValidatedRequest> {
   if (query.length > MAX_QUERY_LENGTH) return { kind: 'show_error_page', reason: 'request_too_long' }
   const parameters = parseParameters(query)
   const client = await findClient(parameters.get('client_id'), deps)
@@ -38,10 +38,10 @@ export async function judgeRequest(query: string, deps: JudgeDeps): Promise<Judg
     defaultAudience: deps.defaultAudience,
     isKnownAudience: () => known
   })
-  return outcome.kind === 'accepted' && client !== undefined ? { ...outcome, client } : (outcome as JudgedRequest)
+  return outcome.kind === 'accepted' && client !== undefined ? { ...outcome, client } : (outcome as ValidatedRequest)
 }
 
-async function findClient(clientId: string | undefined, deps: JudgeDeps): Promise<ClientRegistration | undefined> {
+async function findClient(clientId: string | undefined, deps: ValidationDeps): Promise<ClientRegistration | undefined> {
   if (clientId === undefined || !isClientIdentifier(clientId)) return undefined
   const found = await deps.clients.find(clientId)
   return found?.disabled ? undefined : found

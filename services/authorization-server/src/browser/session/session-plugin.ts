@@ -15,7 +15,7 @@ export type SignedIn = {
 }
 
 /** What a browser's cookie opened. Whether it is alive only Postgres knows: its user may have ended it. */
-export type UnprovedSession = SessionRecord & { sessionDigest: string }
+export type UnverifiedSession = SessionRecord & { sessionDigest: string }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,16 +23,16 @@ declare module 'fastify' {
     browserId: string
     /** The browser brought its id along. If not, it cannot own any form or held request. */
     browserIsKnown: boolean
-    unprovedSession: UnprovedSession | undefined
-    /** On a route that is registered with `provesSession` it is there when `proveSession` has been called. */
+    unverifiedSession: UnverifiedSession | undefined
+    /** On a route that is registered with `verifiesSession` it is there when `verifySession` has been called. */
     signedIn: SignedIn | undefined
     /** Looks up whether the session is alive, and sets `signedIn`. */
-    proveSession(): Promise<SignedIn | undefined>
+    verifySession(): Promise<SignedIn | undefined>
   }
 
   interface FastifyContextConfig {
     /** The route proves the session itself, where it needs to; until then nobody is signed in. */
-    provesSession?: boolean
+    verifiesSession?: boolean
   }
 }
 
@@ -53,10 +53,10 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
   async (pages, { cookies, sessions, users, now }) => {
     pages.decorateRequest('browserId', '')
     pages.decorateRequest('browserIsKnown', false)
-    pages.decorateRequest('unprovedSession', undefined)
+    pages.decorateRequest('unverifiedSession', undefined)
     pages.decorateRequest('signedIn', undefined)
-    pages.decorateRequest('proveSession', async function (this: FastifyRequest) {
-      this.signedIn = this.unprovedSession && (await findSignedIn(this.unprovedSession))
+    pages.decorateRequest('verifySession', async function (this: FastifyRequest) {
+      this.signedIn = this.unverifiedSession && (await findSignedIn(this.unverifiedSession))
       return this.signedIn
     })
 
@@ -65,11 +65,11 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       request.browserIsKnown = isRandomId(browserId)
       request.browserId = isRandomId(browserId) ? browserId : newRandomId()
       if (!request.browserIsKnown) reply.setCookie(cookies.names.browser, request.browserId, cookies.attributes)
-      request.unprovedSession = await findSession(request)
-      if (request.routeOptions.config.provesSession !== true) await request.proveSession()
+      request.unverifiedSession = await findSession(request)
+      if (request.routeOptions.config.verifiesSession !== true) await request.verifySession()
     })
 
-    async function findSession(request: FastifyRequest): Promise<UnprovedSession | undefined> {
+    async function findSession(request: FastifyRequest): Promise<UnverifiedSession | undefined> {
       const sessionId = request.cookies[cookies.names.session]
       if (!isRandomId(sessionId)) return undefined
       const sessionDigest = digestId(sessionId)
@@ -78,7 +78,7 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       return { ...session, sessionDigest }
     }
 
-    async function findSignedIn(session: UnprovedSession): Promise<SignedIn | undefined> {
+    async function findSignedIn(session: UnverifiedSession): Promise<SignedIn | undefined> {
       const user = await users.findById(session.userId)
       // A disabled user, a deleted one, one with a new password and one who signed out everywhere have no sessions.
       if (user === undefined || user.disabled || !isOfGeneration(session, user)) return undefined

@@ -6,7 +6,7 @@ import { createUserStore } from '../../storage/postgres/users.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
 import { isRecordId } from '../use-cases/name-of-record.js'
 import { auditDocument, readAudit, toAuditFilter } from '../use-cases/read-audit.js'
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 import { followAudit } from './follow-audit.js'
 
 type TailOptions = {
@@ -25,7 +25,7 @@ const LINES = 20
 const LINES_SINCE = 1_000
 const LOOK_EVERY_MS = 1_000
 
-export function addAuditCommands(program: Command, context: CommandContext): void {
+export function addAuditCommands(program: Command, context: CommandDeps): void {
   program
     .command('audit')
     .description('the log of security decisions and of changes by operators')
@@ -73,7 +73,7 @@ export function addAuditCommands(program: Command, context: CommandContext): voi
     })
 }
 
-async function toUserId(given: string, context: CommandContext): Promise<string> {
+async function toUserId(given: string, context: CommandDeps): Promise<string> {
   if (isRecordId(given)) return given
   return (await findUserByEither(given, { users: createUserStore(context.database()) })).userId
 }

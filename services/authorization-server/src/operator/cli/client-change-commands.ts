@@ -11,13 +11,13 @@ import {
 import { clientDocument } from '../use-cases/client-document.js'
 import { addLifetimeOptions, type ClientOptions, collect, settingsOf } from './client-options.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandContext } from './context.js'
+import { authorOf, type CommandDeps } from './context.js'
 
 type Options = { yes?: boolean; json?: boolean }
 
 export function addClientChangeCommands(
   clients: Command,
-  context: CommandContext,
+  context: CommandDeps,
   deps: () => ClientAdministration
 ): void {
   addLifetimeOptions(

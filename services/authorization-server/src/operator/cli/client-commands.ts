@@ -11,11 +11,11 @@ import { registerClient } from '../use-cases/register-client.js'
 import { addClientChangeCommands } from './client-change-commands.js'
 import { addLifetimeOptions, type ClientOptions, collect, settingsOf } from './client-options.js'
 import { addClientSecretCommands } from './client-secret-commands.js'
-import { authorOf, type CommandContext, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './context.js'
 
 type CreateOptions = ClientOptions & { name: string; redirectUri: readonly string[]; public?: boolean; json?: boolean }
 
-export function addClientCommands(program: Command, context: CommandContext): void {
+export function addClientCommands(program: Command, context: CommandDeps): void {
   const clients = program.command('clients').description('third-party apps that may request access')
   const deps = (): ClientAdministration => administrationOf(context)
 
@@ -86,7 +86,7 @@ export function linesOf(document: object): string[] {
   return Object.entries(document).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : value}`)
 }
 
-function administrationOf(context: CommandContext): ClientAdministration {
+function administrationOf(context: CommandDeps): ClientAdministration {
   const database = context.database()
   return {
     clients: createClientStore(database),

@@ -8,7 +8,7 @@ import {
   rotateClientSecret
 } from '../use-cases/administer-client-secrets.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandContext, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './context.js'
 import { readDuration } from './duration.js'
 import { CommandFailure } from './exit.js'
 
@@ -16,7 +16,7 @@ type RotateOptions = { keepOldFor?: string; now?: boolean; yes?: boolean; json?:
 
 export function addClientSecretCommands(
   clients: Command,
-  context: CommandContext,
+  context: CommandDeps,
   deps: () => ClientAdministration
 ): void {
   clients

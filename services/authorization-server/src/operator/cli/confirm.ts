@@ -1,11 +1,11 @@
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
 
 /** Continues only after a confirmation at the terminal or with `--yes`. */
 export async function requireConfirmation(
   question: string,
   yes: boolean | undefined,
-  { confirm }: CommandContext
+  { confirm }: CommandDeps
 ): Promise<void> {
   if (yes) return
   if (confirm === undefined) {

@@ -2,7 +2,7 @@ import type { Database, Environment } from '@valetkey/service-kit'
 import type { Author } from '../use-cases/actor.js'
 
 /** What commands need from the process; tests pass substitutes. */
-export type CommandContext = {
+export type CommandDeps = {
   /** All of it, for the one command that looks at the whole service. */
   environment: () => Environment
   databaseUrl: () => string
@@ -19,7 +19,7 @@ export type CommandContext = {
 }
 
 /** Who makes the changes of a command. */
-export function authorOf(context: CommandContext): Author {
+export function authorOf(context: CommandDeps): Author {
   return { actor: { kind: 'command_line', name: context.userName() } }
 }
 

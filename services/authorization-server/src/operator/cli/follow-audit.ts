@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '@valetkey/service-kit'
 import type { AuditEntry, AuditEntryStore, AuditFilter } from '../../storage/postgres/audit-entries.js'
 
-export type FollowNeeds = {
+export type FollowDeps = {
   entries: Pick<AuditEntryStore, 'listFrom' | 'newestId'>
   /** Gets each new entry once. */
   show: (entry: AuditEntry) => void
@@ -27,7 +27,7 @@ const UNDER_WAY = 1_000n
 export async function followAudit(
   filter: AuditFilter,
   showFirst: () => Promise<readonly string[]>,
-  needs: FollowNeeds
+  needs: FollowDeps
 ): Promise<void> {
   const { entries, show, say, wait, monotonicNow } = needs
   const newest = await entries.newestId()

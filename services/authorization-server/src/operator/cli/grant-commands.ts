@@ -12,7 +12,7 @@ import {
 } from '../use-cases/administer-grants.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandContext, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './context.js'
 import { CommandFailure } from './exit.js'
 
 type Filter = { user?: string; client?: string }
@@ -20,7 +20,7 @@ type RevokeOptions = Filter & { yes?: boolean; json?: boolean }
 
 const MOST = 1_000
 
-export function addGrantCommands(program: Command, context: CommandContext): void {
+export function addGrantCommands(program: Command, context: CommandDeps): void {
   const grants = program.command('grants').description('access that users have granted to clients')
   const deps = (): GrantAdministration & { users: UserStore } => ({
     grants: createGrantedAccessStore(context.database()),

@@ -8,9 +8,9 @@ import {
   revokeOperatorKey
 } from '../use-cases/administer-operator-keys.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandContext, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './context.js'
 
-export function addOperatorKeyCommands(program: Command, context: CommandContext): void {
+export function addOperatorKeyCommands(program: Command, context: CommandDeps): void {
   const keys = program.command('operator-keys').description('credentials for the administration API')
   const deps = () => ({ operatorKeys: createOperatorKeyStore(context.database()) })
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 import { addDoctorCommand } from './doctor-command.js'
 import { addGrantCommands } from './grant-commands.js'
 import { addMigrateCommand } from './migrate-command.js'
@@ -29,7 +29,7 @@ Exit codes:
 `
 
 /** The command line of the authorization server. It needs the database only. */
-export function buildProgram(context: CommandContext): Command {
+export function buildProgram(context: CommandDeps): Command {
   const program = new Command('valetkey')
     .description(
       'Manages a Valetkey authorization server: users, scopes, clients, resource servers, grants and operator keys.'

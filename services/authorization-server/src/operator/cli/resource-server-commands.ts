@@ -11,13 +11,13 @@ import {
   rotateResourceServerSecret
 } from '../use-cases/administer-resource-servers.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandContext, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './context.js'
 import { CommandFailure } from './exit.js'
 import { readSecret } from './read-secret.js'
 
 type CreateOptions = { name: string; audience: string; clientId?: string; secretStdin?: boolean; json?: boolean }
 
-export function addResourceServerCommands(program: Command, context: CommandContext): void {
+export function addResourceServerCommands(program: Command, context: CommandDeps): void {
   const servers = program.command('resource-servers').description('APIs that may introspect tokens')
   const deps = (): ResourceServerAdministration => ({
     resourceServers: createResourceServerStore(context.database())
@@ -97,7 +97,7 @@ export function addResourceServerCommands(program: Command, context: CommandCont
 
 async function readGivenCredential(
   { clientId, secretStdin }: CreateOptions,
-  context: CommandContext
+  context: CommandDeps
 ): Promise<{ clientId: string; clientSecret: string } | undefined> {
   if (clientId === undefined && !secretStdin) return undefined
   if (clientId === undefined || !secretStdin) {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { deleteScope, type ScopeAdministration, scopeDocument, updateScope } from '../use-cases/administer-scopes.js'
 import { collect } from './client-options.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandContext } from './context.js'
+import { authorOf, type CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
 import { addTranslationOptions, readTranslations, type TranslationOptions } from './translation-options.js'
 
@@ -15,11 +15,7 @@ type UpdateOptions = TranslationOptions & {
 }
 type DeleteOptions = { fromClients?: boolean; yes?: boolean; json?: boolean }
 
-export function addScopeChangeCommands(
-  scopes: Command,
-  context: CommandContext,
-  deps: () => ScopeAdministration
-): void {
+export function addScopeChangeCommands(scopes: Command, context: CommandDeps, deps: () => ScopeAdministration): void {
   addTranslationOptions(
     scopes
       .command('update')

@@ -3,13 +3,13 @@ import type { Command } from 'commander'
 import { createConsentStore } from '../../storage/postgres/consents.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
 import { createScope, type ScopeAdministration, scopeDocument } from '../use-cases/administer-scopes.js'
-import { authorOf, type CommandContext, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './context.js'
 import { addScopeChangeCommands } from './scope-change-commands.js'
 import { addTranslationOptions, readTranslations, type TranslationOptions } from './translation-options.js'
 
 type CreateOptions = TranslationOptions & { title: string; description: string; json?: boolean }
 
-export function addScopeCommands(program: Command, context: CommandContext): void {
+export function addScopeCommands(program: Command, context: CommandDeps): void {
   const scopes = program.command('scopes').description('the catalogue of scopes that clients can be registered for')
   const deps = (): ScopeAdministration => {
     const database = context.database()

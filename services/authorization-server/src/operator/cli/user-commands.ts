@@ -11,13 +11,13 @@ import {
   userDocument
 } from '../use-cases/administer-users.js'
 import { readAllPages } from '../use-cases/pages.js'
-import { authorOf, type CommandContext, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './context.js'
 import { readSecret } from './read-secret.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
 
 const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
 
-export function addUserCommands(program: Command, context: CommandContext): void {
+export function addUserCommands(program: Command, context: CommandDeps): void {
   const users = program.command('users').description('users who sign in')
   const deps = (): UserAdministration => ({
     users: createUserStore(context.database()),

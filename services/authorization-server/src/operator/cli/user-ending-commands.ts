@@ -9,11 +9,11 @@ import {
   userDocument
 } from '../use-cases/administer-users.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandContext } from './context.js'
+import { authorOf, type CommandDeps } from './context.js'
 
 type Options = { yes?: boolean; json?: boolean }
 
-export function addUserEndingCommands(users: Command, deps: () => UserAdministration, context: CommandContext): void {
+export function addUserEndingCommands(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
   users
     .command('disable')
     .description('block sign-in for a user; ends all their sessions and tokens')

@@ -5,7 +5,7 @@ const YEAR_MS = 365 * 86_400_000
 const NAMED = 5
 
 /** The requirements of RFC 9700 and OWASP ASVS chapter 10 that depend on the registration. */
-export function judgeClients(
+export function evaluateClients(
   clients: readonly ClientState[],
   { isProduction, now }: { isProduction: boolean; now: Date }
 ): readonly Finding[] {

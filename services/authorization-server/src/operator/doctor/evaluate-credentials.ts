@@ -8,7 +8,7 @@ const FIX = {
 }
 
 /** Credentials that docs/rotation.md rotates yearly and that do not expire. */
-export function judgeCredentials(credentials: readonly CredentialState[], now: Date): readonly Finding[] {
+export function evaluateCredentials(credentials: readonly CredentialState[], now: Date): readonly Finding[] {
   return (['resource server', 'operator key'] as const).map((kind) => {
     const check = `age of ${kind}s`
     const those = credentials.filter((credential) => credential.kind === kind)

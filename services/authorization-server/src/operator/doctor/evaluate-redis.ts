@@ -1,24 +1,24 @@
-import { type Finding, fatal, judgeClock, ok, warning } from '@valetkey/service-kit'
+import { evaluateClock, type Finding, fatal, ok, warning } from '@valetkey/service-kit'
 import type { RedisState } from '../../storage/redis/redis-state.js'
 
 /** @param offsetMs by how much its clock is ahead of ours */
-export function judgeRedis(state: RedisState, offsetMs: number): readonly Finding[] {
+export function evaluateRedis(state: RedisState, offsetMs: number): readonly Finding[] {
   return [
-    judgeVersion(state.version),
-    judgeClock('redis clock', offsetMs),
-    judgeEviction(state),
-    judgePersistence(state)
+    evaluateVersion(state.version),
+    evaluateClock('redis clock', offsetMs),
+    evaluateEviction(state),
+    evaluatePersistence(state)
   ]
 }
 
-function judgeVersion(version: string): Finding {
+function evaluateVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > 6 || (major === 6 && minor >= 2)) return ok('redis', `answers, version ${version}`)
   const why = 'It lacks a command that the service uses (GETEX), so requests fail.'
   return fatal('redis', { what: `is version ${version}`, why, fix: 'upgrade it to 6.2 or newer' })
 }
 
-function judgeEviction({ evictionPolicy, maxMemory }: RedisState): Finding {
+function evaluateEviction({ evictionPolicy, maxMemory }: RedisState): Finding {
   if (evictionPolicy === 'noeviction') return ok('redis eviction', 'noeviction')
   const complaint = {
     what: `maxmemory-policy is ${evictionPolicy}`,
@@ -28,7 +28,7 @@ function judgeEviction({ evictionPolicy, maxMemory }: RedisState): Finding {
   return maxMemory > 0 ? fatal('redis eviction', complaint) : warning('redis eviction', complaint)
 }
 
-function judgePersistence({ appendOnly, snapshots }: RedisState): Finding {
+function evaluatePersistence({ appendOnly, snapshots }: RedisState): Finding {
   if (appendOnly) return ok('redis persistence', 'appendonly is on')
   if (snapshots === undefined) return ok('redis persistence', 'unknown: this user may not read it')
   return warning('redis persistence', {

@@ -1,13 +1,13 @@
 import {
+  evaluateInnerUrl,
+  evaluateKeys,
+  evaluatePostgresUrl,
+  evaluateProxies,
+  evaluatePublicUrl,
   type Finding,
   graveInProduction,
   isLoopback,
   isProduction,
-  judgeInnerUrl,
-  judgeKeys,
-  judgePostgresUrl,
-  judgeProxies,
-  judgePublicUrl,
   ok,
   readRedisUrl,
   warning
@@ -17,27 +17,31 @@ import type { Config } from '../../config.js'
 const DAY = 86_400
 
 /** Checks the settings alone. The service refuses to start with a fatal finding. */
-export function judgeSettings(
+export function evaluateSettings(
   config: Config,
   { cookieKeysChangedAt, now }: { cookieKeysChangedAt?: Date | undefined; now: Date }
 ): readonly Finding[] {
   const inProduction = isProduction(config.issuer)
   return [
-    judgePublicUrl('ISSUER', config.issuer),
-    judgePublicUrl('RESOURCE_URL', config.resourceUrl),
-    ...judgeKeys('COOKIE_KEYS', config.cookieKeys, { isProduction: inProduction, changedAt: cookieKeysChangedAt, now }),
-    ...judgePostgresUrl('DATABASE_URL', config.databaseUrl),
-    ...judgeRedisUrl(config.redisUrl),
-    judgeLimits(config.limitsFactor, inProduction),
-    judgeProxies(config.trustedProxies, { setting: 'ISSUER', url: config.issuer }),
-    judgeLogLevel(config.logLevel),
-    ...judgeLifetimes(config)
+    evaluatePublicUrl('ISSUER', config.issuer),
+    evaluatePublicUrl('RESOURCE_URL', config.resourceUrl),
+    ...evaluateKeys('COOKIE_KEYS', config.cookieKeys, {
+      isProduction: inProduction,
+      changedAt: cookieKeysChangedAt,
+      now
+    }),
+    ...evaluatePostgresUrl('DATABASE_URL', config.databaseUrl),
+    ...evaluateRedisUrl(config.redisUrl),
+    evaluateLimits(config.limitsFactor, inProduction),
+    evaluateProxies(config.trustedProxies, { setting: 'ISSUER', url: config.issuer }),
+    evaluateLogLevel(config.logLevel),
+    ...evaluateLifetimes(config)
   ]
 }
 
-function judgeRedisUrl(url: string): readonly Finding[] {
+function evaluateRedisUrl(url: string): readonly Finding[] {
   const { hosts, tls, password } = readRedisUrl(url)
-  const reached = hosts.map(({ host }) => judgeInnerUrl('REDIS_URL', { host, tls }))
+  const reached = hosts.map(({ host }) => evaluateInnerUrl('REDIS_URL', { host, tls }))
   if (password !== undefined || hosts.every(({ host }) => isLoopback(host))) return reached
   const what = 'has no password'
   const why = 'Anyone who can reach Redis can read sessions and codes and reset the rate limits.'
@@ -47,7 +51,7 @@ function judgeRedisUrl(url: string): readonly Finding[] {
   ]
 }
 
-function judgeLimits(factor: number, inProduction: boolean): Finding {
+function evaluateLimits(factor: number, inProduction: boolean): Finding {
   if (factor <= 5) return ok('LIMITS_FACTOR', `is ${factor}`)
   const complaint = {
     what: `is ${factor}: ${20 * factor} wrong passwords for one account from one address in 15 minutes`,
@@ -59,14 +63,14 @@ function judgeLimits(factor: number, inProduction: boolean): Finding {
     : warning('LIMITS_FACTOR', complaint)
 }
 
-function judgeLogLevel(level: string): Finding {
+function evaluateLogLevel(level: string): Finding {
   if (['info', 'debug', 'trace'].includes(level)) return ok('LOG_LEVEL', `is ${level}`)
   const why = 'Audit lines have level info. Without them, a crash loses events that are not in the audit table yet.'
   return warning('LOG_LEVEL', { what: `is ${level}`, why, fix: 'set it to info' })
 }
 
 /** RFC 9700 §2.2, §4.14.2; OWASP ASVS 10.4.3, 10.4.8. Codes live less than 30 s whatever is set, and refresh tokens rotate. */
-function judgeLifetimes(config: Config): readonly Finding[] {
+function evaluateLifetimes(config: Config): readonly Finding[] {
   const most = [
     ['ACCESS_TOKEN_TTL', config.accessTokenTtl, DAY, 'a stolen access token stays valid that long'],
     [

@@ -6,7 +6,7 @@ const CHECK = 'sign-in addresses'
  * Whether the proxies name the clients: if they do, some sign-in comes from an address that is not a proxy's.
  * @param addresses of recent sign-ins, as the audit table has them
  */
-export function judgeSignInAddresses(addresses: readonly string[], trustedProxies: readonly string[]): Finding {
+export function evaluateSignInAddresses(addresses: readonly string[], trustedProxies: readonly string[]): Finding {
   if (addresses.length === 0) return ok(CHECK, 'no sign-in in the last day')
   const isProxy = networkMatcher(trustedProxies)
   const isOfClient = (text: string) => {

@@ -22,11 +22,11 @@ import { readClientStates, readCredentialStates } from '../../storage/postgres/r
 import { connectRedis, type Redis } from '../../storage/redis/redis.js'
 import { createRedisProbe } from '../../storage/redis/redis-probe.js'
 import { readRedisState } from '../../storage/redis/redis-state.js'
-import { judgeClients } from './evaluate-clients.js'
-import { judgeCredentials } from './evaluate-credentials.js'
-import { judgeRedis } from './evaluate-redis.js'
-import { judgeSettings } from './evaluate-settings.js'
-import { judgeSignInAddresses } from './evaluate-sign-in-addresses.js'
+import { evaluateClients } from './evaluate-clients.js'
+import { evaluateCredentials } from './evaluate-credentials.js'
+import { evaluateRedis } from './evaluate-redis.js'
+import { evaluateSettings } from './evaluate-settings.js'
+import { evaluateSignInAddresses } from './evaluate-sign-in-addresses.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
@@ -48,7 +48,7 @@ export async function examine(environment: Environment, now = new Date()): Promi
   ])
   const cannotBeAsked = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
   const registry = cannotBeAsked ? [] : await examineRegistry(config, inProduction, now)
-  return [...judgeSettings(config, { cookieKeysChangedAt, now }), ...postgres, ...redis, ...registry]
+  return [...evaluateSettings(config, { cookieKeysChangedAt, now }), ...postgres, ...redis, ...registry]
 }
 
 async function examineRedis(config: Config): Promise<readonly Finding[]> {
@@ -65,7 +65,7 @@ async function examineRedis(config: Config): Promise<readonly Finding[]> {
       state = await readRedisState(redis)
       return state.now
     })
-    return [...judgeRedis(state, offset), await judgeUse(redis)]
+    return [...evaluateRedis(state, offset), await evaluateUse(redis)]
   } catch (error) {
     return [unusableRedis('redis', failure ?? error)]
   } finally {
@@ -73,7 +73,7 @@ async function examineRedis(config: Config): Promise<readonly Finding[]> {
   }
 }
 
-async function judgeUse(redis: Redis): Promise<Finding> {
+async function evaluateUse(redis: Redis): Promise<Finding> {
   try {
     await createRedisProbe(redis)()
     return ok('redis use', 'supports all commands that the service uses')
@@ -100,11 +100,11 @@ async function examineRegistry(config: Config, inProduction: boolean, now: Date)
   try {
     return [
       ...(await judged('clients', async () => {
-        return judgeClients(await readClientStates(database, now), { isProduction: inProduction, now })
+        return evaluateClients(await readClientStates(database, now), { isProduction: inProduction, now })
       })),
-      ...(await judged('credentials', async () => judgeCredentials(await readCredentialStates(database), now))),
+      ...(await judged('credentials', async () => evaluateCredentials(await readCredentialStates(database), now))),
       ...(await judged('sign-in addresses', async () =>
-        trustedProxies?.length ? [judgeSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
+        trustedProxies?.length ? [evaluateSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
       ))
     ]
   } finally {

@@ -56,13 +56,13 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
       case 'malformed':
         return refuseKey(request, reply, 'malformed')
       case 'token':
-        return judgeKey(credentials.accessToken, request, reply)
+        return evaluateKey(credentials.accessToken, request, reply)
       default:
         return credentials satisfies never
     }
   }
 
-  async function judgeKey(key: string, request: FastifyRequest, reply: FastifyReply) {
+  async function evaluateKey(key: string, request: FastifyRequest, reply: FastifyReply) {
     if (!isWellFormed('operatorKey', key)) return refuseKey(request, reply, 'never_issued')
     const found = await deps.operatorKeys.use(digestToken(key))
     if (found === undefined) return refuseKey(request, reply, 'unknown_operator_key')

@@ -9,7 +9,7 @@ const COMMON = { useDefaults: true, validateFormats: false } as const
 /** Members are what the schema says, and no others: Fastify by itself would drop those, and turn "true" into true. */
 const forBodies = new Ajv(COMMON)
 
-/** Parameters come as text. */
+/** FormParameters come as text. */
 const forParameters = new Ajv({ ...COMMON, coerceTypes: true })
 
 /** When it is first needed, as below: there are hundreds, and most processes never see a request of an operator. */

@@ -64,10 +64,10 @@ export type AuditCandidate = AuditEventRecord & { event: AuditEventName }
 
 export type AuditMinute = {
   /**
-   * @param provenSecretId of the secret by which a client authenticated in this request
+   * @param authenticatedSecretId of the secret by which a client authenticated in this request
    * @returns whether the event gets its own row; if not, it is counted in one of `countRows`
    */
-  allowsRow(row: AuditCandidate, provenSecretId: string | undefined): boolean
+  allowsRow(row: AuditCandidate, authenticatedSecretId: string | undefined): boolean
   /** One for each event, reason, party and address group while there are rows for it; the rest is one for each event. */
   countRows(): AuditEventRecord[]
 }
@@ -101,8 +101,8 @@ export function openAuditMinute(): AuditMinute {
   }
 
   return {
-    allowsRow(row, provenSecretId) {
-      const party = partyOf(row, provenSecretId)
+    allowsRow(row, authenticatedSecretId) {
+      const party = partyOf(row, authenticatedSecretId)
       if (party === undefined) return true
       const { standing } = party
       const { total, perParty, perAddress } = ROWS[standing]

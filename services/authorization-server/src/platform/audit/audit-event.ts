@@ -60,6 +60,6 @@ export type AuditedRequest = {
   id: string
   ip: string
   /** By which of its secrets the client proved itself, where one did. */
-  provenSecretId?: string | undefined
+  authenticatedSecretId?: string | undefined
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
 }

@@ -83,7 +83,7 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
 
   return {
     // Each member by its name: rest and spread allocate more (npm run bench:gates).
-    record(request, { event, clientId, userId, grantId, reason, scope, secretId = request.provenSecretId }) {
+    record(request, { event, clientId, userId, grantId, reason, scope, secretId = request.authenticatedSecretId }) {
       const { id: requestId, ip: address, log } = request
       log.info({ event, clientId, userId, address, grantId, reason, scope, secretId }, event.replaceAll('_', ' '))
       lastLog = log
@@ -91,7 +91,7 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
       const details = { grantId, reason, scope, secretId }
       const [occurredAt, recordedAt] = [now(), performance.now()]
       const row = { occurredAt, recordedAt, event, requestId, clientId, userId, address, details }
-      if (minute.allowsRow(row, request.provenSecretId)) enqueue(row)
+      if (minute.allowsRow(row, request.authenticatedSecretId)) enqueue(row)
       else aggregated += 1
     },
     aggregated: () => aggregated,

@@ -24,7 +24,7 @@ export type ClientAuthenticationDeps = {
 }
 
 /** A client that has proved itself, and by which of its secrets; a public one has none. */
-export type ProvenClient = { client: Client; secretId: string | undefined }
+export type AuthenticatedClient = { client: Client; secretId: string | undefined }
 
 /**
  * Proves which client is asking (RFC 6749 §2.3, §3.2.1). An unknown client and a wrong secret take the same steps and get
@@ -37,7 +37,7 @@ export async function authenticateClient(
   credentials: ClientCredentials,
   address: string,
   deps: ClientAuthenticationDeps
-): Promise<ProvenClient> {
+): Promise<AuthenticatedClient> {
   try {
     const isKnowable = 'clientId' in credentials && isClientIdentifier(credentials.clientId)
     const found = isKnowable ? await deps.clients.findWithSecrets(credentials.clientId, deps.now()) : undefined
@@ -54,7 +54,7 @@ export async function authenticateClient(
 
 type Found = Awaited<ReturnType<ClientStore['findWithSecrets']>>
 
-function prove(credentials: ClientCredentials, found: Found): ProvenClient {
+function prove(credentials: ClientCredentials, found: Found): AuthenticatedClient {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
   if (credentials.kind === 'unusable') throw refuse(credentials.usedHeader, credentials.reason)
 

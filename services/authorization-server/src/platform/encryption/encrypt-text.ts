@@ -9,7 +9,7 @@ const TAG_BYTES = 16
  * @param secret of at least 256 random bits
  * @param purpose keeps the keys of different uses apart
  */
-export function sealText(text: string, secret: string, purpose: string): Buffer {
+export function encryptText(text: string, secret: string, purpose: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', keyOf(secret, purpose), nonce)
   const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])

@@ -4,7 +4,7 @@ import type { PasswordQueue } from '../passwords/password-queue.js'
 
 /** How listening to Postgres stands, and what has been seen of it. */
 export type ChannelState = {
-  isProved: boolean
+  isVerified: boolean
   proofAgeMs: number
   subscribers: number
   heard: number
@@ -14,8 +14,8 @@ export type ChannelState = {
 /** Where Postgres announces what dies and what changes. */
 export function watchChannel(metrics: Metrics, channel: { state(): ChannelState }): void {
   metrics.gauge(
-    { name: 'valetkey_listen_proved', help: '1 while it is proved that all announcements are heard.' },
-    () => (channel.state().isProved ? 1 : 0)
+    { name: 'valetkey_listen_verified', help: '1 while it is proved that all announcements are heard.' },
+    () => (channel.state().isVerified ? 1 : 0)
   )
   metrics.gauge(
     { name: 'valetkey_listen_proof_age_seconds', help: 'Age of the last proof that all announcements are heard.' },

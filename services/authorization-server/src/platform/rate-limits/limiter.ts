@@ -90,7 +90,7 @@ export function createLimiter(
    * places are given back: so what is counted, and what held a place when the look began, is all that there can be.
    * @returns whether this attempt may be judged even if all of them fail
    */
-  async function mayBeJudged(limits: readonly Limit[], entry: Entry): Promise<boolean> {
+  async function mayBeEvaluated(limits: readonly Limit[], entry: Entry): Promise<boolean> {
     const held = entry.names.map(inFlight.held)
     const looks = await Promise.all(limits.map(({ name }) => counters.look(name)))
     const states = limits.map((limit, index) => {
@@ -116,7 +116,7 @@ export function createLimiter(
       for (;;) {
         await waitForPlaces(entry, deadline, isKnown)
         try {
-          if (!(await mayBeJudged(limits, entry))) continue
+          if (!(await mayBeEvaluated(limits, entry))) continue
           const outcome = await judge()
           if (isFailure(outcome)) {
             await Promise.all(limits.map((limit) => counters.add(limit.name, mostOf(limit), limit.windowSeconds)))

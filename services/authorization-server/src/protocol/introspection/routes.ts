@@ -64,7 +64,7 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
 
   const one = { response: { 200: INTROSPECTION_RESPONSE } }
   oauth.post('/introspect', { schema: one }, async (request, reply): Promise<IntrospectionResponse> => {
-    const audience = await proveCaller(request)
+    const audience = await authenticateCaller(request)
     const form = formOf(request)
     const token = form.get('token')
     if (form.isRepeated('token')) throw new OAuthError('invalid_request', 'The parameter token must be sent once.')
@@ -78,7 +78,7 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
   // Not of RFC 7662: the questions of requests that an API serves at the same time, in one (ADR 0018).
   const several = { response: { 200: { type: 'array', items: INTROSPECTION_RESPONSE } } }
   oauth.post('/introspections', { schema: several }, async (request, reply): Promise<IntrospectionResponse[]> => {
-    const audience = await proveCaller(request)
+    const audience = await authenticateCaller(request)
     const tokens = formOf(request).get('tokens')?.split(' ')
     if (tokens === undefined || tokens.length > MOST_TOKENS) {
       const description = `The parameter tokens must be sent once, with 1 to ${MOST_TOKENS} tokens between spaces.`
@@ -89,7 +89,7 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
   })
 
   /** Before anything else is judged or looked up: strangers learn nothing but that they are. */
-  async function proveCaller(request: FastifyRequest): Promise<string> {
+  async function authenticateCaller(request: FastifyRequest): Promise<string> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
     const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, {
       resourceServers,

@@ -21,8 +21,8 @@ export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = asyn
     if (unreadable) throw new OAuthError('invalid_request', `The parameter ${unreadable} is repeated or malformed.`)
     const credentials = readClientCredentials(authorizationHeaders(request), form)
     const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
-    request.provenClientId = client.clientId
-    request.provenSecretId = secretId
+    request.authenticatedClientId = client.clientId
+    request.authenticatedSecretId = secretId
     const token = form.get('token')
     if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
     await revokeToken(token, client, revocation, request)

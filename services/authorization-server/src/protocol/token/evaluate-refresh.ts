@@ -2,7 +2,7 @@ import { formatScope, isWithinScope } from '@valetkey/oauth-protocol'
 import type { RefreshTokenRecord } from '../../storage/postgres/refresh-tokens.js'
 
 /** What a presented refresh token leads to. */
-export type RefreshJudgement =
+export type RefreshEvaluation =
   | { kind: 'rotate'; scope: readonly string[] }
   /** The client lost the answer: it gets the very same one again. */
   | { kind: 'repeat_answer'; answer: Buffer; scope: readonly string[] }
@@ -17,7 +17,7 @@ export type PresentedRefresh = {
 }
 
 /** Judges a refresh request by what is stored of its token (RFC 6749 §6, RFC 9700 §4.14.2). */
-export function judgeRefresh(record: RefreshTokenRecord, presented: PresentedRefresh): RefreshJudgement {
+export function evaluateRefresh(record: RefreshTokenRecord, presented: PresentedRefresh): RefreshEvaluation {
   const refuse = (error: 'invalid_grant' | 'invalid_scope' | 'invalid_target', reason: string) =>
     ({ kind: 'refuse', error, reason }) as const
   // Another client's token tells that client nothing and changes nothing, used or not.

@@ -14,10 +14,10 @@ import { lifetimesOf, type TokenLifetimes } from '../../platform/clients/client-
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { RefreshTokenRecord, RefreshTokenStore } from '../../storage/postgres/refresh-tokens.js'
-import { judgeRefresh, requestedScopeKey } from './evaluate-refresh.js'
+import { evaluateRefresh, requestedScopeKey } from './evaluate-refresh.js'
 import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
 import { type RefreshPace, refreshPace, secondsToWait } from './refresh-pace.js'
-import { openAnswer, sealAnswer } from './retry-answer.js'
+import { encryptAnswer, openAnswer } from './retry-answer.js'
 
 export type RefreshDeps = {
   refreshTokens: Pick<RefreshTokenStore, 'find' | 'rotate'>
@@ -53,7 +53,7 @@ export async function refreshTokens(
     if (record === undefined) throw refusal('invalid_grant', 'unknown', client)
     const { grantId, userId } = record
     const concerned = { clientId: client.clientId, userId, grantId }
-    const judgement = judgeRefresh(record, presented)
+    const judgement = evaluateRefresh(record, presented)
     switch (judgement.kind) {
       case 'rotate': {
         // A grant has one token that is not rotated, so nothing but its rotation can change the wait in between.
@@ -105,7 +105,7 @@ async function rotate(
       retry:
         deps.retryWindow === 0
           ? undefined
-          : { until: inSeconds(now, deps.retryWindow), answer: sealAnswer(answer, request.refreshToken) }
+          : { until: inSeconds(now, deps.retryWindow), answer: encryptAnswer(answer, request.refreshToken) }
     },
     now
   )

@@ -46,8 +46,8 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
       // The client first: a code or token is only looked at for somebody who may ask about it (RFC 6749 §3.2.1).
       const credentials = readClientCredentials(authorizationHeaders(request), form)
       const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
-      request.provenClientId = client.clientId
-      request.provenSecretId = secretId
+      request.authenticatedClientId = client.clientId
+      request.authenticatedSecretId = secretId
       const tokenRequest = readTokenRequest(form)
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {

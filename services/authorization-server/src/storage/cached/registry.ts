@@ -16,7 +16,7 @@ export type RegistryStores = {
 type FoundResourceServer = NonNullable<Awaited<ReturnType<ResourceServerStore['findWithSecret']>>>
 
 type Session = {
-  isProved(): boolean
+  isVerified(): boolean
   clients: RememberedTable<ClientRecord>
   scopes: RememberedTable<Scope>
   resource_servers: RememberedTable<FoundResourceServer>
@@ -36,7 +36,7 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
   let session: Session | undefined
 
   /** The session, while it may answer: the proof is looked at each time, for a timer may be late. */
-  const proved = (): Session | undefined => (session?.isProved() ? session : undefined)
+  const proved = (): Session | undefined => (session?.isVerified() ? session : undefined)
 
   function findRecord(clientId: string) {
     const found = proved()?.clients.find(clientId) ?? ({ isKnown: false } as const)
@@ -92,10 +92,10 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
     follower: {
       /**
        * A session has begun to listen: what is read from now on is kept until it ends.
-       * @param isProved whether all that was committed up to a second ago has been heard
+       * @param isVerified whether all that was committed up to a second ago has been heard
        */
-      begin(isProved: () => boolean, logger: Logger | undefined): void {
-        session = openSession(stores, isProved, logger)
+      begin(isVerified: () => boolean, logger: Logger | undefined): void {
+        session = openSession(stores, isVerified, logger)
       },
 
       /** @returns whether credentials of resource servers may have changed */
@@ -119,7 +119,7 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
 
 export type Registry = ReturnType<typeof createRegistry>
 
-function openSession(stores: RegistryStores, isProved: () => boolean, logger: Logger | undefined): Session {
+function openSession(stores: RegistryStores, isVerified: () => boolean, logger: Logger | undefined): Session {
   const on = (table: string) => ({
     loaded: () => logger?.info({ event: 'registry_loaded', table }, 'answers from memory'),
     failed: (err: unknown) =>
@@ -138,7 +138,7 @@ function openSession(stores: RegistryStores, isProved: () => boolean, logger: Lo
       return read(keys)
     }
   return {
-    isProved,
+    isVerified,
     clients: rememberTable(announced(readClients), on('clients')),
     scopes: rememberTable(announced(readScopes), on('scopes')),
     resource_servers: rememberTable(announced(readResourceServers), on('resource_servers'))

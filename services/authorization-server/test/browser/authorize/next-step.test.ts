@@ -21,7 +21,7 @@ const request: AuthorizationRequest = {
   state: undefined,
   codeChallenge: undefined
 }
-const unproved: Asking = { kind: 'unproved_session' }
+const unproved: Asking = { kind: 'unverified_session' }
 const remembers = (...rememberedScope: string[]): Asking => ({ kind: 'signed_in', rememberedScope })
 
 test.each<{ name: string; asking: Asking; change: Partial<Client>; step: NextStep['kind'] }>([

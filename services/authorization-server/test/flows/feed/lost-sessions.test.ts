@@ -91,8 +91,8 @@ describe('a LISTEN connection that is lost', () => {
     let answer = 204
     while (answer === 204) {
       await sleep(20)
-      const isProved = performance.now() - frozenAt < 1_000
-      if (!isProved) answer = (await sendNonce(instance, resourceServer, NONCE, NONCE)).statusCode
+      const isVerified = performance.now() - frozenAt < 1_000
+      if (!isVerified) answer = (await sendNonce(instance, resourceServer, NONCE, NONCE)).statusCode
     }
     expect(answer).toBe(503)
     await stream.ended

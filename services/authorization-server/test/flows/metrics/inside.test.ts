@@ -38,11 +38,11 @@ const until = async (name: string, isThere: (value: number) => boolean) => {
 }
 
 test('the LISTEN connection: not proved before it is opened, proved then, with its subscribers and what it hears', async () => {
-  expect(await samplesOf(server)).toMatchObject({ valetkey_listen_proved: 0, valetkey_feed_subscribers: 0 })
+  expect(await samplesOf(server)).toMatchObject({ valetkey_listen_verified: 0, valetkey_feed_subscribers: 0 })
   const bypassed = (await samplesOf(server))['valetkey_registry_bypasses_total{table=clients}']
   expect(bypassed).toBeGreaterThan(0)
   await startChannel(server)
-  expect(await samplesOf(server)).toMatchObject({ valetkey_listen_proved: 1, valetkey_listen_losses_total: 0 })
+  expect(await samplesOf(server)).toMatchObject({ valetkey_listen_verified: 1, valetkey_listen_losses_total: 0 })
   expect((await samplesOf(server)).valetkey_listen_proof_age_seconds).toBeLessThan(1)
   const stream = await subscribe(server, resourceServer)
   expect((await samplesOf(server)).valetkey_feed_subscribers).toBe(1)
@@ -52,7 +52,7 @@ test('the LISTEN connection: not proved before it is opened, proved then, with i
   stream.request.destroy()
   await until('valetkey_feed_subscribers', (subscribers) => subscribers === 0)
   await server.deps.channel.close()
-  expect((await samplesOf(server)).valetkey_listen_proved).toBe(0)
+  expect((await samplesOf(server)).valetkey_listen_verified).toBe(0)
 })
 
 test('introspections at the same time: one statement, and how many shared it', async () => {

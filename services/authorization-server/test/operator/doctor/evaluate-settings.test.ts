@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Environment } from '@valetkey/service-kit'
 import { readConfig } from '../../../src/config.js'
-import { judgeClients } from '../../../src/operator/doctor/evaluate-clients.js'
-import { judgeCredentials } from '../../../src/operator/doctor/evaluate-credentials.js'
-import { judgeRedis } from '../../../src/operator/doctor/evaluate-redis.js'
-import { judgeSettings } from '../../../src/operator/doctor/evaluate-settings.js'
-import { judgeSignInAddresses } from '../../../src/operator/doctor/evaluate-sign-in-addresses.js'
+import { evaluateClients } from '../../../src/operator/doctor/evaluate-clients.js'
+import { evaluateCredentials } from '../../../src/operator/doctor/evaluate-credentials.js'
+import { evaluateRedis } from '../../../src/operator/doctor/evaluate-redis.js'
+import { evaluateSettings } from '../../../src/operator/doctor/evaluate-settings.js'
+import { evaluateSignInAddresses } from '../../../src/operator/doctor/evaluate-sign-in-addresses.js'
 import type { ClientState } from '../../../src/storage/postgres/registry-state.js'
 import type { RedisState } from '../../../src/storage/redis/redis-state.js'
 
@@ -20,7 +20,7 @@ const SETTINGS = {
   TRUSTED_PROXIES: '10.0.0.0/8'
 }
 
-const judge = (change: Environment = {}) => judgeSettings(readConfig({ ...SETTINGS, ...change }), { now })
+const judge = (change: Environment = {}) => evaluateSettings(readConfig({ ...SETTINGS, ...change }), { now })
 const notWell = (findings: ReturnType<typeof judge>) =>
   findings.filter(({ severity }) => severity !== 'ok').map(({ check, severity }) => `${severity} ${check}`)
 
@@ -79,7 +79,7 @@ describe('sign-in addresses', () => {
     { name: 'addresses with ports', addresses: ['203.0.113.7:40001', '203.0.113.7:40002'], severity: 'warning' },
     { name: 'texts', addresses: ['unknown', '_hidden'], severity: 'warning' }
   ])('$name: $severity', ({ addresses, severity }) => {
-    expect(judgeSignInAddresses(addresses, trusted).severity).toBe(severity)
+    expect(evaluateSignInAddresses(addresses, trusted).severity).toBe(severity)
   })
 })
 
@@ -102,7 +102,7 @@ describe('Redis', () => {
     [{ appendOnly: false, snapshots: false }, ['warning redis persistence']],
     [{ appendOnly: false, snapshots: undefined }, []]
   ])('%j: %j', (change, expected) => {
-    expect(notWell(judgeRedis({ ...well, ...change }, 0))).toEqual(expected)
+    expect(notWell(evaluateRedis({ ...well, ...change }, 0))).toEqual(expected)
   })
 })
 
@@ -117,7 +117,8 @@ describe('clients (RFC 9700, OWASP ASVS chapter 10)', () => {
     endlessSecrets: 1,
     oldestSecretAt: new Date('2026-01-01')
   }
-  const judge = (clients: readonly ClientState[], isProduction = true) => judgeClients(clients, { isProduction, now })
+  const judge = (clients: readonly ClientState[], isProduction = true) =>
+    evaluateClients(clients, { isProduction, now })
 
   test.each<[Partial<ClientState>, readonly string[]]>([
     [{}, []],
@@ -151,7 +152,7 @@ describe('credentials of resource servers and operators', () => {
     ['resource server', 'warning age of resource servers'],
     ['operator key', 'warning age of operator keys']
   ] as const)('a %s that is older than a year is named', (kind, expected) => {
-    const findings = judgeCredentials(
+    const findings = evaluateCredentials(
       [
         { kind, name: 'the-old-one', createdAt: old },
         { kind, name: 'the-young-one', createdAt: young }
@@ -163,6 +164,6 @@ describe('credentials of resource servers and operators', () => {
   })
 
   test('none at all is well', () => {
-    expect(notWell(judgeCredentials([], now))).toEqual([])
+    expect(notWell(evaluateCredentials([], now))).toEqual([])
   })
 })

@@ -1,5 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
-import { judgeRefresh, type PresentedRefresh, requestedScopeKey } from '../../../src/protocol/token/evaluate-refresh.js'
+import {
+  evaluateRefresh,
+  type PresentedRefresh,
+  requestedScopeKey
+} from '../../../src/protocol/token/evaluate-refresh.js'
 import type { RefreshTokenRecord } from '../../../src/storage/postgres/refresh-tokens.js'
 
 const ANSWER = Buffer.from('sealed')
@@ -20,7 +24,8 @@ const rotation = { retryScope: '', retryAnswer: ANSWER }
 const presented: PresentedRefresh = { clientId: 'printer', scope: undefined, resource: undefined }
 
 type Change = { record?: Partial<RefreshTokenRecord>; presented?: Partial<PresentedRefresh> }
-const judge = (change: Change) => judgeRefresh({ ...record, ...change.record }, { ...presented, ...change.presented })
+const judge = (change: Change) =>
+  evaluateRefresh({ ...record, ...change.record }, { ...presented, ...change.presented })
 
 const GRANTED = ['files.read', 'files.read:images']
 const refusal = (error: string, reason: string) => ({ kind: 'refuse', error, reason })

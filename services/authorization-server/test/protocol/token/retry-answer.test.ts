@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import fc from 'fast-check'
-import { openAnswer, type RetryAnswer, sealAnswer } from '../../../src/protocol/token/retry-answer.js'
+import { encryptAnswer, openAnswer, type RetryAnswer } from '../../../src/protocol/token/retry-answer.js'
 
 const TOKEN = mintOpaqueToken('refreshToken', randomBytes)
 
@@ -24,7 +24,7 @@ describe('the sealed answer of a refresh', () => {
   test('opens with the token it was sealed with, to what it was', () => {
     fc.assert(
       fc.property(anyAnswer, fc.string(), (sealed, token) => {
-        expect(openAnswer(sealAnswer(sealed, token), token)).toEqual(sealed)
+        expect(openAnswer(encryptAnswer(sealed, token), token)).toEqual(sealed)
       })
     )
   })
@@ -33,7 +33,7 @@ describe('the sealed answer of a refresh', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (token, other) => {
         fc.pre(token !== other)
-        const sealed = sealAnswer(answer, token)
+        const sealed = encryptAnswer(answer, token)
         expect(() => openAnswer(sealed, other)).toThrow()
       })
     )
@@ -45,12 +45,12 @@ describe('the sealed answer of a refresh', () => {
     { name: 'the token in other letters', key: TOKEN.toLowerCase() },
     { name: 'nothing', key: '' }
   ])('does not open with $name', ({ key }) => {
-    const sealed = sealAnswer(answer, TOKEN)
+    const sealed = encryptAnswer(answer, TOKEN)
     expect(() => openAnswer(sealed, key)).toThrow()
   })
 
   test('does not open when a single bit of it is another: nonce, tag or text', () => {
-    const sealed = sealAnswer(answer, TOKEN)
+    const sealed = encryptAnswer(answer, TOKEN)
     fc.assert(
       fc.property(fc.nat(sealed.length * 8 - 1), (bit) => {
         const tampered = Buffer.from(sealed)
@@ -62,7 +62,7 @@ describe('the sealed answer of a refresh', () => {
   })
 
   test('does not open when it is cut anywhere or has bytes behind it', () => {
-    const sealed = sealAnswer(answer, TOKEN)
+    const sealed = encryptAnswer(answer, TOKEN)
     for (let length = 0; length < sealed.length; length++) {
       expect(() => openAnswer(sealed.subarray(0, length), TOKEN)).toThrow()
     }
@@ -70,14 +70,14 @@ describe('the sealed answer of a refresh', () => {
   })
 
   test('never looks the same twice, so nobody sees that two answers are equal', () => {
-    const seals = Array.from({ length: 200 }, () => sealAnswer(answer, TOKEN))
+    const seals = Array.from({ length: 200 }, () => encryptAnswer(answer, TOKEN))
     const nonces = new Set(seals.map((sealed) => sealed.subarray(0, 12).toString('hex')))
     const texts = new Set(seals.map((sealed) => sealed.subarray(28).toString('hex')))
     expect([nonces.size, texts.size]).toEqual([200, 200])
   })
 
   test('shows none of its text', () => {
-    const sealed = sealAnswer(answer, TOKEN).toString('latin1')
+    const sealed = encryptAnswer(answer, TOKEN).toString('latin1')
     for (const part of ['vk_at_', 'vk_rt_', 'files', '2026', 'accessToken', TOKEN]) expect(sealed).not.toContain(part)
   })
 })

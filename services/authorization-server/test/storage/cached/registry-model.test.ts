@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import {
-  isProved,
+  isVerified,
   type ListenSession,
   openSession,
   PROOF_MS,
@@ -118,7 +118,7 @@ function listenAgain(w: World, broken?: BrokenRule): void {
 
 /** For how long the version that memory would answer with has been another one in Postgres; undefined: it asks. */
 function staleness(world: World, broken?: BrokenRule): number | undefined {
-  if (broken !== 'no_proof' && !isProved(world.session, world.now)) return undefined
+  if (broken !== 'no_proof' && !isVerified(world.session, world.now)) return undefined
   const found = lookUp(world.memory, 'row')
   if (!found.isKnown) return undefined
   const supersededAt = world.commits[(found.row ?? 0) + 1]
@@ -151,7 +151,7 @@ function keyOf(world: World): string {
   const plain = (memory: TableMemory<number>) => [memory.rows && [...memory.rows], [...memory.stale], memory.changes]
   const { memory, load, session, ...rest } = world
   const ofLoad = load && [load.memory === memory, plain(load.memory), load.what, load.saw]
-  return JSON.stringify([rest, session.epoch, String(session.provedUntil), plain(memory), ofLoad])
+  return JSON.stringify([rest, session.epoch, String(session.verifiedUntil), plain(memory), ofLoad])
 }
 
 /** Every world that can be reached, each once. Stops at the first one in which memory answers what is too old. */

@@ -1,7 +1,7 @@
 import type { Database, Environment } from '@valetkey/service-kit'
 
 /** What commands need from the process; tests pass substitutes. */
-export type CommandContext = {
+export type CommandDeps = {
   /** All of it, for the one command that looks at the whole service. */
   environment: () => Environment
   databaseUrl: () => string

@@ -1,13 +1,13 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createImportRuns } from '../../storage/import-runs.js'
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
 import { readOwner } from './owner.js'
 
 type DeleteOptions = { owner: string; yes?: boolean; dryRun?: boolean; json?: boolean }
 
-export function addDeleteCommand(program: Command, context: CommandContext): void {
+export function addDeleteCommand(program: Command, context: CommandDeps): void {
   program
     .command('delete')
     .description('remove all file records of a user; the files themselves are not touched')
@@ -18,7 +18,7 @@ export function addDeleteCommand(program: Command, context: CommandContext): voi
     .action((options: DeleteOptions) => runDelete(options, context))
 }
 
-async function runDelete(options: DeleteOptions, context: CommandContext): Promise<void> {
+async function runDelete(options: DeleteOptions, context: CommandDeps): Promise<void> {
   const { yes = false, dryRun = false, json } = options
   const ownerId = readOwner(options.owner)
   const confirm = yes || dryRun ? async () => true : context.confirm

@@ -1,10 +1,10 @@
 import { printFindings } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { examine } from '../doctor/examine.js'
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
 
-export function addDoctorCommand(program: Command, context: CommandContext): void {
+export function addDoctorCommand(program: Command, context: CommandDeps): void {
   program
     .command('doctor')
     .description('check the settings of the service, its database and introspection; needs all settings of the service')

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import type { ImportedFile } from '../../storage/file-record.js'
 import { createFileStore, type FileStore } from '../../storage/files.js'
 import { createImportRuns, type ImportRuns } from '../../storage/import-runs.js'
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
 import { makeFileId } from './file-id.js'
 import { type ImportCounts, importDirectory } from './import-directory.js'
@@ -31,7 +31,7 @@ Examples:
   valetkey-files import --owner 0197f0a1-… --prune --yes --json /srv/files/alice   from a timer
 `
 
-export function addImportCommand(program: Command, context: CommandContext): void {
+export function addImportCommand(program: Command, context: CommandDeps): void {
   program
     .command('import')
     .description(
@@ -51,7 +51,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
 
 const collect = (name: string, names: readonly string[]): readonly string[] => [...names, name]
 
-async function runImport(directory: string, options: ImportOptions, context: CommandContext): Promise<void> {
+async function runImport(directory: string, options: ImportOptions, context: CommandDeps): Promise<void> {
   const { prune = false, dryRun = false, yes = false } = options
   const ownerId = readOwner(options.owner)
   if (directory === '') throw new CommandFailure('usage', 'the name of the directory is empty')
@@ -76,11 +76,11 @@ async function runImport(directory: string, options: ImportOptions, context: Com
   }
 }
 
-type LockedImport = ImportOptions & { ownerId: string; root: Buffer; confirm: CommandContext['confirm'] }
+type LockedImport = ImportOptions & { ownerId: string; root: Buffer; confirm: CommandDeps['confirm'] }
 
 async function importLocked(
   { ownerId, root, confirm, exclude, prune = false, dryRun = false, json }: LockedImport,
-  context: CommandContext,
+  context: CommandDeps,
   files: FileStore,
   runs: ImportRuns
 ): Promise<void> {

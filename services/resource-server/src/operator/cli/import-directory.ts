@@ -9,7 +9,7 @@ export type ImportCounts = SaveCounts & {
   unreadable: number
 }
 
-export type ImportNeeds = {
+export type ImportDeps = {
   /** Saves a batch of records, all or none. */
   save(files: readonly ImportedFile[]): Promise<SaveCounts>
   makeFileId: () => string
@@ -26,7 +26,7 @@ const BATCH_SIZE = 500
 /** Saves a record for every regular file below a directory, in batches. */
 export async function importDirectory(
   { directory, excluded }: { directory: Buffer; excluded: readonly string[] },
-  { save, makeFileId, onLeftOut, onProgress, stop }: ImportNeeds
+  { save, makeFileId, onLeftOut, onProgress, stop }: ImportDeps
 ): Promise<ImportCounts> {
   const counts: ImportCounts = { imported: 0, updated: 0, unchanged: 0, skipped: 0, unreadable: 0 }
   // By path: a directory that changes while it is read may show an entry twice.

@@ -2,11 +2,11 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { migrate, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
-export function addMigrateCommand(program: Command, context: CommandContext): void {
+export function addMigrateCommand(program: Command, context: CommandDeps): void {
   program
     .command('migrate')
     .description('apply the database migrations of this release; safe to repeat, and while the service runs')

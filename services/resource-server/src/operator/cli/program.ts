@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 import { addDeleteCommand } from './delete-command.js'
 import { addDoctorCommand } from './doctor-command.js'
 import { addImportCommand } from './import-command.js'
@@ -21,7 +21,7 @@ Exit codes:
 `
 
 /** The command line of the resource server. It needs the database only. */
-export function buildProgram(context: CommandContext): Command {
+export function buildProgram(context: CommandDeps): Command {
   const program = new Command('valetkey-files')
     .description('Manages the file records of a Valetkey resource server.')
     .addHelpText('after', AFTER_HELP)

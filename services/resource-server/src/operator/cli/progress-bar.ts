@@ -1,4 +1,4 @@
-import type { CommandContext } from './context.js'
+import type { CommandDeps } from './context.js'
 import { printable } from './printable.js'
 import { progressLine } from './progress-line.js'
 import { walkNames } from './walk-directory.js'
@@ -14,7 +14,7 @@ export type ProgressBar = {
 const REDRAW_EVERY_MS = 100
 
 /** Shows the progress of an import on a terminal; does nothing without one. */
-export function showProgress(context: CommandContext, directory: Buffer, excluded: readonly string[]): ProgressBar {
+export function showProgress(context: CommandDeps, directory: Buffer, excluded: readonly string[]): ProgressBar {
   if (!context.isWatched) return { advance: () => {}, clear: () => {}, stop: () => {} }
   const begunAt = Date.now()
   let drawnAt = 0

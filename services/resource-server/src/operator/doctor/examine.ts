@@ -14,7 +14,7 @@ import {
   ok
 } from '@valetkey/service-kit'
 import { type Config, readConfig } from '../../config.js'
-import { judgeSettings } from './evaluate-settings.js'
+import { evaluateSettings } from './evaluate-settings.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
@@ -36,7 +36,7 @@ export async function examine(environment: Environment, now = new Date()): Promi
     }),
     examineIntrospection(config)
   ])
-  return [...judgeSettings(config, { pageTokenKeysChangedAt, now }), ...postgres, introspection]
+  return [...evaluateSettings(config, { pageTokenKeysChangedAt, now }), ...postgres, introspection]
 }
 
 async function examineIntrospection({ introspection }: Config): Promise<Finding> {

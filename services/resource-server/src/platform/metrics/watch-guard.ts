@@ -52,7 +52,7 @@ function watchFeed(metrics: Metrics, feed: () => FeedStatistics | undefined): vo
 
   metrics.gauge(
     { name: 'valetkey_feed_lease_held', help: '1 while the revocation feed is proved and kept answers may be used.' },
-    () => known(feed() && Number(feed()?.isProved))
+    () => known(feed() && Number(feed()?.isVerified))
   )
   metrics.gauge({ name: 'valetkey_feed_lease_age_seconds', help: 'Since the nonce of the lease was sent.' }, () =>
     known(inSeconds(feed()?.leaseAgeMs))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createTestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres } from '@valetkey/service-kit'
-import type { CommandContext } from '../../../src/operator/cli/context.js'
+import type { CommandDeps } from '../../../src/operator/cli/context.js'
 import { buildProgram } from '../../../src/operator/cli/program.js'
 
 export type FilesWorld = Awaited<ReturnType<typeof createFilesWorld>>
@@ -22,9 +22,9 @@ export async function createFilesWorld() {
   const database = connectPostgres(testDatabase.url, { connections: 1 })
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey files '))
 
-  async function run(args: readonly string[], change: Partial<CommandContext> = {}) {
+  async function run(args: readonly string[], change: Partial<CommandDeps> = {}) {
     const [out, said]: [string[], string[]] = [[], []]
-    const context: CommandContext = {
+    const context: CommandDeps = {
       databaseUrl: () => testDatabase.url,
       database: () => database,
       out: (text) => out.push(text),

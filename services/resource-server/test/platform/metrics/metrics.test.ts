@@ -18,7 +18,7 @@ async function exposed(feed: IntrospectorStatistics['feed']): Promise<string[]> 
 }
 
 test('what the guard counts', async () => {
-  expect(await exposed({ isProved: true, leaseAgeMs: 500, roundTripMs: 3, losses: 1 })).toEqual([
+  expect(await exposed({ isVerified: true, leaseAgeMs: 500, roundTripMs: 3, losses: 1 })).toEqual([
     'valetkey_token_cache_requests_total{result="hit"} 3',
     'valetkey_token_cache_requests_total{result="miss"} 2',
     'valetkey_token_cache_requests_total{result="bypass"} 1',
@@ -38,7 +38,7 @@ test('what the guard counts', async () => {
 })
 
 test('before the first proof the lease is not held, and has no age; without a feed nothing is said of one', async () => {
-  const unproved = { isProved: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 }
+  const unproved = { isVerified: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 }
   const feed = (lines: string[]) => lines.filter((line) => line.startsWith('valetkey_feed'))
   expect(feed(await exposed(unproved))).toEqual(['valetkey_feed_lease_held 0', 'valetkey_feed_losses_total 0'])
   expect(feed(await exposed(undefined))).toEqual([])
@@ -81,7 +81,7 @@ test('readiness: introspection decides until it has answered once; the feed neve
     statistics: () => ({
       cache,
       calls,
-      feed: { isProved: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 }
+      feed: { isVerified: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 }
     }),
     cacheState: () => 'waiting' as const,
     close: async () => {}
