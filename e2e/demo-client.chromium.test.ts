@@ -81,7 +81,7 @@ describe('a person at the demo client, in Chromium', () => {
     const page = await visit()
     await connect(page, at.demoUrl)
     await signIn(page, { username: at.username, password: 'not it' })
-    expect(await page.getByRole('alert').textContent()).toMatch(/user name or the password is not right.*Caps Lock/s)
+    expect(await page.getByRole('alert').textContent()).toMatch(/user name or the password is wrong.*Caps Lock/s)
     expect(await page.getByLabel('User name').inputValue()).toBe(at.username)
     expect(await page.getByLabel('Password').inputValue()).toBe('')
     await page.getByLabel('Password').fill(at.password)

@@ -108,7 +108,7 @@ describe('npm start', () => {
     taken.close()
     expect(refused).toMatchObject({ code: 1, stdout: '' })
     expect(refused.stderr).toMatch(
-      new RegExp(`^Port ${checkout.ports[1]},[^\n]*AUTH_INTERNAL_LISTEN=localhost:\\d+\n$`)
+      new RegExp(`^Port ${checkout.ports[1]} for [^\n]*AUTH_INTERNAL_LISTEN=localhost:\\d+\n$`)
     )
   })
 
