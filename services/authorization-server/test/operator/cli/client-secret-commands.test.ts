@@ -163,7 +163,7 @@ describe('clients delete-secret', () => {
 
   test('the only live one is a conflict (4) and goes on; one that has ended may go', async () => {
     const { code, said } = await clients('delete-secret', id, idOf(old), '--yes')
-    expect([code, said]).toEqual([4, expect.stringContaining('only secret')])
+    expect([code, said]).toEqual([4, expect.stringContaining('only live secret')])
     expect(await works(old)).toBe(true)
     const fresh = await rotate('--now', '--yes')
     expect((await clients('delete-secret', id, idOf(fresh), '--yes')).code).toBe(4)
