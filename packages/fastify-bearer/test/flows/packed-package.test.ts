@@ -45,7 +45,7 @@ test('the manifest asks for two packages and a Fastify 5, and knows nothing of t
 
 test('the source map names files by where they stand in this repository, with their text', () => {
   const { sources, sourcesContent } = JSON.parse(readFileSync(packedFile('dist/index.js.map'), 'utf8'))
-  expect(sources).toContain('fastify-bearer/src/bearer-plugin.ts')
+  expect(sources).toContain('fastify-bearer/src/guard/bearer-plugin.ts')
   expect(
     sources.every((source: string) => /^(fastify-bearer|oauth-protocol)\/src\/[a-z0-9/-]+\.ts$/.test(source))
   ).toBe(true)

@@ -14,7 +14,7 @@ export async function createMigratedDatabase() {
     database,
     /** For what no store of ours does. */
     run: <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
-      database.query<Row>({ name: '', text, values }),
+      database.query<Row>({ name: '', text, values, withinMs: 60_000 }),
     async close() {
       await database.close()
       await testDatabase.drop()

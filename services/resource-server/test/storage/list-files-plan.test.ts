@@ -48,7 +48,7 @@ async function vacuumAll(): Promise<void> {
 let statements = 0
 async function run<Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) {
   statements += 1
-  return session.query<Row>({ name: `statement_${statements}`, text, values })
+  return session.query<Row>({ name: `statement_${statements}`, text, values, withinMs: 60_000 })
 }
 
 type Kinds = 'all' | readonly FileKind[]

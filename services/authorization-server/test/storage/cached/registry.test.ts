@@ -43,7 +43,8 @@ afterAll(async () => {
   await server.close()
 })
 
-const run = (text: string, values: unknown[] = []) => server.database.query({ name: '', text, values })
+const run = (text: string, values: unknown[] = []) =>
+  server.database.query({ name: '', text, values, withinMs: 60_000 })
 
 /** Until a look-up at the second instance costs no statement. */
 async function inMemory(lookUp: () => Promise<unknown>): Promise<void> {

@@ -30,7 +30,7 @@ beforeEach(() => run('truncate grants, refresh_tokens'))
 const rowsAt = (now: Date) => createExpiredRows(atTime(database, now), { auditRetentionDays: 30 })
 
 const run = <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
-  database.query<Row>({ name: '', text, values })
+  database.query<Row>({ name: '', text, values, withinMs: 60_000 })
 
 const TABLES = ['grants', 'refresh_tokens'] as const
 
