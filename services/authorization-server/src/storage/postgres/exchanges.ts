@@ -1,9 +1,8 @@
 import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
-import { batched, type Database, StoreUnavailable } from '@valetkey/service-kit'
+import { batchedByKey, type Database, StoreUnavailable } from '@valetkey/service-kit'
 import type { AllowedGrant } from '../redis/code-record.js'
 import type { AccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
-import { groupBy } from './group-by.js'
 
 /** The first tokens of a grant. They hold no more than the grant does. */
 export type FirstTokens = {
@@ -23,43 +22,19 @@ export type Exchange = { grantId: string; codeDigest: TokenDigest; allowed: Allo
  */
 type IsStored = boolean
 
-/** Writes grants with their first tokens: one statement for each hour in which access tokens of concurrent exchanges end. */
+/** Stores grants with their first tokens. Concurrent exchanges share a statement if their access tokens expire in the same hour. */
 export function createExchanges(
   database: Database,
   buckets: AccessTokenBuckets,
   onBatch?: (size: number) => void
 ): (exchange: Exchange) => Promise<IsStored> {
-  async function storeAll(batch: readonly Exchange[]): Promise<readonly (IsStored | Error)[]> {
-    const settled = new Map<Exchange, IsStored | Error>()
-    const statements = [...groupBy(batch, bucketOf)].map(async ([bucket, together]) => {
-      const outcomes = await settleIn(bucket, together)
-      for (const [index, exchange] of together.entries()) settled.set(exchange, outcomes[index] ?? false)
-    })
-    await Promise.all(statements)
-    return batch.map((exchange) => settled.get(exchange) ?? false)
-  }
-
-  /**
-   * Each bucket is a separate statement; if one fails, exchanges in other buckets still succeed. Postgres refuses a statement
-   * as a whole when it refuses one value, so each exchange of it is then sent again by itself.
-   */
-  async function settleIn(bucket: number, batch: readonly Exchange[]): Promise<readonly (IsStored | Error)[]> {
-    try {
-      const stored = await storeIn(bucket, batch)
-      return batch.map(({ grantId }) => stored.has(grantId))
-    } catch (error) {
-      if (!(error instanceof Error)) throw error
-      if (batch.length === 1 || error instanceof StoreUnavailable) return batch.map(() => error)
-      return (await Promise.all(batch.map((exchange) => settleIn(bucket, [exchange])))).flat()
-    }
-  }
-
-  async function storeIn(bucket: number, batch: readonly Exchange[]): Promise<ReadonlySet<string>> {
+  async function storeAll(batch: readonly Exchange[], bucket: number): Promise<readonly IsStored[]> {
     const rows = await buckets.writeInto(bucket, (table) => storeOnce(database, table, batch))
-    return new Set(rows.map((row) => row.grant_id))
+    const stored = new Set(rows.map((row) => row.grant_id))
+    return batch.map(({ grantId }) => stored.has(grantId))
   }
 
-  return batched<Exchange, IsStored>(storeAll, { onBatch })
+  return batchedByKey(bucketOf, storeAll, { onBatch, eachAloneWhenRefused: true })
 }
 
 const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expiresAt)

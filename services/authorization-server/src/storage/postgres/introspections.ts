@@ -1,11 +1,9 @@
 import type { ActiveAccessToken } from '@valetkey/oauth-protocol'
-import { batched, type Database } from '@valetkey/service-kit'
+import { batchedByKey, type Database } from '@valetkey/service-kit'
 import { type AccessTokenKey, createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
-import { groupBy } from './group-by.js'
 
-/** What one introspection looks for, and where. */
-type Placed = { token: AccessTokenKey; table: string }
+type Lookup = { token: AccessTokenKey; table: string }
 
 type TokenRow = {
   number: number
@@ -19,37 +17,25 @@ type TokenRow = {
   expires_at: number
 }
 
-/**
- * One look for all introspections that come together and whose tokens lie in the same table.
- * @param onBatch hears how many share each look
- */
+/** Concurrent introspections share a statement if their tokens are in the same table. */
 export function createIntrospectionStore(
   database: Database,
   buckets = createAccessTokenBuckets(database),
   onBatch?: (size: number) => void
 ) {
-  async function findAll(asked: readonly Placed[]): Promise<(ActiveAccessToken | undefined)[]> {
-    const found = new Map<Placed, ActiveAccessToken>()
-    const looks = [...groupBy(asked, ({ table }) => table)].map(async ([table, together]) => {
-      for (const row of await lookIn(table, together)) {
-        const one = together[row.number - 1]
-        if (one !== undefined) found.set(one, toAccessToken(row))
-      }
-    })
-    await Promise.all(looks)
-    return asked.map((one) => found.get(one))
+  async function findAll(lookups: readonly Lookup[], table: string): Promise<(ActiveAccessToken | undefined)[]> {
+    const values = [lookups.map(({ token }) => token.digest)]
+    const rows = await buckets.rowsOf(table, (name) => database.query<TokenRow>({ ...findIn(name), values }))
+    const found: (ActiveAccessToken | undefined)[] = lookups.map(() => undefined)
+    for (const row of rows) found[row.number - 1] = toAccessToken(row)
+    return found
   }
 
-  async function lookIn(place: string, asked: readonly Placed[]): Promise<TokenRow[]> {
-    const values = [asked.map(({ token }) => token.digest)]
-    return buckets.rowsOf(place, (table) => database.query<TokenRow>({ ...findIn(table), values }))
-  }
-
-  const gathered = batched(findAll, { onBatch })
+  const findOne = batchedByKey(({ table }: Lookup) => table, findAll, { onBatch })
   return {
     async find(token: AccessTokenKey): Promise<ActiveAccessToken | undefined> {
       const table = await buckets.find(token.bucket)
-      return table === undefined ? undefined : gathered({ token, table })
+      return table === undefined ? undefined : findOne({ token, table })
     }
   }
 }
