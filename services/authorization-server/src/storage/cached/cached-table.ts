@@ -1,15 +1,19 @@
 import { emptyMemory, type Found, finishLoad, lookUp, lookUpAll, nextLoad, noteChange } from './table-memory.js'
 
-/** Reads the rows of these keys, or all of them, from Postgres. */
+/** Reads the rows with these keys, or all rows, from Postgres. */
 export type ReadRows<Row> = (keys: readonly string[] | 'all') => Promise<ReadonlyMap<string, Row>>
 
-/** One table in memory, for as long as one LISTEN session lasts. */
-export type RememberedTable<Row> = {
+/** Lookups in the cache. */
+export type CachedRows<Row> = {
   find(key: string): Found<Row>
-  /** @returns undefined where memory may not answer */
+  /** @returns undefined while a row is not cached */
   all(): ReadonlyMap<string, Row> | undefined
-  /** Without a key, all of the table. */
-  change(key?: string): void
+}
+
+/** The cache of one table, for as long as one LISTEN connection lasts. */
+export type CachedTable<Row> = CachedRows<Row> & {
+  /** Removes the row, or without a key all rows, and loads it again. */
+  invalidate(key?: string): void
   stop(): void
 }
 
@@ -17,14 +21,14 @@ const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 2_000
 
 /**
- * Reads all of the table now, and what changes from then on, one load after the other.
- * @param on.loaded each time that all of it is in memory
- * @param on.failed for the first of loads that fail in a row; they are tried again
+ * Loads all rows now, and later those that were invalidated; one load at a time.
+ * @param on.loaded is called each time all rows have been loaded
+ * @param on.failed is called for the first of consecutive loads that fail; failed loads are repeated
  */
-export function rememberTable<Row>(
+export function cacheTable<Row>(
   read: ReadRows<Row>,
   on: { loaded(): void; failed(error: unknown): void }
-): RememberedTable<Row> {
+): CachedTable<Row> {
   const memory = emptyMemory<Row>()
   let isLoading = false
   let isStopped = false
@@ -32,7 +36,7 @@ export function rememberTable<Row>(
   let retryMs = FIRST_RETRY_MS
 
   async function load(): Promise<void> {
-    // Whoever loads takes what comes meanwhile as well.
+    // The running load also reads the rows that are invalidated meanwhile.
     if (isLoading) return
     isLoading = true
     try {
@@ -56,7 +60,7 @@ export function rememberTable<Row>(
   return {
     find: (key) => lookUp(memory, key),
     all: () => lookUpAll(memory),
-    change(key) {
+    invalidate(key) {
       noteChange(memory, key)
       void load()
     },

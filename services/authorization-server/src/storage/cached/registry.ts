@@ -3,7 +3,8 @@ import type { ClientRecord, ClientStore } from '../postgres/clients.js'
 import type { RegistryAnnouncements } from '../postgres/registry-announcements.js'
 import type { ResourceServerStore } from '../postgres/resource-servers.js'
 import type { Scope, ScopeStore } from '../postgres/scopes.js'
-import { type ReadRows, type RememberedTable, rememberTable } from './remembered-table.js'
+import { cachedClients, cachedResourceServers, cachedScopes, type ResourceServerRecord } from './cached-stores.js'
+import { type CachedRows, type CachedTable, cacheTable, type ReadRows } from './cached-table.js'
 import { readChange } from './table-memory.js'
 
 export type RegistryStores = {
@@ -13,89 +14,55 @@ export type RegistryStores = {
   resourceServers: Pick<ResourceServerStore, 'findWithSecret' | 'knowsAudience' | 'list'>
 }
 
-type FoundResourceServer = NonNullable<Awaited<ReturnType<ResourceServerStore['findWithSecret']>>>
+/** The row of each cached table. */
+type Rows = { clients: ClientRecord; scopes: Scope; resource_servers: ResourceServerRecord }
+type Table = keyof Rows
+type Cache = { [Name in Table]: CachedTable<Rows[Name]> }
 
-type Session = {
-  isVerified(): boolean
-  clients: RememberedTable<ClientRecord>
-  scopes: RememberedTable<Scope>
-  resource_servers: RememberedTable<FoundResourceServer>
-}
+const NOT_CACHED = { isKnown: false } as const
 
-const TABLES = ['clients', 'scopes', 'resource_servers'] as const
-
-type Table = (typeof TABLES)[number]
+const TABLES = ['clients', 'scopes', 'resource_servers'] as const satisfies readonly Table[]
 
 /**
- * What operators register, in memory: clients with their secrets, scopes, resource servers. Each look-up is answered from
- * there as long as it is proved that this process hears of every change, and else from Postgres: one statement, whether
- * there is what was asked for or not.
- * @param onBypass hears of each look-up that goes to Postgres
+ * A cache around three stores (ADR 0016): clients with their secrets, scopes and resource servers. The cache is used only
+ * while it is verified that this process receives every change; otherwise each lookup is one statement, whether the row exists
+ * or not. Gain: an exchange or an introspection costs one statement instead of two (`npm run bench:gates`).
+ * @param onBypass is called for each lookup that reads from Postgres
  */
 export function createRegistry(stores: RegistryStores, onBypass: (table: Table) => void = () => {}) {
-  let session: Session | undefined
+  /** Undefined while there is no LISTEN connection. */
+  let current: { cache: Cache; isVerified: () => boolean } | undefined
 
-  /** The session, while it may answer: the proof is looked at each time, for a timer may be late. */
-  const proved = (): Session | undefined => (session?.isVerified() ? session : undefined)
-
-  function findRecord(clientId: string) {
-    const found = proved()?.clients.find(clientId) ?? ({ isKnown: false } as const)
-    if (!found.isKnown) onBypass('clients')
-    return found
+  function cached<Name extends Table>(table: Name): CachedRows<Rows[Name]> {
+    // Asked at each lookup: a timer can fire too late.
+    const usable = (): Cache[Name] | undefined => (current?.isVerified() ? current.cache[table] : undefined)
+    return {
+      find(key) {
+        const found = usable()?.find(key) ?? NOT_CACHED
+        if (!found.isKnown) onBypass(table)
+        return found
+      },
+      all() {
+        const all = usable()?.all()
+        if (all === undefined) onBypass(table)
+        return all
+      }
+    }
   }
 
   return {
-    clients: {
-      async find(clientId: string): ReturnType<ClientStore['find']> {
-        const found = findRecord(clientId)
-        return found.isKnown ? found.row?.client : stores.clients.find(clientId)
-      },
+    clients: cachedClients(stores.clients, cached('clients')),
+    scopes: cachedScopes(stores.scopes, cached('scopes')),
+    resourceServers: cachedResourceServers(stores.resourceServers, cached('resource_servers')),
 
-      /** @param now Postgres's time, for what is answered from memory */
-      async findWithSecrets(clientId: string, now: Date): ReturnType<ClientStore['findWithSecrets']> {
-        const found = findRecord(clientId)
-        if (!found.isKnown) return stores.clients.findWithSecrets(clientId)
-        const { client, secrets } = found.row ?? {}
-        if (client === undefined || secrets === undefined || client.disabled) return undefined
-        const live = secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now)
-        return { client, secretHashes: live.map(({ hash }) => hash) }
-      }
-    },
-
-    scopes: {
-      async list(): ReturnType<ScopeStore['list']> {
-        const scopes = proved()?.scopes.all()
-        if (scopes !== undefined) return [...scopes.values()]
-        onBypass('scopes')
-        return stores.scopes.list()
-      }
-    },
-
-    resourceServers: {
-      async findWithSecret(clientId: string): ReturnType<ResourceServerStore['findWithSecret']> {
-        const found = proved()?.resource_servers.find(clientId)
-        if (found?.isKnown) return found.row
-        onBypass('resource_servers')
-        return stores.resourceServers.findWithSecret(clientId)
-      },
-
-      async knowsAudience(audience: string): Promise<boolean> {
-        const all = proved()?.resource_servers.all()
-        if (all !== undefined)
-          return [...all.values()].some(({ resourceServer }) => resourceServer.audience === audience)
-        onBypass('resource_servers')
-        return stores.resourceServers.knowsAudience(audience)
-      }
-    },
-
-    /** What the holder of the LISTEN connection tells, in the order in which Postgres does. */
+    /** Is called with the notifications of the LISTEN connection, in the order of the commits. */
     follower: {
       /**
-       * A session has begun to listen: what is read from now on is kept until it ends.
-       * @param isVerified whether all that was committed up to a second ago has been heard
+       * A LISTEN connection is open: rows are cached until it ends.
+       * @param isVerified whether all changes that were committed until one second ago have been received
        */
       begin(isVerified: () => boolean, logger: Logger | undefined): void {
-        session = openSession(stores, isVerified, logger)
+        current = { cache: loadCache(stores, logger), isVerified }
       },
 
       /** @returns whether credentials of resource servers may have changed */
@@ -103,15 +70,15 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
         const change = readChange(payload)
         const changed = change === undefined ? TABLES : TABLES.filter((each) => each === change.table)
         for (const table of changed) {
-          // Only of clients there are so many that one is read alone.
-          session?.[table].change(table === 'clients' ? change?.key : undefined)
+          // The other tables are so small that they are read again as a whole.
+          current?.cache[table].invalidate(table === 'clients' ? change?.key : undefined)
         }
         return changed.includes('resource_servers')
       },
 
       end(): void {
-        for (const table of TABLES) session?.[table].stop()
-        session = undefined
+        for (const table of TABLES) current?.cache[table].stop()
+        current = undefined
       }
     }
   }
@@ -119,28 +86,34 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
 
 export type Registry = ReturnType<typeof createRegistry>
 
-function openSession(stores: RegistryStores, isVerified: () => boolean, logger: Logger | undefined): Session {
-  const on = (table: string) => ({
-    loaded: () => logger?.info({ event: 'registry_loaded', table }, 'answers from memory'),
-    failed: (err: unknown) =>
-      logger?.warn({ event: 'registry_load_failed', table, err }, 'each is asked for; reading again')
-  })
-  const readClients: ReadRows<ClientRecord> = async (clientIds) =>
-    new Map((await stores.clients.listWithSecrets(clientIds)).map((record) => [record.client.clientId, record]))
-  const readScopes = async () => new Map((await stores.scopes.list()).map((scope) => [scope.name, scope]))
-  const readResourceServers = async () =>
-    new Map((await stores.resourceServers.list()).map((found) => [found.resourceServer.clientId, found]))
-  // Whoever reads all of a table relies on hearing of what changes afterwards.
-  const announced =
-    <Row>(read: ReadRows<Row>): ReadRows<Row> =>
-    async (keys) => {
-      if (keys === 'all') await stores.announcements.mustBeInPlace()
-      return read(keys)
-    }
-  return {
-    isVerified,
-    clients: rememberTable(announced(readClients), on('clients')),
-    scopes: rememberTable(announced(readScopes), on('scopes')),
-    resource_servers: rememberTable(announced(readResourceServers), on('resource_servers'))
+/** Starts to load the three tables. */
+function loadCache({ announcements, clients, scopes, resourceServers }: RegistryStores, logger?: Logger): Cache {
+  function load<Row>(table: Table, read: ReadRows<Row>): CachedTable<Row> {
+    return cacheTable(
+      async (keys) => {
+        // Without the triggers, changes after this load would not be received.
+        if (keys === 'all') await announcements.mustBeInPlace()
+        return read(keys)
+      },
+      {
+        loaded: () => logger?.info({ event: 'registry_loaded', table }, `${table} are cached`),
+        failed: (err) =>
+          logger?.warn({ event: 'registry_load_failed', table, err }, `${table} are not cached; trying again`)
+      }
+    )
   }
+
+  return {
+    clients: load('clients', async (clientIds) =>
+      byKey(await clients.listWithSecrets(clientIds), ({ client }) => client.clientId)
+    ),
+    scopes: load('scopes', async () => byKey(await scopes.list(), ({ name }) => name)),
+    resource_servers: load('resource_servers', async () =>
+      byKey(await resourceServers.list(), ({ resourceServer }) => resourceServer.clientId)
+    )
+  }
+}
+
+function byKey<Row>(rows: readonly Row[], keyOf: (row: Row) => string): ReadonlyMap<string, Row> {
+  return new Map(rows.map((row) => [keyOf(row), row]))
 }

@@ -1,32 +1,32 @@
 /**
- * The rules of keeping a table in memory: what may be answered from it, what a change takes away, and what a load may
- * store. Pure: the caller brings the changes in the order of their commits, and carries out the loads.
+ * The rules of the cache of one table: which rows may be used, what a change removes, and what a load may store. Pure: the
+ * caller passes the changes in the order of their commits and performs the loads.
  */
 export type TableMemory<Row> = {
-  /** Undefined until all of the table has been read once since listening began. */
+  /** Undefined until all rows have been loaded once since the LISTEN connection began. */
   rows: Map<string, Row> | undefined
-  /** Rows that only Postgres knows, each with the number of its last change. */
+  /** Rows that must be read from Postgres, each with the number of its last change. */
   stale: Map<string, number>
-  /** How many changes have been heard. */
+  /** Number of changes received. */
   changes: number
-  /** The number of the last change that may concern any row. */
+  /** Number of the last change that may concern any row. */
   changedAsAWhole: number
 }
 
-/** What is to be read: all, or these rows. It may store nothing that has changed since number `begunAt`. */
+/** A read of all rows or of these. It may store no row that has changed since change number `begunAt`. */
 export type Load = { keys: 'all' | readonly string[]; begunAt: number }
 
-/** `row` is undefined for a key that no row has. */
+/** `row` is undefined if there is no row with the key; the cache knows that as well. */
 export type Found<Row> = { isKnown: true; row: Row | undefined } | { isKnown: false }
 
-/** Rows in one load: those that many changes at once leave stale are read in few statements. */
+/** Maximum number of rows in one load. After many changes at once, a few statements read all stale rows. */
 const LARGEST_LOAD = 1_000
 
 export function emptyMemory<Row>(): TableMemory<Row> {
   return { rows: undefined, stale: new Map(), changes: 0, changedAsAWhole: 0 }
 }
 
-/** Takes away one row, or, without a key, all of them, until a load that begins after this has brought them back. */
+/** Removes one row, or without a key all rows, until a load that begins after this has read it again. */
 export function noteChange(memory: TableMemory<unknown>, key?: string): void {
   memory.changes += 1
   if (key === undefined) {
@@ -47,9 +47,8 @@ export function nextLoad({ rows, stale, changes }: TableMemory<unknown>): Load |
 }
 
 /**
- * Stores what a load has read, save what changed after it began: nobody knows whether it read the row before that change or
- * after it.
- * @param read every row that there was of those to be read
+ * Stores the rows of a load, except those that changed after it began: the load may have read them before or after that change.
+ * @param read all existing rows with the keys of the load
  */
 export function finishLoad<Row>(memory: TableMemory<Row>, load: Load, read: ReadonlyMap<string, Row>): void {
   if (load.keys === 'all') {
@@ -70,17 +69,16 @@ export function finishLoad<Row>(memory: TableMemory<Row>, load: Load, read: Read
   }
 }
 
-/** One row, where memory may answer for it. That a row is not there is known as well as that it is. */
 export function lookUp<Row>({ rows, stale }: TableMemory<Row>, key: string): Found<Row> {
   return rows === undefined || stale.has(key) ? { isKnown: false } : { isKnown: true, row: rows.get(key) }
 }
 
-/** All rows in the order of the load, where memory may answer for every one of them. */
+/** All rows in the order of the load; undefined while one of them is not cached. */
 export function lookUpAll<Row>({ rows, stale }: TableMemory<Row>): ReadonlyMap<string, Row> | undefined {
   return stale.size === 0 ? rows : undefined
 }
 
-/** What an announcement of `announce_registry_change` in the migrations says; undefined when it may be anything. */
+/** Parses a notification of `announce_registry_change` (migrations); undefined if it cannot be read, so anything may have changed. */
 export function readChange(payload: string): { table: string; key: string | undefined } | undefined {
   try {
     const { table, key } = Object(JSON.parse(payload)) as Record<string, unknown>
