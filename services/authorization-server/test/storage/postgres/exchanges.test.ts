@@ -50,6 +50,7 @@ describe('an exchange', () => {
         last_used_at: now,
         refreshable_until: later(HOUR),
         refresh_allowed_from: null,
+        extended_until: null,
         expires_at: later(HOUR)
       }
     ])
