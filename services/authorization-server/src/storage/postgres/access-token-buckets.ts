@@ -2,163 +2,181 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
 import { type Database, isUndefinedTable, LONG_STATEMENT_MS, StoreUnavailable } from '@valetkey/service-kit'
 
-/** Made ahead beyond the bucket that tokens of now go into: hours in which nobody has to make one at once. */
+/** Tables that are created ahead, after the one for tokens issued now. Then no request has to wait for its table. */
 const AHEAD = 3
 
 /**
- * Tokens with buckets that do not exist cannot make this process ask for the list more often. No longer: those who share a
- * request with such a token wait as well.
+ * Minimum time between two reads of the list, so that tokens with invented buckets cannot cause many reads. Short, because the
+ * other tokens of the same introspection request wait as well.
  */
 const RELOAD_EVERY_MS = 5
 
-/** Hours that may have a table: no lifetime is longer, and none of an hour that is over is needed. */
+/** Tables may exist at most for so many hours in the future: no token lifetime is longer. */
 const MOST_AHEAD = 31 * 24
 
-/** As `drop_access_token_buckets` in the migrations has it. */
+/** As in `drop_access_token_buckets` (migrations). */
 const DROPPED_AT_ONCE = 50
 
-/** How an access token is found: by its hash, in the table of the bucket that it carries. */
+/** Identifies an access token: its hash, and the bucket that the token contains, which names its table. */
 export type AccessTokenKey = { digest: TokenDigest; bucket: number }
 
 /**
- * The tables that hold access tokens, one for each hour in which they end. What comes from outside selects from the list of
- * those that exist and is never written into a statement.
+ * The tables of access tokens, one for each hour of expiry (ADR 0017). A bucket from a request is only looked up in the list of
+ * existing tables and never becomes part of a statement.
  */
 export function createAccessTokenBuckets(database: Database) {
-  let tables: ReadonlyMap<number, string> = new Map()
-  let sizes: ReadonlyMap<number, number> = new Map()
-  /** What Postgres's clock said when the list was read last: the present, or some time before it. */
-  let listedAt = new Date(0)
-  let lastReload = Number.NEGATIVE_INFINITY
-  let nextReload: Promise<void> | undefined
-
-  async function load(): Promise<void> {
-    // The sizes are what Postgres has counted anyway: nothing is read for them.
-    const [row] = await database.query<{ listed_at: Date; buckets: number[]; tokens: number[] }>({
-      name: 'list_access_token_buckets',
-      text: `select now() as listed_at, coalesce(array_agg(bucket), '{}') as buckets,
-          coalesce(array_agg(tokens), '{}') as tokens
-        from (
-          select substring(c.relname from '[0-9]+$')::integer as bucket,
-            greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::double precision as tokens
-          from pg_inherits i join pg_class c on c.oid = i.inhrelid
-          where i.inhparent = 'access_tokens'::regclass and c.relname ~ '^access_tokens_[0-9]+$'
-        ) as listed`,
-      values: []
-    })
-    if (row === undefined) return
-    tables = new Map(row.buckets.map((bucket) => [bucket, tableName(bucket)]))
-    sizes = new Map(row.buckets.map((bucket, index) => [bucket, row.tokens[index] ?? 0]))
-    listedAt = row.listed_at
-  }
-
-  /** Reads the list from Postgres. Whoever asks gets one that was read after the question; those who wait share it. */
-  function reload(): Promise<void> {
-    nextReload ??= reloadInTurn()
-    return nextReload
-  }
-
-  async function reloadInTurn(): Promise<void> {
-    await sleep(Math.max(0, lastReload + RELOAD_EVERY_MS - performance.now()))
-    nextReload = undefined
-    lastReload = performance.now()
-    await load()
-  }
-
-  async function make(first: number, last = first): Promise<void> {
-    // Only of hours that tokens of the present can end in, whatever this process takes the time for.
-    const text = `select make_access_token_buckets($1, $2) from (select extract(epoch from now()) / 3600 as hour) as present
-      where $1 >= floor(hour) - 1 and $2 <= hour + ${MOST_AHEAD}`
-    const statement = { name: 'make_access_token_buckets', text, values: [first, last] }
-    // A table that cannot be made is an outage, whatever Postgres refuses it for: a request that needs it is answered with 503.
-    const rows = await database.query(statement).catch((error: unknown) => {
-      throw error instanceof StoreUnavailable ? error : new StoreUnavailable('postgres', error)
-    })
-    if (rows.length === 0)
-      throw new StoreUnavailable('postgres', new Error('no token of the present ends in that hour'))
-    const made = new Map(tables)
-    for (let bucket = first; bucket <= last; bucket++) made.set(bucket, tableName(bucket))
-    tables = made
-  }
+  const list = createBucketList(database)
 
   async function tableToWrite(bucket: number): Promise<string> {
-    if (!tables.has(bucket)) await make(bucket)
+    if (!list.has(bucket)) await list.create(bucket)
     return tableName(bucket)
   }
 
-  async function makeAhead(lifetime: number): Promise<void> {
-    const first = expiryBucket(new Date(listedAt.getTime() + lifetime * 1000))
-    const last = first + AHEAD
-    for (let bucket = first; bucket <= last; bucket++) if (!tables.has(bucket)) return make(first, last)
-  }
-
-  async function dropSome(): Promise<number> {
-    const text = 'select drop_access_token_buckets(now()) as dropped'
-    const statement = { name: 'drop_access_token_buckets', text, values: [], withinMs: LONG_STATEMENT_MS }
-    const rows = await database.query<{ dropped: number }>(statement)
-    return rows[0]?.dropped ?? 0
-  }
-
-  /** Whether all tokens of a bucket have expired, by Postgres's clock. It may be told late, and never early. */
-  const isOver = (bucket: number): boolean => bucket < expiryBucket(listedAt)
-
   return {
     /**
-     * The table that holds the tokens of a bucket.
-     * @returns undefined without a statement when all of them have expired, and when Postgres has no such table
+     * The table with the tokens of a bucket.
+     * @returns undefined if Postgres has no such table, and, without a statement, if all of its tokens have expired
      */
     async find(bucket: number): Promise<string | undefined> {
-      if (isOver(bucket)) return undefined
-      if (!tables.has(bucket)) await reload()
-      return tables.get(bucket)
+      if (list.hasExpired(bucket)) return undefined
+      if (!list.has(bucket)) await list.reload()
+      return list.has(bucket) ? tableName(bucket) : undefined
     },
 
-    /** Reads or changes rows of a table that `find` gave. None when it has been dropped since, or the database was restored. */
-    async rowsOf<Row>(table: string, ask: (table: string) => Promise<Row[]>): Promise<Row[]> {
+    /** Runs a statement on a table from `find`. @returns no rows if the table was dropped since, or the database was restored */
+    async rowsOf<Row>(table: string, run: (table: string) => Promise<Row[]>): Promise<Row[]> {
       try {
-        return await ask(table)
+        return await run(table)
       } catch (error) {
         if (!isUndefinedTable(error)) throw error
-        await reload()
-        // The table is there, so it is another one that is missing.
-        if ([...tables.values()].includes(table)) throw error
+        await list.reload()
+        // The table exists, so a different one is missing.
+        if (list.hasTable(table)) throw error
         return []
       }
     },
 
     /**
-     * Writes into the bucket's table. It is made if it does not exist: the lifetime was raised, or the database was restored.
-     * @throws {StoreUnavailable} also when the table cannot be made
+     * Writes into the bucket's table. Creates the table if it does not exist, because the lifetime was raised or the database
+     * was restored.
+     * @throws {StoreUnavailable} also when the table cannot be created
      */
     async writeInto<Result>(bucket: number, write: (table: string) => Promise<Result>): Promise<Result> {
       try {
         return await write(await tableToWrite(bucket))
       } catch (error) {
         if (!isUndefinedTable(error)) throw error
-        await reload()
+        await list.reload()
         return write(await tableToWrite(bucket))
       }
     },
 
-    /** About how many tokens there are that have not expired, as of the last time that housekeeping looked. */
-    estimate(): number {
-      let sum = 0
-      for (const [bucket, tokens] of sizes) if (!isOver(bucket)) sum += tokens
-      return sum
-    },
+    /** Approximate number of access tokens that have not expired, when housekeeping last ran. */
+    estimate: list.estimate,
 
-    /** Makes the tables that the next hours need, and drops those in which all has expired. @param lifetime in seconds */
+    /** Creates the tables for the next hours, and drops those whose tokens have all expired. @param lifetime in seconds */
     async keep(lifetime: number): Promise<void> {
-      await reload()
-      await makeAhead(lifetime)
-      while ((await dropSome()) === DROPPED_AT_ONCE);
+      await list.reload()
+      await list.createAhead(lifetime)
+      while ((await dropSome(database)) === DROPPED_AT_ONCE);
     }
   }
 }
 
 export type AccessTokenBuckets = ReturnType<typeof createAccessTokenBuckets>
 
-/** Only ever of a number, and only here. */
+/** The buckets that have a table, as of the last read. */
+function createBucketList(database: Database) {
+  /** Approximate number of tokens by bucket. */
+  let tokens: ReadonlyMap<number, number> = new Map()
+  /** The time of Postgres at the last read. */
+  let listedAt = new Date(0)
+  let lastReload = Number.NEGATIVE_INFINITY
+  let nextReload: Promise<void> | undefined
+
+  async function reloadInTurn(): Promise<void> {
+    await sleep(Math.max(0, lastReload + RELOAD_EVERY_MS - performance.now()))
+    nextReload = undefined
+    lastReload = performance.now()
+    const read = await readBuckets(database)
+    if (read !== undefined) ({ listedAt, tokens } = read)
+  }
+
+  async function create(first: number, last = first): Promise<void> {
+    await createTables(database, first, last)
+    const all = new Map(tokens)
+    for (let bucket = first; bucket <= last; bucket++) all.set(bucket, all.get(bucket) ?? 0)
+    tokens = all
+  }
+
+  /** By Postgres's clock; `listedAt` is never later than the present, so this may become true late but never early. */
+  const hasExpired = (bucket: number): boolean => bucket < expiryBucket(listedAt)
+
+  return {
+    has: (bucket: number): boolean => tokens.has(bucket),
+    hasTable: (table: string): boolean => [...tokens.keys()].some((bucket) => tableName(bucket) === table),
+    hasExpired,
+    create,
+
+    /** Reads the list from Postgres; concurrent callers share a read that begins after their call. */
+    reload(): Promise<void> {
+      nextReload ??= reloadInTurn()
+      return nextReload
+    },
+
+    async createAhead(lifetime: number): Promise<void> {
+      const first = expiryBucket(new Date(listedAt.getTime() + lifetime * 1000))
+      const last = first + AHEAD
+      for (let bucket = first; bucket <= last; bucket++) if (!tokens.has(bucket)) return create(first, last)
+    },
+
+    estimate(): number {
+      let sum = 0
+      for (const [bucket, count] of tokens) if (!hasExpired(bucket)) sum += count
+      return sum
+    }
+  }
+}
+
+/** Reads the buckets and the sizes that Postgres has counted already; it reads no rows of the tables. */
+async function readBuckets(
+  database: Database
+): Promise<{ listedAt: Date; tokens: ReadonlyMap<number, number> } | undefined> {
+  const [row] = await database.query<{ listed_at: Date; buckets: number[]; tokens: number[] }>({
+    name: 'list_access_token_buckets',
+    text: `select now() as listed_at, coalesce(array_agg(bucket), '{}') as buckets,
+        coalesce(array_agg(tokens), '{}') as tokens
+      from (
+        select substring(c.relname from '[0-9]+$')::integer as bucket,
+          greatest(c.reltuples, pg_stat_get_live_tuples(c.oid), 0)::double precision as tokens
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'access_tokens'::regclass and c.relname ~ '^access_tokens_[0-9]+$'
+      ) as listed`,
+    values: []
+  })
+  if (row === undefined) return undefined
+  return { listedAt: row.listed_at, tokens: new Map(row.buckets.map((bucket, at) => [bucket, row.tokens[at] ?? 0])) }
+}
+
+/** @throws {StoreUnavailable} whatever the reason: a request that needs the table gets 503 */
+async function createTables(database: Database, first: number, last: number): Promise<void> {
+  // Only for hours in which tokens issued now can expire, even if the clock of this process is wrong.
+  const text = `select make_access_token_buckets($1, $2) from (select extract(epoch from now()) / 3600 as hour) as present
+    where $1 >= floor(hour) - 1 and $2 <= hour + ${MOST_AHEAD}`
+  const statement = { name: 'make_access_token_buckets', text, values: [first, last] }
+  const rows = await database.query(statement).catch((error: unknown) => {
+    throw error instanceof StoreUnavailable ? error : new StoreUnavailable('postgres', error)
+  })
+  if (rows.length === 0) throw new StoreUnavailable('postgres', new Error('no token issued now expires in that hour'))
+}
+
+async function dropSome(database: Database): Promise<number> {
+  const text = 'select drop_access_token_buckets(now()) as dropped'
+  const statement = { name: 'drop_access_token_buckets', text, values: [], withinMs: LONG_STATEMENT_MS }
+  const rows = await database.query<{ dropped: number }>(statement)
+  return rows[0]?.dropped ?? 0
+}
+
 function tableName(bucket: number): string {
   return `access_tokens_${bucket}`
 }

@@ -3,7 +3,7 @@ import { type AccessTokenKey, createAccessTokenBuckets } from './access-token-bu
 
 export function createAccessTokenStore(database: Database, buckets = createAccessTokenBuckets(database)) {
   return {
-    /** Ends this token only, and only if it is the client's own (RFC 7009 §2.1). */
+    /** Ends only this token, if it was issued to this client (RFC 7009 §2.1). */
     async revoke(
       { digest, bucket }: AccessTokenKey,
       clientId: string

@@ -1,9 +1,9 @@
 import type { Database } from '@valetkey/service-kit'
 import type { Page } from './page.js'
 
-/** A row of the audit table, as it is read. */
+/** A row of the audit table. */
 export type AuditEntry = {
-  /** A whole number, as text: it may be beyond 2^53. */
+  /** An integer as text, because it can exceed 2^53. */
   eventId: string
   occurredAt: Date
   event: string
@@ -14,14 +14,14 @@ export type AuditEntry = {
   details: Readonly<Record<string, unknown>>
 }
 
-/** All that is said must hold. */
+/** An entry must match all given fields. */
 export type AuditFilter = {
   userId?: string | undefined
   clientId?: string | undefined
   event?: string | undefined
   requestId?: string | undefined
   secretId?: string | undefined
-  /** A time, or how long ago by Postgres's clock. */
+  /** A time, or an age by Postgres's clock. */
   since?: Date | { secondsAgo: number } | undefined
 }
 
@@ -38,10 +38,10 @@ type AuditRow = {
 
 const COLUMNS = 'event_id, occurred_at, event, request_id, client_id, user_id, address, details'
 
-/** The audit table for those who read it; it is written in `audit-events.ts` and `audited.ts`. */
+/** Reads the audit table, which `audit-events.ts` and `audited.ts` write. */
 export function createAuditEntryStore(database: Database) {
   return {
-    /** The newest first; those that come after an event in that order. */
+    /** Newest first. @param page.after id of the last event of the previous page */
     async list(filter: AuditFilter, { after, limit }: Page): Promise<AuditEntry[]> {
       const { conditions, values, name } = conditionsOf(filter, 1)
       const place = `$${values.length + 2}`
@@ -58,7 +58,7 @@ export function createAuditEntryStore(database: Database) {
       return rows.map(toAuditEntry)
     },
 
-    /** The oldest first, by id: for whoever waits for new ones. */
+    /** Oldest first, by id: to follow new events. */
     async listFrom(filter: AuditFilter, { after, limit }: { after: string; limit: number }): Promise<AuditEntry[]> {
       const { conditions, values, name } = conditionsOf(filter, 2)
       const rows = await database.query<AuditRow>({
@@ -69,7 +69,7 @@ export function createAuditEntryStore(database: Database) {
       return rows.map(toAuditEntry)
     },
 
-    /** '0' where there is none. */
+    /** '0' if there is no event. */
     async newestId(): Promise<string> {
       const rows = await database.query<{ newest: string }>({
         name: 'find_newest_audit_event',
@@ -83,7 +83,7 @@ export function createAuditEntryStore(database: Database) {
 
 export type AuditEntryStore = ReturnType<typeof createAuditEntryStore>
 
-/** A statement for each kind of question, so that each goes by an index where there is one. */
+/** Each combination of filters is a separate statement, so that Postgres can plan it with the matching index. */
 function conditionsOf(filter: AuditFilter, before: number) {
   const values: unknown[] = []
   const place = (value: unknown): string => `$${values.push(value) + before}`
@@ -96,7 +96,7 @@ function conditionsOf(filter: AuditFilter, before: number) {
     secretId === undefined ? '' : `and details->>'secretId' = ${place(secretId)}`,
     sinceCondition(since, place)
   ]
-  // Postgres tells names apart by their first 63 characters, and all filters together must fit.
+  // Postgres compares the first 63 characters of a statement name; with all filters the name must fit.
   const time = { since: since instanceof Date ? since : undefined, ago: since instanceof Date ? undefined : since }
   const name = Object.entries({ user: userId, client: clientId, event, request: requestId, secret: secretId, ...time })
     .map(([key, value]) => (value === undefined ? '' : `_${key}`))

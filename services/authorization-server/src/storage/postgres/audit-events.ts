@@ -2,7 +2,7 @@ import type { Database } from '@valetkey/service-kit'
 
 export type AuditEventRecord = {
   occurredAt: Date
-  /** The same moment on the monotonic clock of this process, in milliseconds. */
+  /** The same time on the monotonic clock of this process, in milliseconds. */
   recordedAt: number
   event: string
   requestId: string | undefined
@@ -12,8 +12,8 @@ export type AuditEventRecord = {
   details: Readonly<Record<string, unknown>>
 }
 
-// A wrong clock must neither let retention delete an event at once nor keep it for years: within 30 s of the present, less
-// what the event has waited.
+// Limits the time of an event to the last 30 s plus its time in the queue: with a wrong clock of the process, retention would
+// delete the event at once or keep it for years.
 const EVENTS = `(
     select greatest(least(given.occurred_at, now()), now() - make_interval(secs => given.waited_ms / 1000 + 30)) as occurred_at,
       given.event, given.request_id, given.client_id, given.user_id, given.address, given.details
@@ -42,10 +42,9 @@ export function createAuditEventStore(database: Database) {
   }
 
   return {
-    /** One statement however many there are. */
     append: (events: readonly AuditEventRecord[]) => insert('append_audit_events', '', events),
 
-    /** The same for events of which some may have been written by a statement whose answer was lost. */
+    /** Omits events that exist: a statement whose response was lost may have written some of them. */
     appendMissing: (events: readonly AuditEventRecord[]) =>
       insert(
         'append_missing_audit_events',

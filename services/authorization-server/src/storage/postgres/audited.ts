@@ -1,33 +1,30 @@
 import { type Database, isUniqueViolation, type Statement } from '@valetkey/service-kit'
 
-/** An entry of the audit table, for a change that an operator makes. */
+/** The audit entry of a change by an operator. */
 export type AuditNote = {
   event: string
   requestId: string | undefined
   clientId: string | undefined
   userId: string | undefined
   address: string | undefined
-  /** Who did it, and what of it is kept: never a secret, a hash or a password. */
+  /** The actor and the details of the change; never a secret, a hash or a password. */
   details: Readonly<Record<string, unknown>>
 }
 
 export type Change = {
   name: string
-  /** One or more parts of a `with`; the one called `changed` has a row exactly if something was changed. */
+  /** One or more parts of a `with`. The part `changed` has a row if and only if something was changed. */
   parts: string
-  /** What only the statement knows, for the entry: an expression over these parts that makes an object. */
+  /** SQL expression over these parts that returns further details as a JSON object. */
   details?: string
-  /** Over these parts. */
+  /** The final `select` over these parts. */
   result: string
   values: readonly unknown[]
 }
 
-/**
- * The statement that makes a change and its audit entry: neither is there without the other, whatever fails, and a change
- * that changes nothing leaves no entry.
- */
+/** One statement for a change and its audit entry, so that neither exists without the other. No change: no entry. */
 export function audited({ name, parts, details = `'{}'::jsonb`, result, values }: Change, note: AuditNote): Statement {
-  const at = (place: number): string => `$${values.length + place}`
+  const at = (index: number): string => `$${values.length + index}`
   return {
     name,
     text: `with ${parts},
@@ -49,7 +46,7 @@ export function audited({ name, parts, details = `'{}'::jsonb`, result, values }
   }
 }
 
-/** Makes something that has a name, with its audit entry. @returns no row, and nothing is there, when the name is taken */
+/** Creates a named record with its audit entry. @returns no row if the name is taken; then nothing was stored */
 export async function createAudited<Row extends Record<string, unknown>>(
   database: Database,
   change: Change,

@@ -3,29 +3,30 @@ import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited, type Change } from './audited.js'
 import type { ClientRegistration, NewClient } from './clients.js'
 
-/** The client as it was read: a change that rests on what was read is refused once somebody else has changed it. */
+/** The version of a client that was read. A change based on it is refused if the client has been changed since. */
 export type ClientVersion = { clientId: string; version: string }
 
 /**
- * What holds the client, in the version that was read, so that of two that rest on the same version one is refused. A new
- * version of the row is all that is wanted; nothing in it changes.
+ * Locks the client and gives its row a new version without changing it: of two changes based on the same version, one is
+ * refused.
  */
-const HELD = `changed as (
+const NEW_VERSION = `changed as (
   update clients set name = name where client_id = $1 and xmin = $2::xid returning client_id)`
 
-/** Whether all of these scopes are there; they are held, so that none of them is deleted before the change is done. */
+/** Whether all of these scopes exist. Locks them, so that none is deleted before the change is committed. */
 const knownScopes = (names: string) => `
-  held_scopes as (select name from scopes where name = any (${names}::text[]) order by name for key share),
-  known as (select count(*) = cardinality(${names}::text[]) as are_all from held_scopes)`
+  locked_scopes as (select name from scopes where name = any (${names}::text[]) order by name for key share),
+  known as (select count(*) = cardinality(${names}::text[]) as are_all from locked_scopes)`
 
 export function createClientChangeStore(database: Database) {
-  async function make(change: Omit<Change, 'result'>, note: AuditNote): Promise<boolean> {
-    const result = 'select client_id from changed'
-    return (await database.query(audited({ ...change, result }, note))).length > 0
-  }
+  return { ...changeClients(database), ...endClients(database), ...changeSecrets(database) }
+}
 
+export type ClientChangeStore = ReturnType<typeof createClientChangeStore>
+
+function changeClients(database: Database) {
   return {
-    /** The version of a client, and Postgres's time when it was read. */
+    /** The version of a client, and the time of Postgres when it was read. */
     async findVersion(clientId: string): Promise<{ version: string; readAt: Date } | undefined> {
       const rows = await database.query<{ version: string; read_at: Date }>({
         name: 'find_client_version',
@@ -36,8 +37,8 @@ export function createClientChangeStore(database: Database) {
     },
 
     /**
-     * Client and first secret in one statement; a public client has no secret.
-     * @returns when it was created; undefined when one of its scopes is not in the catalogue
+     * Creates a client and its first secret in one statement; a public client has no secret.
+     * @returns when it was created; undefined if one of its scopes is not in the catalogue
      */
     async create(client: NewClient, secretDigest: TokenDigest | undefined, note: AuditNote): Promise<Date | undefined> {
       const parts = `${knownScopes('$15')}, changed as (
@@ -57,8 +58,8 @@ export function createClientChangeStore(database: Database) {
     },
 
     /**
-     * @param added those of its scopes that it had not before
-     * @returns false when it is no longer the version that was read, or one of `added` is not in the catalogue
+     * @param added scopes that the client did not have before
+     * @returns false if the client has changed since `version`, or one of `added` is not in the catalogue
      */
     async update(
       { client, added }: { client: ClientRegistration; added: readonly string[] },
@@ -72,41 +73,49 @@ export function createClientChangeStore(database: Database) {
             access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12
           from known where client_id = $1 and xmin = $13::xid and known.are_all returning client_id)`
       const values = [client.clientId, ...settingsOf(client), version, added]
-      return make({ name: 'update_client', parts, values }, note)
-    },
+      return make(database, { name: 'update_client', parts, values }, note)
+    }
+  }
+}
 
-    /** The generation ends every token. @returns false when it is disabled already, or is not there */
+function endClients(database: Database) {
+  return {
+    /** The new generation ends every token. @returns false if there is no enabled client with that id */
     async disable(clientId: string, note: AuditNote): Promise<boolean> {
       const parts = `changed as (
           update clients set disabled_at = now(), generation = generation + 1
           where client_id = $1 and disabled_at is null returning client_id)`
-      return make({ name: 'disable_client', parts, values: [clientId] }, note)
+      return make(database, { name: 'disable_client', parts, values: [clientId] }, note)
     },
 
     async enable(clientId: string, note: AuditNote): Promise<boolean> {
       const parts = `changed as (
           update clients set disabled_at = null where client_id = $1 and disabled_at is not null returning client_id)`
-      return make({ name: 'enable_client', parts, values: [clientId] }, note)
+      return make(database, { name: 'enable_client', parts, values: [clientId] }, note)
     },
 
-    /** A token whose client is missing is dead. Secrets and remembered consents go as well. */
+    /** Ends every token, because introspection joins the client. Also deletes secrets and remembered consents. */
     async remove(clientId: string, note: AuditNote): Promise<boolean> {
       const parts = 'changed as (delete from clients where client_id = $1 returning client_id)'
-      return make({ name: 'delete_client', parts, values: [clientId] }, note)
-    },
+      return make(database, { name: 'delete_client', parts, values: [clientId] }, note)
+    }
+  }
+}
 
+function changeSecrets(database: Database) {
+  return {
     /**
-     * Adds a secret; those that are live get an end at the latest, and those that have ended leave.
-     * @param secret.othersUntil by Postgres's clock, as `findVersion` tells it
-     * @returns false when it is no longer the version that was read
+     * Adds a secret. Live secrets expire at `othersUntil` at the latest; expired ones are deleted.
+     * @param secret.othersUntil by Postgres's clock, which `findVersion` returns
+     * @returns false if the client has changed since that version
      */
     async addSecret(
       { clientId, version }: ClientVersion,
       secret: { digest: TokenDigest; othersUntil: Date },
       note: AuditNote
     ): Promise<boolean> {
-      const parts = `${HELD},
-        gone as (
+      const parts = `${NEW_VERSION},
+        deleted as (
           delete from client_secrets s using changed where s.client_id = changed.client_id and s.expires_at <= now()),
         ending as (
           update client_secrets s set expires_at = least(s.expires_at, $4::timestamptz) from changed
@@ -115,23 +124,26 @@ export function createClientChangeStore(database: Database) {
           insert into client_secrets (client_id, secret_hash, created_at)
           select client_id, $3::bytea, now() from changed)`
       const values = [clientId, version, secret.digest, secret.othersUntil]
-      return make({ name: 'add_client_secret', parts, values }, note)
+      return make(database, { name: 'add_client_secret', parts, values }, note)
     },
 
-    /** @returns false when it is no longer the version that was read */
+    /** @returns false if the client has changed since that version */
     async removeSecret({ clientId, version }: ClientVersion, secretId: string, note: AuditNote): Promise<boolean> {
-      const parts = `${HELD},
-        gone as (
+      const parts = `${NEW_VERSION},
+        deleted as (
           delete from client_secrets s using changed
           where s.client_id = changed.client_id and left(encode(s.secret_hash, 'hex'), 12) = $3)`
-      return make({ name: 'remove_client_secret', parts, values: [clientId, version, secretId] }, note)
+      return make(database, { name: 'remove_client_secret', parts, values: [clientId, version, secretId] }, note)
     }
   }
 }
 
-export type ClientChangeStore = ReturnType<typeof createClientChangeStore>
+async function make(database: Database, change: Omit<Change, 'result'>, note: AuditNote): Promise<boolean> {
+  const result = 'select client_id from changed'
+  return (await database.query(audited({ ...change, result }, note))).length > 0
+}
 
-/** $2 to $12 of the statements above. */
+/** Parameters $2 to $12 of `create` and `update`. */
 function settingsOf(client: NewClient): unknown[] {
   return [
     client.name,

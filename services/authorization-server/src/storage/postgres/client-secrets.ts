@@ -1,14 +1,14 @@
 import { secretIdOf } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 
-/** What operators see of a client's secret: never the secret, nor its hash. */
+/** What operators see of a client secret: never the secret or its hash. */
 export type ClientSecret = {
   secretId: string
   createdAt: Date
   expiresAt: Date | undefined
-  /** To within a few minutes. */
+  /** Accurate to a few minutes. */
   lastUsedAt: Date | undefined
-  /** It had not ended when it was read, by Postgres's clock. */
+  /** It had not expired when it was read, by Postgres's clock. */
   live: boolean
 }
 
@@ -20,14 +20,14 @@ type ClientSecretRow = {
   live: boolean
 }
 
-/** A client's secret as `noteUse` knows it. Neither id holds a blank. */
+/** The key of a client secret for `noteUse`. Neither id contains a space. */
 export function clientSecretKey(clientId: string, secretId: string): string {
   return `${clientId} ${secretId}`
 }
 
 export function createClientSecretStore(database: Database) {
   return {
-    /** Those that have ended as well; the oldest first. */
+    /** Including expired secrets; oldest first. */
     async list(clientId: string): Promise<ClientSecret[]> {
       const rows = await database.query<ClientSecretRow>({
         name: 'list_client_secrets',
@@ -39,24 +39,24 @@ export function createClientSecretStore(database: Database) {
       return rows.map(toSecret)
     },
 
-    /** Notes when secrets were last used, each by its key; an older time than the one stored changes nothing. */
+    /** Stores when secrets were last used; a time before the stored one changes nothing. @param uses by `clientSecretKey` */
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
       const keys = [...uses.keys()].map((key) => key.split(' '))
       await database.query({
         name: 'note_client_secret_use',
-        // Whoever locks several does so in one order, so that no two wait for each other.
+        // The order of locks prevents deadlocks.
         text: `with used as (
             select client_id, secret_id, least(used_at, now()) as used_at
             from unnest($1::text[], $2::text[], $3::timestamptz[]) as u (client_id, secret_id, used_at)
-          ), held as (
+          ), locked as (
             select s.client_id, s.secret_hash, used.used_at
             from client_secrets s join used on used.client_id = s.client_id
               and used.secret_id = left(encode(s.secret_hash, 'hex'), 12)
             order by s.client_id, s.secret_hash for update of s
           )
-          update client_secrets s set last_used_at = held.used_at from held
-          where s.client_id = held.client_id and s.secret_hash = held.secret_hash
-            and (s.last_used_at is null or s.last_used_at < held.used_at)`,
+          update client_secrets s set last_used_at = locked.used_at from locked
+          where s.client_id = locked.client_id and s.secret_hash = locked.secret_hash
+            and (s.last_used_at is null or s.last_used_at < locked.used_at)`,
         values: [keys.map(([clientId]) => clientId), keys.map(([, secretId]) => secretId), [...uses.values()]]
       })
     }

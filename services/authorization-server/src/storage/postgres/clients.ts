@@ -2,17 +2,17 @@ import type { Client, ClientLifetimes } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import type { Page } from './page.js'
 
-/** What Postgres adds to it when it is created. */
+/** A stored client. */
 export type ClientRegistration = NewClient & { createdAt: Date }
 
-/** A client with what only operators see. */
+/** A client with the fields that only operators see. */
 export type NewClient = Client & {
   disabled: boolean
-  /** An operator has made sure who runs it. */
+  /** An operator has verified its owner. */
   verified: boolean
 }
 
-/** A client with all that is known of its secrets, whether they are live or not. */
+/** A client with all of its secrets, live or expired. */
 export type ClientRecord = {
   client: ClientRegistration
   secrets: readonly { hash: Buffer; expiresAt: Date | undefined }[]
@@ -40,6 +40,12 @@ const COLUMNS = `client_id, name, type, redirect_uris, required_scopes, optional
   issues_refresh_tokens, consent, created_at, disabled_at, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl`
 
 export function createClientStore(database: Database) {
+  return { ...listClients(database), ...findClients(database) }
+}
+
+export type ClientStore = ReturnType<typeof createClientStore>
+
+function listClients(database: Database) {
   return {
     async list(): Promise<ClientRegistration[]> {
       const rows = await database.query<ClientRow>({
@@ -50,7 +56,7 @@ export function createClientStore(database: Database) {
       return rows.map(toRegistration)
     },
 
-    /** By id, those that come after this one. */
+    /** By id. @param page.after the last id of the previous page */
     async listPage({ after = '', limit }: Page): Promise<ClientRegistration[]> {
       const rows = await database.query<ClientRow>({
         name: 'list_clients_after',
@@ -60,16 +66,7 @@ export function createClientStore(database: Database) {
       return rows.map(toRegistration)
     },
 
-    async find(clientId: string): Promise<ClientRegistration | undefined> {
-      const rows = await database.query<ClientRow>({
-        name: 'find_client',
-        text: `select ${COLUMNS} from clients where client_id = $1`,
-        values: [clientId]
-      })
-      return rows.map(toRegistration)[0]
-    },
-
-    /** For the registry, which compares the expiry of a secret at each look-up. */
+    /** For the registry, which compares the expiry of secrets at each lookup. */
     async listWithSecrets(clientIds: readonly string[] | 'all'): Promise<ClientRecord[]> {
       const isAll = clientIds === 'all'
       const rows = await database.query<ClientRow & { hashes: Buffer[]; expiries: (Date | null)[] }>({
@@ -87,6 +84,19 @@ export function createClientStore(database: Database) {
         client: toRegistration(row),
         secrets: row.hashes.map((hash, index) => ({ hash, expiresAt: row.expiries[index] ?? undefined }))
       }))
+    }
+  }
+}
+
+function findClients(database: Database) {
+  return {
+    async find(clientId: string): Promise<ClientRegistration | undefined> {
+      const rows = await database.query<ClientRow>({
+        name: 'find_client',
+        text: `select ${COLUMNS} from clients where client_id = $1`,
+        values: [clientId]
+      })
+      return rows.map(toRegistration)[0]
     },
 
     /** An enabled client with the hashes of its live secrets, for client authentication. */
@@ -104,8 +114,6 @@ export function createClientStore(database: Database) {
     }
   }
 }
-
-export type ClientStore = ReturnType<typeof createClientStore>
 
 function toRegistration(row: ClientRow): ClientRegistration {
   return {

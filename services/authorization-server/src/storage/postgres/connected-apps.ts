@@ -3,7 +3,7 @@ import { AUTHORIZED, BY_GENERATIONS, RAISE_OF_PAIR, STILL_REMEMBERED } from './a
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { noteUseIn } from './note-use.js'
 
-/** What one client may do with a user's account, over all of its grants. */
+/** The access of one client to a user's account, from all of its grants. */
 export type ConnectedApp = {
   clientId: string
   name: string
@@ -11,9 +11,9 @@ export type ConnectedApp = {
   scope: readonly string[]
   since: Date
   lastUsedAt: Date | undefined
-  /** It holds a token that has not ended, or can get one by itself. */
+  /** It has a valid token, or can get one without the user. */
   live: boolean
-  /** Until when it can get new access tokens without the user; undefined when it cannot. */
+  /** Until when it can get new access tokens without the user; undefined if it cannot. */
   refreshableUntil: Date | undefined
 }
 
@@ -29,15 +29,21 @@ type ConnectedAppRow = {
 }
 
 export function createConnectedAppStore(database: Database) {
+  return { ...listApps(database), ...changeApps(database) }
+}
+
+export type ConnectedAppStore = ReturnType<typeof createConnectedAppStore>
+
+function listApps(database: Database) {
   return {
     /**
-     * Grants with a token that is alive, and consents that count (`remembersConsent`): both give access without asking
+     * Grants with a valid token, and valid remembered consents (`remembersConsent`): both give access without asking the user
      * again.
      */
     async list(userId: string): Promise<ConnectedApp[]> {
       const rows = await database.query<ConnectedAppRow>({
         name: 'list_connected_apps',
-        text: `with held as (
+        text: `with access as (
             select g.client_id, g.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until
             from grants g
             ${BY_GENERATIONS}
@@ -51,10 +57,10 @@ export function createConnectedAppStore(database: Database) {
             where r.user_id = $1 and ${STILL_REMEMBERED}
           )
           select c.client_id, c.name, c.verified_at is not null as verified,
-            array(select distinct unnest(h.scope) from held h where h.client_id = c.client_id order by 1) as scope,
-            min(held.since) as since, max(held.last_used_at) as last_used_at, bool_or(held.live) as live,
-            max(held.refreshable_until) as refreshable_until
-          from held join clients c on c.client_id = held.client_id and c.disabled_at is null
+            array(select distinct unnest(h.scope) from access h where h.client_id = c.client_id order by 1) as scope,
+            min(access.since) as since, max(access.last_used_at) as last_used_at, bool_or(access.live) as live,
+            max(access.refreshable_until) as refreshable_until
+          from access join clients c on c.client_id = access.client_id and c.disabled_at is null
           group by c.client_id, c.name, c.verified_at
           order by c.name, c.client_id`,
         values: [userId]
@@ -69,11 +75,15 @@ export function createConnectedAppStore(database: Database) {
         live: row.live,
         refreshableUntil: row.refreshable_until ?? undefined
       }))
-    },
+    }
+  }
+}
 
+function changeApps(database: Database) {
+  return {
     /**
      * Ends the user's authorization of the client, in one write: every grant, codes that are not exchanged yet, and the
-     * remembered consent. What is opened at the same moment has an older generation.
+     * remembered consent. A grant that is created concurrently has an older generation, so it has ended as well.
      * @returns the grants that gave access until now
      */
     async end(userId: string, clientId: string): Promise<{ grantIds: readonly string[] }> {
@@ -88,7 +98,7 @@ export function createConnectedAppStore(database: Database) {
       return { grantIds: rows.map((row) => row.grant_id) }
     },
 
-    /** Notes when grants were last used, to the minute; an older time than the one stored changes nothing. */
+    /** Stores when grants were last used, to the minute; a time before the stored one changes nothing. */
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
       const grants = {
         name: 'note_grant_use',
@@ -96,12 +106,10 @@ export function createConnectedAppStore(database: Database) {
         key: 'grant_id',
         type: 'uuid',
         order: 'code_hash',
-        // The exchange and the refresh have written the time. The first introspection of their token, seconds later, need not.
+        // Exchange and refresh write the time themselves; the first introspection of their token, seconds later, need not.
         apart: '1 minute'
       } as const
       await database.query(noteUseIn(grants, uses))
     }
   }
 }
-
-export type ConnectedAppStore = ReturnType<typeof createConnectedAppStore>

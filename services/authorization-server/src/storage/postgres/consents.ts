@@ -5,36 +5,19 @@ type ConsentPlace = { user_id: string; client_id: string }
 /** The last row of a step, and how many of its rows were changed. */
 type ChangedStep = ConsentPlace & { changed: number }
 
-const NOBODY = '00000000-0000-0000-0000-000000000000'
-/** Rows looked at in one statement: some tens of milliseconds. */
+/** Less than every user id. */
+const NO_USER_ID = '00000000-0000-0000-0000-000000000000'
+/** Rows that one statement reads; it takes some tens of milliseconds. */
 const STEP = 20_000
 
-/** What users have allowed to clients that are registered to remember it. */
+/** Remembered consents: what users allowed clients that are registered with `consent: 'remember'`. */
 export function createConsentStore(database: Database) {
-  /**
-   * Once through all rows, in the order of their key, for those that are wanted lie scattered.
-   * @param of.change changes or deletes rows of `step`; `value` is $1
-   */
-  async function inSteps({ name, change, value }: { name: string; change: string; value: string }): Promise<number> {
-    let total = 0
-    let place: ConsentPlace | undefined = { user_id: NOBODY, client_id: '' }
-    while (place !== undefined) {
-      const rows: ChangedStep[] = await database.query<ChangedStep>({
-        name,
-        text: `with step as (
-            select user_id, client_id from consents where (user_id, client_id) > ($2::uuid, $3::text)
-            order by user_id, client_id limit ${STEP}
-          ), changed as (${change} returning 1)
-          select user_id, client_id, (select count(*) from changed)::integer as changed
-          from step order by user_id desc, client_id desc limit 1`,
-        values: [value, place.user_id, place.client_id]
-      })
-      place = rows[0]
-      total += rows[0]?.changed ?? 0
-    }
-    return total
-  }
+  return { ...consentsOfUsers(database), ...consentsToDelete(database) }
+}
 
+export type ConsentStore = ReturnType<typeof createConsentStore>
+
+function consentsOfUsers(database: Database) {
   return {
     async findScope(userId: string, clientId: string): Promise<readonly string[]> {
       const rows = await database.query<{ scope: string[] }>({
@@ -47,18 +30,17 @@ export function createConsentStore(database: Database) {
     },
 
     /**
-     * Adds to what is remembered; an earlier, wider consent is not narrowed by a later, smaller request. What was remembered
-     * before the authorization ended does not count any more and is replaced. A user or client that has been deleted, or a
-     * scope that is not in the catalogue, is left out.
+     * Adds to the remembered scope; a later request for less does not narrow an earlier consent. A consent from before the end of
+     * the authorization is replaced. A deleted user or client, or a scope that is not in the catalogue, is omitted.
      */
     async remember(userId: string, clientId: string, scope: readonly string[]): Promise<void> {
       await database.query({
         name: 'remember_consent',
-        text: `with held_scopes as (
+        text: `with locked_scopes as (
             select name from scopes where name = any ($3::text[]) order by name for key share
           )
           insert into consents (user_id, client_id, scope, granted_at, authorization_generation)
-          select u.user_id, c.client_id, array(select name from held_scopes), now(), ${AUTHORIZATION_GENERATION}
+          select u.user_id, c.client_id, array(select name from locked_scopes), now(), ${AUTHORIZATION_GENERATION}
           from users u join clients c on c.client_id = $2
           left join consents r on r.user_id = u.user_id and r.client_id = c.client_id
           where u.user_id = $1
@@ -68,15 +50,19 @@ export function createConsentStore(database: Database) {
             granted_at = excluded.granted_at, authorization_generation = excluded.authorization_generation`,
         values: [userId, clientId, scope]
       })
-    },
+    }
+  }
+}
 
+function consentsToDelete(database: Database) {
+  return {
     /**
-     * Deletes the rows of a client that has been disabled, in short statements however many there are. With them go numbers
-     * that end access, so all access must have ended by the client's own generation.
-     * @returns how many there were
+     * Deletes the rows of a disabled client, in short statements. This also deletes generations that end access, so the client's
+     * own generation must have ended all access before.
+     * @returns the number of deleted rows
      */
     deleteOfClient(clientId: string): Promise<number> {
-      return inSteps({
+      return inSteps(database, {
         name: 'delete_consents_to_client',
         change: `delete from consents c using step
           where step.client_id = $1 and c.user_id = step.user_id and c.client_id = step.client_id`,
@@ -84,9 +70,9 @@ export function createConsentStore(database: Database) {
       })
     },
 
-    /** Takes a scope from all that is remembered, in short statements. @returns from how many */
+    /** Removes a scope from all remembered consents, in short statements. @returns the number of changed rows */
     forgetScope(scope: string): Promise<number> {
-      return inSteps({
+      return inSteps(database, {
         name: 'forget_consents_to_scope',
         change: `update consents c set scope = array_remove(c.scope, $1) from step
           where $1 = any (c.scope) and c.user_id = step.user_id and c.client_id = step.client_id`,
@@ -96,4 +82,29 @@ export function createConsentStore(database: Database) {
   }
 }
 
-export type ConsentStore = ReturnType<typeof createConsentStore>
+/**
+ * Goes through all rows in the order of their key, because no index finds the matching ones.
+ * @param of.change changes or deletes rows of `step`; `value` is $1
+ */
+async function inSteps(
+  database: Database,
+  { name, change, value }: { name: string; change: string; value: string }
+): Promise<number> {
+  let total = 0
+  let place: ConsentPlace | undefined = { user_id: NO_USER_ID, client_id: '' }
+  while (place !== undefined) {
+    const rows: ChangedStep[] = await database.query<ChangedStep>({
+      name,
+      text: `with step as (
+          select user_id, client_id from consents where (user_id, client_id) > ($2::uuid, $3::text)
+          order by user_id, client_id limit ${STEP}
+        ), changed as (${change} returning 1)
+        select user_id, client_id, (select count(*) from changed)::integer as changed
+        from step order by user_id desc, client_id desc limit 1`,
+      values: [value, place.user_id, place.client_id]
+    })
+    place = rows[0]
+    total += rows[0]?.changed ?? 0
+  }
+  return total
+}

@@ -10,7 +10,7 @@ import {
 } from './authorization-generation.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 
-/** A grant that gives access at this moment, as operators see it. */
+/** A grant that gives access now, as operators see it. */
 export type GrantedAccess = {
   grantId: string
   userId: string
@@ -21,15 +21,15 @@ export type GrantedAccess = {
   audience: string
   createdAt: Date
   lastUsedAt: Date | undefined
-  /** Until when the client can get new access tokens; undefined when it cannot. */
+  /** Until when the client can get new access tokens; undefined if it cannot. */
   refreshableUntil: Date | undefined
   expiresAt: Date
 }
 
-/** Whose grants, and to whom; all of them where neither is said. */
+/** Grants by this user, to this client; an omitted field matches all. */
 export type GrantFilter = { userId?: string | undefined; clientId?: string | undefined }
 
-/** Where a grant stands in the list. */
+/** The position of a grant in the list. */
 export type GrantPlace = Pick<GrantedAccess, 'userId' | 'clientId' | 'grantId'>
 
 type GrantRow = {
@@ -46,10 +46,16 @@ type GrantRow = {
   expires_at: Date
 }
 
-/** The grants of all users and clients, for operators. People see their own by way of connected apps. */
+/** The grants of all users and clients, for operators. Users see their own in `connected-apps.ts`. */
 export function createGrantedAccessStore(database: Database) {
+  return { ...findGrants(database), ...endGrants(database) }
+}
+
+export type GrantedAccessStore = ReturnType<typeof createGrantedAccessStore>
+
+function findGrants(database: Database) {
   return {
-    /** By user, then by client: the order of the index over both. */
+    /** By user, then by client, in the order of the index. */
     async list(
       filter: GrantFilter,
       { after, limit }: { after?: GrantPlace | undefined; limit: number }
@@ -75,9 +81,13 @@ export function createGrantedAccessStore(database: Database) {
         values: [grantId]
       })
       return rows.map((row) => ({ userId: row.user_id, clientId: row.client_id }))[0]
-    },
+    }
+  }
+}
 
-    /** @returns false when it had ended before */
+function endGrants(database: Database) {
+  return {
+    /** @returns false if the grant had ended before */
     async end(grantId: string, note: AuditNote): Promise<boolean> {
       const change = {
         name: 'revoke_grant',
@@ -90,9 +100,9 @@ export function createGrantedAccessStore(database: Database) {
     },
 
     /**
-     * Ends what a user allowed, to one client or to all, in one write: grants, codes that are not exchanged yet, and
-     * remembered consents. What is opened at the same moment has an older generation.
-     * @returns how many grants gave access until now; undefined when there was neither a grant nor a remembered consent
+     * Ends the authorizations by a user, of one client or of all, in one write: grants, codes that are not exchanged yet, and
+     * remembered consents. A grant that is created concurrently has an older generation, so it has ended as well.
+     * @returns how many grants gave access until now; undefined if there was neither a grant nor a remembered consent
      */
     async endOfUser(
       { userId, clientId }: { userId: string; clientId: string | undefined },
@@ -117,8 +127,8 @@ export function createGrantedAccessStore(database: Database) {
     },
 
     /**
-     * Ends what all users allowed a client, in the same way.
-     * @returns false when there is no such client
+     * Ends the authorizations of a client by all users, in the same way.
+     * @returns false if there is no such client
      */
     async endToClient(clientId: string, note: AuditNote): Promise<boolean> {
       const change = {
@@ -134,9 +144,7 @@ export function createGrantedAccessStore(database: Database) {
   }
 }
 
-export type GrantedAccessStore = ReturnType<typeof createGrantedAccessStore>
-
-/** A statement for each kind of question, so that each goes by an index. */
+/** Each combination of filters is a separate statement, so that each uses an index. */
 function conditionsOf({ userId, clientId }: GrantFilter, after: GrantPlace | undefined) {
   const values: unknown[] = []
   const place = (value: unknown): string => `$${values.push(value) + 1}`

@@ -3,23 +3,23 @@ import type { Database } from '@valetkey/service-kit'
 /** A user (`sub`, its id) or a client (`client_id`). */
 type Holder = { member: 'sub' | 'client_id'; value: string }
 
-// One look into an index for each name and audience, however many grants there are: `limit 1` keeps the plan to that. A user
-// has few grants; the empty text keeps grants_client_id from being searched for a user's.
+// `limit 1` makes Postgres do one index lookup for each holder and audience, for any number of grants. The appended empty text
+// prevents a search of the index grants_client_id for the few grants of a user.
 const STATEMENT = `
-  select 'sub' as member, held.value::text as value, asked.audience
-  from unnest($1::uuid[]) as held (value) cross join unnest($3::text[]) as asked (audience)
+  select 'sub' as member, holder.value::text as value, wanted.audience
+  from unnest($1::uuid[]) as holder (value) cross join unnest($3::text[]) as wanted (audience)
   cross join lateral
-    (select 1 from grants g where g.user_id = held.value and g.audience || '' = asked.audience limit 1) as one
+    (select 1 from grants g where g.user_id = holder.value and g.audience || '' = wanted.audience limit 1) as one
   union all
-  select 'client_id', held.value, asked.audience
-  from unnest($2::text[]) as held (value) cross join unnest($3::text[]) as asked (audience)
+  select 'client_id', holder.value, wanted.audience
+  from unnest($2::text[]) as holder (value) cross join unnest($3::text[]) as wanted (audience)
   cross join lateral
-    (select 1 from grants g where g.client_id = held.value and g.audience = asked.audience limit 1) as one`
+    (select 1 from grants g where g.client_id = holder.value and g.audience = wanted.audience limit 1) as one`
 
-/** For which audiences users and clients have grants, ended ones included, as of now. */
+/** For which audiences users and clients have grants, including ended ones. */
 export function createGrantedAudiences(database: Database) {
   return {
-    /** @throws also when a user id is no UUID */
+    /** @throws also if a user id is not a UUID */
     async find(
       holders: readonly Holder[],
       audiences: readonly string[]

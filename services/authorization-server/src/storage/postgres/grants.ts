@@ -5,7 +5,7 @@ import type { AllowedGrant } from '../redis/code-record.js'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { createExchanges } from './exchanges.js'
 
-/** A grant as the look-up of its code finds it. */
+/** A grant, found by its code. */
 export type ExchangedGrant = { grantId: string; userId: string; binding: CodeBinding }
 
 /** @param onBatch receives how many exchanges share each statement */
@@ -15,10 +15,18 @@ export function createGrantStore(
   onBatch?: (size: number) => void
 ) {
   return {
-    /** Opens the grant and stores its first tokens, in one statement. @returns false when nothing was stored */
+    /** Creates the grant and its first tokens in one statement. @returns false when nothing was stored */
     storeExchange: createExchanges(database, buckets, onBatch),
+    ...findGrants(database),
+    ...endGrants(database)
+  }
+}
 
-    /** The grant that was opened with this code; undefined when the code has brought no tokens. */
+export type GrantStore = ReturnType<typeof createGrantStore>
+
+function findGrants(database: Database) {
+  return {
+    /** The grant of this code; undefined if no tokens were issued for the code. */
     async findByCode(codeDigest: TokenDigest): Promise<ExchangedGrant | undefined> {
       const rows = await database.query<{
         grant_id: string
@@ -43,12 +51,16 @@ export function createGrantStore(
           audience: row.audience
         }
       }))[0]
-    },
+    }
+  }
+}
 
+function endGrants(database: Database) {
+  return {
     /**
-     * Leaves the row of a grant to the next exchange of the code, because no client has its tokens: its exchange was answered
-     * with 503 and committed all the same. The row is not deleted, for it may have been ended meanwhile, by a replay or by an
-     * operator, and that must hold for the next exchange, too.
+     * Leaves the row of an undelivered exchange to the next exchange of the code: it was committed although the response was
+     * 503, so no client has its tokens. The row is not deleted, because a replay or an operator may have ended it meanwhile,
+     * which must apply to the next exchange as well.
      */
     async discardUndelivered(codeDigest: TokenDigest, grantIds: readonly string[]): Promise<void> {
       await database.query({
@@ -59,8 +71,8 @@ export function createGrantStore(
     },
 
     /**
-     * Ends the grant of a code that was used twice. An exchange that is still on its way finds the row and stores tokens
-     * that have ended.
+     * Ends the grant of a code that was used twice. If there is no grant yet, a concurrent exchange will find the row that this
+     * inserts, and its tokens have ended from the start.
      */
     async endReplayed(codeDigest: TokenDigest, { binding, ...allowed }: AllowedGrant): Promise<void> {
       await database.query({
@@ -85,7 +97,7 @@ export function createGrantStore(
       })
     },
 
-    /** Ends every token of the grant. @returns its user; undefined when it had ended before */
+    /** Ends every token of the grant. @returns its user; undefined if the grant had ended before */
     async end(grantId: string): Promise<{ userId: string } | undefined> {
       const rows = await database.query<{ user_id: string }>({
         name: 'end_grant',
@@ -96,5 +108,3 @@ export function createGrantStore(
     }
   }
 }
-
-export type GrantStore = ReturnType<typeof createGrantStore>

@@ -43,18 +43,17 @@ export function createIntrospectionStore(
 export type IntrospectionStore = ReturnType<typeof createIntrospectionStore>
 
 /**
- * A token that is alive: not expired by Postgres's clock, not revoked, its grant not ended, and the generations of its user,
- * its client and the user's authorization of the client still those of Allow. A deleted user or client is missing from the
- * join.
+ * Finds active tokens: not expired by Postgres's clock, not revoked, grant not ended, and the generations of user, client and
+ * authorization unchanged since Allow. The joins exclude deleted users and clients.
  */
 function findIn(table: string): { name: string; text: string } {
   return {
     name: `find_for_introspection_in_${table}`,
-    text: `select asked.number::integer, t.token_id, t.grant_id, g.client_id, g.user_id,
+    text: `select input.number::integer, t.token_id, t.grant_id, g.client_id, g.user_id,
         array_to_string(t.scope, ' ') as scope, g.audience,
         date_part('epoch', t.issued_at) * 1000 as issued_at, date_part('epoch', t.expires_at) * 1000 as expires_at
-      from unnest($1::bytea[]) with ordinality as asked (token_hash, number)
-      join ${table} t on t.token_hash = asked.token_hash
+      from unnest($1::bytea[]) with ordinality as input (token_hash, number)
+      join ${table} t on t.token_hash = input.token_hash
       join grants g on g.grant_id = t.grant_id and g.ended_at is null
       join users u on u.user_id = g.user_id and u.generation = t.user_generation
       join clients c on c.client_id = g.client_id and c.generation = t.client_generation

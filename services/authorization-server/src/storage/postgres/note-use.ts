@@ -1,14 +1,14 @@
 import type { Statement } from '@valetkey/service-kit'
 
 /**
- * Writes when rows were last used, each found by its key; an older time than the one stored changes nothing, and one in
- * the future counts as the present.
+ * Writes when rows were last used, by their keys. A time before the stored one changes nothing; a time in the future counts as
+ * now.
  *
- * The time travels with the row that was found: joined once more to the list of times, each would be held against all of
- * them. Whoever only refers to a row, as new tokens do to their grant, need not wait; and whoever locks several does so in
- * the same order, so that no two wait for each other.
- * @param of.order the column in whose order rows of this table are locked
- * @param of.apart an interval of Postgres: a use so soon after the stored one is not written
+ * `locked` contains the time, because a second join with the list of times would compare each row with all of them. `for no key
+ * update` does not block statements that only refer to a row, such as new tokens of a grant. The order of locks prevents
+ * deadlocks.
+ * @param of.order the column by which all statements that lock rows of this table order them
+ * @param of.apart a Postgres interval: uses so soon after the stored time are not written
  */
 export function noteUseIn(
   {
@@ -23,13 +23,13 @@ export function noteUseIn(
 ): Statement {
   return {
     name,
-    text: `with held as (
+    text: `with locked as (
         select t.${key}, least(u.used_at, now()) as used_at
         from unnest($1::${type}[], $2::timestamptz[]) as u (${key}, used_at)
         join ${table} t on t.${key} = u.${key}
           and (t.last_used_at is null or t.last_used_at < least(u.used_at, now()) - interval '${apart}')
         order by t.${order} for no key update of t)
-      update ${table} t set last_used_at = held.used_at from held where t.${key} = held.${key}`,
+      update ${table} t set last_used_at = locked.used_at from locked where t.${key} = locked.${key}`,
     values: [[...uses.keys()], [...uses.values()]]
   }
 }

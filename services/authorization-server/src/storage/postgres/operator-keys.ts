@@ -6,9 +6,9 @@ export type OperatorKey = {
   operatorKeyId: string
   name: string
   createdAt: Date
-  /** The key that made it, whose revocation revokes it as well; undefined if the command line made it. */
+  /** The key that created it, whose revocation also revokes this one; undefined if the command line created it. */
   createdBy: string | undefined
-  /** To within a minute. */
+  /** Accurate to one minute. */
   lastUsedAt: Date | undefined
   revokedAt: Date | undefined
 }
@@ -25,10 +25,55 @@ type OperatorKeyRow = {
 const COLUMNS = 'operator_key_id, name, created_at, created_by, last_used_at, revoked_at'
 
 export function createOperatorKeyStore(database: Database) {
+  return { ...findKeys(database), ...changeKeys(database) }
+}
+
+export type OperatorKeyStore = ReturnType<typeof createOperatorKeyStore>
+
+function findKeys(database: Database) {
+  return {
+    /** All keys, including revoked ones; oldest first. */
+    async list(): Promise<OperatorKey[]> {
+      const rows = await database.query<OperatorKeyRow>({
+        name: 'list_operator_keys',
+        text: `select ${COLUMNS} from operator_keys order by created_at, operator_key_id`,
+        values: []
+      })
+      return rows.map(toOperatorKey)
+    },
+
+    async find(operatorKeyId: string): Promise<OperatorKey | undefined> {
+      const rows = await database.query<OperatorKeyRow>({
+        name: 'find_operator_key',
+        text: `select ${COLUMNS} from operator_keys where operator_key_id = $1`,
+        values: [operatorKeyId]
+      })
+      return rows.map(toOperatorKey)[0]
+    },
+
+    /** For authentication: finds a key, revoked or not, and stores the time of use, at most once a minute. */
+    async use(digest: TokenDigest): Promise<OperatorKey | undefined> {
+      const rows = await database.query<OperatorKeyRow>({
+        name: 'use_operator_key',
+        text: `with found as (select ${COLUMNS} from operator_keys where key_hash = $1),
+          used as (
+            update operator_keys k set last_used_at = now() from found
+            where k.operator_key_id = found.operator_key_id and found.revoked_at is null
+              and (found.last_used_at is null or found.last_used_at <= now() - interval '1 minute')
+          )
+          select ${COLUMNS} from found`,
+        values: [digest]
+      })
+      return rows.map(toOperatorKey)[0]
+    }
+  }
+}
+
+function changeKeys(database: Database) {
   return {
     /**
-     * Makes a key, unless a live one has the name, or the key that makes it is revoked before or at the same moment.
-     * @returns the new key, or why there is none
+     * Creates a key, unless a live key has the name, or the creating key is revoked before or at the same time.
+     * @returns the new key, or the reason why there is none
      */
     async create(
       key: Pick<OperatorKey, 'operatorKeyId' | 'name' | 'createdBy'>,
@@ -37,7 +82,7 @@ export function createOperatorKeyStore(database: Database) {
     ): Promise<OperatorKey | 'name_taken' | 'creator_revoked'> {
       const change = {
         name: 'create_operator_key',
-        // The lock holds until the new key is committed: a revocation of the creator waits for it, and then revokes both.
+        // The lock lasts until the new key is committed: a concurrent revocation of the creator waits, and then revokes both.
         parts: `creator as (
           select operator_key_id from operator_keys where operator_key_id = $4 and revoked_at is null for share
         ), changed as (
@@ -57,44 +102,9 @@ export function createOperatorKeyStore(database: Database) {
       }
     },
 
-    /** All there ever were, the oldest first. */
-    async list(): Promise<OperatorKey[]> {
-      const rows = await database.query<OperatorKeyRow>({
-        name: 'list_operator_keys',
-        text: `select ${COLUMNS} from operator_keys order by created_at, operator_key_id`,
-        values: []
-      })
-      return rows.map(toOperatorKey)
-    },
-
-    async find(operatorKeyId: string): Promise<OperatorKey | undefined> {
-      const rows = await database.query<OperatorKeyRow>({
-        name: 'find_operator_key',
-        text: `select ${COLUMNS} from operator_keys where operator_key_id = $1`,
-        values: [operatorKeyId]
-      })
-      return rows.map(toOperatorKey)[0]
-    },
-
-    /** For authentication: finds a key, revoked or not, and notes that it was used, at most once a minute. */
-    async use(digest: TokenDigest): Promise<OperatorKey | undefined> {
-      const rows = await database.query<OperatorKeyRow>({
-        name: 'use_operator_key',
-        text: `with found as (select ${COLUMNS} from operator_keys where key_hash = $1),
-          used as (
-            update operator_keys k set last_used_at = now() from found
-            where k.operator_key_id = found.operator_key_id and found.revoked_at is null
-              and (found.last_used_at is null or found.last_used_at <= now() - interval '1 minute')
-          )
-          select ${COLUMNS} from found`,
-        values: [digest]
-      })
-      return rows.map(toOperatorKey)[0]
-    },
-
     /**
-     * Revokes a key and all that were made with it, directly or not.
-     * @returns the key as it is then, and how many others were revoked; undefined when there is no live one of that id
+     * Revokes a key and all keys that were created with it, directly or indirectly.
+     * @returns the revoked key, and how many others were revoked; undefined if there is no live key with that id
      */
     async revoke(
       operatorKeyId: string,
@@ -113,8 +123,6 @@ export function createOperatorKeyStore(database: Database) {
     }
   }
 }
-
-export type OperatorKeyStore = ReturnType<typeof createOperatorKeyStore>
 
 function toOperatorKey(row: OperatorKeyRow): OperatorKey {
   return {

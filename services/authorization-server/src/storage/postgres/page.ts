@@ -1,6 +1,6 @@
-/** A stretch of a list that is read in pages: what comes after a place in its order. */
+/** One page of a list. */
 export type Page = {
-  /** As the list itself named it at the end of the page before. */
+  /** The position that the list returned with the previous page. */
   after?: string | undefined
   limit: number
 }

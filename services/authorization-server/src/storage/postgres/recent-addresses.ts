@@ -1,8 +1,8 @@
 import type { Database } from '@valetkey/service-kit'
 
 /**
- * The addresses of recent sign-ins, good and failed, as the audit table has them: at most 200, of the newest 10,000 events
- * of the last day, so that the statement stays cheap however large the table is.
+ * The addresses of recent sign-ins, successful and failed, from the audit table. It reads at most the newest 10,000 events of
+ * the last day, so the cost does not depend on the size of the table.
  */
 export async function readSignInAddresses(database: Database): Promise<readonly string[]> {
   const rows = await database.query<{ address: string }>({

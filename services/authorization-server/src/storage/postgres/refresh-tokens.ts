@@ -3,22 +3,22 @@ import { batched, batchedByKey, type Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
 
-/** A refresh token with what its grant says of it. */
+/** A refresh token with the fields of its grant. */
 export type RefreshTokenRecord = {
   grantId: string
   clientId: string
   userId: string
-  /** Of the grant: a refresh token never holds less, however narrow an access token was asked for. */
+  /** Of the grant; a narrower access token does not narrow the refresh token. */
   scope: readonly string[]
   audience: string
-  /** By Postgres's clock, when it was looked up. */
+  /** By Postgres's clock at the lookup. */
   expired: boolean
   refreshableUntil: Date
-  /** Seconds until the grant may be refreshed again, by the clock of Postgres; 0: now. */
+  /** Seconds until the grant may be refreshed again, by Postgres's clock; 0: now. */
   waitSeconds: number
   /** The grant, its user, its client, or the user's authorization of the client has ended. */
   ended: boolean
-  /** `retryAnswer` only while the window is open. */
+  /** `retryAnswer` only while the retry window is open. */
   rotation: { retryScope: string; retryAnswer: Buffer | undefined } | undefined
 }
 
@@ -26,15 +26,15 @@ export type Rotation = {
   digest: TokenDigest
   successor: { digest: TokenDigest; expiresAt: Date }
   accessToken: { digest: TokenDigest; scope: readonly string[]; expiresAt: Date }
-  /** The answer for a client that lost it; undefined when the retry window is switched off. */
+  /** The encrypted response for a client that lost it; undefined if the retry window is disabled. */
   retry: { until: Date; answer: Buffer } | undefined
-  /** The scope as it was asked for, to know the same request again. */
+  /** The requested scope, to recognise a repeated request. */
   retryScope: string
-  /** How often the grant may be refreshed: so many at once, and then one in each interval. */
+  /** How often the grant may be refreshed: `burst` times at once, then once per interval. */
   pace: { burst: number; intervalSeconds: number }
 }
 
-/** A rotation, and the time that the new pair begins at. */
+/** A rotation with the time of issue of the new tokens. */
 type TimedRotation = Rotation & { now: Date }
 
 type RefreshTokenRow = {
@@ -64,23 +64,7 @@ export function createRefreshTokenStore(
   onBatch?: (size: number) => void
 ) {
   async function findAll(digests: readonly TokenDigest[]): Promise<(RefreshTokenRecord | undefined)[]> {
-    const rows = await database.query<RefreshTokenRow>({
-      name: 'find_refresh_token',
-      text: `select asked.number::integer, t.grant_id, g.client_id, g.user_id, g.scope, g.audience,
-          t.expires_at <= now() as expired, g.refreshable_until,
-          greatest(0, extract(epoch from g.refresh_allowed_from - now()))::float8 as wait_seconds,
-          (g.ended_at is not null or u.user_id is null or c.client_id is null
-            or not (${AUTHORIZED})) as ended,
-          t.rotated_at is not null as rotated, t.retry_scope,
-          case when t.retry_until > now() then t.retry_answer end as retry_answer
-        from unnest($1::bytea[]) with ordinality as asked (token_hash, number)
-        join refresh_tokens t on t.token_hash = asked.token_hash
-        join grants g on g.grant_id = t.grant_id
-        left join users u on u.user_id = g.user_id and u.generation = t.user_generation
-        left join clients c on c.client_id = g.client_id and c.generation = t.client_generation
-        left join consents r on r.user_id = g.user_id and r.client_id = g.client_id`,
-      values: [digests]
-    })
+    const rows = await database.query<RefreshTokenRow>({ name: 'find_refresh_token', text: FIND, values: [digests] })
     const found: (RefreshTokenRecord | undefined)[] = digests.map(() => undefined)
     for (const row of rows) found[row.number - 1] = toRecord(row)
     return found
@@ -101,15 +85,16 @@ export function createRefreshTokenStore(
     find: batched(findAll, { onBatch }),
 
     /**
-     * Replaces a refresh token and stores the new pair, all in one statement: after a crash either the old token works or
-     * the new pair does. The stored answer of the token before it is erased, for its successor is used now.
-     * @param now the time that the new pair begins at and was made for
-     * @returns false when another request rotated it first, or its grant has ended
-     * @throws {StoreUnavailable} also when that time is more than 30 s from Postgres's
+     * Replaces a refresh token and stores the new tokens in one statement: after a crash, either the old token or the new
+     * tokens are valid. Erases the stored response of the predecessor, because the use of its successor shows that the client
+     * received it.
+     * @param now the time of issue of the new tokens
+     * @returns false if another request rotated the token first, or its grant has ended
+     * @throws {StoreUnavailable} also if `now` is more than 30 s from Postgres's clock
      */
     rotate: (rotation: Rotation, now: Date): Promise<boolean> => rotateOne({ ...rotation, now }),
 
-    /** Ends the whole grant of a refresh token, current or rotated, if it is the client's own (RFC 7009 §2.1). */
+    /** Ends the grant of a refresh token, current or rotated, if the token was issued to this client (RFC 7009 §2.1). */
     async endGrant(digest: TokenDigest, clientId: string): Promise<{ grantId: string; userId: string } | undefined> {
       const rows = await database.query<{ grant_id: string; user_id: string }>({
         name: 'end_grant_of_refresh_token',
@@ -147,21 +132,35 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
   }
 }
 
+const FIND = `select input.number::integer, t.grant_id, g.client_id, g.user_id, g.scope, g.audience,
+  t.expires_at <= now() as expired, g.refreshable_until,
+  greatest(0, extract(epoch from g.refresh_allowed_from - now()))::float8 as wait_seconds,
+  (g.ended_at is not null or u.user_id is null or c.client_id is null
+    or not (${AUTHORIZED})) as ended,
+  t.rotated_at is not null as rotated, t.retry_scope,
+  case when t.retry_until > now() then t.retry_answer end as retry_answer
+from unnest($1::bytea[]) with ordinality as input (token_hash, number)
+join refresh_tokens t on t.token_hash = input.token_hash
+join grants g on g.grant_id = t.grant_id
+left join users u on u.user_id = g.user_id and u.generation = t.user_generation
+left join clients c on c.client_id = g.client_id and c.generation = t.client_generation
+left join consents r on r.user_id = g.user_id and r.client_id = g.client_id`
+
 /**
- * Grants are locked first and in the order of their codes, as in every statement that locks several, so that no two statements
- * wait for each other. Of requests that bring the same token one rotates it: its row is updated once.
+ * Locks the grants first and in the order of their codes, as every statement that locks several grants, to prevent deadlocks.
+ * Of several requests with the same token, one rotates it: its row is updated once.
  */
 function rotateInto(table: string): { name: string; text: string } {
   return {
     name: `rotate_refresh_tokens_in_${table}`,
-    // The window begins when the statement runs, which may be long after it was sent and answered with 503.
-    text: `with asked as (
+    // The retry window begins when the statement runs, which can be long after the request got 503.
+    text: `with input as (
             select * from unnest($1::bytea[], $2::timestamptz[], $3::timestamptz[], $4::text[], $5::bytea[], $6::bytea[],
                 $7::timestamptz[], $8::bytea[], $9::text[], $10::timestamptz[], $11::float8[], $12::float8[])
               with ordinality as a (token_hash, issued_at, retry_until, retry_scope, retry_answer, successor_hash,
                 successor_expires, access_hash, access_scope, access_expires, burst_seconds, interval_seconds, number)
-          ), held as (
-            select a.number, a.token_hash from asked a
+          ), locked as (
+            select a.number, a.token_hash from input a
             join refresh_tokens t on t.token_hash = a.token_hash and t.rotated_at is null
             join grants g on g.grant_id = t.grant_id and g.ended_at is null
             order by g.code_hash for no key update of g
@@ -169,8 +168,8 @@ function rotateInto(table: string): { name: string; text: string } {
             update refresh_tokens t set rotated_at = near_now(a.issued_at, now()),
               retry_until = a.retry_until + (now() - a.issued_at), retry_scope = a.retry_scope,
               retry_answer = a.retry_answer
-            from held join asked a on a.number = held.number
-            where t.token_hash = held.token_hash and t.rotated_at is null
+            from locked join input a on a.number = locked.number
+            where t.token_hash = locked.token_hash and t.rotated_at is null
             returning a.number, t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash
           ), erased as (
             update refresh_tokens p set retry_answer = null from rotated where p.token_hash = rotated.predecessor_hash
@@ -179,19 +178,19 @@ function rotateInto(table: string): { name: string; text: string } {
               predecessor_hash)
             select a.successor_hash, r.grant_id, r.user_generation, r.client_generation, a.issued_at, a.successor_expires,
               a.token_hash
-            from rotated r join asked a on a.number = r.number
+            from rotated r join input a on a.number = r.number
           ), access as (
             insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
               issued_at, expires_at)
             select a.access_hash, gen_random_uuid(), r.grant_id, string_to_array(a.access_scope, ' '), r.user_generation,
               r.client_generation, a.issued_at, a.access_expires
-            from rotated r join asked a on a.number = r.number
+            from rotated r join input a on a.number = r.number
           )
           update grants g set last_used_at = now(),
             extended_until = greatest(g.extended_until, a.successor_expires, a.access_expires),
             refresh_allowed_from = greatest(least(coalesce(g.refresh_allowed_from, '-infinity'), now()),
               now() - make_interval(secs => a.burst_seconds)) + make_interval(secs => a.interval_seconds)
-          from rotated r join asked a on a.number = r.number where g.grant_id = r.grant_id
+          from rotated r join input a on a.number = r.number where g.grant_id = r.grant_id
           returning a.number::integer`
   }
 }

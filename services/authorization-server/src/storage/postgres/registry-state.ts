@@ -1,6 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
 
-/** What `doctor` judges of a client that is not disabled. */
+/** What `doctor` checks of an enabled client. */
 export type ClientState = {
   clientId: string
   type: 'confidential' | 'public'
@@ -8,9 +8,9 @@ export type ClientState = {
   requiresPkce: boolean
   issuesRefreshTokens: boolean
   consent: 'ask' | 'remember'
-  /** Live ones that have no end: a rotation leaves one. */
+  /** Live secrets without an expiry; after a rotation there is one. */
   endlessSecrets: number
-  /** Of its live secrets; undefined for a public client. */
+  /** Of the live secrets; undefined for a public client. */
   oldestSecretAt: Date | undefined
 }
 
@@ -49,10 +49,10 @@ export async function readClientStates(database: Database, now: Date): Promise<r
   }))
 }
 
-/** Credentials that never end by themselves. */
+/** Credentials that do not expire. */
 export type CredentialState = {
   kind: 'resource server' | 'operator key'
-  /** Of the credential: its client id, or the name of the key. */
+  /** The client id, or the name of the operator key. */
   name: string
   createdAt: Date
 }

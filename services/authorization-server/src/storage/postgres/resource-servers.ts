@@ -3,13 +3,13 @@ import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited } from './audited.js'
 import { noteUseIn } from './note-use.js'
 
-/** A caller of the introspection endpoint, and the audience whose tokens it may ask about. */
+/** A caller of the introspection endpoint, and the audience whose tokens it may introspect. */
 export type ResourceServer = { clientId: string; name: string; audience: string }
 
 /** What operators see of a credential. */
 export type ResourceServerRegistration = ResourceServer & {
   createdAt: Date
-  /** To within a few minutes. */
+  /** Accurate to a few minutes. */
   lastUsedAt: Date | undefined
 }
 
@@ -17,44 +17,17 @@ type ResourceServerRow = { client_id: string; name: string; audience: string; se
 type RegistrationRow = Omit<ResourceServerRow, 'secret_hash'> & { created_at: Date; last_used_at: Date | null }
 
 export function createResourceServerStore(database: Database) {
-  async function findRow(clientId: string): Promise<ResourceServerRow | undefined> {
-    const rows = await database.query<ResourceServerRow>({
-      name: 'find_resource_server',
-      text: 'select client_id, name, audience, secret_hash from resource_servers where client_id = $1',
-      values: [clientId]
-    })
-    return rows[0]
-  }
+  return { ...findResourceServers(database), ...changeResourceServers(database) }
+}
 
+export type ResourceServerStore = ReturnType<typeof createResourceServerStore>
+
+function findResourceServers(database: Database) {
   return {
-    /**
-     * @returns `exists`, with the name it has, when the same id, audience and secret are there already; `conflict` when the
-     *   id means another
-     */
-    async create(
-      server: ResourceServer,
-      secretDigest: TokenDigest,
-      note: AuditNote
-    ): Promise<{ outcome: 'created' | 'conflict' } | { outcome: 'exists'; name: string }> {
-      const change = {
-        name: 'create_resource_server',
-        parts: `changed as (
-          insert into resource_servers (client_id, name, audience, secret_hash, created_at)
-          values ($1, $2, $3, $4, now()) on conflict (client_id) do nothing returning client_id)`,
-        result: 'select client_id from changed',
-        values: [server.clientId, server.name, server.audience, secretDigest]
-      }
-      const rows = await database.query(audited(change, note))
-      if (rows.length > 0) return { outcome: 'created' }
-      const found = await findRow(server.clientId)
-      const isSame = found?.audience === server.audience && found.secret_hash.equals(secretDigest)
-      return isSame ? { outcome: 'exists', name: found.name } : { outcome: 'conflict' }
-    },
-
     async findWithSecret(
       clientId: string
     ): Promise<{ resourceServer: ResourceServer; secretHash: Buffer } | undefined> {
-      const row = await findRow(clientId)
+      const row = await findRow(database, clientId)
       return row && toFound(row)
     },
 
@@ -67,7 +40,7 @@ export function createResourceServerStore(database: Database) {
       return rows.map(toFound)
     },
 
-    /** The oldest first. */
+    /** Oldest first. */
     async listRegistrations(): Promise<ResourceServerRegistration[]> {
       const rows = await database.query<RegistrationRow>({
         name: 'list_resource_server_registrations',
@@ -84,28 +57,6 @@ export function createResourceServerStore(database: Database) {
       }))
     },
 
-    async remove(clientId: string, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'delete_resource_server',
-        parts: 'changed as (delete from resource_servers where client_id = $1 returning client_id)',
-        result: 'select client_id from changed',
-        values: [clientId]
-      }
-      return (await database.query(audited(change, note))).length > 0
-    },
-
-    /** Notes when credentials were last used; an older time than the one stored changes nothing. */
-    async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
-      const kind = {
-        name: 'note_resource_server_use',
-        table: 'resource_servers',
-        key: 'client_id',
-        type: 'text',
-        order: 'client_id'
-      } as const
-      await database.query(noteUseIn(kind, uses))
-    },
-
     async knowsAudience(audience: string): Promise<boolean> {
       const rows = await database.query<{ known: boolean }>({
         name: 'knows_audience',
@@ -117,7 +68,64 @@ export function createResourceServerStore(database: Database) {
   }
 }
 
-export type ResourceServerStore = ReturnType<typeof createResourceServerStore>
+function changeResourceServers(database: Database) {
+  return {
+    /**
+     * @returns `exists`, with the stored name, if the same id, audience and secret exist; `conflict` if the id exists with
+     *   another audience or secret
+     */
+    async create(
+      server: ResourceServer,
+      secretDigest: TokenDigest,
+      note: AuditNote
+    ): Promise<{ outcome: 'created' | 'conflict' } | { outcome: 'exists'; name: string }> {
+      const change = {
+        name: 'create_resource_server',
+        parts: `changed as (
+          insert into resource_servers (client_id, name, audience, secret_hash, created_at)
+          values ($1, $2, $3, $4, now()) on conflict (client_id) do nothing returning client_id)`,
+        result: 'select client_id from changed',
+        values: [server.clientId, server.name, server.audience, secretDigest]
+      }
+      const rows = await database.query(audited(change, note))
+      if (rows.length > 0) return { outcome: 'created' }
+      const found = await findRow(database, server.clientId)
+      const isSame = found?.audience === server.audience && found.secret_hash.equals(secretDigest)
+      return isSame ? { outcome: 'exists', name: found.name } : { outcome: 'conflict' }
+    },
+
+    async remove(clientId: string, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'delete_resource_server',
+        parts: 'changed as (delete from resource_servers where client_id = $1 returning client_id)',
+        result: 'select client_id from changed',
+        values: [clientId]
+      }
+      return (await database.query(audited(change, note))).length > 0
+    },
+
+    /** Stores when credentials were last used; a time before the stored one changes nothing. */
+    async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
+      const kind = {
+        name: 'note_resource_server_use',
+        table: 'resource_servers',
+        key: 'client_id',
+        type: 'text',
+        order: 'client_id'
+      } as const
+      await database.query(noteUseIn(kind, uses))
+    }
+  }
+}
+
+async function findRow(database: Database, clientId: string): Promise<ResourceServerRow | undefined> {
+  const rows = await database.query<ResourceServerRow>({
+    name: 'find_resource_server',
+    text: 'select client_id, name, audience, secret_hash from resource_servers where client_id = $1',
+    values: [clientId]
+  })
+  return rows[0]
+}
 
 function toFound(row: ResourceServerRow): { resourceServer: ResourceServer; secretHash: Buffer } {
   return {

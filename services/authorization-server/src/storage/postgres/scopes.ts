@@ -3,7 +3,7 @@ import { type AuditNote, audited, createAudited } from './audited.js'
 
 export type ScopeTranslation = { title?: string; description?: string }
 
-/** An entry of the scope catalogue: what a person reads on the consent page. */
+/** An entry of the scope catalogue, with the texts of the consent page. */
 export type Scope = {
   name: string
   title: string
@@ -17,7 +17,7 @@ export type Scope = {
 export type ScopeInUse = {
   scope: Scope
   version: string
-  /** Ids of the clients that are registered for it, and whether one of them is for nothing else. */
+  /** Clients that are registered for the scope, and those of them that have no other scope. */
   clientIds: readonly string[]
   onlyScopeOf: readonly string[]
 }
@@ -33,19 +33,13 @@ type ScopeRow = {
 const COLUMNS = 'name, title, description, translations, built_in'
 
 export function createScopeStore(database: Database) {
-  return {
-    /** @returns false when there is a scope of that name */
-    async create(scope: Omit<Scope, 'builtIn'>, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'create_scope',
-        parts: `changed as (
-          insert into scopes (name, title, description, translations) values ($1, $2, $3, $4) returning name)`,
-        result: 'select name from changed',
-        values: textsOf(scope)
-      }
-      return (await createAudited(database, change, note)).length > 0
-    },
+  return { ...findScopes(database), ...changeScopes(database), ...removeScopes(database) }
+}
 
+export type ScopeStore = ReturnType<typeof createScopeStore>
+
+function findScopes(database: Database) {
+  return {
     async list(): Promise<Scope[]> {
       const rows = await database.query<ScopeRow>({
         name: 'list_scopes',
@@ -74,9 +68,25 @@ export function createScopeStore(database: Database) {
         clientIds: row.client_ids,
         onlyScopeOf: row.only_scope_of
       }))[0]
+    }
+  }
+}
+
+function changeScopes(database: Database) {
+  return {
+    /** @returns false if a scope with that name exists */
+    async create(scope: Omit<Scope, 'builtIn'>, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'create_scope',
+        parts: `changed as (
+          insert into scopes (name, title, description, translations) values ($1, $2, $3, $4) returning name)`,
+        result: 'select name from changed',
+        values: textsOf(scope)
+      }
+      return (await createAudited(database, change, note)).length > 0
     },
 
-    /** @returns false when it is no longer the version that was read */
+    /** @returns false if the scope has changed since that version was read */
     async update(scope: Omit<Scope, 'builtIn'>, version: string, note: AuditNote): Promise<boolean> {
       const change = {
         name: 'update_scope',
@@ -87,52 +97,56 @@ export function createScopeStore(database: Database) {
         values: [...textsOf(scope), version]
       }
       return (await database.query(audited(change, note))).length > 0
-    },
+    }
+  }
+}
 
+function removeScopes(database: Database) {
+  return {
     /**
-     * Deletes a scope that is not built in. It is taken from the clients that are registered for it, if that is allowed.
-     * @returns false when it is gone already, or is in use in a way that does not allow it
+     * Deletes a scope that is not built in.
+     * @param isTakenFromClients whether to remove it from the clients that are registered for it
+     * @returns false if it does not exist, if it is in use and must not be removed from clients, or if it is the only scope of
+     *   a client
      */
     async remove(name: string, isTakenFromClients: boolean, note: AuditNote): Promise<boolean> {
       const change = {
         name: 'delete_scope',
-        // Whoever locks several clients does so in the order of their ids.
-        parts: `held as (
+        // Every statement that locks several clients locks them in the order of their ids, to prevent deadlocks.
+        parts: `locked as (
             select client_id, required_scopes || optional_scopes as scopes from clients
             where $1 = any (required_scopes) or $1 = any (optional_scopes) order by client_id for update
           ), changed as (
             delete from scopes where name = $1 and not built_in
-              and not exists (select 1 from held where not $2 or scopes <@ array[$1]::text[])
+              and not exists (select 1 from locked where not $2 or scopes <@ array[$1]::text[])
             returning name
           ), narrowed as (
             update clients c set required_scopes = array_remove(c.required_scopes, $1),
               optional_scopes = array_remove(c.optional_scopes, $1)
-            from held, changed where c.client_id = held.client_id)`,
+            from locked, changed where c.client_id = locked.client_id)`,
         result: 'select name from changed',
         values: [name, isTakenFromClients]
       }
       return (await database.query(audited(change, note))).length > 0
     },
 
-    /** Takes what is no scope any more from the clients that are registered for it. */
+    /** Removes a deleted scope from clients that were registered for it at the same time. */
     async takeFromClients(name: string): Promise<void> {
       await database.query({
         name: 'take_scope_from_clients',
-        text: `with held as (
+        text: `with locked as (
             select client_id from clients
             where ($1 = any (required_scopes) or $1 = any (optional_scopes))
               and not exists (select 1 from scopes where name = $1)
             order by client_id for update)
           update clients c set required_scopes = array_remove(c.required_scopes, $1),
             optional_scopes = array_remove(c.optional_scopes, $1)
-          from held where c.client_id = held.client_id`,
+          from locked where c.client_id = locked.client_id`,
         values: [name]
       })
     }
   }
 }
-
-export type ScopeStore = ReturnType<typeof createScopeStore>
 
 function textsOf({ name, title, description, translations }: Omit<Scope, 'builtIn'>): unknown[] {
   return [name, title, description, JSON.stringify(translations)]

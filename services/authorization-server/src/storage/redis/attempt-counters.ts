@@ -1,14 +1,14 @@
 import { defineScript, type Redis } from './redis.js'
 
-/** Counters of failed attempts, shared by all instances. A window starts with its first failure and ends by itself. */
+/** Counters of failed attempts, shared by all processes. A window starts with the first failure and then expires. */
 export function createAttemptCounterStore(redis: Redis) {
   const addOne = defineScript(redis, 'valetkeyCountFailure', ADD, 1)
   const lookAt = defineScript(redis, 'valetkeyLookAtFailures', LOOK, 1)
 
   return {
     /**
-     * Counts a failure, but never more than `most`: a flood cannot make a key live longer or hold a larger number.
-     * @returns `counted` false when there were that many already
+     * Counts a failure, up to `most`: further failures neither extend the window nor raise the number.
+     * @returns `counted` is false if `most` was reached before
      */
     async add(
       name: string,
@@ -18,7 +18,7 @@ export function createAttemptCounterStore(redis: Redis) {
       const [counted, remainingMs] = (await addOne(key(name), most, windowSeconds * 1000)) as [number, number]
       return { counted: counted === 1, remainingSeconds: inSeconds(remainingMs) }
     },
-    /** How many there were, without counting. */
+    /** The number of failures; counts nothing. */
     async look(name: string): Promise<{ count: number; remainingSeconds: number }> {
       const [count, remainingMs] = (await lookAt(key(name))) as [number, number]
       return { count, remainingSeconds: inSeconds(remainingMs) }
@@ -32,7 +32,8 @@ const key = (name: string): string => `vk:attempts:${name}`
 
 const inSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000))
 
-// Redis works for each command of a script as for one that is sent, so none is asked for what is known.
+// Each command of a script costs Redis as much as one from a client, so a new window is not read again (`npm run bench:gates`
+// counts the commands of scripts).
 const ADD = `
 local count = redis.call('GET', KEYS[1])
 if not count then

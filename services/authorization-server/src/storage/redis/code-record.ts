@@ -9,12 +9,12 @@ import type { RecordAuthentication } from './record-authentication.js'
 
 // The record of an authorization code is one string in Redis. Its fields are separated by spaces:
 //   issued DIGEST DIGEST MAC {json}          and, after a line break, the encrypted redirect for a second Allow
-//   expired DIGEST DIGEST MAC {json}         given by the script that takes codes, never stored
+//   expired DIGEST DIGEST MAC {json}         returned by the script that takes codes, never stored
 //   taken ATTEMPT LEFT DIGEST DIGEST MAC {json}
-// The digests are those of `bindingDigests`, at fixed places, so that a script finds them without reading JSON. LEFT is the
-// life that the code had when it was taken, in milliseconds.
+// The digests are those of `bindingDigests`, at fixed positions, so that a script finds them without parsing JSON. LEFT is the
+// remaining lifetime of the code when it was taken, in milliseconds.
 
-/** What a user allowed: all that the exchange writes into the grant. */
+/** What a user allowed; the exchange stores it in the grant. */
 export type AllowedGrant = {
   userId: string
   /** Generations as they were at Allow; the exchange compares them with those in Postgres (ADR 0005). */
@@ -27,19 +27,19 @@ export type AllowedGrant = {
 
 export type CodeContent = {
   allowed: AllowedGrant
-  /** Exchanges that were answered with 503 and may have been committed all the same; no client has their tokens. */
+  /** Exchanges that got 503 but may have been committed; no client has their tokens. */
   undelivered: readonly string[]
 }
 
 export type TakeOutcome =
   | ({ kind: 'taken' } & CodeContent)
-  /** Taken before, by the exchange `attempt`. `mismatch` says whether this request fits otherwise. */
+  /** Taken before, by the exchange `attempt`. `mismatch`: whether this request has the right binding. */
   | ({ kind: 'used'; attempt: string; mismatch: BindingMismatch | undefined } & CodeContent)
   | { kind: 'bound_elsewhere'; mismatch: BindingMismatch }
   | { kind: 'expired' }
   | { kind: 'unknown' }
 
-/** Everything of a record that does not change when the code is taken or returned. */
+/** The part of a record that does not change when the code is taken or returned. */
 export function codeBody(key: string, content: CodeContent, records: RecordAuthentication): string {
   const { withoutResource, withResource } = bindingDigests(content.allowed.binding)
   return `${withoutResource} ${withResource} ${records.protect(key, JSON.stringify(content))}`
@@ -47,7 +47,7 @@ export function codeBody(key: string, content: CodeContent, records: RecordAuthe
 
 const FIELDS = /^(issued|expired|taken (\S+) \d+) \S{43} \S{43} (.*)$/
 
-/** Reads what the script that takes a code has found, or has left in its place. */
+/** Parses the record that the script for taking a code returns. */
 export function toTakeOutcome(
   record: string,
   taking: { key: string; attempt: string; presented: PresentedBinding },
@@ -56,13 +56,13 @@ export function toTakeOutcome(
   const [line = ''] = record.split('\n', 1)
   const [, state = '', attempt, authenticated = ''] = FIELDS.exec(line) ?? []
   const json = state === '' ? undefined : records.open(taking.key, authenticated)
-  // Not written by this service: whatever it says, it grants nothing.
+  // Not written by this service, so it grants nothing.
   if (json === undefined) return { kind: 'unknown' }
   const content = JSON.parse(json) as CodeContent
   const mismatch = bindingMismatch(content.allowed.binding, taking.presented)
   if (state === 'expired') return { kind: 'expired' }
   if (attempt !== undefined && attempt !== taking.attempt) return { ...content, kind: 'used', attempt, mismatch }
   if (mismatch !== undefined) return { kind: 'bound_elsewhere', mismatch }
-  // The digests before the MAC differ from what it protects: the record was edited.
+  // The digests before the MAC contradict the protected content: the record was modified.
   return attempt === undefined ? { kind: 'unknown' } : { ...content, kind: 'taken' }
 }

@@ -6,15 +6,15 @@ import { defineScript, type Redis, reached } from './redis.js'
 
 export type { AllowedGrant, CodeContent, TakeOutcome } from './code-record.js'
 
-/** A used code answers as used for this long; after that, the grant row does. */
+/** Lifetime of the tombstone of a used code; afterwards the row of its grant shows the use. */
 const USED_MS = 60_000
 /**
- * An expired code stays this long after its end, so that the log can say `expired_code` instead of `unknown_code`. No longer: a
- * signed-in user who has codes issued in a loop must not fill Redis.
+ * An expired code is kept for this time, so that the log can say `expired_code` instead of `unknown_code`. Not longer, because a
+ * signed-in user can cause codes to be issued in a loop, which must not fill Redis.
  */
 const EXPIRED_MS = 60_000
 
-/** Authorization codes in Redis: one key for each code, under its hash. ADR 0002 describes the record and its scripts. */
+/** Authorization codes in Redis, one key per code with its hash. ADR 0002 describes the record and the scripts. */
 export function createCodeStore(redis: Redis, records: RecordAuthentication) {
   const takeCode = defineScript(redis, 'valetkeyTakeCode', TAKE, 1)
   const returnCode = defineScript(redis, 'valetkeyReturnCode', RETURN, 1)
@@ -26,8 +26,8 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
 
   return {
     /**
-     * @param encryptedRedirect the redirect that carries the code, for a form that is sent twice; deleted when the code is
-     *   taken. Undefined where there was no form.
+     * @param record.encryptedRedirect the redirect with the code, for a form that is sent twice; deleted when the code is
+     *   taken. Undefined if there was no form.
      */
     async put(
       digest: TokenDigest,
@@ -39,7 +39,7 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
       await reached(redis.set(keyOf(digest), `issued ${body}${redirect}`, 'PX', lifetimeMs + EXPIRED_MS))
     },
 
-    /** The encrypted redirect, while the code can be taken. */
+    /** The encrypted redirect, as long as the code can be taken. */
     async findEncryptedRedirect(digest: TokenDigest): Promise<Buffer | undefined> {
       const [record, remainingMs] = await Promise.all([
         reached(redis.get(keyOf(digest))),
@@ -50,9 +50,9 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
     },
 
     /**
-     * Compares and takes in one script: of two requests at the same time one takes the code, and a request that does not
-     * fit leaves it.
-     * @param attempt the name of this exchange, the id of the grant that it will open
+     * Compares and takes in one script: of two concurrent requests one takes the code, and a request with another binding leaves
+     * it unchanged.
+     * @param attempt identifies this exchange: the id of its future grant
      */
     async take(digest: TokenDigest, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> {
       const key = keyOf(digest)
@@ -61,17 +61,17 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
         if (typeof record !== 'string') return { kind: 'unknown' }
         return toTakeOutcome(record, { key, attempt, presented }, records)
       } catch (error) {
-        // The script may have run, or run later. This one is sent after it; the request does not wait for it.
+        // The script may have run, or may run later. Undo it in the background.
         returnTaken(digest, attempt).catch(() => {})
         throw error
       }
     },
 
     /**
-     * Undoes a `take` whose exchange failed: the code has the rest of its life again.
-     * @param content what the code now stands for; the next exchange must know which exchanges may have been committed.
-     *   Undefined: what it stood for, for a `take` whose outcome is unknown
-     * @returns false when this exchange does not hold the code: it has not taken it, or not yet, or has given it back
+     * Undoes a `take` whose exchange failed: the code is valid for the rest of its lifetime.
+     * @param content new content, which names exchanges that may have been committed, for the next exchange. Undefined if the
+     *   outcome of `take` is unknown: the content does not change
+     * @returns false if this exchange has not taken the code, or has returned it before
      */
     giveBack: returnTaken
   }
@@ -81,9 +81,9 @@ export type CodeStore = ReturnType<typeof createCodeStore>
 
 const keyOf = (digest: TokenDigest): string => `vk:code:${digest.toString('hex')}`
 
-// Arguments: the digest of what the request presents, the name of the exchange, USED_MS, EXPIRED_MS. Redis alone decides
-// whether the code has expired, so no clock of a process takes part. A driver sends a script again when a connection
-// breaks; the name shows the second run that the first one took the code.
+// Arguments: the digest of the presented binding, the attempt, USED_MS, EXPIRED_MS. Redis decides whether the code has expired, so
+// no process clock matters. The driver sends a script again when a connection breaks; the attempt shows the second run that
+// the first one took the code.
 const TAKE = `
 local record = redis.call('GET', KEYS[1])
 if not record or string.sub(record, 1, 7) ~= 'issued ' then return record end
@@ -96,8 +96,8 @@ redis.call('SET', KEYS[1], taken, 'PX', ARGV[3])
 return taken
 `
 
-// Arguments: the name of the exchange, the new body or an empty string, USED_MS, EXPIRED_MS. The age of the taken record is
-// what has passed of USED_MS, so the code never lives longer than it would have lived.
+// Arguments: the attempt, the new body or an empty string, USED_MS, EXPIRED_MS. The time since `take` is subtracted, so the code
+// expires when it would have expired without the exchange.
 const RETURN = `
 local record = redis.call('GET', KEYS[1])
 local start = 'taken ' .. ARGV[1] .. ' '

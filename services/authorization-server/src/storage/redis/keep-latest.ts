@@ -1,8 +1,8 @@
 import { defineScript, type Redis } from './redis.js'
 
 /**
- * Lists in Redis that keep only what was added last, so that one user cannot fill Redis.
- * @returns a function that adds a value and gives back those that fell out of the list for it
+ * Lists in Redis that keep only the newest values, so that one user cannot fill Redis.
+ * @returns a function that adds a value and returns the values that it removed
  */
 export function createLatestKeeper(redis: Redis, most: number, lifetimeSeconds: number) {
   const keepLatest = defineScript(redis, 'valetkeyKeepLatest', KEEP, 1)
@@ -10,7 +10,7 @@ export function createLatestKeeper(redis: Redis, most: number, lifetimeSeconds: 
     (await keepLatest(key, value, most, lifetimeSeconds)) as string[]
 }
 
-// LREM: ioredis sends a script again when the connection breaks before the answer.
+// LREM, because ioredis sends a script again if the connection breaks before the response.
 const KEEP = `
 redis.call('LREM', KEYS[1], 0, ARGV[1])
 redis.call('LPUSH', KEYS[1], ARGV[1])

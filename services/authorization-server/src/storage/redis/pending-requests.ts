@@ -2,22 +2,22 @@ import type { TokenDigest } from '@valetkey/oauth-protocol'
 import { createLatestKeeper } from './keep-latest.js'
 import { defineScript, type Redis, reached } from './redis.js'
 
-/** A request whose consent page a user was shown. The digest stands for its id, query, browser and session. */
+/** A request whose consent page was shown. The hash is of its id, query, browser and session. */
 export type PendingRequest = { userId: string; digest: string }
 
-/** What became of a request that was taken out a moment ago. */
+/** The state of a request that was taken recently. */
 export type Decision = { kind: 'deciding' } | { kind: 'denied' } | { kind: 'allowed'; codeDigest: TokenDigest }
 
-/** Of one user, over all sessions. The oldest is dropped for one more. */
+/** Per user, over all sessions. A new request removes the oldest. */
 const MOST_PENDING = 100
 
-/** Counted from the newest request of the user. */
+/** From the newest request of the user. */
 const PENDING_SECONDS = 3600
 
-/** Longer than any decision takes; afterwards the process that took the request is thought to be dead. */
+/** Longer than any decision takes. Afterwards the process that took the request must have crashed. */
 const DECIDING_MS = 10_000
 
-/** The requests that wait for the decision of their user: a list of digests for each user, in Redis. */
+/** Pending authorization requests: a list of hashes in Redis for each user. */
 export function createPendingRequestStore(redis: Redis) {
   const keepLatest = createLatestKeeper(redis, MOST_PENDING, PENDING_SECONDS)
   const takeRequest = defineScript(redis, 'valetkeyTakeRequest', TAKE, 2)
@@ -32,8 +32,8 @@ export function createPendingRequestStore(redis: Redis) {
     },
 
     /**
-     * Takes it out and notes in the same step that it is being decided, so that one request is decided once, and a form
-     * sent twice can wait for the first.
+     * Removes the request and stores atomically that it is being decided, so that each request is decided once, and a form that is
+     * sent twice can wait for the first decision.
      */
     async take(request: PendingRequest): Promise<boolean> {
       const { requests, decision } = keys(request)

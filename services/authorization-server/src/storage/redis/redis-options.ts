@@ -1,12 +1,12 @@
 import { type RedisAddress, readRedisUrl } from '@valetkey/service-kit'
 import type { RedisOptions } from 'ioredis'
 
-// The replies are those that the stores expect, whatever the protocol.
+// The stores expect the default replies.
 type Options = Omit<RedisOptions, 'replyMapping'>
 
 const backOff = (attempt: number) => Math.min(attempt * 100, 1_000)
 
-/** How to reach what `REDIS_URL` names: one server, or the primary of those that the Sentinels watch. */
+/** Connection options for `REDIS_URL`: one server, or the primary that the Sentinels name. */
 export function redisOptions(url: string, ca: string | undefined): Options {
   const address = readRedisUrl(url)
   const { username, password, database: db } = address
@@ -17,11 +17,11 @@ export function redisOptions(url: string, ca: string | undefined): Options {
     ...(address.sentinelName === undefined ? oneServer(address, ca) : sentinels(address, address.sentinelName, ca)),
     enableAutoPipelining: true,
     connectTimeout: 3_000,
-    // With what Postgres may take (2.5 s), every request is answered within 5 s, also when one store stalls after the other.
+    // Together with the limit of Postgres (2.5 s), every response is sent within 5 s, even if both stores stall in turn.
     commandTimeout: 1_000,
     maxRetriesPerRequest: 1,
     retryStrategy: backOff,
-    // A replica that was a primary a moment ago answers READONLY: look for the primary anew.
+    // After a failover, the old primary replies READONLY: reconnect to find the new one.
     reconnectOnError: (error) => error.message.startsWith('READONLY')
   }
 }
@@ -40,7 +40,7 @@ function sentinels(address: RedisAddress, name: string, ca: string | undefined):
     ...(sentinelPassword !== undefined && { sentinelPassword }),
     sentinelRetryStrategy: backOff,
     sentinelCommandTimeout: 1_000,
-    // A primary that stands still keeps its connections: the Sentinels tell of its successor.
+    // A stalled primary keeps its connections open, so the Sentinels must report its successor.
     failoverDetector: true,
     sentinelReconnectStrategy: backOff,
     ...(address.tls && { tls: trusting(ca), sentinelTLS: trusting(ca), enableTLSForSentinelMode: true })

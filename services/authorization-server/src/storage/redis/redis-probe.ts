@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { defineScript, type Redis } from './redis.js'
 
 /**
- * Whether Redis does all that the stores ask of it: their commands, in a script, on two keys that a Redis Cluster keeps in
- * different places. So a missing right, a replica, a full memory and a Cluster show themselves. It leaves nothing behind.
+ * Checks that Redis executes the commands of the stores, in a script, on two keys that a Redis Cluster stores on different
+ * nodes. So it detects a missing permission, a replica, full memory and a Cluster. It leaves no keys.
  */
 export function createRedisProbe(redis: Redis): () => Promise<void> {
   const probe = defineScript(redis, 'valetkeyProbe', PROBE, 2)

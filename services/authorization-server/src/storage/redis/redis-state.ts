@@ -3,16 +3,16 @@ import { reached } from './redis.js'
 
 export type RedisState = {
   version: string
-  /** Milliseconds since 1970, by its own clock. */
+  /** Milliseconds since 1970, by the clock of Redis. */
   now: number
   evictionPolicy: string
   maxMemory: number
   appendOnly: boolean
-  /** Whether snapshots are written; unknown where the user may not ask. */
+  /** Whether snapshots are written; undefined if the user has no permission to read the configuration. */
   snapshots: boolean | undefined
 }
 
-/** What a Redis says of itself. @throws {StoreUnavailable} */
+/** @throws {StoreUnavailable} */
 export async function readRedisState(redis: Redis): Promise<RedisState> {
   const [seconds = 0, microseconds = 0] = (await reached(redis.time())).map(Number)
   const now = seconds * 1_000 + microseconds / 1_000
@@ -30,10 +30,10 @@ export async function readRedisState(redis: Redis): Promise<RedisState> {
 
 async function readSnapshots(redis: Redis): Promise<boolean | undefined> {
   try {
-    const answer: unknown = await redis.config('GET', 'save')
-    return Array.isArray(answer) ? answer[1] !== '' : undefined
+    const reply: unknown = await redis.config('GET', 'save')
+    return Array.isArray(reply) ? reply[1] !== '' : undefined
   } catch {
-    // The right to read the configuration is none that the service needs, and hosts of Redis keep it to themselves.
+    // The service does not need this permission, and hosting providers often withhold it.
     return undefined
   }
 }

@@ -5,26 +5,26 @@ import { redisOptions } from './redis-options.js'
 export type { Redis } from 'ioredis'
 
 /**
- * @param ca certificates of authorities to trust in place of the system's, as PEM
- * @param state hears of connections and commands that fail because of Redis
+ * @param ca certificates of trusted authorities instead of the system's, as PEM
+ * @param state receives failures of connections and commands
  */
 export function connectRedis(url: string, ca?: string, state?: StoreState): Redis {
   const redis = new Redis(redisOptions(url, ca))
   const note = (error: unknown) => {
     const problem = problemOfRedis(error)
-    // Closed by us, it fails all commands.
+    // After we close the connection, all commands fail.
     if (problem !== undefined && redis.status !== 'end') state?.failed(problem)
   }
-  // Every failed command reports by itself; without a listener the process would end.
+  // Failed commands reject by themselves; without a listener, this event would end the process.
   redis.on('error', note)
   if (state !== undefined) noteCommands(redis, note)
   return redis
 }
 
-// The client introduces itself by them at each connection; it does without, where a server refuses them.
+// ioredis sends them at each connection and works without them, so a refusal is no problem.
 const OPTIONAL = ['client', 'info']
 
-/** Each command passes here, also those of scripts and pipelines. */
+/** All commands use `sendCommand`, including those of scripts and pipelines. */
 function noteCommands(redis: Redis, note: (error: unknown) => void): void {
   const send = redis.sendCommand.bind(redis)
   redis.sendCommand = (command, stream) => {
@@ -33,7 +33,7 @@ function noteCommands(redis: Redis, note: (error: unknown) => void): void {
   }
 }
 
-/** Turns whatever Redis answers instead of a result into an outage. */
+/** Turns every error of a command into `StoreUnavailable`. */
 export function reached<Result>(command: Promise<Result>): Promise<Result> {
   return command.catch(refuse)
 }
@@ -42,10 +42,7 @@ function refuse(error: unknown): never {
   throw new StoreUnavailable('redis', error)
 }
 
-/**
- * A Lua script under a name: one round trip, atomic. Declared on the client once a store, which lets ioredis send its
- * hash instead of its text.
- */
+/** An atomic Lua script. Defined once on the client, so that ioredis sends its hash instead of its text. */
 export function defineScript(
   redis: Redis,
   name: string,
@@ -54,6 +51,6 @@ export function defineScript(
 ): (...keysAndArguments: (string | number)[]) => Promise<unknown> {
   redis.defineCommand(name, { lua, numberOfKeys })
   const script: unknown = Reflect.get(redis, name)
-  if (typeof script !== 'function') throw new TypeError(`the script ${name} could not be declared`)
+  if (typeof script !== 'function') throw new TypeError(`the script ${name} could not be defined`)
   return (...keysAndArguments) => reached(Promise.resolve(script.apply(redis, keysAndArguments)))
 }

@@ -2,7 +2,7 @@ import { createLatestKeeper } from './keep-latest.js'
 import type { RecordAuthentication } from './record-authentication.js'
 import { type Redis, reached } from './redis.js'
 
-/** A signed-in browser. Dead when one of the user's generations has moved on. */
+/** A signed-in browser. The session has ended if one of the user's generations is higher. */
 export type SessionRecord = {
   userId: string
   userGeneration: number
@@ -11,29 +11,28 @@ export type SessionRecord = {
   signedInAt: number
 }
 
-/** Of one user. The oldest ends when one more is opened. */
+/** Per user. A new session ends the oldest. */
 const MOST_SESSIONS = 100
 
-/** Counted from the last sign-in; longer than any session lives. */
+/** From the last sign-in; longer than any session lasts. */
 const LIST_SECONDS = 8 * 86_400
 
 /**
- * Sessions in Redis, under the hash of their id; the id itself is only in the browser's cookie. A list for each user bounds
- * how many there are: signing in again and again cannot fill Redis. Each record carries a MAC, so that nobody who can only
- * write to Redis can sign in.
+ * Sessions in Redis, under the hash of their id; only the browser's cookie contains the id. A list per user limits their number,
+ * so that repeated sign-ins cannot fill Redis. Each record has a MAC, so that write access to Redis is not enough to sign in.
  */
 export function createSessionStore(redis: Redis, records: RecordAuthentication) {
   const keepLatest = createLatestKeeper(redis, MOST_SESSIONS, LIST_SECONDS)
 
   return {
     async open(digest: string, record: SessionRecord, lifetimeSeconds: number): Promise<void> {
-      // The list first: a session that no list has would not be counted.
+      // The list first: a session that is in no list would not be counted.
       const dropped = await keepLatest(listKey(record.userId), digest)
       await Promise.all(dropped.map((oldest) => reached(redis.del(key(oldest)))))
       const protectedRecord = records.protect(key(digest), JSON.stringify(record))
       await reached(redis.set(key(digest), protectedRecord, 'EX', lifetimeSeconds))
     },
-    /** Reads it and moves its end by idleness, in one command. */
+    /** Reads the session and extends its idle time, in one command. */
     async findAndExtend(digest: string, lifetimeSeconds: number): Promise<SessionRecord | undefined> {
       const stored = await reached(redis.getex(key(digest), 'EX', lifetimeSeconds))
       const content = stored === null ? undefined : records.open(key(digest), stored)
