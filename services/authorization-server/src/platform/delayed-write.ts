@@ -1,8 +1,8 @@
-/** Writes something in the background, at most once in an interval, and never two at a time. */
+/** Writes in the background, at most once per interval, one write at a time. */
 export type DelayedWrite = {
-  /** Asks for a write; those asked for within the interval become one. */
+  /** Requests a write; requests within one interval share a write. */
   request(): void
-  /** Writes what is left and stops. */
+  /** Writes the rest and stops. */
   close(): Promise<void>
 }
 

@@ -6,8 +6,8 @@ const DELETE_EVERY_MS = 60_000
 const KEEP_BUCKETS_EVERY_MS = 60_000
 
 /**
- * Erases and deletes what has had its time, in the background, as long as the process lives.
- * @param keepBuckets makes the tables that access tokens will need, and drops those that are over
+ * Deletes expired rows and erases stored responses, in the background.
+ * @param keepBuckets creates the next tables of access tokens, and drops expired ones
  */
 export function startHousekeeping(
   expiredRows: ExpiredRows,
@@ -15,7 +15,7 @@ export function startHousekeeping(
   logger: Logger
 ): { stop(): Promise<void> } {
   let stopped = false
-  // Each by itself: a deletion of millions takes its time, and what must be erased within seconds does not wait for it.
+  // Independent of each other: a deletion of millions of rows takes long, but responses must be erased within seconds.
   const keepingBuckets = repeat(keepBuckets, KEEP_BUCKETS_EVERY_MS)
   const erasing = repeat(() => untilDone(expiredRows.eraseSomeRetryAnswers), ERASE_EVERY_MS)
   const deleting = repeat(() => untilDone(expiredRows.deleteSome), DELETE_EVERY_MS)
@@ -25,7 +25,7 @@ export function startHousekeeping(
     while (!stopped && (await doSome()));
   }
 
-  /** Never two at a time: while one runs, those that would begin are left out. */
+  /** One run at a time: while a run lasts, further runs are skipped. */
   function repeat(task: () => Promise<void>, milliseconds: number) {
     let running: Promise<void> | undefined
     const run = () => {

@@ -1,25 +1,25 @@
 import { createDelayedWrite } from './delayed-write.js'
 
-/** When each thing of a kind was last used, for people and operators who wonder whether it still is. */
+/** The times of last use of grants, secrets or resource servers, for users and operators. */
 export type Usage = {
   /** Never fails and never waits. */
   note(id: string): void
-  /** Writes what is noted and stops. */
+  /** Writes the rest and stops. */
   close(): Promise<void>
 }
 
-/** Stores the time of the last use of each; an older one than is stored changes nothing. */
+/** Stores the times of last use by id; a time before the stored one changes nothing. */
 export type UseStore = { noteUse(uses: ReadonlyMap<string, Date>): Promise<void> }
 
 const BATCH_INTERVAL_MS = 5_000
-/** Within this time a second use of the same thing is not written again. */
+/** Within this time, further uses of the same id are not written. */
 const RESOLUTION_MS = 5 * 60_000
-/** Rows that one statement holds: some milliseconds, in which nobody else can end or renew these grants. */
+/** Rows in one statement. It locks them for some milliseconds, in which the grants cannot be ended or refreshed. */
 const AT_ONCE = 1_000
-// A bound for memory: beyond it uses go unrecorded until the next period begins.
+/** A limit of memory; further ids are not recorded until the next period begins. */
 const MAX_IDS = 50_000
 
-/** Gathers uses in memory and writes them in batches, so that noting one costs the request no statement. */
+/** Collects uses in memory and writes them in batches, so that a use costs no statement (`npm run bench:gates` counts none). */
 export function createUsage(store: UseStore, now: () => Date): Usage {
   let seen = new Set<string>()
   let seenSince = now().getTime()
@@ -31,7 +31,7 @@ export function createUsage(store: UseStore, now: () => Date): Usage {
     queue = new Map()
     for (let start = 0; start < uses.length; start += AT_ONCE) {
       const some = new Map(uses.slice(start, start + AT_ONCE))
-      // An earlier time is shown after an outage; the next use is written again.
+      // After an outage the stored time is too early until the next use.
       await store.noteUse(some).catch(() => {
         for (const id of some.keys()) seen.delete(id)
       })
@@ -41,7 +41,7 @@ export function createUsage(store: UseStore, now: () => Date): Usage {
   return {
     note(id) {
       const at = now()
-      // In either direction: the time may have been that of a wrong clock until Postgres's was known.
+      // In both directions, because the first times may come from a wrong clock, before Postgres's clock was known.
       if (Math.abs(at.getTime() - seenSince) >= RESOLUTION_MS) {
         seen = new Set()
         seenSince = at.getTime()

@@ -2,9 +2,9 @@ import type { AuditEventRecord } from '../../storage/postgres/audit-events.js'
 import { addressGroup } from '../rate-limits/address-group.js'
 import type { AuditEventName } from './audit-event.js'
 
-/** What an event says about its cause, and so whether its rows have a limit. */
+/** The kind of each event, which decides whether its rows are limited. */
 const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal'>> = {
-  // Each changes something that the party had to hold: one row each.
+  // Each needs a valid code, token, session or form and uses it up or changes it: always one row.
   sign_in_succeeded: 'decision',
   signed_out: 'decision',
   signed_out_everywhere: 'decision',
@@ -14,13 +14,13 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
   token_refreshed: 'decision',
   token_revoked: 'decision',
   grant_ended: 'decision',
-  // A party with a session, or with a valid code, token or form, can send the same again without end.
+  // A party with a session, or with a valid code, token or form, can repeat these without limit.
   code_issued: 'repetition',
   consent_answer_repeated: 'repetition',
   code_reused: 'repetition',
   refresh_answer_repeated: 'repetition',
   refresh_token_reused: 'repetition',
-  // Anonymous requests cause these, too.
+  // Anonymous requests can also cause these.
   sign_in_failed: 'refusal',
   authorization_refused: 'refusal',
   form_refused: 'refusal',
@@ -28,18 +28,18 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
   operator_refused: 'refusal'
 }
 
-/** Reasons of refusals that name a client which was not found, or not looked for. */
+/** Reasons of refusals whose client id was not found, or not looked up. */
 const CLIENT_NOT_FOUND: ReadonlySet<unknown> = new Set(['unknown_client', 'request_too_long'])
 
 const RATE_LIMITED = /^too_many_/
 
 /**
- * Rows a minute and process, by who caused the event. `total`: rows of single events; `perParty` and `perAddress`: how many
- * of them one client or user, and one address group, may have. `counts`: rows with a count, in total, and of one party or
- * address group.
+ * Maximum rows per minute and process, by the party that caused the event. `total`: rows of single events; `perParty` and
+ * `perAddress`: the share of one client or user, and of one address group. `counts`: rows with a count, in total, and for one
+ * party or address group.
  */
 const ROWS = {
-  /** A client that showed its secret, or a user with a session. `perParty` is for each event name. */
+  /** An authenticated client, or a user with a session. `perParty` is for each event name. */
   authenticated: { total: 3_000, perParty: 300, perAddress: undefined, counts: { total: 30, each: 5 } },
   /** A request that names a registered client or an existing user, without authentication. */
   named: { total: 500, perParty: 150, perAddress: 60, counts: { total: 30, each: 5 } },
@@ -47,40 +47,40 @@ const ROWS = {
   rateLimited: { total: 0, perParty: undefined, perAddress: undefined, counts: { total: 30, each: 5 } }
 } as const
 
-/** So many rows an address has for each client or user that it names, however many others name it. */
+/** Rows of each address for each client or user that it names, even if other addresses have used up `perParty`. */
 const FIRST_OF_AN_ADDRESS = 5
 
-/** Who caused an event, and which client or user it concerns, where that is known to exist. */
+/** The party that caused an event, and the client or user that it concerns, if they exist. */
 type Party = {
   standing: keyof typeof ROWS
   clientId?: string | undefined
   userId?: string | undefined
-  /** Of the secret by which the client authenticated. */
+  /** Of the secret with which the client authenticated. */
   secretId?: string | undefined
 }
 
-/** An event on its way to the table, as the row that it would be. */
+/** An event as a row of the table, before the budget decides. */
 export type AuditCandidate = AuditEventRecord & { event: AuditEventName }
 
 export type AuditMinute = {
   /**
-   * @param authenticatedSecretId of the secret by which a client authenticated in this request
-   * @returns whether the event gets its own row; if not, it is counted in one of `countRows`
+   * @param authenticatedSecretId of the secret with which a client authenticated in this request
+   * @returns whether the event gets its own row; otherwise it is counted in one of `countRows`
    */
   allowsRow(row: AuditCandidate, authenticatedSecretId: string | undefined): boolean
-  /** One for each event, reason, party and address group while there are rows for it; the rest is one for each event. */
+  /** One row for each event, reason, party and address group, within the limits; the rest is counted in one row per event. */
   countRows(): AuditEventRecord[]
 }
 
 /**
- * Decides for one minute which events become rows of the audit table. Rows and memory have a limit, for only what was
- * granted is kept. One address or party does not use up the rows of another.
+ * Decides for one minute which events become rows of the audit table. The limits bound rows and memory, and one address or party
+ * does not use up the rows of another.
  */
 export function openAuditMinute(): AuditMinute {
   const taken = new Map<string, number>()
   const counted = new Map<string, { first: AuditEventRecord; count: number }>()
 
-  /** Takes a row under each of these limits, or none where one of them is reached. */
+  /** Takes a row from each of these limits, or from none if one of them is reached. */
   function take(...limits: readonly (readonly [name: string, most: number | undefined])[]): boolean {
     if (limits.some(([name, most]) => most !== undefined && (taken.get(name) ?? 0) >= most)) return false
     for (const [name, most] of limits) if (most !== undefined) taken.set(name, (taken.get(name) ?? 0) + 1)
@@ -108,7 +108,7 @@ export function openAuditMinute(): AuditMinute {
       const { total, perParty, perAddress } = ROWS[standing]
       const owner = standing === 'authenticated' ? `${row.event} ${nameOf(party)}` : nameOf(party)
       const group = addressGroup(row.address ?? '')
-      // The first ones of an address are kept even where others have used up the rows of the client or user that they name.
+      // The first events of an address get rows even if other addresses have used up the rows of the client or user.
       const isFirst = standing === 'named' && take([`first of ${owner} at ${group}`, FIRST_OF_AN_ADDRESS])
       const allowed = take(
         [standing, total],
@@ -123,17 +123,17 @@ export function openAuditMinute(): AuditMinute {
   }
 }
 
-/** @returns undefined where each event gets a row */
+/** @returns undefined if the event always gets a row */
 function partyOf(row: AuditCandidate, secretId: string | undefined): Party | undefined {
   const { event, clientId, userId, details } = row
   if (KIND[event] === 'decision') return undefined
   if (KIND[event] === 'repetition') return { standing: 'authenticated', clientId, userId, secretId }
   if (secretId !== undefined) return { standing: 'authenticated', clientId, secretId }
-  // A sign-in that failed names the user whose password was tried; any other refusal the user of the session.
+  // A failed sign-in names the user whose password was tried; any other refusal names the user of the session.
   if (userId !== undefined && event !== 'sign_in_failed') return { standing: 'authenticated', userId }
   if (RATE_LIMITED.test(String(details.reason))) return { standing: 'rateLimited' }
   if (userId !== undefined) return { standing: 'named', userId }
-  // Only a client that exists: names can be made up without end.
+  // Only an existing client, because the number of invented client ids is unlimited.
   if (clientId !== undefined && !CLIENT_NOT_FOUND.has(details.reason)) return { standing: 'named', clientId }
   return { standing: 'anonymous' }
 }
@@ -142,18 +142,18 @@ function nameOf({ clientId, userId, secretId }: Party): string {
   return JSON.stringify([clientId, userId, secretId])
 }
 
-/** What all the events have in common that a row counts; the request is the first of them. */
+/** The fields that all counted events share, and the request of the first one. */
 function countRow(row: AuditCandidate, { clientId, userId, secretId }: Party, group: string): AuditEventRecord {
   const details = { reason: row.details.reason, ...(secretId !== undefined && { secretId }) }
   return { ...row, clientId, userId, address: group, details }
 }
 
-/** Of many parties, addresses and reasons. */
+/** A row for events of different parties, addresses and reasons. */
 function restRow(row: AuditCandidate): AuditEventRecord {
   return { ...row, clientId: undefined, userId: undefined, address: undefined, details: {} }
 }
 
-/** How many events the rows stand for. */
+/** The number of events in these rows. */
 export function eventsIn(rows: readonly AuditEventRecord[]): number {
   return rows.reduce((sum, { details: { count } }) => sum + (typeof count === 'number' ? count : 1), 0)
 }

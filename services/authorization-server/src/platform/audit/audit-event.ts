@@ -1,4 +1,4 @@
-/** Security decisions, one event each. Names are stable: alerts and reports hang on them. */
+/** Security decisions, one event each. The names are stable, because alerts and reports use them. */
 export type AuditEventName =
   | 'sign_in_succeeded'
   | 'sign_in_failed'
@@ -20,7 +20,7 @@ export type AuditEventName =
   | 'request_refused'
   | 'operator_refused'
 
-/** Changes that operators make. Each is written by the statement that makes the change (administration/), and not by the trail. */
+/** Changes by operators. The statement of the change also writes its audit entry (`storage/postgres/audited.ts`). */
 export type AdministrationEventName =
   | 'operator_key_created'
   | 'operator_key_revoked'
@@ -51,15 +51,15 @@ export type AuditEvent = {
   grantId?: string | undefined
   reason?: string | undefined
   scope?: readonly string[] | undefined
-  /** Of the client secret that was shown. */
+  /** Of the presented client secret. */
   secretId?: string | undefined
 }
 
-/** What an event takes from the request it happened in; a Fastify request fits. */
+/** The fields of a request that an event uses; a Fastify request has them. */
 export type AuditedRequest = {
   id: string
   ip: string
-  /** By which of its secrets the client proved itself, where one did. */
+  /** Id of the secret with which the client authenticated, if it did. */
   authenticatedSecretId?: string | undefined
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
 }

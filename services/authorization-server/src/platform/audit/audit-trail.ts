@@ -9,55 +9,75 @@ export type { AdministrationEventName, AuditEvent, AuditEventName, AuditedReques
 export type AuditTrail = {
   /** Writes the event to the log at once and queues it for the table. Never fails and never waits. */
   record(request: AuditedRequest, event: AuditEvent): void
-  /** How many events are in the table as part of a count, and have no row of their own. */
+  /** Number of events that the table contains only as part of a count. */
   aggregated(): number
-  /** How many events the log has and the table will never have. */
+  /** Number of events that are in the log and will never be in the table. */
   lost(): number
-  /** Writes the counts of the open minute and what is queued, and stops. */
+  /** Writes the counts of the current minute and the queue, and stops. */
   close(): Promise<void>
 }
 
 const BATCH_INTERVAL_MS = 250
 const MINUTE_MS = 60_000
-// In rows. While Postgres is away the queue must not eat the memory; the log has every event all the same.
+/** In rows: a limit of memory while Postgres is unavailable. The log has every event. */
 const QUEUE_LIMIT = 10_000
 
 /**
- * At most one statement per 250 ms and process, so that auditing costs the requests nothing. What Postgres does not take
- * while it is away waits for its return. Events that the budget (`audit-budget.ts`) gives no row are counted, and the counts
- * are written a minute after the first event of that minute.
+ * Audit events cost no statement per request: at most one statement per 250 ms and process (`npm run bench:gates` counts none).
+ * Events wait in memory while Postgres is unavailable. Events without a row in the budget (`audit-budget.ts`) are counted, and
+ * the counts are written a minute after the first event of that minute.
  */
 export function createAuditTrail(store: AuditEventStore, now: () => Date): AuditTrail {
-  let queue: AuditEventRecord[] = []
+  const queue = createAuditQueue(store)
   let minute = openAuditMinute()
   let aggregated = 0
-  /** After a lost connection nobody knows whether its rows are there. */
-  let someMayBeThere = false
-  let overflow = 0
-  let lost = 0
-  let lastLog: AuditedRequest['log'] | undefined
-  const background = createDelayedWrite(write, BATCH_INTERVAL_MS)
   const minuteEnd = createDelayedWrite(endMinute, MINUTE_MS)
-
-  function enqueue(row: AuditEventRecord): void {
-    background.request()
-    if (queue.length < QUEUE_LIMIT) queue.push(row)
-    else overflow += eventsIn([row])
-  }
 
   async function endMinute(): Promise<void> {
     const rows = minute.countRows()
     minute = openAuditMinute()
-    for (const row of rows) enqueue(row)
+    for (const row of rows) queue.add(row)
   }
 
+  return {
+    // Each member by its name: rest and spread allocate more (npm run bench:gates).
+    record(request, { event, clientId, userId, grantId, reason, scope, secretId = request.authenticatedSecretId }) {
+      const { id: requestId, ip: address, log } = request
+      log.info({ event, clientId, userId, address, grantId, reason, scope, secretId }, event.replaceAll('_', ' '))
+      queue.reportTo(log)
+      minuteEnd.request()
+      const details = { grantId, reason, scope, secretId }
+      const [occurredAt, recordedAt] = [now(), performance.now()]
+      const row = { occurredAt, recordedAt, event, requestId, clientId, userId, address, details }
+      if (minute.allowsRow(row, request.authenticatedSecretId)) queue.add(row)
+      else aggregated += 1
+    },
+    aggregated: () => aggregated,
+    lost: queue.lost,
+    async close() {
+      await minuteEnd.close()
+      await queue.close()
+    }
+  }
+}
+
+/** Rows on their way to the table. */
+function createAuditQueue(store: AuditEventStore) {
+  let rows: AuditEventRecord[] = []
+  /** After a lost connection, it is unknown whether the rows of its statement were written. */
+  let mayBeWritten = false
+  let overflow = 0
+  let lost = 0
+  let lastLog: AuditedRequest['log'] | undefined
+  const background = createDelayedWrite(write, BATCH_INTERVAL_MS)
+
   async function write(): Promise<void> {
-    const batch = queue
-    queue = []
+    const batch = rows
+    rows = []
     if (batch.length === 0) return
     try {
-      await (someMayBeThere ? store.appendMissing(batch) : store.append(batch))
-      someMayBeThere = false
+      await (mayBeWritten ? store.appendMissing(batch) : store.append(batch))
+      mayBeWritten = false
     } catch (error) {
       if (error instanceof StoreUnavailable) putBack(batch)
       else lose(eventsIn(batch), error)
@@ -66,11 +86,11 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
     overflow = 0
   }
 
-  /** What came first stays. */
+  /** Keeps the oldest rows. */
   function putBack(batch: AuditEventRecord[]): void {
-    someMayBeThere = true
-    const all = [...batch, ...queue]
-    queue = all.slice(0, QUEUE_LIMIT)
+    mayBeWritten = true
+    const all = [...batch, ...rows]
+    rows = all.slice(0, QUEUE_LIMIT)
     overflow += eventsIn(all.slice(QUEUE_LIMIT))
     background.request()
   }
@@ -82,26 +102,21 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
   }
 
   return {
-    // Each member by its name: rest and spread allocate more (npm run bench:gates).
-    record(request, { event, clientId, userId, grantId, reason, scope, secretId = request.authenticatedSecretId }) {
-      const { id: requestId, ip: address, log } = request
-      log.info({ event, clientId, userId, address, grantId, reason, scope, secretId }, event.replaceAll('_', ' '))
-      lastLog = log
-      minuteEnd.request()
-      const details = { grantId, reason, scope, secretId }
-      const [occurredAt, recordedAt] = [now(), performance.now()]
-      const row = { occurredAt, recordedAt, event, requestId, clientId, userId, address, details }
-      if (minute.allowsRow(row, request.authenticatedSecretId)) enqueue(row)
-      else aggregated += 1
+    add(row: AuditEventRecord): void {
+      background.request()
+      if (rows.length < QUEUE_LIMIT) rows.push(row)
+      else overflow += eventsIn([row])
     },
-    aggregated: () => aggregated,
+    /** Sets the log for lost events. */
+    reportTo(log: AuditedRequest['log']): void {
+      lastLog = log
+    },
     lost: () => lost,
-    async close() {
-      await minuteEnd.close()
+    async close(): Promise<void> {
       await background.close()
-      // Postgres is away, and there is no later.
-      lose(eventsIn(queue))
-      queue = []
+      // Postgres is unavailable, and there is no later attempt.
+      lose(eventsIn(rows))
+      rows = []
     }
   }
 }

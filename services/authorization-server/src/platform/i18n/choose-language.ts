@@ -1,21 +1,21 @@
 import Negotiator from 'negotiator'
 
-/** Longer lists are no person's wish. */
+/** Longer lists do not come from a user's settings, and are ignored. */
 const MAX_LENGTH = 500
 
 /**
- * The language of a page: what the app asked for in `ui_locales` (a list separated by blanks, the best first), else what
- * the browser prefers (`Accept-Language`, RFC 9110 §12.5.4), else the first that there is.
+ * The language of a page: from `ui_locales` of the request (space-separated, best first), else from the browser
+ * (`Accept-Language`, RFC 9110 §12.5.4), else the first available one.
  */
 export function chooseLanguage(
-  asked: { uiLocales: string | undefined; acceptLanguage: string | undefined },
+  requested: { uiLocales: string | undefined; acceptLanguage: string | undefined },
   available: readonly string[]
 ): string | undefined {
-  const { uiLocales = '', acceptLanguage = '' } = asked
-  const wishes = [uiLocales.split(' ').filter(isTag).join(','), acceptLanguage]
-  for (const wish of wishes) {
-    if (wish === '' || wish.length > MAX_LENGTH) continue
-    const [best] = new Negotiator({ headers: { 'accept-language': wish } }).languages([...available])
+  const { uiLocales = '', acceptLanguage = '' } = requested
+  const lists = [uiLocales.split(' ').filter(isTag).join(','), acceptLanguage]
+  for (const list of lists) {
+    if (list === '' || list.length > MAX_LENGTH) continue
+    const [best] = new Negotiator({ headers: { 'accept-language': list } }).languages([...available])
     if (best !== undefined) return best
   }
   return available[0]

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import handlebars from 'handlebars'
 import { IntlMessageFormat } from 'intl-messageformat'
 
-/** What stands for a text until it is known in which language it is read. */
+/** The key and values of a text, independent of the language. */
 export type Message = { key: string; values?: MessageValues }
 
 export type MessageValues = Readonly<Record<string, string | number | Date>>
@@ -13,15 +13,15 @@ export type Language = {
   /** BCP 47, such as `de`; the name of the message file. */
   tag: string
   direction: 'ltr' | 'rtl'
-  /** Markup: texts of the message file with `<b>` in them, values escaped and isolated from the direction around them. */
+  /** HTML: `<b>` of the message file becomes `<strong>`; values are escaped and isolated from the text direction. */
   toHtml(message: Message): string
-  /** Plain text, not yet escaped: for titles and attributes. */
+  /** Plain text, not escaped: for titles and attributes. */
   toText(message: Message): string
-  /** A length of time in its largest whole unit: `1 hour`, `90 days`. */
+  /** A duration in its largest whole unit: `1 hour`, `90 days`. */
   duration(seconds: number): string
 }
 
-/** The language of every text that has no better one; its file is the list of all keys. */
+/** The default language; its file has all keys. */
 export const DEFAULT_LANGUAGE = 'en'
 
 const UNITS = [
@@ -31,12 +31,12 @@ const UNITS = [
   ['second', 1]
 ] as const
 
-// The server does not know where the reader is, so days are those of UTC.
+// The server does not know the time zone of the user, so days are those of UTC.
 const FORMATS = { date: { day: { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } } } as const
 
 const MESSAGES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../messages')
 
-/** Every language of a directory of message files, one `<tag>.json` each. */
+/** All languages of a directory with message files `<tag>.json`. */
 export function loadLanguages(directory: string = MESSAGES): ReadonlyMap<string, Language> {
   const tags = readdirSync(directory)
     .filter((name) => name.endsWith('.json'))

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { AuditEvent } from '../audit/audit-event.js'
 import { formOf } from '../request-parts.js'
 
-/** Hears of each request that is answered with an error. */
+/** Is called for each request that gets an error response. */
 export type OnRefusal = (request: FastifyRequest, status: number, reason: string) => void
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token']
@@ -21,7 +21,7 @@ const OF_REFRESH_TOKENS = [
   'resource'
 ]
 
-/** As they stand in the audit records; what is not listed counts as `other`. */
+/** Reasons of the audit events of `/token`; others count as `other`. */
 const REASONS = [
   ...['unknown_client', 'wrong_secret', 'wrong_authentication_method', 'too_many_attempts', 'unauthorized_client'],
   'too_many_refreshes',
@@ -31,7 +31,7 @@ const REASONS = [
   ...[...OF_REFRESH_TOKENS, 'other_scope_in_retry_window'].map((reason) => `refresh_token_${reason}`)
 ]
 
-/** The reasons of each event that is a refusal; what is not listed counts as `other`. */
+/** The reasons of each refusal event; others count as `other`. */
 const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
   request_refused: [
     ...REASONS,
@@ -50,7 +50,7 @@ const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
   ]
 }
 
-/** Counts every refusal that is logged, whether the audit table has a row for it or a count. */
+/** Counts every logged refusal, also those without a row of their own in the audit table. */
 export function countRefusedDecisions(metrics: Metrics): (event: AuditEvent) => void {
   const counts = new Map(
     Object.entries(REASONS_OF).map(([event, reasons]) => [event, new Map(reasons.map((reason) => [reason, 0]))])
@@ -70,17 +70,17 @@ export function countRefusedDecisions(metrics: Metrics): (event: AuditEvent) => 
   }
 }
 
-/** Requests at `/token` that were refused, and introspections that found nobody who may ask, or no store to look in. */
+/** Counts refused requests at `/token`, and introspection requests that were refused or found a store unavailable. */
 export function countRefusals(metrics: Metrics, introspections: Counter): OnRefusal {
   const atToken = metrics.counter(
-    { name: 'valetkey_token_requests_refused_total', help: 'Requests at /token that were refused, by exact cause.' },
+    { name: 'valetkey_token_requests_refused_total', help: 'Refused requests at /token, by exact cause.' },
     { grant_type: GRANT_TYPES, reason: REASONS }
   )
 
   return (request, status, reason) => {
     const route = request.routeOptions.url ?? ''
     if (/\/introspect(ions)?$/.test(route)) introspections.add(status >= 500 ? 'unavailable' : 'refused')
-    // A 5xx is no refusal; the requests' own metric has it.
+    // A 5xx is not a refusal; the HTTP metrics count it.
     else if (route.endsWith('/token') && status < 500) atToken.add(formOf(request).get('grant_type') ?? '', reason)
   }
 }

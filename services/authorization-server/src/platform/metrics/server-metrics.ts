@@ -3,7 +3,7 @@ import { countRefusals, type OnRefusal } from './refusal-metrics.js'
 
 export type Listener = 'public' | 'internal' | 'operator'
 
-/** What this server counts. Each part is handed to whoever knows; what has numbers of its own is in `watch.ts`. */
+/** Counters of this server, for the parts that report events. `watch.ts` reads parts that keep their own numbers. */
 export type ServerMetrics = {
   metrics: Metrics
   http: (listener: Listener) => HttpMeter
@@ -11,9 +11,9 @@ export type ServerMetrics = {
   introspected: (isActive: boolean) => void
   limiterRefused: (limit: string) => void
   registryBypassed: (table: string) => void
-  /** A record in Redis that no process with our keys wrote, by the start of its key. */
+  /** A record in Redis that was written without our keys, by the prefix of its key. */
   forgedRecord: (kind: string) => void
-  /** How many requests shared a statement. */
+  /** Number of requests in one batch. */
   batchOf: (statement: Statement) => (size: number) => void
 }
 
@@ -34,30 +34,28 @@ export function createServerMetrics(): ServerMetrics {
   const introspections = metrics.counter(
     {
       name: 'valetkey_introspections_total',
-      help: 'Tokens asked about, by answer; refused and unavailable by request.'
+      help: 'Introspected tokens, by response; refused and unavailable count requests.'
     },
     { outcome: ['active', 'inactive', 'refused', 'unavailable'] }
   )
   const limiter = metrics.counter(
-    { name: 'valetkey_limiter_refusals_total', help: 'Attempts that a brake refused, by limit.' },
+    { name: 'valetkey_limiter_refusals_total', help: 'Attempts that a rate limit refused, by limit.' },
     { limit: LIMITS }
   )
   const registry = metrics.counter(
-    { name: 'valetkey_registry_bypasses_total', help: 'Look-ups that memory could not answer, by table.' },
+    { name: 'valetkey_registry_bypasses_total', help: 'Lookups that read Postgres instead of the cache, by table.' },
     { table: TABLES }
   )
   const forged = metrics.counter(
     {
       name: 'valetkey_redis_records_forged_total',
-      help: 'Records in Redis that failed their authentication, by kind.'
+      help: 'Records in Redis without a valid MAC, by kind.'
     },
     { kind: RECORDS }
   )
-  const batches = metrics.histogram(
-    { name: 'valetkey_statement_batch_size', help: 'Requests that shared a statement of Postgres.' },
-    SIZES,
-    { statement: STATEMENTS }
-  )
+  const batches = metrics.histogram({ name: 'valetkey_statement_batch_size', help: 'Requests in one batch.' }, SIZES, {
+    statement: STATEMENTS
+  })
   return {
     metrics,
     http: createHttpMetrics(metrics, LISTENERS),

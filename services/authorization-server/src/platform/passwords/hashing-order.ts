@@ -1,6 +1,6 @@
 /**
- * Whose password is hashed: an address group with the network that it lies in, and whether its browser signed in to that
- * account before.
+ * The origin of a password: its address group and network, and whether the browser has signed in to the account before (a known
+ * browser).
  */
 export type HashingTurn = { network: string; group: string; isKnown: boolean }
 
@@ -8,13 +8,13 @@ export type HashingTurn = { network: string; group: string; isKnown: boolean }
 type Network<Job> = Map<string, Job[]>
 type Networks<Job> = Map<string, Network<Job>>
 
-/** After so many known browsers one other has its turn: a person with one account must not be able to keep all others out. */
+/** After so many known browsers, one other has its turn, so that the owner of one account cannot block all others. */
 const KNOWN_IN_A_ROW = 3
 
 /**
- * The order in which passwords are hashed: known browsers first, and among equals one of each network in turn, within it one
- * of each address group. So a flood from one address delays others by one hash, a flood from all addresses of a network delays
- * other networks by one hash, and a flood from many networks hardly delays known browsers. Pure.
+ * The order in which passwords are hashed: known browsers first; then each network in turn, and within it each address group in
+ * turn. So a flood from one address delays others by one hash, a flood from all addresses of a network delays other networks by
+ * one hash, and a flood from many networks hardly delays known browsers. Pure.
  */
 export function createHashingOrder<Job>() {
   const known: Networks<Job> = new Map()
@@ -38,24 +38,25 @@ export function createHashingOrder<Job>() {
       return takeFrom(isOthersTurn ? others : known)
     },
 
-    /** How many of those that wait now come before a job that is added now, at most. */
+    /** Maximum number of waiting jobs that come before a job that is added now. */
     ahead(turn: HashingTurn): number {
       const networks = networksOf(turn)
       const ownNetwork = networks.get(turn.network) ?? new Map<string, Job[]>()
-      // In each round one of each group; the new job is in the round after all of its own group. The same holds for networks.
+      // Each round takes one job of each group; the new job is in the round after all jobs of its own group. The same applies to
+      // networks.
       const own = ownNetwork.get(turn.group)?.length ?? 0
-      let alike = 0
-      for (const jobs of ownNetwork.values()) alike += Math.min(jobs.length, own + 1)
-      const ownRounds = alike + 1
+      let before = 0
+      for (const jobs of ownNetwork.values()) before += Math.min(jobs.length, own + 1)
+      const ownRounds = before + 1
       for (const network of networks.values()) {
-        if (network !== ownNetwork) alike += Math.min(sizeOf(network), ownRounds)
+        if (network !== ownNetwork) before += Math.min(sizeOf(network), ownRounds)
       }
       return turn.isKnown
-        ? alike + Math.min(sizeOfAll(others), Math.floor((knownInARow + alike) / KNOWN_IN_A_ROW))
-        : alike + Math.min(sizeOfAll(known), KNOWN_IN_A_ROW * (alike + 1))
+        ? before + Math.min(sizeOfAll(others), Math.floor((knownInARow + before) / KNOWN_IN_A_ROW))
+        : before + Math.min(sizeOfAll(known), KNOWN_IN_A_ROW * (before + 1))
     },
 
-    /** How many wait with an equal claim. */
+    /** Number of waiting jobs of the same class (known browsers or others). */
     waitingLike: (turn: HashingTurn): number => sizeOfAll(networksOf(turn)),
 
     isFirstOfNetwork: (turn: HashingTurn): boolean => !networksOf(turn).has(turn.network),
@@ -77,7 +78,7 @@ function takeFrom<Job>(networks: Networks<Job>): Job | undefined {
   )
 }
 
-/** Takes from the entry whose turn it is; its next turn is after all others. */
+/** Takes from the first entry and moves it to the end. */
 function takeFirst<Entry, Job>(
   entries: Map<string, Entry>,
   take: (entry: Entry) => Job | undefined,

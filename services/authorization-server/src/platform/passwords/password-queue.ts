@@ -1,6 +1,6 @@
 import { createHashingOrder, type HashingTurn } from './hashing-order.js'
 
-/** Thrown instead of keeping yet another person waiting; answered with 503 and `Retry-After`. */
+/** Too many passwords are waiting: response 503 with `Retry-After`. */
 export class PasswordQueueFull extends Error {
   constructor() {
     super('too many passwords are waiting to be checked')
@@ -10,32 +10,32 @@ export class PasswordQueueFull extends Error {
 
 export type PasswordQueue = {
   /**
-   * Runs a password's hashing when it is its turn.
-   * @param turn by default that of an operator, whose key was checked before
-   * @throws {PasswordQueueFull} when it would wait too long, or too many are waiting
+   * Hashes a password when it is its turn.
+   * @param turn by default that of an operator, whose key was verified before
+   * @throws {PasswordQueueFull} if it would wait too long, or too many are waiting
    */
   run<Result>(hashing: () => Promise<Result>, turn?: HashingTurn): Promise<Result>
-  /** How it stands now, and how many it has refused so far. */
+  /** The current numbers, and how many were refused since the start. */
   state(): { running: number; waiting: number; refused: number }
 }
 
 /**
  * @property atOnce hashes that run at the same time
- * @property waiting known browsers, and as many others, that may wait: a bound of memory; the first of a network may wait while
- *   there are fewer than twice as many
- * @property milliseconds that a hash may have to wait, as expected from those before it and from how long hashes take
+ * @property waiting how many known browsers, and how many others, may wait; limits memory. The first job of a network may wait
+ *   while there are fewer than twice as many
+ * @property milliseconds the longest expected wait, from the number of jobs before and the mean time of a hash
  */
 export type PasswordQueueBounds = { atOnce: number; waiting: number; milliseconds: number }
 
 const OPERATOR: HashingTurn = { network: 'operator', group: 'operator', isKnown: true }
 
-/** What a hash is taken to need before one was measured; and how much of the mean each new one is. */
+/** The assumed time of a hash before the first measurement, and the weight of each new measurement in the mean. */
 const FIRST_MEAN_MS = 50
 const WEIGHT = 1 / 16
 
 /**
- * Lets few passwords be hashed at once and few wait. A hash takes a processor for tens of milliseconds and 19 MiB, and
- * the library's threads are those that file and name look-ups need as well; the rest of the server must not feel it.
+ * Limits how many passwords are hashed at once and how many wait. A hash occupies a processor for tens of milliseconds, 19 MiB of
+ * memory, and a thread that files and DNS need as well (`npm run bench:password-queue` shows the effect on introspection).
  */
 export function createPasswordQueue(
   bounds: PasswordQueueBounds,

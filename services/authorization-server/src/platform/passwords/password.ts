@@ -1,9 +1,9 @@
 import { hash, verify } from '@node-rs/argon2'
 
-/** argon2id with 19 MiB, two passes, one lane (OWASP's first recommendation). The library works off the event loop. */
+/** argon2id with 19 MiB, two passes, one lane (OWASP's first recommendation). The library does not block the event loop. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Longer ones are refused unhashed: nobody types them, and hashing is what an attacker would like us to do. */
+/** Longer passwords are refused without hashing, because an attacker could send them to consume processor time. */
 const MAX_BYTES = 1024
 
 /** The same characters typed on another keyboard are the same password (RFC 8265 §4.2). */
@@ -11,7 +11,7 @@ function prepare(password: string): string {
   return password.normalize('NFC')
 }
 
-/** Control characters cannot be typed into a form, and a form that holds one is not read. */
+/** Control characters cannot be typed into a form, and forms that contain one are refused. */
 export function isAcceptablePassword(password: string): boolean {
   return password !== '' && !/\p{Cc}/u.test(password) && Buffer.byteLength(prepare(password)) <= MAX_BYTES
 }
@@ -24,7 +24,7 @@ export async function verifyPassword(passwordHash: string, password: string): Pr
   return isAcceptablePassword(password) && verify(passwordHash, prepare(password))
 }
 
-/** Whether a hash was made with other parameters than those in force, so that it is made anew at the next sign-in. */
+/** Whether a hash has other parameters than the current ones; then the next sign-in replaces it. */
 export function isOutdated(passwordHash: string): boolean {
   const { memoryCost, timeCost, parallelism } = PARAMETERS
   return !passwordHash.startsWith(`$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$`)

@@ -2,8 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { ipAddress } from '@valetkey/service-kit'
 
 /**
- * What counts as one address: an IPv4 address, or the /64 network that one IPv6 subscriber gets, for within it an
- * attacker has a new address for every attempt.
+ * An IPv4 address, or the /64 network of an IPv6 address, because a subscriber can use a new address of the network for every
+ * attempt.
  */
 export function addressGroup(address: string): string {
   const plain = ipAddress(address) ?? address

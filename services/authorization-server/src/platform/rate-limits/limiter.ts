@@ -1,11 +1,11 @@
 import type { AttemptCounterStore } from '../../storage/redis/attempt-counters.js'
-import { createInFlight, type Entry } from './in-flight.js'
+import { createInFlight, type Entry, type InFlight } from './in-flight.js'
 import type { Limit } from './rules.js'
 
-/** Why an attempt is refused; `too_many_at_once` says nothing of failures. */
+/** Why an attempt is refused; `too_many_at_once` does not depend on failures. */
 export type LimitReason = 'too_many_attempts' | 'too_many_at_once' | 'too_many_refreshes'
 
-/** Answered with 429 and `Retry-After`; it ends by itself. */
+/** Response 429 with `Retry-After`. */
 export class TooManyAttempts extends Error {
   readonly retryAfterSeconds: number
   readonly reason: LimitReason
@@ -17,21 +17,21 @@ export class TooManyAttempts extends Error {
   }
 }
 
-/** What stands before the hashes in a limit's name. */
+/** The part of a limit's name before the hashes. */
 const kindOf = ({ name }: Limit): string => name.split(':', 1)[0] ?? ''
 
-/** Seconds after which an attempt that found too many others in flight should come again. */
+/** `Retry-After` in seconds for an attempt that found too many concurrent attempts. */
 const RETRY_SOON = 5
 
 /**
- * How long an attempt waits for others, and how many may wait. All that are in flight are hashed one after the other, so 230
- * people behind one address take 3 seconds where a hash takes 13 ms, and 20 where the machine is slow or busy.
+ * How long an attempt waits for others, and how many may wait. Attempts in flight are hashed one after the other, so 230 users
+ * behind one address take 3 seconds if a hash takes 13 ms, and 20 seconds if the machine is slow or busy.
  */
 const WAITING = { milliseconds: 20_000, attempts: 1_000 }
 
 export type Judging<Outcome> = {
   limits: readonly Limit[]
-  /** Whether this caller may wait even when the queue is full for others; it has a bound of the same size for itself. */
+  /** Whether this caller may wait even if the queue is full for others; twice as many may then wait in total. */
   isKnown: boolean
   judge: () => Promise<Outcome>
   isFailure: (outcome: Outcome) => boolean
@@ -39,21 +39,21 @@ export type Judging<Outcome> = {
 
 export type Limiter = {
   /**
-   * Judges an attempt, and counts it if it has failed. No more attempts are judged at once than failures are left in each of
-   * the limits; the others wait. An attempt that throws is not counted.
-   * @throws {TooManyAttempts} before it is judged: when a limit is exhausted, or the attempt would wait for too long
+   * Evaluates an attempt, and counts it if it fails. No more attempts are evaluated at once than each of the limits has failures
+   * left; the others wait. An attempt that throws is not counted.
+   * @throws {TooManyAttempts} before the evaluation, if a limit is exhausted or the attempt would wait too long
    */
   attempt<Outcome>(judging: Judging<Outcome>): Promise<Outcome>
   /**
-   * Counts a failure that is known already.
-   * @throws {TooManyAttempts} when the limit was exhausted before; then nothing is counted
+   * Counts a failure that has happened already.
+   * @throws {TooManyAttempts} if the limit was exhausted before; then nothing is counted
    */
   count(limit: Limit): Promise<void>
 }
 
 /**
- * @param factor multiplies every limit (`LIMITS_FACTOR`); one attempt is always left, or nobody could sign in
- * @param onRefusal hears which kind of limit refused an attempt
+ * @param factor multiplies every limit (`LIMITS_FACTOR`); every limit allows at least one failure, so that sign-in stays possible
+ * @param onRefusal receives the kind of the limit that refused an attempt
  */
 export function createLimiter(
   counters: AttemptCounterStore,
@@ -70,42 +70,23 @@ export function createLimiter(
     return new TooManyAttempts(retryAfterSeconds, reason)
   }
 
-  /** @throws {TooManyAttempts} when it would be too long */
-  function waitForPlaces(entry: Entry, deadline: number, isKnown: boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (inFlight.take(entry)) return resolve()
-      const giveUp = () => reject(refuse('sign-in-waiting', RETRY_SOON, 'too_many_at_once'))
-      if (inFlight.waiting() >= waiting.attempts * (isKnown ? 2 : 1)) return giveUp()
-      const timer = setTimeout(() => inFlight.stopWaiting(entry) && giveUp(), Math.max(0, deadline - performance.now()))
-      entry.admit = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      inFlight.wait(entry)
-    })
-  }
-
   /**
-   * One look at the counters. All that are in flight beside this attempt may fail, and a failure is counted before its
-   * places are given back: so what is counted, and what held a place when the look began, is all that there can be.
-   * @returns whether this attempt may be judged even if all of them fail
+   * Reads the counters once. Every attempt in flight may fail, and a failure is counted before its places are released. So the
+   * counted failures and the places that were taken before the read are an upper bound of the failures.
+   * @returns whether this attempt may be evaluated even if all of them fail
    */
   async function mayBeEvaluated(limits: readonly Limit[], entry: Entry): Promise<boolean> {
     const held = entry.names.map(inFlight.held)
-    const looks = await Promise.all(limits.map(({ name }) => counters.look(name)))
-    const states = limits.map((limit, index) => {
-      const { count, remainingSeconds } = looks[index] ?? { count: 0, remainingSeconds: 1 }
-      return { limit, left: mostOf(limit) - count, held: held[index] ?? 1, remainingSeconds }
-    })
+    const states = await readStates(counters, limits, mostOf)
     const exhausted = states.filter(({ left }) => left <= 0)
-    // Attempts that wait for an exhausted limit need not wait: each of them looks and is refused.
+    // Attempts that wait for an exhausted limit are admitted at once: each reads the counters and is refused.
     for (const { limit, left } of states) inFlight.allow(limit.name, left > 0 ? left : mostOf(limit))
     const [first] = exhausted
     if (first !== undefined) {
       const seconds = Math.max(...exhausted.map(({ remainingSeconds }) => remainingSeconds))
       throw refuse(kindOf(first.limit), seconds, 'too_many_attempts')
     }
-    return states.every(({ held, left }) => held <= left)
+    return states.every(({ left }, index) => (held[index] ?? 1) <= left)
   }
 
   return {
@@ -113,8 +94,10 @@ export function createLimiter(
       const names = limits.map(({ name }) => name)
       const entry: Entry = { names, most: limits.map(mostOf), arrival: arrivals++, admit: () => {} }
       const deadline = performance.now() + waiting.milliseconds
+      const mostWaiting = waiting.attempts * (isKnown ? 2 : 1)
       for (;;) {
-        await waitForPlaces(entry, deadline, isKnown)
+        const hasPlaces = await waitForPlaces(inFlight, entry, mostWaiting, deadline)
+        if (!hasPlaces) throw refuse('sign-in-waiting', RETRY_SOON, 'too_many_at_once')
         try {
           if (!(await mayBeEvaluated(limits, entry))) continue
           const outcome = await judge()
@@ -133,4 +116,34 @@ export function createLimiter(
       if (!counted) throw refuse(kindOf(limit), remainingSeconds, 'too_many_attempts')
     }
   }
+}
+
+type LimitState = { limit: Limit; left: number; remainingSeconds: number }
+
+/** The failures that are left of each limit. */
+async function readStates(
+  counters: AttemptCounterStore,
+  limits: readonly Limit[],
+  mostOf: (limit: Limit) => number
+): Promise<LimitState[]> {
+  const looks = await Promise.all(limits.map(({ name }) => counters.look(name)))
+  return limits.map((limit, index) => {
+    const { count, remainingSeconds } = looks[index] ?? { count: 0, remainingSeconds: 1 }
+    return { limit, left: mostOf(limit) - count, remainingSeconds }
+  })
+}
+
+/** @returns false if too many attempts wait, or the deadline passes */
+function waitForPlaces(inFlight: InFlight, entry: Entry, mostWaiting: number, deadline: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (inFlight.take(entry)) return resolve(true)
+    if (inFlight.waiting() >= mostWaiting) return resolve(false)
+    const stop = () => inFlight.stopWaiting(entry) && resolve(false)
+    const timer = setTimeout(stop, Math.max(0, deadline - performance.now()))
+    entry.admit = () => {
+      clearTimeout(timer)
+      resolve(true)
+    }
+    inFlight.wait(entry)
+  })
 }

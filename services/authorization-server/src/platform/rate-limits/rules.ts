@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { addressGroup } from './address-group.js'
 
-/** How many failures of one kind are put up with in a window. The name holds hashes only. */
+/** Number of failures allowed in a window. The name contains only hashes of addresses and accounts. */
 export type Limit = { name: string; count: number; windowSeconds: number }
 
 const QUARTER_HOUR = 900
 const MINUTE = 60
 
 /**
- * Failed sign-ins (contract "Limits"). The one over all addresses would let anybody lock an account out, so a browser
- * that has signed in to that account before passes it.
+ * Failed sign-ins (docs/contract.md, "Limits"). The limit per account would allow an attacker to lock its user out, so it does
+ * not apply to a browser that has signed in to the account before.
  */
 export function signInLimits(account: string, address: string, knownBrowser: boolean): readonly Limit[] {
   const from = addressGroup(address)
@@ -20,19 +20,19 @@ export function signInLimits(account: string, address: string, knownBrowser: boo
 }
 
 /**
- * Failed client authentications. By address alone, and so for each client id at an address as well: a counter for each made-up
- * client id would be memory that strangers fill. Never by client id alone, or anybody could lock a client out.
+ * Failed client authentications, by address. Not by address and client id, because invented client ids would fill Redis with
+ * counters. Not by client id, because an attacker could lock a client out.
  */
 export function clientAuthenticationLimit(address: string): Limit {
   return perMinute(`client-address:${hashed(addressGroup(address))}`)
 }
 
-/** Failed authentications of resource servers, by address as those of clients. */
+/** Failed authentications of resource servers, by address like those of clients. */
 export function resourceServerAuthenticationLimit(address: string): Limit {
   return perMinute(`resource-server-address:${hashed(addressGroup(address))}`)
 }
 
-/** Operator keys that are none. A wrong key says nothing of whose it should be. */
+/** Invalid operator keys, by address. */
 export function operatorAuthenticationLimit(address: string): Limit {
   return perMinute(`operator-address:${hashed(addressGroup(address))}`)
 }
@@ -42,6 +42,6 @@ function perMinute(name: string): Limit {
 }
 
 function hashed(text: string): string {
-  // 128 bits are enough to tell names apart, and keep what strangers can make Redis store small.
+  // 128 bits distinguish names and keep keys of anonymous requests small.
   return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url')
 }
