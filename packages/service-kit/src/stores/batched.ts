@@ -46,7 +46,10 @@ export function batchedByKey<Value, Result, Key>(
 ): (value: Value) => Promise<Result> {
   async function settle(calls: readonly Call<Value, Result>[], key: Key): Promise<void> {
     try {
-      const results = await send(calls.map(({ value }) => value), key)
+      const results = await send(
+        calls.map(({ value }) => value),
+        key
+      )
       for (const [index, { resolve, reject }] of calls.entries()) {
         const result = results[index] as Result | Error
         if (result instanceof Error) reject(result)

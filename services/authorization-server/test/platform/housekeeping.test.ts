@@ -9,7 +9,7 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-/** Rows that say of each call when it came; `fullBatches` of deletions are full, the others are not. */
+/** Records the time of each call; the first `fullBatches` deletions return full batches. */
 function fakeRows(fullBatches = 0) {
   const calls: string[] = []
   let left = fullBatches
@@ -36,7 +36,7 @@ function start(rows: ReturnType<typeof fakeRows>) {
   return { lines, housekeeping: startHousekeeping(rows, rows.keepBuckets, logger) }
 }
 
-test('answers are erased every five seconds, rows deleted every minute', async () => {
+test('erases responses every five seconds, deletes rows every minute', async () => {
   const rows = fakeRows()
   const { housekeeping } = start(rows)
   await jest.advanceTimersByTimeAsync(60_000)
@@ -45,7 +45,7 @@ test('answers are erased every five seconds, rows deleted every minute', async (
   expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(1)
 })
 
-test('the tables of access tokens are seen to at the start, and every minute', async () => {
+test('creates and drops tables of access tokens at the start and every minute', async () => {
   const rows = fakeRows()
   const { housekeeping } = start(rows)
   await jest.advanceTimersByTimeAsync(0)
@@ -55,7 +55,7 @@ test('the tables of access tokens are seen to at the start, and every minute', a
   expect(rows.calls.filter((call) => call === 'keep')).toHaveLength(2)
 })
 
-test('deleting goes on as long as batches are full', async () => {
+test('deletes until a batch is not full', async () => {
   const rows = fakeRows(3)
   const { housekeeping } = start(rows)
   await jest.advanceTimersByTimeAsync(60_000)
@@ -63,7 +63,7 @@ test('deleting goes on as long as batches are full', async () => {
   expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(4)
 })
 
-test('a failure is logged and the next turn comes all the same', async () => {
+test('a failure is logged and does not prevent the next run', async () => {
   const rows = fakeRows()
   let failures = 0
   const eraseSomeRetryAnswers = async () => {
@@ -78,7 +78,7 @@ test('a failure is logged and the next turn comes all the same', async () => {
   expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(1)
 })
 
-test('a long deletion holds up neither what must be erased nor the tables, and is not begun a second time', async () => {
+test('a long deletion delays neither erasing nor tables, and does not start twice', async () => {
   const rows = fakeRows()
   let deletions = 0
   let end = () => {}
@@ -100,7 +100,7 @@ test('a long deletion holds up neither what must be erased nor the tables, and i
   await housekeeping.stop()
 })
 
-test('the stop waits for what runs, ends a long deletion, and nothing runs after it', async () => {
+test('stop waits for running work, ends a long deletion, and nothing starts afterwards', async () => {
   const rows = fakeRows(1_000)
   let release = () => {}
   const held = new Promise<void>((resolve) => {

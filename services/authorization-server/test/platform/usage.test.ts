@@ -25,7 +25,7 @@ function setUp() {
   }
 }
 
-test('uses wait for the batch; a thousand of one grant are one entry', async () => {
+test('a thousand uses of one grant are one entry of the next batch', async () => {
   const { usage, batches } = setUp()
   const grant = randomUUID()
   for (let use = 0; use < 1000; use++) usage.note(grant)
@@ -35,7 +35,7 @@ test('uses wait for the batch; a thousand of one grant are one entry', async () 
   expect(batches.map((batch) => batch.size)).toEqual([2])
 })
 
-test('what was written is not written again for five minutes', async () => {
+test('a written use is not written again for five minutes', async () => {
   const { usage, batches, pass } = setUp()
   const grant = randomUUID()
   usage.note(grant)
@@ -50,7 +50,7 @@ test('what was written is not written again for five minutes', async () => {
   expect(batches).toHaveLength(2)
 })
 
-test('an outage of the store loses one batch and nobody notices', async () => {
+test('an outage of the store loses one batch without an error', async () => {
   const { usage, batches, fail } = setUp()
   const grant = randomUUID()
   fail(true)
@@ -62,11 +62,11 @@ test('an outage of the store loses one batch and nobody notices', async () => {
   expect(batches).toHaveLength(1)
 })
 
-test('a flood of grants keeps the memory bounded, and the next period is written again', async () => {
+test('the number of grants in memory is limited, and the next period is written again', async () => {
   const { usage, batches, pass } = setUp()
   for (let use = 0; use < 60_000; use++) usage.note(`grant-${use}`)
   await usage.close()
-  // No statement holds many rows.
+  // No statement has too many rows.
   expect(batches.map((batch) => batch.size)).toEqual(Array(50).fill(1_000))
   pass(5)
   usage.note('grant-59999')

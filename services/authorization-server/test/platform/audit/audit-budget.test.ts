@@ -18,7 +18,7 @@ function refusal({ reason = 'unknown_client', ...change }: Change = {}): AuditCa
   return { ...row, event: 'request_refused', details: { reason }, ...change }
 }
 
-/** How many of as many events get their own row. */
+/** Number of events that get their own row. */
 function singles(minute: ReturnType<typeof openAuditMinute>, count: number, make: (index: number) => AuditCandidate) {
   return Array.from({ length: count }, (_, index) => minute.allowsRow(make(index), undefined)).filter(Boolean).length
 }
@@ -26,7 +26,7 @@ function singles(minute: ReturnType<typeof openAuditMinute>, count: number, make
 const addressOf = (index: number) => `10.0.${index >> 8}.${index & 255}`
 const named = { clientId: 'a', reason: 'wrong_secret' }
 
-describe('rows of a minute, by who caused the event', () => {
+describe('rows of a minute, by the party that caused the event', () => {
   test.each<{ name: string; make: (index: number) => AuditCandidate; rows: number }>([
     { name: 'an anonymous address', make: () => refusal(), rows: 5 },
     { name: 'many anonymous addresses', make: (index) => refusal({ address: addressOf(index) }), rows: 50 },
@@ -87,11 +87,11 @@ describe('rows of a minute, by who caused the event', () => {
     expect(singles(minute, 10, () => refusal({ ...named, address: '192.0.2.1' }))).toBe(5)
   })
 
-  test.each(['unknown_client', 'request_too_long'])('a made-up client id gets no favour: %s', (reason) => {
+  test.each(['unknown_client', 'request_too_long'])('an invented client id counts as anonymous: %s', (reason) => {
     expect(singles(openAuditMinute(), 100, (index) => refusal({ clientId: `c${index}`, reason }))).toBe(5)
   })
 
-  test('an event of a client keeps its rows, whatever other event of it uses up its own', () => {
+  test('each event name of a client has its own limit', () => {
     const minute = openAuditMinute()
     for (let index = 0; index < 400; index += 1) minute.allowsRow(refusal({ clientId: 'a', reason: 'x' }), 'secret')
     expect(minute.allowsRow(refusal({ event: 'code_reused', clientId: 'a' }), 'secret')).toBe(true)
@@ -113,13 +113,13 @@ describe('rows with a count', () => {
     ])
   })
 
-  test('of made-up clients the row names none', () => {
+  test('a row for invented clients names none', () => {
     const minute = openAuditMinute()
     for (let index = 0; index < 30; index += 1) minute.allowsRow(refusal({ clientId: `c${index}` }), undefined)
     expect(minute.countRows()).toEqual([refusal({ details: { reason: 'unknown_client', count: 25 } })])
   })
 
-  test('what exceeds all limits is one row for each event, without an address', () => {
+  test('events beyond all limits are one row per event name, without an address', () => {
     const minute = openAuditMinute()
     singles(minute, 1_000, (index) => refusal({ address: addressOf(index), requestId: `r${index}` }))
     expect(minute.countRows().at(-1)).toEqual(
@@ -128,7 +128,7 @@ describe('rows with a count', () => {
   })
 })
 
-test('whatever comes: no event is uncounted, and anonymous requests cause at most 645 rows', () => {
+test('every event is counted, and anonymous requests cause at most 645 rows', () => {
   const anyRefusal = fc.record({
     event: fc.constantFrom(
       'request_refused' as const,

@@ -5,7 +5,7 @@ import { createRecordAuthentication } from '../../../src/platform/encryption/aut
 const OLD = 'an old key of at least thirty-two characters'
 const NEW = 'a new key of at least thirty-two characters!'
 
-test('record authentication: what was protected under a key is opened under it, whatever it holds', () => {
+test('record authentication: a protected record is opened under the same key, for any content', () => {
   const records = createRecordAuthentication([NEW])
   fc.assert(
     fc.property(fc.string(), fc.string({ unit: 'binary' }), (key, content) => {
@@ -30,7 +30,7 @@ test.each([
   expect(forged).toEqual(['vk:session'])
 })
 
-test('record authentication: while keys are rotated both verify, and the first one protects', () => {
+test('record authentication: during a rotation both keys verify and the first one protects', () => {
   const before = createRecordAuthentication([OLD])
   const during = createRecordAuthentication([NEW, OLD])
   const after = createRecordAuthentication([NEW])

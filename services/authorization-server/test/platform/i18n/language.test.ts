@@ -28,22 +28,22 @@ const language = createLanguage('en', {
   plain: 'Hello {name}'
 })
 
-test('a value in a text is escaped and cannot turn the direction of what stands around it', () => {
+test('a value is escaped and cannot change the text direction around it', () => {
   const html = language.toHtml({ key: 'plain', values: { name: `<img src=x onerror='"&'>` } })
   expect(html).toBe('Hello <bdi>&lt;img src&#x3D;x onerror&#x3D;&#x27;&quot;&amp;&#x27;&gt;</bdi>')
 })
 
-test('braces and marks in a value are plain characters', () => {
+test('braces and tags in a value are plain characters', () => {
   expect(language.toHtml({ key: 'plain', values: { name: '{name} </b>' } })).toBe('Hello <bdi>{name} &lt;/b&gt;</bdi>')
 })
 
-test('marks become strong in markup and nothing in plain text; days are those of UTC', () => {
+test('<b> becomes <strong> in HTML and is removed in plain text; days are those of UTC', () => {
   const message = { key: 'greeting', values: { name: 'Ann', day: new Date('2026-11-21T23:59:00Z') } }
   expect(language.toHtml(message)).toBe('Hello <strong><bdi>Ann</bdi></strong>, it is November 21, 2026')
   expect(language.toText(message)).toBe('Hello Ann, it is November 21, 2026')
 })
 
-test('a text that is missing is an error and not an empty page', () => {
+test('a missing text throws', () => {
   expect(() => language.toHtml({ key: 'none' })).toThrow('the language en has no text for none')
 })
 
@@ -58,7 +58,7 @@ test.each([
   expect(languages.get('de')?.duration(seconds)).toBe(de)
 })
 
-test('Arabic runs from right to left, the others from left to right', () => {
+test('direction: Arabic right to left, the others left to right', () => {
   const directions = [...loadLanguages()].map(([tag, { direction }]) => [tag, direction])
   expect(Object.fromEntries(directions)).toEqual({ ar: 'rtl', de: 'ltr', en: 'ltr' })
 })

@@ -17,7 +17,7 @@ test('known browsers come first, and each address group has its turn', () => {
   expect(order.waiting()).toBe(0)
 })
 
-test('one account that signs in without end does not keep others out: one of four is another', () => {
+test('endless sign-ins of one account do not block others: every fourth is another', () => {
   const order = createHashingOrder<string>()
   for (let time = 0; time < 8; time++) order.add({ network: 'n', group: 'known', isKnown: true }, 'known')
   for (const job of ['one', 'two']) order.add({ network: 'n', group: job, isKnown: false }, job)
@@ -25,7 +25,7 @@ test('one account that signs in without end does not keep others out: one of fou
   expect(drain(order)).toEqual([...known, 'one', ...known, 'two', 'known', 'known'])
 })
 
-test('a thousand of other addresses delay a known browser by none of them', () => {
+test('a thousand jobs of other addresses do not delay a known browser', () => {
   const order = createHashingOrder<string>()
   for (let group = 0; group < 1_000; group++) order.add({ network: 'n', group: `${group}`, isKnown: false }, 'stranger')
   const known = { network: 'n', group: '5', isKnown: true }
@@ -50,7 +50,7 @@ const anyTurn = record<HashingTurn>({
 })
 const turns = array(anyTurn, { maxLength: 40 })
 
-test('no more come before a job than were told when it was added, but for those that come later and first', () => {
+test('ahead: no more of the waiting jobs come before a job than returned when it was added', () => {
   assert(
     property(turns, anyTurn, (before, turn) => {
       const order = createHashingOrder<string>()
@@ -64,7 +64,7 @@ test('no more come before a job than were told when it was added, but for those 
   )
 })
 
-test('of one group the order is that of arrival, and nothing is lost', () => {
+test('jobs of one group run in the order of arrival, and none is lost', () => {
   assert(
     property(turns, (given) => {
       const order = createHashingOrder<HashingTurn & { place: number }>()

@@ -3,7 +3,7 @@ import { hash } from '@node-rs/argon2'
 import { hashPassword, isOutdated } from '../../../src/platform/passwords/password.js'
 import { createPasswordQueue, PasswordQueueFull } from '../../../src/platform/passwords/password-queue.js'
 
-/** Work that ends when it is told to. */
+/** Work that the test finishes. */
 function heldWork() {
   const started: (() => void)[] = []
   const work = () => new Promise<void>((resolve) => started.push(resolve))
@@ -12,7 +12,7 @@ function heldWork() {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-test('no more run at once than allowed, and the next starts when one is done', async () => {
+test('runs at most the allowed number at once, and starts the next when one is done', async () => {
   const { work, started } = heldWork()
   const queue = createPasswordQueue({ atOnce: 2, waiting: 10, milliseconds: 10_000 })
   const runs = [queue.run(work), queue.run(work), queue.run(work)]
@@ -25,7 +25,7 @@ test('no more run at once than allowed, and the next starts when one is done', a
   await Promise.all(runs)
 })
 
-test('one more than may wait is refused at once, and later ones are welcome again', async () => {
+test('refuses one beyond the queue at once, and accepts later ones', async () => {
   const { work, started } = heldWork()
   const queue = createPasswordQueue({ atOnce: 1, waiting: 1, milliseconds: 10_000 })
   const running = queue.run(work)
@@ -40,7 +40,7 @@ test('one more than may wait is refused at once, and later ones are welcome agai
   await expect(queue.run(async () => 'done')).resolves.toBe('done')
 })
 
-test('a hash that would wait longer than allowed is refused, by how long hashes have taken', async () => {
+test('refuses a hash whose expected wait, from measured times, is too long', async () => {
   const { work, started } = heldWork()
   let clock = 0
   const queue = createPasswordQueue({ atOnce: 1, waiting: 100, milliseconds: 1_000 }, () => clock)
@@ -49,7 +49,7 @@ test('a hash that would wait longer than allowed is refused, by how long hashes 
       clock += 400
     })
   }
-  // About 400 ms each: a running and a waiting one are less than a second, and a third would be more.
+  // About 400 ms each: one running and one waiting take less than a second, a third would exceed it.
   const runs = [queue.run(work), queue.run(work), queue.run(work)]
   await expect(queue.run(work)).rejects.toThrow(PasswordQueueFull)
   for (let index = 0; index < 3; index++) {
@@ -59,7 +59,7 @@ test('a hash that would wait longer than allowed is refused, by how long hashes 
   await Promise.all(runs)
 })
 
-test('strangers that fill the queue leave room for known browsers, which come first', async () => {
+test('a queue full of others accepts known browsers, which come first', async () => {
   const { work, started } = heldWork()
   const queue = createPasswordQueue({ atOnce: 1, waiting: 2, milliseconds: 60_000 })
   const done: string[] = []
@@ -74,7 +74,7 @@ test('strangers that fill the queue leave room for known browsers, which come fi
   expect(done).toEqual(['known', 'one', 'two'])
 })
 
-test('a queue that one network has filled takes the first password of another network', async () => {
+test('a queue that one network has filled accepts the first password of another network', async () => {
   const { work, started } = heldWork()
   const queue = createPasswordQueue({ atOnce: 1, waiting: 2, milliseconds: 60_000 })
   const run = (network: string, group: string) => queue.run(async () => group, { network, group, isKnown: false })
@@ -87,13 +87,13 @@ test('a queue that one network has filled takes the first password of another ne
   await running
 })
 
-test('work that fails makes room like any other', async () => {
+test('work that fails releases its place', async () => {
   const queue = createPasswordQueue({ atOnce: 1, waiting: 1, milliseconds: 10_000 })
   await expect(queue.run(async () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   await expect(queue.run(async () => 'done')).resolves.toBe('done')
 })
 
-test('a hash is outdated when it was made with other parameters', async () => {
+test('a hash with other parameters is outdated', async () => {
   expect(isOutdated(await hashPassword('secret'))).toBe(false)
   expect(isOutdated(await hash('secret', { memoryCost: 8_192, timeCost: 2, parallelism: 1 }))).toBe(true)
   expect(isOutdated(await hash('secret', { memoryCost: 19_456, timeCost: 1, parallelism: 1 }))).toBe(true)

@@ -11,11 +11,11 @@ const entryOf = (names: readonly string[], most = 2): Entry & { isIn: boolean } 
   return entry
 }
 
-test('an attempt that waits is admitted in the order of arrival, and one for another key overtakes it', () => {
+test('waiting attempts are admitted in the order of arrival; one for another key need not wait', () => {
   const inFlight = createInFlight()
   const [first, second, third, other] = [entryOf(['a'], 1), entryOf(['a'], 1), entryOf(['a'], 1), entryOf(['b'], 1)]
   expect(inFlight.take(first)).toBe(true)
-  // Turned back later than the third, which arrived later.
+  // Rejected after the third, which arrived later.
   for (const entry of [third, second]) inFlight.wait(entry)
   expect(inFlight.take(other)).toBe(true)
   inFlight.leave(first)
@@ -34,7 +34,7 @@ test('a limit that has fewer failures left has fewer places', () => {
   expect(third.isIn).toBe(true)
 })
 
-test('whatever enters and leaves: no key has more than its places, and none is remembered afterwards', () => {
+test('no key exceeds its places, and none stays in memory afterwards', () => {
   const names = ['a', 'b', 'c']
   const step = record({ names: subarray(names, { minLength: 1 }), leaves: boolean(), which: constantFrom(0, 1, 2) })
   assert(

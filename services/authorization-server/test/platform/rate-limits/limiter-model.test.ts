@@ -6,7 +6,7 @@ import { createLimiter, type Limiter, TooManyAttempts } from '../../../src/platf
 import { type Limit, signInLimits } from '../../../src/platform/rate-limits/rules.js'
 import { createAttemptCounterStore } from '../../../src/storage/redis/attempt-counters.js'
 
-// Of each limit a tenth: 2 for an account and address, 10 for an address, 20 for an account.
+// A tenth of each limit: 2 for an account and address, 10 for an address, 20 for an account.
 const FACTOR = 0.1
 const mostOf = (limit: Limit) => limit.count * FACTOR
 const WAITING = { milliseconds: 60_000, attempts: 1_000 }
@@ -30,7 +30,7 @@ const attempts = (instances: number) =>
       address: constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'),
       isKnown: boolean(),
       isCorrect: boolean(),
-      // Turns of the event loop before it comes, and until it is judged.
+      // Turns of the event loop before the attempt, and during its evaluation.
       after: integer({ min: 0, max: 20 }),
       takes: integer({ min: 0, max: 5 })
     }),
@@ -40,7 +40,7 @@ const attempts = (instances: number) =>
 type Outcome = { isCorrect: boolean }
 type Ended = { limits: readonly Limit[]; isCorrect: boolean; refusal: TooManyAttempts | undefined; counts: number[] }
 
-/** Lets all come at once, each on its instance, with accounts of their own for each run. */
+/** Starts all attempts concurrently, each on its instance, with new accounts for each run. */
 async function runAll(
   given: readonly {
     instance: number
@@ -78,11 +78,11 @@ async function runAll(
   )
 }
 
-/** What must hold, however correct and wrong attempts were mixed. */
+/** Properties of every mix of correct and wrong attempts. */
 async function expectLimitsHeld(ended: readonly Ended[], instances: number): Promise<void> {
   const failures = new Map<string, { limit: Limit; judged: number }>()
   for (const { limits, isCorrect, refusal, counts } of ended) {
-    // Refused only for a limit of its own that has reached its number of failures: never for being one of many.
+    // An attempt is refused only if one of its own limits is exhausted, never because of the number of attempts.
     if (refusal !== undefined) {
       expect(refusal.reason).toBe('too_many_attempts')
       expect(limits.some((limit, index) => (counts[index] ?? 0) >= mostOf(limit))).toBe(true)
@@ -96,7 +96,7 @@ async function expectLimitsHeld(ended: readonly Ended[], instances: number): Pro
     expect(judged).toBeLessThanOrEqual(mostOf(limit) * instances)
     const counted = await redis.client.get(`vk:attempts:${name}`)
     expect(Number(counted)).toBe(Math.min(judged, mostOf(limit)))
-    // No failure, no key; and no key without an end.
+    // Keys exist only after failures, and every key expires.
     expect(counted === null).toBe(judged === 0)
     if (judged === 0) continue
     const left = await redis.client.pttl(`vk:attempts:${name}`)
@@ -120,7 +120,7 @@ test.each([1, 2])(
   }
 )
 
-test('correct attempts alone are never refused, however many come at once, and leave no key', async () => {
+test('concurrent correct attempts are never refused and leave no key', async () => {
   await assert(
     asyncProperty(attempts(2), async (given) => {
       const limiters = [0, 1].map(() =>

@@ -16,10 +16,10 @@ beforeEach(() => {
   limit = { name: `kind:${names++}`, count: 2, windowSeconds: 60 }
 })
 
-/** What was asked of Redis before has been answered by then. */
+/** Waits until earlier calls of Redis have returned. */
 const settle = () => redis.client.ping()
 
-/** Attempts that are judged when they are told to be. */
+/** Attempts whose evaluation the test finishes. */
 function heldAttempts(waiting: { milliseconds: number; attempts: number }) {
   const refusals: string[] = []
   const limiter = createLimiter(createAttemptCounterStore(redis.client), 1, (kind) => refusals.push(kind), waiting)
@@ -35,7 +35,7 @@ async function untilJudging(judging: readonly unknown[], count: number): Promise
 }
 
 describe('attempts in flight (contract "Limits")', () => {
-  test('no more are judged at once than failures are left; the next is judged when one has succeeded', async () => {
+  test('no more are evaluated at once than failures are left; a success admits the next', async () => {
     const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
     const attempts = [attempt(), attempt(), attempt()]
     await untilJudging(judging, 2)
@@ -47,7 +47,7 @@ describe('attempts in flight (contract "Limits")', () => {
     expect(await Promise.all(attempts)).toEqual([true, true, true])
   })
 
-  test('those that wait are refused with the rest of the window when others have used up the limit', async () => {
+  test('waiting attempts are refused with the rest of the window after others have exhausted the limit', async () => {
     const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
     const attempts = [attempt(), attempt(), attempt(), attempt()]
     await untilJudging(judging, 2)
@@ -57,7 +57,7 @@ describe('attempts in flight (contract "Limits")', () => {
     expect(ends[3]).toMatchObject({ reason: { reason: 'too_many_attempts', retryAfterSeconds: 60 } })
   })
 
-  test('an attempt that would wait too long is refused with seconds, and is not counted', async () => {
+  test('an attempt that would wait too long is refused with Retry-After, and is not counted', async () => {
     const { attempt, judging, refusals } = heldAttempts({ milliseconds: 30, attempts: 10 })
     const judged = [attempt(), attempt()]
     await untilJudging(judging, 2)
@@ -68,7 +68,7 @@ describe('attempts in flight (contract "Limits")', () => {
     await Promise.all(judged)
   })
 
-  test('more than may wait are refused at once; a known browser has room of its own', async () => {
+  test('attempts beyond the queue are refused at once, except known browsers', async () => {
     const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 1 })
     const attempts = [attempt(), attempt(), attempt()]
     await untilJudging(judging, 2)
@@ -82,7 +82,7 @@ describe('attempts in flight (contract "Limits")', () => {
     expect(await Promise.all([...attempts, known])).toEqual([true, true, true, true])
   })
 
-  test('an attempt that throws is not counted, and makes room', async () => {
+  test('an attempt that throws is not counted, and releases its place', async () => {
     const limiter = createLimiter(createAttemptCounterStore(redis.client), 1)
     const failing = () =>
       limiter.attempt({

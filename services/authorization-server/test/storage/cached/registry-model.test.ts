@@ -20,18 +20,18 @@ import {
 } from '../../../src/storage/cached/table-memory.js'
 
 /**
- * One row that an operator changes, Postgres, and one process that keeps it in memory. Who decides is the code of the
- * product; the world says what may happen next, and every order of it is tried.
+ * Model of one row, Postgres, and one process that caches the row. The rules are the code of the service; the model enumerates
+ * every order of events.
  */
 type World = {
   now: number
-  /** When each version of the row was committed; the last one is what Postgres has. */
+  /** Commit time of each version of the row; the last one is in Postgres. */
   commits: number[]
   session: ListenSession
   memory: TableMemory<number>
-  /** What Postgres has sent and the process has not read. */
+  /** Notifications that Postgres has sent and the process has not received. */
   queue: string[]
-  isDeaf: boolean
+  isStalled: boolean
   load: { memory: TableMemory<number>; what: Load; saw: number | undefined } | undefined
   left: { ticks: number; changes: number; sessions: number; faults: number }
 }
@@ -48,7 +48,7 @@ function newWorld(broken?: BrokenRule): World {
     session: openSession('epoch-0'),
     memory: emptyMemory(),
     queue: [],
-    isDeaf: broken === 'loads_before_listening',
+    isStalled: broken === 'loads_before_listening',
     load: undefined,
     left: { ticks: 4, changes: 2, sessions: 1, faults: 1 }
   }
@@ -60,11 +60,11 @@ function nextSteps(world: World, broken?: BrokenRule): [name: string, step: (w: 
   const steps: [boolean, string, (w: World) => void][] = [
     [left.ticks > 0, 'a moment passes', passTime],
     [left.changes > 0, 'the row changes', change],
-    [queue.length > 0, 'the process hears', (w) => hear(w)],
+    [queue.length > 0, 'the process receives a notification', (w) => receiveNext(w)],
     [load === undefined && nextLoad(memory) !== undefined, 'a load begins', beginLoad],
     [load !== undefined && load.saw === undefined, 'Postgres reads the row', look],
     [load?.saw !== undefined, 'a load ends', (w) => endLoad(w, broken)],
-    [left.faults > 0, 'the connection goes deaf', goDeaf],
+    [left.faults > 0, 'the connection stalls', stall],
     [left.sessions > 0, 'a new session begins', (w) => listenAgain(w, broken)]
   ]
   return steps.filter(([may]) => may).map(([, name, step]) => [name, step])
@@ -73,16 +73,16 @@ function nextSteps(world: World, broken?: BrokenRule): [name: string, step: (w: 
 function passTime(w: World): void {
   w.left.ticks -= 1
   w.now += TICK_MS
-  if (!w.isDeaf) w.queue.push(pulsePayload(w.session, w.now))
+  if (!w.isStalled) w.queue.push(pulsePayload(w.session, w.now))
 }
 
 function change(w: World): void {
   w.left.changes -= 1
   w.commits.push(w.now)
-  if (!w.isDeaf) w.queue.push(CHANGE)
+  if (!w.isStalled) w.queue.push(CHANGE)
 }
 
-function hear(w: World): void {
+function receiveNext(w: World): void {
   const payload = w.queue.shift() ?? ''
   if (payload === CHANGE) noteChange(w.memory, readChange(payload)?.key)
   else receive(w.session, readNotification(payload), w.now)
@@ -105,18 +105,18 @@ function endLoad(w: World, broken?: BrokenRule): void {
   finishLoad(memory, { ...what, begunAt }, new Map([['row', saw]]))
 }
 
-function goDeaf(w: World): void {
+function stall(w: World): void {
   w.left.faults -= 1
-  Object.assign(w, { isDeaf: true, queue: [] })
+  Object.assign(w, { isStalled: true, queue: [] })
 }
 
 function listenAgain(w: World, broken?: BrokenRule): void {
   w.left.sessions -= 1
-  Object.assign(w, { session: openSession('epoch-1'), queue: [], isDeaf: false })
+  Object.assign(w, { session: openSession('epoch-1'), queue: [], isStalled: false })
   if (broken !== 'kept_over_sessions' && broken !== 'loads_before_listening') w.memory = emptyMemory()
 }
 
-/** For how long the version that memory would answer with has been another one in Postgres; undefined: it asks. */
+/** How long the cached version has been outdated; undefined if the cache may not be used. */
 function staleness(world: World, broken?: BrokenRule): number | undefined {
   if (broken !== 'no_proof' && !isVerified(world.session, world.now)) return undefined
   const found = lookUp(world.memory, 'row')
@@ -154,7 +154,7 @@ function keyOf(world: World): string {
   return JSON.stringify([rest, session.epoch, String(session.verifiedUntil), plain(memory), ofLoad])
 }
 
-/** Every world that can be reached, each once. Stops at the first one in which memory answers what is too old. */
+/** Visits every reachable world once. Stops at the first one in which the cache returns an outdated row. */
 function explore(broken?: BrokenRule) {
   const start = newWorld(broken)
   const seen = new Set([keyOf(start)])
@@ -178,19 +178,19 @@ function explore(broken?: BrokenRule) {
   return { ...found, path: undefined }
 }
 
-test('in every order of changes, loads and faults, memory answers nothing that changed a second ago', () => {
+test('in every order of changes, loads and faults, the cache returns no row that changed a second ago', () => {
   const found = explore()
   expect(found.path).toBeUndefined()
-  // It says something: memory answered, and for a moment with what had just changed.
+  // Not vacuous: the cache was used, and for a moment returned a row that had just changed.
   expect(found.answers).toBeGreaterThan(1_000)
   expect(found.stalest).toBeGreaterThan(0)
 })
 
 test.each<{ name: string; broken: BrokenRule }>([
-  { name: 'memory answers without a proof', broken: 'no_proof' },
-  { name: 'a load that a change overtook stores what it read', broken: 'overtaken_loads_store' },
-  { name: 'a new session goes on with what the one before it kept', broken: 'kept_over_sessions' },
-  { name: 'what was read before listening began is kept', broken: 'loads_before_listening' }
-])('the model finds what goes wrong when $name', ({ broken }) => {
+  { name: 'the cache is used without a confirmation', broken: 'no_proof' },
+  { name: 'a load stores a row that changed after it began', broken: 'overtaken_loads_store' },
+  { name: 'a new connection keeps the rows of the one before', broken: 'kept_over_sessions' },
+  { name: 'rows that were read before LISTEN are cached', broken: 'loads_before_listening' }
+])('the model finds the error if $name', ({ broken }) => {
   expect(explore(broken).path).toContain('the row changes')
 })

@@ -13,7 +13,7 @@ let server: TestServer
 let second: TestServer
 let instances: readonly TestServer[]
 let client: Credentials
-/** Statements of the second instance, but those that are written in the background. */
+/** Statements of the second instance. */
 let asked: string[]
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ afterAll(async () => {
 const run = (text: string, values: unknown[] = []) =>
   server.database.query({ name: '', text, values, withinMs: 60_000 })
 
-/** Until a look-up at the second instance costs no statement. */
+/** Waits until a lookup at the second instance costs no statement. */
 async function inMemory(lookUp: () => Promise<unknown>): Promise<void> {
   await until(async () => {
     asked = []
@@ -57,45 +57,45 @@ async function inMemory(lookUp: () => Promise<unknown>): Promise<void> {
 
 const found = (instance: TestServer) => instance.deps.authorize.judge.clients.find(client.clientId)
 
-/** Until every instance has heard of it: some milliseconds. */
+/** Waits until the condition holds at every instance. */
 async function everywhere(isSo: (instance: TestServer) => Promise<boolean>): Promise<void> {
   for (const instance of instances) await until(() => isSo(instance))
 }
 
-/** What a client that shows these credentials hears; 400 is for the code that it has not. */
+/** Status and error for these credentials; 400 means authenticated, because the code is missing. */
 const tryAt = async (instance: TestServer, shown: Credentials = client) =>
   kindOf(await post(instance, '/token', { grant_type: 'authorization_code', ...bodyCredentials(shown) }))
 
-// A machine with other things to do may be late with what was decided in time.
+// A busy machine can delay the observation of a change that took effect in time.
 const PROOF_SLACK_MS = 2_000
 
-const PROVEN = '400 invalid_request'
+const AUTHENTICATED = '400 invalid_request'
 const REFUSED = '401 invalid_client'
 
-describe('nothing is asked of Postgres', () => {
+describe('no statement is sent', () => {
   test.each<{ name: string; shown(): Credentials; answer: string }>([
-    { name: 'a client that proves itself', shown: () => client, answer: PROVEN },
+    { name: 'a client that authenticates', shown: () => client, answer: AUTHENTICATED },
     { name: 'a wrong secret', shown: () => ({ ...client, clientSecret: 'wrong' }), answer: REFUSED },
-    { name: 'an unknown client', shown: () => ({ ...client, clientId: 'nobody' }), answer: REFUSED }
+    { name: 'an unknown client', shown: () => ({ ...client, clientId: 'unknown' }), answer: REFUSED }
   ])('for $name', async ({ shown, answer }) => {
     expect(await tryAt(second, shown())).toBe(answer)
     expect(asked.filter((name) => !/^(append_audit_events|note_\w+_use)$/.test(name))).toEqual([])
   })
 
-  test('for the exchange of a code, but to redeem it', async () => {
+  test('for the exchange of a code, except the one that redeems it', async () => {
     const code = await obtainCode(server, client)
     asked = []
     expect(kindOf(await exchange(second, client, code))).toBe('200')
     expect(asked.filter((name) => !name.includes('audit'))).toEqual([expect.stringMatching(/redeem|exchange/)])
   })
 
-  test('for the catalogue of scopes, for an audience, and for who introspects: only for the token', async () => {
+  test('for the scope catalogue, an audience, and a resource server; only for the introspected token', async () => {
     const files = await server.createResourceServer()
     await everywhere(async ({ deps }) => (await deps.feed.resourceServers.findWithSecret(files.clientId)) !== undefined)
     const { access_token } = await obtainTokens(server, client)
     await inMemory(() => second.deps.feed.resourceServers.findWithSecret(files.clientId))
     expect(await second.deps.scopes.list()).toEqual(await createScopeStore(server.database).list())
-    expect(await second.deps.authorize.judge.resourceServers.knowsAudience('https://nobody.example')).toBe(false)
+    expect(await second.deps.authorize.judge.resourceServers.knowsAudience('https://unknown.example')).toBe(false)
     expect(await isActive(second, files, access_token)).toBe(true)
     expect((await introspect(second, { ...files, clientSecret: 'wrong' }, access_token)).statusCode).toBe(401)
     const looks = asked.filter((name) => name.startsWith('find_') || name.startsWith('list_'))
@@ -103,12 +103,12 @@ describe('nothing is asked of Postgres', () => {
   })
 })
 
-describe('a change is heard by every instance', () => {
-  test('a client that is disabled is refused, as a rule within 100 ms', async () => {
+describe('a change takes effect at every instance', () => {
+  test('a disabled client is refused, usually within 100 ms', async () => {
     const lags = []
     for (let round = 0; round < 20; round++) {
       if (round > 0) client = await server.createClient()
-      await everywhere(async (instance) => (await tryAt(instance)) === PROVEN)
+      await everywhere(async (instance) => (await tryAt(instance)) === AUTHENTICATED)
       await run('update clients set disabled_at = now() where client_id = $1', [client.clientId])
       const committedAt = performance.now()
       await everywhere(async (instance) => (await tryAt(instance)) === REFUSED)
@@ -116,17 +116,17 @@ describe('a change is heard by every instance', () => {
     }
     expect(lags.toSorted((a, b) => a - b)[10]).toBeLessThan(100)
     expect(Math.max(...lags)).toBeLessThan(1_000 + PROOF_SLACK_MS)
-    // Known again, as one that is disabled: it costs no statement.
+    // Cached again, as disabled.
     await inMemory(() => found(second))
   })
 
-  test('a client that is deleted is unknown', async () => {
+  test('a deleted client is unknown', async () => {
     await run('delete from clients where client_id = $1', [client.clientId])
     await everywhere(async (instance) => (await found(instance)) === undefined)
     for (const instance of instances) expect(await tryAt(instance)).toBe(REFUSED)
   })
 
-  test('a second secret proves the client beside the first, which ends when it is said to', async () => {
+  test('a second secret is accepted in addition to the first, which expires at its time', async () => {
     const rotated = { ...client, clientSecret: 'a new secret' }
     const end = new Date(Date.now() + 60_000)
     const digest = digestToken(rotated.clientSecret)
@@ -139,16 +139,16 @@ describe('a change is heard by every instance', () => {
     const countAt = async ({ deps }: TestServer, now: Date) =>
       (await deps.token.authentication.clients.findWithSecrets(client.clientId, now))?.secretHashes.length
     const before = new Date(end.getTime() - 1)
-    // Both changes have been heard. None comes at the end itself: the clock is looked at.
+    // Both changes were received. No change announces the expiry: the clock decides.
     await everywhere(
       async (instance) => (await countAt(instance, before)) === 2 && (await countAt(instance, end)) === 1
     )
     for (const instance of instances) {
-      for (const shown of [client, rotated]) expect(await tryAt(instance, shown)).toBe(PROVEN)
+      for (const shown of [client, rotated]) expect(await tryAt(instance, shown)).toBe(AUTHENTICATED)
     }
   })
 
-  test('a new title of a scope is on the next consent page', async () => {
+  test('the next consent page has the new title of a scope', async () => {
     await run(`update scopes set title = 'Look at the list' where name = 'files.read'`)
     const title = async ({ deps }: TestServer) =>
       (await deps.scopes.list()).find(({ name }) => name === 'files.read')?.title
@@ -157,7 +157,7 @@ describe('a change is heard by every instance', () => {
     expect(page.body).toContain('Look at the list')
   })
 
-  test('a resource server that is deleted is refused, and its audience unknown', async () => {
+  test('a deleted resource server is refused, and its audience is unknown', async () => {
     const audience = 'https://reports.example'
     const reports = await server.createResourceServer(audience)
     const knows = ({ deps }: TestServer) => deps.authorize.judge.resourceServers.knowsAudience(audience)
@@ -175,7 +175,7 @@ describe('a change is heard by every instance', () => {
     }
   })
 
-  test('ten thousand clients that come in one transaction are all known', async () => {
+  test('ten thousand clients of one transaction are all cached', async () => {
     await run(`insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
       issues_refresh_tokens, consent, created_at)
       select 'many_' || n, 'App', 'public', '{}', '{}', '{}', true, true, 'ask', now()
@@ -187,7 +187,7 @@ describe('a change is heard by every instance', () => {
     })
   })
 
-  test('what cannot be read may mean anything: everything is read again', async () => {
+  test('an unreadable notification causes all tables to be read again', async () => {
     await run(`alter table clients disable trigger user`)
     await run(`update clients set name = 'Another' where client_id = $1`, [client.clientId])
     await run(`alter table clients enable trigger user`)

@@ -23,12 +23,12 @@ beforeEach(() => {
 })
 
 describe('before the first load', () => {
-  test('nothing is known, neither that a row is there nor that it is not', () => {
+  test('no row is cached, and neither is its absence', () => {
     expect([lookUp(memory, 'a'), lookUpAll(memory)]).toEqual([UNKNOWN, undefined])
     expect(nextLoad(memory)).toEqual({ keys: 'all', begunAt: 0 })
   })
 
-  test('what changes while it runs is not stored, all else is', () => {
+  test('a row that changes during the load is not stored, the others are', () => {
     const first = begin()
     noteChange(memory, 'a')
     finishLoad(memory, first, rows({ a: 1, b: 1 }))
@@ -36,17 +36,17 @@ describe('before the first load', () => {
     expect(nextLoad(memory)).toEqual({ keys: ['a'], begunAt: 1 })
   })
 
-  test('what changed before it began is stored', () => {
+  test('a row that changed before the load began is stored', () => {
     noteChange(memory, 'a')
     load({ a: 2 })
     expect([lookUp(memory, 'a'), nextLoad(memory)]).toEqual([known(2), undefined])
   })
 })
 
-describe('after it', () => {
+describe('after the first load', () => {
   beforeEach(() => load({ a: 1, b: 1 }))
 
-  test('every row is known, and that no other is there', () => {
+  test('every row is cached, and so is the absence of others', () => {
     expect([lookUp(memory, 'a'), lookUp(memory, 'z')]).toEqual([known(1), known(undefined)])
     expect([...(lookUpAll(memory) ?? [])]).toEqual([
       ['a', 1],
@@ -54,7 +54,7 @@ describe('after it', () => {
     ])
   })
 
-  test.each(['a', 'z'])('a change takes away "%s", whether it was there or not, and no other', (key) => {
+  test.each(['a', 'z'])('a change removes only "%s", whether it existed or not', (key) => {
     noteChange(memory, key)
     expect([lookUp(memory, key), lookUp(memory, 'b'), lookUpAll(memory)]).toEqual([UNKNOWN, known(1), undefined])
     expect(nextLoad(memory)).toEqual({ keys: [key], begunAt: 1 })
@@ -63,13 +63,13 @@ describe('after it', () => {
   test.each([
     { name: 'changed', read: { a: 2 }, row: 2 },
     { name: 'deleted', read: {}, row: undefined }
-  ])('a load of a row that was $name makes it known again', ({ read, row }) => {
+  ])('a load of a row that was $name caches it again', ({ read, row }) => {
     noteChange(memory, 'a')
     load(read)
     expect([lookUp(memory, 'a'), lookUp(memory, 'b'), nextLoad(memory)]).toEqual([known(row), known(1), undefined])
   })
 
-  test('a load that a second change of the row overtook stores it not; others of its rows it does', () => {
+  test('a load does not store a row that changed again after it began, but stores the others', () => {
     noteChange(memory, 'a')
     noteChange(memory, 'b')
     const overtaken = begin()
@@ -80,7 +80,7 @@ describe('after it', () => {
     expect(lookUp(memory, 'a')).toEqual(known(3))
   })
 
-  test('a change of the whole takes away everything, and loads from before it store nothing', () => {
+  test('a change of the whole table removes all rows, and loads from before it store nothing', () => {
     noteChange(memory, 'a')
     const some = begin()
     noteChange(memory)
@@ -95,7 +95,7 @@ describe('after it', () => {
     ])
   })
 
-  test('ten thousand changes at once are read in batches of a thousand', () => {
+  test('ten thousand changes are read in batches of a thousand', () => {
     for (let number = 0; number < 10_000; number++) noteChange(memory, `row ${number}`)
     let loads = 0
     for (let next = nextLoad(memory); next !== undefined; next = nextLoad(memory)) {
@@ -114,6 +114,6 @@ test.each([
   { payload: '{"key":"a"}', change: undefined },
   { payload: 'null', change: undefined },
   { payload: '', change: undefined }
-])('the announcement $payload', ({ payload, change }) => {
+])('readChange: $payload', ({ payload, change }) => {
   expect(readChange(payload)).toEqual(change)
 })

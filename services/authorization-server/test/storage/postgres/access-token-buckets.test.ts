@@ -27,7 +27,7 @@ afterAll(() => opened.close())
 const make = (first: number, last = first) => opened.run('select make_access_token_buckets($1, $2)', [first, last])
 const keep = (at = now, lifetime = 3_600) => createAccessTokenBuckets(atTime(opened.database, at)).keep(lifetime)
 
-test('an hour is no less than tokens live by default, so that their looks share few tables', () => {
+test('a bucket is at least as long as the default token lifetime, so that lookups share few tables', () => {
   const required = {
     ISSUER: 'http://localhost:4000',
     RESOURCE_URL: 'http://localhost:4100',
@@ -39,25 +39,25 @@ test('an hour is no less than tokens live by default, so that their looks share 
   expect(expiryBucket(later(accessTokenTtl * 1_000)) - first).toBeLessThanOrEqual(1)
 })
 
-describe('tables are made ahead', () => {
-  test('for the tokens of now, and for three hours more', async () => {
+describe('tables are created ahead', () => {
+  test('for tokens issued now, and for three more hours', async () => {
     await keep()
     expect(await bucketsOf(opened)).toEqual([NEXT, NEXT + 1, NEXT + 2, NEXT + 3])
   })
 
-  test('an hour later there is one more', async () => {
+  test('one more after an hour', async () => {
     await keep()
     await keep(later(HOUR))
     expect(await bucketsOf(opened)).toEqual([NEXT, NEXT + 1, NEXT + 2, NEXT + 3, NEXT + 4])
   })
 
-  test('where they are needed, however long tokens live', async () => {
+  test('for the expiry of tokens with any lifetime', async () => {
     await keep(now, 30 * 86_400)
     const first = expiryBucket(later(30 * 24 * HOUR))
     expect(await bucketsOf(opened)).toEqual([first, first + 1, first + 2, first + 3])
   })
 
-  test('by many at once, in two processes: once each, and nobody fails', async () => {
+  test('by concurrent calls of two processes: each table once, without errors', async () => {
     const other = connectPostgres(url, { connections: 5 })
     const processes = [opened.database, other].flatMap((database) =>
       Array.from({ length: 5 }, () => createAccessTokenBuckets(database))
@@ -67,13 +67,13 @@ describe('tables are made ahead', () => {
     expect(await bucketsOf(opened)).toEqual([NEXT, NEXT + 1, NEXT + 2, NEXT + 3])
   })
 
-  test('not so many that a mistake could fill the catalogue', async () => {
+  test('only up to a maximum number of hours ahead', async () => {
     await expect(make(NEXT, NEXT + 24)).rejects.toThrow(/1 to 24/)
     await expect(make(-1)).rejects.toThrow(/1970/)
     expect(await bucketsOf(opened)).toEqual([])
   })
 
-  test('none of an hour in which no token of the present can end', async () => {
+  test('not for an hour in which no token issued now can expire', async () => {
     const buckets = createAccessTokenBuckets(opened.database)
     for (const hours of [-9_600, -2, 745, 9_600]) {
       await expect(buckets.writeInto(expiryBucket(later(hours * HOUR)), async () => {})).rejects.toThrow(
@@ -85,7 +85,7 @@ describe('tables are made ahead', () => {
     expect(await bucketsOf(opened)).toHaveLength(3)
   })
 
-  test('each takes only what ends in its hour', async () => {
+  test('each accepts only tokens that expire in its hour', async () => {
     await make(NEXT)
     const table = `access_tokens_${NEXT}`
     const [first, last] = [new Date(NEXT * HOUR), new Date((NEXT + 1) * HOUR - 1)]
@@ -97,10 +97,10 @@ describe('tables are made ahead', () => {
 })
 
 describe('tables are dropped', () => {
-  // What ended so many minutes ago lies in a bucket that has been over for up to an hour less.
+  // A token that expired so many minutes ago is in a bucket that expired up to an hour later.
   const over = (milliseconds: number) => expiryBucket(later(-milliseconds)) - 1
 
-  test('when their hour has been over for ten minutes, with all that is in them', async () => {
+  test('ten minutes after their hour, with all rows', async () => {
     const bucket = over(11 * 60_000)
     await make(bucket)
     await insertToken(opened, `access_tokens_${bucket}`, new Date(bucket * HOUR))
@@ -109,7 +109,7 @@ describe('tables are dropped', () => {
     expect(await opened.run('select 1 from access_tokens')).toEqual([])
   })
 
-  test('not before', async () => {
+  test('not earlier', async () => {
     const bucket = expiryBucket(now) - 1
     const end = (bucket + 1) * HOUR
     await make(bucket)
@@ -117,20 +117,20 @@ describe('tables are dropped', () => {
     expect(await bucketsOf(opened)).toContain(bucket)
   })
 
-  test('not by a time that a caller gives: that of Postgres counts', async () => {
+  test('by the clock of Postgres, not by a time that a caller passes', async () => {
     await make(NEXT)
     await keep(later(100 * HOUR))
     expect(await bucketsOf(opened)).toContain(NEXT)
   })
 
-  test('all of them after a long stop', async () => {
+  test('all expired tables after a long stop', async () => {
     const oldest = NEXT - 200
     for (const first of [oldest, oldest + 24, oldest + 48]) await make(first, first + 23)
     await keep()
     expect(await bucketsOf(opened)).toEqual([NEXT, NEXT + 1, NEXT + 2, NEXT + 3])
   })
 
-  test('but not one that somebody is reading: nobody waits, and the next turn drops it', async () => {
+  test('not while a table is being read: without waiting; the next run drops it', async () => {
     const bucket = over(2 * HOUR)
     await make(bucket)
     const reader = new Client({ connectionString: url })
@@ -147,7 +147,7 @@ describe('tables are dropped', () => {
     expect(await bucketsOf(opened)).not.toContain(bucket)
   })
 
-  test('and nobody who uses the others waits for it', async () => {
+  test('without delaying statements on other tables', async () => {
     const bucket = over(2 * HOUR)
     await keep()
     await make(bucket)
@@ -160,7 +160,7 @@ describe('tables are dropped', () => {
     )
     expect(locks.map(({ mode }) => mode).filter((mode) => mode !== 'AccessShareLock')).toEqual([])
     await insertToken(opened, `access_tokens_${NEXT}`, later(HOUR))
-    // Another process that wants to drop at the same time does not wait either.
+    // Another process that drops tables at the same time does not wait either.
     await keep()
     await dropping.query('rollback')
     await dropping.end()

@@ -27,8 +27,8 @@ afterAll(() => opened.close())
 
 const change = (name: string, text: string, id: string) => database.query({ name: `test_${name}`, text, values: [id] })
 
-describe('a live access token, as introspection finds it', () => {
-  test('a live token with all that introspection tells', async () => {
+describe('introspection lookup of an access token', () => {
+  test('an active token: all fields', async () => {
     expect(await findLiveAccessToken(database, grant.access.digest, NOW)).toEqual({
       tokenId: grant.access.tokenId,
       grantId: grant.grantId,
@@ -42,9 +42,9 @@ describe('a live access token, as introspection finds it', () => {
   })
 
   test.each([
-    { name: 'a millisecond before its end', at: 99_999, active: true },
-    { name: 'at its end', at: 100_000, active: false },
-    { name: 'after its end', at: 100_001, active: false }
+    { name: 'one millisecond before its expiry', at: 99_999, active: true },
+    { name: 'at its expiry', at: 100_000, active: false },
+    { name: 'after its expiry', at: 100_001, active: false }
   ])('$name', async ({ at, active }) => {
     expect((await findLiveAccessToken(database, grant.access.digest, after(at))) !== undefined).toBe(active)
   })
@@ -90,7 +90,7 @@ describe('access token store: revoke', () => {
   const active = async ({ access }: StoredGrant) =>
     (await findLiveAccessToken(database, access.digest, NOW)) !== undefined
 
-  test('ends this token only, and says which it was', async () => {
+  test('ends only this token and returns its ids', async () => {
     const sibling = await storeGrant(database, NOW, grant)
     expect(await store.revoke(grant.access, grant.clientId)).toEqual({
       tokenId: grant.access.tokenId,
@@ -109,12 +109,12 @@ describe('access token store: revoke', () => {
     },
     { name: 'of an unknown token', digest: newDigest, clientId: () => grant.clientId },
     { name: 'of a refresh token', digest: () => grant.refresh.digest, clientId: () => grant.clientId }
-  ])('$name: nothing happens', async ({ digest, clientId }) => {
+  ])('$name: changes nothing', async ({ digest, clientId }) => {
     expect(await store.revoke({ digest: digest(), bucket: grant.access.bucket }, clientId())).toBeUndefined()
     expect(await active(grant)).toBe(true)
   })
 
-  test('a second time: nothing, and the first moment stays', async () => {
+  test('a second time: returns undefined and keeps the first time', async () => {
     await store.revoke(grant.access, grant.clientId)
     expect(
       await createAccessTokenStore(atTime(database, after(5))).revoke(grant.access, grant.clientId)
@@ -124,7 +124,7 @@ describe('access token store: revoke', () => {
     expect(rows).toEqual([{ revoked_at: NOW }])
   })
 
-  test('20 at once: one tells', async () => {
+  test('of 20 concurrent calls one returns the ids', async () => {
     const all = Array.from({ length: 20 }, () => store.revoke(grant.access, grant.clientId))
     expect((await Promise.all(all)).filter((revoked) => revoked !== undefined)).toHaveLength(1)
   })

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { Database, Statement } from '@valetkey/service-kit'
 import { createAuditEntryStore } from '../../../src/storage/postgres/audit-entries.js'
 
-test('statements with all filters have names that Postgres tells apart: 63 characters at most', async () => {
+test('statement names with all filters have at most 63 characters, which Postgres compares', async () => {
   const names: string[] = []
   const query = async ({ name }: Pick<Statement, 'name'>) => {
     names.push(name)

@@ -41,7 +41,7 @@ const bare: AuditEventRecord = {
 
 const rows = () => stores.run('select * from audit_events order by event_id')
 
-test('an event is stored with all it has', async () => {
+test('an event is stored with all fields', async () => {
   const [userId, details] = [randomUUID(), { grantId: 'g', scope: ['a', 'b'], reason: 'with "quotes", commas and ü' }]
   const full = { ...bare, requestId: 'r', clientId: 'c', userId, address: '2001:db8::1', details }
   await events.append([full])
@@ -59,13 +59,13 @@ test('an event is stored with all it has', async () => {
   ])
 })
 
-test('what an event has not is null', async () => {
+test('undefined fields are stored as null', async () => {
   await events.append([bare])
   const nothing = { request_id: null, client_id: null, user_id: null, address: null, details: {} }
   expect(await rows()).toEqual([expect.objectContaining(nothing)])
 })
 
-test('a thousand are one statement, and keep their order', async () => {
+test('a thousand events are one statement and keep their order', async () => {
   const many = Array.from({ length: 1_000 }, (_, index) => ({ ...bare, requestId: `request-${index}` }))
   await events.append(many)
   expect(statements).toBe(1)
@@ -81,12 +81,12 @@ test.each(["'); drop table audit_events; --", '{a,b}', '"', '\\', 'NULL', '$1', 
   }
 )
 
-test('none at all is no row', async () => {
+test('an empty list writes no row', async () => {
   await events.append([])
   expect(await rows()).toEqual([])
 })
 
-test('those that may be there are written once: what is there stays as it is, what is missing is added', async () => {
+test('appendMissing: adds missing events and leaves existing ones unchanged', async () => {
   const [there, other] = [
     { ...bare, requestId: 'one' },
     { ...bare, requestId: 'two' }
@@ -106,7 +106,7 @@ test.each([
   { clock: '400 days behind', occurred: -400 * DAY, waitedMs: 100, stored: -30_100 },
   { clock: '20 s behind', occurred: -20_000, waitedMs: 100, stored: -20_000 },
   { clock: 'right, after an outage of an hour', occurred: -3_600_000, waitedMs: 3_600_000, stored: -3_600_000 }
-])('by a process whose clock is $clock: within 30 s of when it came', async ({ occurred, waitedMs, stored }) => {
+])('a process clock $clock: the stored time is within 30 s of the arrival', async ({ occurred, waitedMs, stored }) => {
   await events.append([
     { ...bare, occurredAt: new Date(NOW.getTime() + occurred), recordedAt: performance.now() - waitedMs }
   ])

@@ -51,7 +51,7 @@ afterAll(() => opened.close())
 const lastUse = async () => (await secrets.list(clientId))[0]?.lastUsedAt
 
 describe('the last use of a secret', () => {
-  test('is noted, and an older one changes nothing', async () => {
+  test('is stored, and an earlier one changes nothing', async () => {
     expect(await lastUse()).toBeUndefined()
     await secrets.noteUse(new Map([[key(), after(-5)]]))
     expect(await lastUse()).toEqual(after(-5))
@@ -59,7 +59,7 @@ describe('the last use of a secret', () => {
     expect(await lastUse()).toEqual(after(-5))
   })
 
-  test('of another client with the same secret, or of none that is there, is not noted here', async () => {
+  test('is not stored for another client with the same secret, or for an unknown secret', async () => {
     await secrets.noteUse(
       new Map([
         [clientSecretKey(randomUUID(), secretIdOf(digest)), NOW],
@@ -69,7 +69,7 @@ describe('the last use of a secret', () => {
     expect(await lastUse()).toBeUndefined()
   })
 
-  test('two processes that note many in opposite order do not stand in each other’s way', async () => {
+  test('two processes that store many in opposite orders cause no deadlock', async () => {
     const added = Array.from({ length: 50 }, newDigest)
     for (const each of added) {
       await opened.run('insert into client_secrets (client_id, secret_hash, created_at) values ($1, $2, $3)', [
@@ -84,7 +84,7 @@ describe('the last use of a secret', () => {
     expect((await secrets.list(clientId)).filter(({ lastUsedAt }) => lastUsedAt !== undefined)).toHaveLength(50)
   })
 
-  test('of the credential of a resource server is noted in the same way', async () => {
+  test('of a resource server is stored in the same way', async () => {
     const store = createResourceServerStore(atTime(opened.database, NOW))
     const server = { clientId: randomUUID(), name: 'files', audience: 'https://files.example' }
     await store.create(server, digest, NOTE)
@@ -95,8 +95,8 @@ describe('the last use of a secret', () => {
   })
 })
 
-describe('a change that rests on an older version', () => {
-  test('is not made, and leaves no entry', async () => {
+describe('a change based on an older version', () => {
+  test('is refused and writes no audit entry', async () => {
     const version = (await changes.findVersion(clientId))?.version ?? ''
     const secret = () => ({ digest: newDigest(), othersUntil: after(60) })
     expect(await changes.addSecret({ clientId, version }, secret(), NOTE)).toBe(true)
@@ -108,7 +108,7 @@ describe('a change that rests on an older version', () => {
     expect(await opened.run('select 1 as one from audit_events where event = $1', [entry.event])).toEqual([])
   })
 
-  test('a use in between makes no new version', async () => {
+  test('a use in between does not change the version', async () => {
     const version = (await changes.findVersion(clientId))?.version ?? ''
     await secrets.noteUse(new Map([[key(), NOW]]))
     expect((await changes.findVersion(clientId))?.version).toBe(version)

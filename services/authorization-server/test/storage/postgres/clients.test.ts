@@ -49,7 +49,7 @@ const secretsAt = async (now: Date) =>
 const changesAt = (now: Date) => createClientChangeStore(atTime(opened.database, now))
 
 describe('a client', () => {
-  test('is found as it was registered', async () => {
+  test('is found with all registered values', async () => {
     expect(await clients.find(client.clientId)).toEqual(client)
     expect(await clients.findWithSecrets(client.clientId)).toEqual({
       client,
@@ -58,7 +58,7 @@ describe('a client', () => {
     expect(await clients.list()).toContainEqual(client)
   })
 
-  test('with the opposite of every choice is found so', async () => {
+  test('is found with the opposite of every option', async () => {
     const opposite: ClientRegistration = {
       ...client,
       clientId: randomUUID(),
@@ -77,22 +77,22 @@ describe('a client', () => {
   test.each<{ name: string; id(): string }>([
     { name: 'in upper case', id: () => client.clientId.toUpperCase() },
     { name: 'in lower case', id: () => client.clientId.toLowerCase() },
-    { name: 'and a blank', id: () => `${client.clientId} ` },
-    { name: 'but its end', id: () => client.clientId.slice(0, -1) },
+    { name: 'with a trailing space', id: () => `${client.clientId} ` },
+    { name: 'without its last character', id: () => client.clientId.slice(0, -1) },
     { name: 'with a wildcard', id: () => `${client.clientId.slice(0, -1)}_` },
-    { name: 'that is none', id: () => '' }
+    { name: 'that is empty', id: () => '' }
   ])('is not found by its id $name', async ({ id }) => {
     expect(await clients.find(id())).toBeUndefined()
     expect(await clients.findWithSecrets(id())).toBeUndefined()
   })
 
-  test('that is disabled is shown to operators, and cannot prove itself', async () => {
+  test('that is disabled is visible to operators and cannot authenticate', async () => {
     await opened.run('update clients set disabled_at = now() where client_id = $1', [client.clientId])
     expect(await clients.find(client.clientId)).toMatchObject({ disabled: true })
     expect(await clients.findWithSecrets(client.clientId)).toBeUndefined()
   })
 
-  test('is listed after those that are older, and by its id among those of the same moment', async () => {
+  test('is listed by time of creation, then by id', async () => {
     const ids = ['b', 'a', 'c'].map((letter) => `${letter}-${randomUUID()}`)
     const [b = '', a = '', c = ''] = ids
     await changesAt(after(-1)).create({ ...client, clientId: b }, secret, NOTE)
@@ -103,7 +103,7 @@ describe('a client', () => {
     expect(listed.indexOf(client.clientId)).toBeGreaterThan(listed.indexOf(b))
   })
 
-  test('is not created twice, and the second attempt adds no secret', async () => {
+  test('cannot be created twice; the second attempt adds no secret', async () => {
     const again = changes.create({ ...client, name: 'Another' }, newDigest(), NOTE)
     await expect(again.catch((error) => Promise.reject(isUniqueViolation(error)))).rejects.toBe(true)
     expect(await clients.find(client.clientId)).toMatchObject({ name: client.name })
@@ -113,17 +113,17 @@ describe('a client', () => {
 
 describe('secrets', () => {
   test.each([
-    { name: 'a millisecond before its end', at: 999, live: true },
-    { name: 'at its end', at: 1_000, live: false },
-    { name: 'after its end', at: 1_001, live: false }
-  ])('one that ends, $name', async ({ at, live }) => {
+    { name: 'one millisecond before its expiry', at: 999, live: true },
+    { name: 'at its expiry', at: 1_000, live: false },
+    { name: 'after its expiry', at: 1_001, live: false }
+  ])('with an expiry: $name', async ({ at, live }) => {
     const ending = newDigest()
     await addSecret(ending, after(1_000))
     expect(await secretsAt(after(at))).toHaveLength(live ? 2 : 1)
     expect((await secretsAt(after(at)))?.some((hash) => hash.equals(ending))).toBe(live)
   })
 
-  test('two that do not end are both live', async () => {
+  test('two secrets without an expiry are both live', async () => {
     const second = newDigest()
     await addSecret(second, null)
     const hashes = await secretsAt(after(1e12))
@@ -132,12 +132,12 @@ describe('secrets', () => {
     )
   })
 
-  test('another client’s are not among them', async () => {
+  test('do not include those of another client', async () => {
     await changes.create({ ...client, clientId: randomUUID() }, newDigest(), NOTE)
     expect(await secretsAt(NOW)).toEqual([secret])
   })
 
-  test('leave with their client', async () => {
+  test('are deleted with their client', async () => {
     await opened.run('delete from clients where client_id = $1', [client.clientId])
     const rows = await opened.run('select 1 from client_secrets where client_id = $1', [client.clientId])
     expect(rows).toEqual([])
@@ -145,7 +145,7 @@ describe('secrets', () => {
 })
 
 describe('clients with their secrets, for the registry', () => {
-  test('every one, disabled or without a secret as well, each secret with its own end', async () => {
+  test('all clients, including disabled ones and those without secrets; each secret with its expiry', async () => {
     const ending = newDigest()
     await addSecret(ending, after(1_000))
     const open: ClientRegistration = { ...client, clientId: randomUUID(), type: 'public' }
@@ -161,7 +161,7 @@ describe('clients with their secrets, for the registry', () => {
     expect(all).toHaveLength((await clients.list()).length)
   })
 
-  test('some by their ids, and nothing for an id that nobody has', async () => {
+  test('selected by id; nothing for an unknown id', async () => {
     const found = await clients.listWithSecrets([client.clientId, 'nobody'])
     expect(found).toEqual([{ client, secrets: [{ hash: secret, expiresAt: undefined }] }])
     expect(await clients.listWithSecrets([])).toEqual([])

@@ -41,7 +41,7 @@ async function newClient(): Promise<string> {
 
 const pair = async () => [await newUser(), await newClient()] as const
 
-test('nothing is remembered at first, and nothing for another user or client', async () => {
+test('findScope: empty at first, and for another user or client', async () => {
   const [user, client] = await pair()
   expect(await consents.findScope(user, client)).toEqual([])
   await consents.remember(user, client, ['files.read'])
@@ -50,7 +50,7 @@ test('nothing is remembered at first, and nothing for another user or client', a
   expect(await consents.findScope(user, await newClient())).toEqual([])
 })
 
-test('what is allowed later is added; a smaller request narrows nothing, a repeated scope stands once', async () => {
+test('remember: adds new scopes, keeps those that are not requested again, stores none twice', async () => {
   const [user, client] = await pair()
   await consents.remember(user, client, ['a', 'b'])
   await consents.remember(user, client, ['b', 'c'])
@@ -58,13 +58,13 @@ test('what is allowed later is added; a smaller request narrows nothing, a repea
   expect((await consents.findScope(user, client)).toSorted()).toEqual(['a', 'b', 'c'])
 })
 
-test('ten at once are all remembered, in one row', async () => {
+test('remember: ten concurrent calls store all scopes in one row', async () => {
   const [user, client] = await pair()
   await Promise.all(TEN.map((scope) => consents.remember(user, client, [scope])))
   expect((await consents.findScope(user, client)).toSorted()).toEqual(TEN)
 })
 
-test('it goes with its user and with its client', async () => {
+test('a consent is deleted with its user or client', async () => {
   const [user, client] = await pair()
   const [otherUser, otherClient] = await pair()
   await consents.remember(user, client, ['a'])
@@ -75,13 +75,13 @@ test('it goes with its user and with its client', async () => {
   expect(await consents.findScope(otherUser, otherClient)).toEqual([])
 })
 
-test('of a user who was deleted meanwhile nothing is remembered', async () => {
+test('remember: stores nothing for a deleted user', async () => {
   const [user, client] = [randomUUID(), await newClient()]
   await consents.remember(user, client, ['a'])
   expect(await consents.findScope(user, client)).toEqual([])
 })
 
-test('a scope that is not in the catalogue is not remembered', async () => {
+test('remember: omits a scope that is not in the catalogue', async () => {
   const [user, client] = await pair()
   await consents.remember(user, client, ['a', 'deleted'])
   expect(await consents.findScope(user, client)).toEqual(['a'])
@@ -120,7 +120,7 @@ test.each<{ name: string; end(user: string, client: string): Promise<unknown> }>
   }
 )
 
-test('rows of a client are deleted in steps, however many there are, and those of no other', async () => {
+test('deleteOfClient: deletes all rows of the client in steps, and no others', async () => {
   const [client, other] = [await newClient(), await newClient()]
   await stores.run(
     `with people as (
@@ -137,7 +137,7 @@ test('rows of a client are deleted in steps, however many there are, and those o
   expect(left).toEqual([{ client_id: other, count: 30_000 }])
 })
 
-test('to remember, and to forget a scope, leaves the generation of the authorization as it was', async () => {
+test('remember and forgetScope do not change the authorization generation', async () => {
   const [user, client] = await pair()
   await consents.remember(user, client, ['a', 'b'])
   await stores.run('update consents set generation = 3 where user_id = $1', [user])
@@ -147,7 +147,7 @@ test('to remember, and to forget a scope, leaves the generation of the authoriza
   expect(rows).toEqual([{ scope: ['c'], generation: 3 }])
 })
 
-test('what is remembered after the access has ended stands alone, and the generation stays raised', async () => {
+test('remember: after the end of access, replaces the scope and keeps the raised generation', async () => {
   const [user, client] = await pair()
   await consents.remember(user, client, ['a'])
   await createConnectedAppStore(stores.database).end(user, client)

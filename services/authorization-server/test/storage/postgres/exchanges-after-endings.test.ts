@@ -99,7 +99,7 @@ describe('between Allow and the exchange', () => {
     }
   )
 
-  test('in one statement each exchange is judged by itself', async () => {
+  test('exchanges in one statement are accepted and refused independently', async () => {
     const gone = await storeGrant(kit.opened.database, now)
     await apps().end(gone.userId, gone.clientId)
     const exchanges = [
@@ -115,7 +115,7 @@ describe('between Allow and the exchange', () => {
   })
 })
 
-describe('at the same moment as the exchange, which does not see it', () => {
+describe('concurrently with the exchange, which does not see it', () => {
   const STATEMENTS = [
     {
       name: 'the authorization ends for the first time',

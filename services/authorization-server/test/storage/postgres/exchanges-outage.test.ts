@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterAll(() => kit.opened.close())
 
-/** Loses so many exchanges, before Postgres has seen them or after it has committed them. */
+/** Loses the given number of exchange statements, before they reach Postgres or after their commit. */
 const losing = (times: number, when: 'before' | 'after') => (database: Database) => ({
   ...database,
   async query<Row extends object>(statement: Parameters<Database['query']>[0]) {
@@ -75,7 +75,7 @@ describe('the connection breaks', () => {
     expect(rows.map(({ grant_id }) => grant_id).toSorted()).toEqual(retries.map(({ grantId }) => grantId).toSorted())
   })
 
-  test('for the tokens of one hour: those of another hour are stored, and their clients hear so', async () => {
+  test('for the tokens of one hour: exchanges with tokens of another hour succeed', async () => {
     const lost = `store_exchange_in_access_tokens_${expiryBucket(later(HOUR))}`
     const store = await kit.startGrants((database) => ({
       ...database,
@@ -91,7 +91,7 @@ describe('the connection breaks', () => {
   })
 })
 
-test('an exchange that was answered with 503 and is still on its way blocks the retry, which replaces it', async () => {
+test('a retry waits for the earlier exchange that got 503, and replaces it', async () => {
   const [first] = kit.newExchanges(1)
   if (first === undefined) throw new Error('one exchange')
   const slow = new Client({ connectionString: kit.opened.url })
@@ -103,7 +103,7 @@ test('an exchange that was answered with 503 and is still on its way blocks the 
       values ($1, $2, $3, '{a}', 'x', 'y', $4, 0, 0, now(), now(), now() + interval '1 hour')`,
     [first.grantId, kit.owner.clientId, kit.owner.userId, first.codeDigest]
   )
-  // It is not visible yet, so there is nothing to discard.
+  // The row is not visible yet, so nothing is discarded.
   await undeliveredOf([first])
   const retry = again(first)
   const storing = grants.storeExchange(retry)
@@ -116,7 +116,7 @@ test('an exchange that was answered with 503 and is still on its way blocks the 
   expect(await grants.findByCode(first.codeDigest)).toMatchObject({ grantId: retry.grantId })
 })
 
-test('a statement that Postgres ends in the middle of it, twice, stores nothing', async () => {
+test('a statement that Postgres terminates twice stores nothing', async () => {
   const exchanges = kit.newExchanges(3)
   const holder = new Client({ connectionString: kit.opened.url })
   await holder.connect()

@@ -38,8 +38,8 @@ const refreshTokenOf = ({ tokens }: Exchange) =>
 describe('findByCode', () => {
   test.each([
     { name: 'with a challenge', codeChallenge: 'challenge' },
-    { name: 'without one', codeChallenge: undefined }
-  ])('a grant $name: what its code is bound to', async ({ codeChallenge }) => {
+    { name: 'without a challenge', codeChallenge: undefined }
+  ])('a grant $name: returns the code binding', async ({ codeChallenge }) => {
     const own = exchangeOf(kit.owner, { binding: { codeChallenge } })
     await grants.storeExchange(own)
     const { grantId, allowed } = own
@@ -49,7 +49,7 @@ describe('findByCode', () => {
     expect(await grants.findByCode(own.codeDigest)).toEqual(found)
   })
 
-  test('a code that brought no tokens: undefined', async () => {
+  test('a code without issued tokens: undefined', async () => {
     expect(await grants.findByCode(newDigest())).toBeUndefined()
     await grants.endReplayed(exchange.codeDigest, exchange.allowed)
     expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
@@ -57,7 +57,7 @@ describe('findByCode', () => {
 })
 
 describe('end', () => {
-  test('ends this grant only, and the first ending stands', async () => {
+  test('ends only this grant, and keeps the first time of the end', async () => {
     const other = exchangeOf(kit.owner)
     await Promise.all([exchange, other].map(grants.storeExchange))
     present = later(1_000)
@@ -71,7 +71,7 @@ describe('end', () => {
 })
 
 describe('endReplayed', () => {
-  test('after the exchange: the grant ends, the first ending stands, and the next exchange stores nothing', async () => {
+  test('after the exchange: the grant ends, the first end is kept, and the next exchange stores nothing', async () => {
     await grants.storeExchange(exchange)
     present = later(1_000)
     await grants.endReplayed(exchange.codeDigest, exchange.allowed)
@@ -99,7 +99,7 @@ describe('endReplayed', () => {
     expect(await grants.storeExchange(again(exchange))).toBe(false)
   })
 
-  test('beside the exchange, 50 times: one grant, which has ended', async () => {
+  test('concurrently with the exchange, 50 times: one grant, which has ended', async () => {
     const exchanges = kit.newExchanges(50)
     const replay = ({ codeDigest, allowed }: Exchange) => grants.endReplayed(codeDigest, allowed)
     const stored = await Promise.all(
@@ -114,13 +114,13 @@ describe('endReplayed', () => {
     expect(alive).toEqual(exchanges.map(() => false))
   })
 
-  test('of a code whose user is deleted meanwhile: no error, and no token', async () => {
+  test('for a code of a deleted user: no error, no token', async () => {
     const own = exchangeOf({ ...kit.owner, userId: 'd1f0f0f0-0000-4000-8000-000000000001' })
     await grants.endReplayed(own.codeDigest, own.allowed)
     expect(await grants.storeExchange(own)).toBe(false)
   })
 
-  test('a row without an exchange is in no list of access', async () => {
+  test('a row without an exchange is not listed as access', async () => {
     const count = async () => (await createConnectedAppStore(kit.opened.database).list(kit.owner.userId)).length
     const before = await count()
     const other = exchangeOf(kit.owner, { binding: { clientId: 'never-exchanged' } })
@@ -130,7 +130,7 @@ describe('endReplayed', () => {
 })
 
 describe('discardUndelivered', () => {
-  test('lets the same code be exchanged; the tokens of before have ended', async () => {
+  test('allows another exchange of the code; earlier tokens have ended', async () => {
     await grants.storeExchange(exchange)
     await grants.discardUndelivered(exchange.codeDigest, ['d1f0f0f0-0000-4000-8000-000000000002', exchange.grantId])
     expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
@@ -142,7 +142,7 @@ describe('discardUndelivered', () => {
     expect(await refreshTokenOf(retry)).toMatchObject({ ended: false })
   })
 
-  test('leaves grants of other exchanges and of other codes alone', async () => {
+  test('does not change grants of other exchanges or codes', async () => {
     const other = exchangeOf(kit.owner)
     await Promise.all([exchange, other].map(grants.storeExchange))
     await grants.discardUndelivered(exchange.codeDigest, [other.grantId])
@@ -153,7 +153,7 @@ describe('discardUndelivered', () => {
   test.each([
     { name: 'a replay', end: () => grants.endReplayed(exchange.codeDigest, exchange.allowed) },
     { name: 'an operator', end: () => grants.end(exchange.grantId) }
-  ])('what $name ended stays ended: the next exchange succeeds with tokens that have ended', async ({ end }) => {
+  ])('a grant that $name ended: the next exchange succeeds with ended tokens', async ({ end }) => {
     await grants.storeExchange(exchange)
     await end()
     await grants.discardUndelivered(exchange.codeDigest, [exchange.grantId])

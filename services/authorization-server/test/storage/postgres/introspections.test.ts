@@ -32,8 +32,8 @@ afterAll(() => opened.close())
 
 const ask = (digest: TokenDigest) => ({ digest, bucket: grant.access.bucket })
 
-describe('introspection store: one look for those who ask together', () => {
-  test('they share a statement, and each has its own answer', async () => {
+describe('introspection store: concurrent lookups', () => {
+  test('share a statement, and each has its own result', async () => {
     const { find } = createIntrospectionStore(database)
     const other = await storeGrant(opened.database, NOW)
     const found = await Promise.all([
@@ -53,7 +53,7 @@ describe('introspection store: one look for those who ask together', () => {
     ])
   })
 
-  test('at its end by the clock of Postgres a token is dead, whatever a process takes the time for', async () => {
+  test('a token is inactive at its expiry by the clock of Postgres, regardless of the process clock', async () => {
     const { find } = createIntrospectionStore(database)
     present = new Date(grant.access.expiresAt.getTime() - 1)
     expect((await find(ask(grant.access.digest)))?.tokenId).toBe(grant.access.tokenId)
@@ -61,7 +61,7 @@ describe('introspection store: one look for those who ask together', () => {
     expect(await find(ask(grant.access.digest))).toBeUndefined()
   })
 
-  test('what was revoked before the question is dead, however many ask at the time', async () => {
+  test('a token that was revoked before is inactive in all of many concurrent lookups', async () => {
     const { find } = createIntrospectionStore(database)
     const crowd = Array.from({ length: 200 }, () => find(ask(grant.access.digest)))
     const revoke = { name: 'test_revoke', text: 'update access_tokens set revoked_at = now() where token_hash = $1' }

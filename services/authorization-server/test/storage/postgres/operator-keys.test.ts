@@ -29,7 +29,7 @@ async function create(name: string, createdBy?: string) {
 
 const isLive = async (key: { operatorKeyId: string }) => (await keys.find(key.operatorKeyId))?.revokedAt === undefined
 
-test('a use is noted at most once a minute', async () => {
+test('stores the time of use at most once a minute', async () => {
   const { operatorKeyId, digest } = await create('used')
   const noted = async () => (await keys.find(operatorKeyId))?.lastUsedAt
   present = later(1)
@@ -43,27 +43,27 @@ test('a use is noted at most once a minute', async () => {
   expect(await noted()).toEqual(later(61))
 })
 
-test('a revoked key is found as such, and its use is not noted', async () => {
+test('finds a revoked key and does not store its use', async () => {
   const { operatorKeyId, digest } = await create('revoked')
   await keys.revoke(operatorKeyId, NOTE)
   expect(await keys.use(digest)).toMatchObject({ operatorKeyId, revokedAt: expect.any(Date) })
   expect((await keys.find(operatorKeyId))?.lastUsedAt).toBeUndefined()
 })
 
-test('of ten at once that revoke a key, one does', async () => {
+test('of ten concurrent revocations one succeeds', async () => {
   const { operatorKeyId } = await create('contested')
   const results = await Promise.all(Array.from({ length: 10 }, () => keys.revoke(operatorKeyId, NOTE)))
   expect(results.filter((result) => result !== undefined)).toHaveLength(1)
 })
 
-test('a key is kept as its SHA-256 only', async () => {
+test('stores only the SHA-256 of a key', async () => {
   const { digest } = await create('hashed')
   expect(await keys.use(digestToken('another'))).toBeUndefined()
   expect(await stores.run("select key_hash from operator_keys where name = 'hashed'")).toEqual([{ key_hash: digest }])
 })
 
-describe('a key that another one made', () => {
-  test('is revoked with it, and so are those that it made; others stay', async () => {
+describe('a key that was created with another key', () => {
+  test('is revoked with it, and so are the keys that it created; others stay', async () => {
     const root = await create('root')
     const child = await create('child', root.operatorKeyId)
     const grandchildren = [await create('first', child.operatorKeyId), await create('second', child.operatorKeyId)]
@@ -78,14 +78,14 @@ describe('a key that another one made', () => {
     expect(entry).toMatchObject({ details: { alsoRevoked: 3 } })
   })
 
-  test('is not made by a revoked key', async () => {
+  test('cannot be created with a revoked key', async () => {
     const root = await create('gone')
     await keys.revoke(root.operatorKeyId, NOTE)
     const late = await create('late', root.operatorKeyId)
     expect([late.outcome, await keys.find(late.operatorKeyId)]).toEqual(['creator_revoked', undefined])
   })
 
-  test('does not outlive a revocation that waits for its making', async () => {
+  test('is revoked by a revocation that waits for its creation', async () => {
     const root = await create('slow')
     const maker = new Client({ connectionString: stores.url })
     await maker.connect()
@@ -104,7 +104,7 @@ describe('a key that another one made', () => {
     await maker.end()
   })
 
-  test('none is live after a revocation, whatever was made at the same moment', async () => {
+  test('is not live after a revocation, even if it was created concurrently', async () => {
     for (let round = 0; round < 10; round++) {
       const root = await create(`race ${round}`)
       const child = await create(`race ${round} child`, root.operatorKeyId)

@@ -48,7 +48,7 @@ const remove = (table: 'users' | 'clients', key: string, id: string) =>
   database.query({ name: `test_remove_${table}`, text: `delete from ${table} where ${key} = $1`, values: [id] })
 
 describe('refresh token store: find', () => {
-  test('a fresh token with what its grant says of it', async () => {
+  test('a new token with the fields of its grant', async () => {
     expect(await store.find(grant.refresh.digest)).toEqual({
       grantId: grant.grantId,
       clientId: grant.clientId,
@@ -81,7 +81,7 @@ describe('refresh token store: find', () => {
     expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
   })
 
-  test('a generation that moved and came back elsewhere is not ours: only equality counts', async () => {
+  test('any other generation ends the token, lower ones included', async () => {
     const text = 'update users set generation = -1 where user_id = $1'
     await database.query({ name: 'test_lower', text, values: [grant.userId] })
     expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
@@ -89,9 +89,9 @@ describe('refresh token store: find', () => {
 })
 
 describe('refresh token store: rotate', () => {
-  test('by the clock of Postgres the token expires, and the window for its answer closes', async () => {
+  test('the token expires and the retry window ends by the clock of Postgres', async () => {
     await store.rotate(rotationOf(grant.refresh.digest), after(10))
-    // The window of 30 s begins when Postgres carries the rotation out, whatever time the process brought.
+    // The window of 30 s begins when Postgres executes the rotation, regardless of the time that the process sends.
     const looks = [after(20), after(60), after(999.999), after(1_000)].map((time) => {
       return createRefreshTokenStore(atTime(database, time)).find(grant.refresh.digest)
     })
@@ -115,7 +115,7 @@ describe('refresh token store: rotate', () => {
     }
   )
 
-  test('leaves the old token with the answer, and a successor with all it inherits', async () => {
+  test('stores the response at the old token, and a successor with the values of the old token', async () => {
     const rotation = rotationOf(grant.refresh.digest)
     expect(await store.rotate(rotation, after(10))).toBe(true)
     expect(await store.find(grant.refresh.digest)).toMatchObject({
@@ -149,7 +149,7 @@ describe('refresh token store: rotate', () => {
     })
   })
 
-  test('without a window no answer is stored', async () => {
+  test('without a retry window stores no response', async () => {
     await store.rotate(rotationOf(grant.refresh.digest, { retry: undefined, retryScope: '' }), NOW)
     expect((await store.find(grant.refresh.digest))?.rotation).toEqual({
       retryScope: '',
@@ -157,7 +157,7 @@ describe('refresh token store: rotate', () => {
     })
   })
 
-  test('erases the answer of the token before, and no other', async () => {
+  test('erases only the response of the predecessor', async () => {
     const second = rotationOf(grant.refresh.digest)
     const bystander = await storeGrant(database, NOW)
     await store.rotate(rotationOf(bystander.refresh.digest), NOW)
@@ -169,7 +169,7 @@ describe('refresh token store: rotate', () => {
     expect(await answerOf(bystander.refresh.digest)).toEqual(ANSWER)
   })
 
-  test('a second time is false, and changes nothing', async () => {
+  test('returns false the second time and changes nothing', async () => {
     await store.rotate(rotationOf(grant.refresh.digest), NOW)
     const before = await rowOf(grant.refresh.digest)
     const late = rotationOf(grant.refresh.digest, { retryScope: 'other' })
@@ -193,12 +193,12 @@ describe('refresh token store: rotate', () => {
     expect(await rowOf(rotation.successor.digest)).toBeUndefined()
   })
 
-  test('30 at once: one is true', async () => {
+  test('of 30 concurrent calls one returns true', async () => {
     const all = Array.from({ length: 30 }, () => store.rotate(rotationOf(grant.refresh.digest), NOW))
     expect((await Promise.all(all)).filter(Boolean)).toHaveLength(1)
   })
 
-  test('rotations at the same time share statements, and each stores its own pair', async () => {
+  test('concurrent rotations share statements, and each stores its own tokens', async () => {
     const grants = [grant]
     while (grants.length < 50) grants.push(await storeGrant(database, NOW, grant))
     const sent: string[] = []
@@ -213,7 +213,7 @@ describe('refresh token store: rotate', () => {
     const of = new Map(grants.map(({ refresh }) => [refresh.digest, rotationOf(refresh.digest)]))
     sent.length = 0
     expect(await Promise.all([...of.values()].map((rotation) => counted.rotate(rotation, NOW)))).not.toContain(false)
-    // The statement, and the look for its table.
+    // The statement, and the lookup of its table.
     expect(sent.length).toBeLessThanOrEqual(4)
     for (const { grantId, refresh } of grants) {
       const rotation = of.get(refresh.digest)
@@ -222,7 +222,7 @@ describe('refresh token store: rotate', () => {
     }
   })
 
-  test('a rotation that Postgres refuses fails by itself: the others of its statement are stored', async () => {
+  test('a rotation that Postgres refuses fails alone; the others of its statement are stored', async () => {
     const other = await storeGrant(database, NOW)
     const good = rotationOf(other.refresh.digest)
     const bad = rotationOf(grant.refresh.digest)
@@ -250,7 +250,7 @@ describe('refresh token store: rotate', () => {
     expect(await deadlocks()).toEqual(before)
   })
 
-  test('a generation that moved on is not read anew: the new tokens are dead', async () => {
+  test('copies old generations, so that the new tokens have ended', async () => {
     await raise('users', 'user_id', grant.userId)
     const rotation = rotationOf(grant.refresh.digest)
     await store.rotate(rotation, NOW)
@@ -258,7 +258,7 @@ describe('refresh token store: rotate', () => {
     expect(await store.find(rotation.successor.digest)).toMatchObject({ ended: true })
   })
 
-  test('a successor that cannot be stored leaves the old token as it was', async () => {
+  test('if the successor cannot be stored, the old token does not change', async () => {
     const rotation = rotationOf(grant.refresh.digest)
     const taken = { ...rotation, accessToken: { ...rotation.accessToken, digest: grant.access.digest } }
     await expect(store.rotate(taken, NOW)).rejects.toThrow('duplicate key')
@@ -269,8 +269,8 @@ describe('refresh token store: rotate', () => {
   test.each([
     { name: 'the successor', refresh: 5000, access: 100, expected: 5000 },
     { name: 'the access token', refresh: 1000, access: 6000, expected: 6000 },
-    { name: 'neither, for the grant is longer', refresh: 10, access: 10, expected: 1000 }
-  ])('the grant’s row stays as long as its last token: $name', async ({ refresh, access, expected }) => {
+    { name: 'neither, because the grant lasts longer', refresh: 10, access: 10, expected: 1000 }
+  ])('the row of the grant is kept until its last token expires: $name', async ({ refresh, access, expected }) => {
     const rotation = rotationOf(grant.refresh.digest)
     rotation.successor.expiresAt = after(refresh)
     rotation.accessToken.expiresAt = after(access)
@@ -280,7 +280,7 @@ describe('refresh token store: rotate', () => {
 })
 
 describe('refresh token store: endGrant', () => {
-  test('ends it by a current, a rotated or an expired token of the client, and says which grant', async () => {
+  test('ends the grant of a current, rotated or expired token of the client, and returns its id', async () => {
     expect(await store.endGrant(grant.refresh.digest, grant.clientId)).toEqual({
       grantId: grant.grantId,
       userId: grant.userId
@@ -294,7 +294,7 @@ describe('refresh token store: endGrant', () => {
     })
   })
 
-  test('another client, an unknown token, an access token, a second time: nothing', async () => {
+  test('returns undefined for another client, an unknown token, an access token, and the second time', async () => {
     expect(await store.endGrant(grant.refresh.digest, 'other')).toBeUndefined()
     expect(await store.endGrant(newDigest(), grant.clientId)).toBeUndefined()
     expect(await store.endGrant(grant.access.digest, grant.clientId)).toBeUndefined()
@@ -303,14 +303,14 @@ describe('refresh token store: endGrant', () => {
     expect(await store.endGrant(grant.refresh.digest, grant.clientId)).toBeUndefined()
   })
 
-  test('leaves the other grants of the same user and client alone', async () => {
+  test('does not change other grants of the same user and client', async () => {
     const other = await storeGrant(database, NOW, grant)
     await store.endGrant(grant.refresh.digest, grant.clientId)
     expect(await store.find(other.refresh.digest)).toMatchObject({ ended: false })
   })
 })
 
-test('erasing closed windows leaves the open ones (contract 2, "Tokens")', async () => {
+test('erases responses after their retry window, and keeps those of open windows (contract 2, "Tokens")', async () => {
   const open = await storeGrant(database, NOW)
   await store.rotate(rotationOf(grant.refresh.digest, { retry: { until: after(30), answer: ANSWER } }), NOW)
   await store.rotate(rotationOf(open.refresh.digest, { retry: { until: after(31), answer: ANSWER } }), NOW)

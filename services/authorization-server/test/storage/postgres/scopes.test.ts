@@ -28,7 +28,7 @@ test('the four of the contract are built in, each in plain words (contract 4)', 
   }
 })
 
-test('one that is added is listed after them, by name', async () => {
+test('created scopes are listed after the built-in ones, by name', async () => {
   expect(
     await scopes.create({ name: 'z.last', title: 'Last', description: 'A sentence.', translations: {} }, NOTE)
   ).toBe(true)
@@ -44,7 +44,7 @@ test('one that is added is listed after them, by name', async () => {
   ])
 })
 
-test('a name is taken once, of ten at once by one, and stays what it was', async () => {
+test('of ten concurrent creations with one name, one succeeds and is not overwritten', async () => {
   const scope = (index: number) =>
     scopes.create({ name: 'contested', title: `Title ${index}`, description: '', translations: {} }, NOTE)
   const created = await Promise.all(Array.from({ length: 10 }, (_, index) => scope(index)))

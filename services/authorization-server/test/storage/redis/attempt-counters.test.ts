@@ -18,24 +18,24 @@ describe.each(REDIS_KINDS)('counters of attempts in $name', ({ create }) => {
 
   const countOf = async (name: string) => (await counters.look(name)).count
 
-  test('count from one, each name for itself', async () => {
+  test('count each name separately, from one', async () => {
     for (const name of ['a', 'a', 'b']) await counters.add(name, 10, 60)
     expect([await countOf('a'), await countOf('b')]).toEqual([2, 1])
   })
 
-  test('fifty at once are fifty', async () => {
+  test('counts 50 concurrent failures as 50', async () => {
     const added = await Promise.all(Array.from({ length: 50 }, () => counters.add('many', 50, 60)))
     expect(added.every(({ counted }) => counted)).toBe(true)
     expect(await countOf('many')).toBe(50)
   })
 
-  test('no more are counted than the limit allows: of fifty at once, twenty', async () => {
+  test('counts at most the limit: 20 of 50 concurrent failures', async () => {
     const added = await Promise.all(Array.from({ length: 50 }, () => counters.add('full', 20, 60)))
     expect(added.filter(({ counted }) => counted)).toHaveLength(20)
     expect(await countOf('full')).toBe(20)
   })
 
-  test('a window starts with its first failure and no other moves its end', async () => {
+  test('a window starts with the first failure, and later ones do not extend it', async () => {
     expect((await counters.add('window', 2, 60)).remainingSeconds).toBe(60)
     await redis.client.pexpire('vk:attempts:window', 5_500)
     expect(await counters.add('window', 2, 60)).toEqual({ counted: true, remainingSeconds: 6 })
@@ -43,7 +43,7 @@ describe.each(REDIS_KINDS)('counters of attempts in $name', ({ create }) => {
     expect(await redis.client.pttl('vk:attempts:window')).toBeLessThanOrEqual(5_500)
   })
 
-  test('it ends by itself, and the next starts at one', async () => {
+  test('after a window expires, the next count is one', async () => {
     await counters.add('short', 2, 60)
     await counters.add('short', 2, 60)
     await redis.client.pexpire('vk:attempts:short', 20)
@@ -52,7 +52,7 @@ describe.each(REDIS_KINDS)('counters of attempts in $name', ({ create }) => {
     expect(await countOf('short')).toBe(1)
   })
 
-  test('a look counts nothing and moves nothing', async () => {
+  test('look neither counts nor extends the window', async () => {
     expect(await counters.look('seen')).toEqual({ count: 0, remainingSeconds: 1 })
     await counters.add('seen', 10, 60)
     expect(await counters.look('seen')).toEqual({ count: 1, remainingSeconds: 60 })
@@ -60,14 +60,14 @@ describe.each(REDIS_KINDS)('counters of attempts in $name', ({ create }) => {
     expect(await redis.client.exists('vk:attempts:unseen')).toBe(0)
   })
 
-  test('the wait is a second at least', async () => {
+  test('the remaining time is at least one second', async () => {
     await counters.add('nearly', 10, 60)
     await redis.client.pexpire('vk:attempts:nearly', 400)
     expect((await counters.add('nearly', 10, 60)).remainingSeconds).toBe(1)
   })
 })
 
-test('a Redis that cannot be reached is an outage, for every verb', async () => {
+test('every method throws StoreUnavailable without Redis', async () => {
   const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const counters = createAttemptCounterStore(redis)
   await expect(counters.add('a', 1, 60)).rejects.toThrow(StoreUnavailable)

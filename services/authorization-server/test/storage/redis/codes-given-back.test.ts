@@ -11,7 +11,7 @@ const after = (...undelivered: string[]) => ({ allowed: ALLOWED, undelivered })
 const TAKEN = { kind: 'taken', ...after() }
 const KEPT_EXPIRED_MS = 60_000
 
-describe.each(REDIS_KINDS)('codes that are given back to $name', ({ create }) => {
+describe.each(REDIS_KINDS)('codes that are returned to $name', ({ create }) => {
   let redis: TestRedis
   let codes: CodeStore
   let digest: TokenDigest
@@ -31,7 +31,7 @@ describe.each(REDIS_KINDS)('codes that are given back to $name', ({ create }) =>
 
   const remaining = () => redis.client.pttl(key)
 
-  test('have the rest of their life, and can be taken again, once', async () => {
+  test('can be taken once more, for the rest of their lifetime', async () => {
     await age(redis.client, key, 5_000)
     await codes.take(digest, 'first', RIGHT)
     await age(redis.client, key, 4_000)
@@ -44,7 +44,7 @@ describe.each(REDIS_KINDS)('codes that are given back to $name', ({ create }) =>
     expect(await codes.take(digest, 'third', RIGHT)).toMatchObject({ kind: 'used', attempt: 'second' })
   })
 
-  test('name the exchanges that may have been committed to the next one, and when they are used', async () => {
+  test('return the undelivered exchanges to the next take, and for a used code', async () => {
     await codes.take(digest, 'first', RIGHT)
     await codes.giveBack(digest, 'first', after('first'))
     expect(await codes.take(digest, 'second', RIGHT)).toEqual({ kind: 'taken', ...after('first') })
@@ -53,7 +53,7 @@ describe.each(REDIS_KINDS)('codes that are given back to $name', ({ create }) =>
     expect(await codes.take(digest, 'fourth', RIGHT)).toMatchObject({ kind: 'used', ...after('first', 'second') })
   })
 
-  test('again and again do not begin a new life; at its end they are expired, and not used', async () => {
+  test('repeatedly keep their expiry, and are then expired, not used', async () => {
     for (const [attempt, left] of [
       ['first', 15_000],
       ['second', 10_000],
@@ -71,14 +71,14 @@ describe.each(REDIS_KINDS)('codes that are given back to $name', ({ create }) =>
     expect(await remaining()).toBeLessThanOrEqual(KEPT_EXPIRED_MS)
   })
 
-  test('stay unknown when their tombstone is gone', async () => {
+  test('stay unknown if their tombstone has expired', async () => {
     await codes.take(digest, 'first', RIGHT)
     await redis.client.del(key)
     await codes.giveBack(digest, 'first', after())
     expect(await codes.take(digest, 'second', RIGHT)).toEqual({ kind: 'unknown' })
   })
 
-  test('stay used when another exchange than the one that took them gives them back', async () => {
+  test('stay used if a different exchange returns them', async () => {
     await codes.take(digest, 'first', RIGHT)
     for (const other of ['another', 'firs', 'first 1', '.*', '']) await codes.giveBack(digest, other, after())
     expect(await codes.take(digest, 'second', RIGHT)).toMatchObject({ kind: 'used', attempt: 'first' })
@@ -88,7 +88,7 @@ describe.each(REDIS_KINDS)('codes that are given back to $name', ({ create }) =>
     expect(await codes.take(digest, 'fourth', RIGHT)).toMatchObject({ kind: 'used', attempt: 'third' })
   })
 
-  test('twice by the same exchange are there once', async () => {
+  test('twice by the same exchange exist once', async () => {
     await codes.take(digest, 'first', RIGHT)
     await Promise.all([codes.giveBack(digest, 'first', after()), codes.giveBack(digest, 'first', after())])
     expect(await codes.take(digest, 'second', RIGHT)).toEqual(TAKEN)

@@ -9,7 +9,7 @@ import { newDigest } from '../../support/stored-grant.js'
 
 const { records } = newRecordAuthentication()
 
-test('without Redis no code is put, taken or given back, and it is an outage', async () => {
+test('every method throws StoreUnavailable without Redis', async () => {
   const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const codes = createCodeStore(nowhere, records)
   const digest = newDigest()

@@ -47,23 +47,23 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   }
   const remaining = async () => redis.client.pttl(await onlyKey())
 
-  test('a code is taken once, with all that Allow decided; after that it is used', async () => {
+  test('take: the first call returns the allowed grant, the second one used', async () => {
     expect(await codes.take(digest, 'first', RIGHT)).toEqual(TAKEN)
     for (const attempt of ['second', 'third']) expect(await codes.take(digest, attempt, RIGHT)).toEqual(usedBy('first'))
   })
 
-  test('of 50 concurrent requests one takes the code', async () => {
+  test('take: of 50 concurrent calls one takes the code', async () => {
     const found = await Promise.all(Array.from({ length: 50 }, (_, index) => codes.take(digest, `${index}`, RIGHT)))
     expect(found.map(({ kind }) => kind).sort()).toEqual(['taken', ...Array(49).fill('used')])
   })
 
-  test('the same attempt, whose script the driver sends again, has taken the code', async () => {
+  test('take: a script that the driver sends again returns taken', async () => {
     const found = await Promise.all([codes.take(digest, 'first', RIGHT), codes.take(digest, 'first', RIGHT)])
     expect(found).toEqual([TAKEN, TAKEN])
     expect(await codes.take(digest, 'second', RIGHT)).toEqual(usedBy('first'))
   })
 
-  test('the record is one string, and so is its tombstone, under the same key', async () => {
+  test('record and tombstone are one string under the same key', async () => {
     const key = await onlyKey()
     expect(await redis.client.get(key)).toMatch(/^issued /)
     await codes.take(digest, 'first', RIGHT)
@@ -71,15 +71,15 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
     expect(await redis.client.get(key)).toMatch(/^taken first /)
   })
 
-  test('another digest is unknown', async () => {
+  test('take: another hash is unknown', async () => {
     expect(await codes.take(newDigest(), 'first', RIGHT)).toEqual({ kind: 'unknown' })
   })
 
-  test('the token request may name the resource', async () => {
+  test('take: accepts a request that names the resource', async () => {
     expect(await codes.take(digest, 'first', { ...RIGHT, resource: BINDING.audience })).toEqual(TAKEN)
   })
 
-  test('a code without a challenge is taken without a verifier, and not with one', async () => {
+  test('take: a code without a challenge requires a request without a verifier', async () => {
     const plain = newDigest()
     await codes.put(plain, recordOf({ binding: { ...BINDING, codeChallenge: undefined } }), 20_000)
     const mismatch = { kind: 'bound_elsewhere', mismatch: 'code_challenge' }
@@ -87,18 +87,24 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
     expect(await codes.take(plain, 'first', { ...RIGHT, codeChallenge: undefined })).toMatchObject({ kind: 'taken' })
   })
 
-  test.each(MISMATCHES)('$change: $mismatch, and the code is not used up', async ({ mismatch, change }) => {
-    expect(await codes.take(digest, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'bound_elsewhere', mismatch })
-    expect(await codes.take(digest, 'second', RIGHT)).toEqual(TAKEN)
-  })
+  test.each(MISMATCHES)(
+    'take: $change returns the mismatch $mismatch and leaves the code',
+    async ({ mismatch, change }) => {
+      expect(await codes.take(digest, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'bound_elsewhere', mismatch })
+      expect(await codes.take(digest, 'second', RIGHT)).toEqual(TAKEN)
+    }
+  )
 
-  test.each(MISMATCHES)('a used code and $change: used, and $mismatch', async ({ mismatch, change }) => {
-    await codes.take(digest, 'first', RIGHT)
-    const found = await codes.take(digest, 'second', { ...RIGHT, ...change })
-    expect(found).toEqual({ ...usedBy('first'), mismatch })
-  })
+  test.each(MISMATCHES)(
+    'take: a used code and $change: used, with the mismatch $mismatch',
+    async ({ mismatch, change }) => {
+      await codes.take(digest, 'first', RIGHT)
+      const found = await codes.take(digest, 'second', { ...RIGHT, ...change })
+      expect(found).toEqual({ ...usedBy('first'), mismatch })
+    }
+  )
 
-  test('neither a wrong request nor a second use prolongs a record; a tombstone lives for a minute', async () => {
+  test('a mismatch or second use does not extend a record; a tombstone lasts one minute', async () => {
     await age(redis.client, await onlyKey(), 5_000)
     await codes.take(digest, 'wrong', { ...RIGHT, clientId: 'x' })
     expect(await remaining()).toBeLessThanOrEqual(15_000 + KEPT_EXPIRED_MS)
@@ -111,9 +117,9 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   })
 
   test.each([
-    { name: 'a right request', change: {} },
-    { name: 'a wrong one', change: { clientId: 'x', redirectUri: 'x' } }
-  ])('$name after the end of the code: expired, for a minute, and unknown after that', async ({ change }) => {
+    { name: 'a matching request', change: {} },
+    { name: 'a mismatching request', change: { clientId: 'x', redirectUri: 'x' } }
+  ])('take: $name after the expiry of the code: expired for one minute, then unknown', async ({ change }) => {
     await age(redis.client, await onlyKey(), 20_000)
     expect(await codes.take(digest, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'expired' })
     await age(redis.client, await onlyKey(), KEPT_EXPIRED_MS - 10_000)
@@ -122,7 +128,7 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
     expect(await codes.take(digest, 'third', RIGHT)).toEqual({ kind: 'unknown' })
   })
 
-  test('the encrypted redirect is there while the code can be taken, and in no tombstone', async () => {
+  test('the encrypted redirect is stored until the code is taken, and not in the tombstone', async () => {
     expect(await codes.findEncryptedRedirect(digest)).toEqual(REDIRECT)
     expect(await codes.findEncryptedRedirect(newDigest())).toBeUndefined()
     await codes.take(digest, 'wrong', { ...RIGHT, clientId: 'other' })
@@ -134,7 +140,7 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
     expect(await codes.findEncryptedRedirect(digest)).toBeUndefined()
   })
 
-  test('the encrypted redirect ends with the code', async () => {
+  test('the encrypted redirect expires with the code', async () => {
     await age(redis.client, await onlyKey(), 20_000)
     expect(await codes.findEncryptedRedirect(digest)).toBeUndefined()
   })
@@ -153,7 +159,7 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
     expect(await codes.take(other, 'second', RIGHT)).toMatchObject({ kind: 'taken', allowed: { userId: 'bob' } })
   })
 
-  test('neither key nor value holds the code', async () => {
+  test('neither key nor value contains the code', async () => {
     const code = 'vk_ac_the-code'
     await redis.client.flushdb()
     await codes.put(digestToken(code), recordOf(), 20_000)

@@ -23,7 +23,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
   })
   afterAll(() => redis.close())
 
-  test('one is held for its user alone, as often as it is looked for', async () => {
+  test('a stored request is found repeatedly, and only for its user', async () => {
     await pending.hold(request('one'))
     expect(await pending.isHeld(request('one'))).toBe(true)
     expect(await pending.isHeld(request('one'))).toBe(true)
@@ -32,7 +32,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
     expect(await pending.take(request('one', 'another-user'))).toBe(false)
   })
 
-  test('of twenty who take it at once, one gets it', async () => {
+  test('take: of 20 concurrent calls one succeeds', async () => {
     await pending.hold(request('one'))
     await pending.hold(request('two'))
     const taken = await Promise.all(Array.from({ length: 20 }, () => pending.take(request('one'))))
@@ -42,7 +42,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
     expect(await pending.findDecision(request('one'))).toEqual({ kind: 'deciding' })
   })
 
-  test('one that was put back can be taken again, once, even if it was put back twice', async () => {
+  test('a request that is stored again, even twice, can be taken once', async () => {
     await pending.hold(request('one'))
     await pending.take(request('one'))
     await pending.hold(request('one'))
@@ -51,7 +51,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
     expect(await pending.take(request('one'))).toBe(false)
   })
 
-  test('the hundred newest of a user are held, those of another user apart', async () => {
+  test('keeps the 100 newest requests of each user', async () => {
     await pending.hold(request('of another', 'another-user'))
     for (let count = 0; count <= 100; count++) await pending.hold(request(`number ${count}`))
     expect(await pending.isHeld(request('number 0'))).toBe(false)
@@ -61,7 +61,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
     expect(await pending.isHeld(request('of another', 'another-user'))).toBe(true)
   })
 
-  test('they have an end, and a look does not move it', async () => {
+  test('requests expire, and a lookup does not extend them', async () => {
     await pending.hold(request('one'))
     const left = await redis.client.pttl(LIST)
     expect(left).toBeGreaterThan(3_590_000)
@@ -80,7 +80,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
       name: 'allowed, with the digest of its code',
       decision: { kind: 'allowed', codeDigest: Buffer.alloc(32, 7) as TokenDigest } as const
     }
-  ])('a decision is found as it was saved, and has an end: $name', async ({ decision }) => {
+  ])('a decision is found as it was saved, and expires: $name', async ({ decision }) => {
     await pending.hold(request('one'))
     await pending.take(request('one'))
     await pending.saveDecision(request('one'), decision, 60_000)
@@ -90,7 +90,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
     expect([left > 50_000, left <= 60_000]).toEqual([true, true])
   })
 
-  test('being decided has an end, should the process that took it die', async () => {
+  test('the state deciding expires, in case the process crashes', async () => {
     await pending.hold(request('one'))
     await pending.take(request('one'))
     const left = await redis.client.pttl('vk:decision:{a-user}:one')
@@ -99,7 +99,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
   })
 })
 
-test('a Redis that cannot be reached is an outage, for every verb', async () => {
+test('every method throws StoreUnavailable without Redis', async () => {
   const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const pending = createPendingRequestStore(redis)
   await expect(pending.hold(request('one'))).rejects.toThrow(StoreUnavailable)

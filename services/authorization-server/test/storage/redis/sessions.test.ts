@@ -19,32 +19,32 @@ describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
   })
   afterAll(() => redis.close())
 
-  test('one that was opened is found as it was, under its digest only', async () => {
+  test('an opened session is found unchanged, only under its hash', async () => {
     await sessions.open('digest-1', RECORD, 60)
     expect(await sessions.findAndExtend('digest-1', 60)).toEqual(RECORD)
     expect(await sessions.findAndExtend('digest-2', 60)).toBeUndefined()
   })
 
-  test('every look moves its end by idleness', async () => {
+  test('every lookup extends the idle time', async () => {
     await sessions.open('digest-3', RECORD, 10)
     expect(await redis.client.ttl('vk:session:digest-3')).toBeLessThanOrEqual(10)
     await sessions.findAndExtend('digest-3', 1_000)
     expect(await redis.client.ttl('vk:session:digest-3')).toBeGreaterThan(990)
   })
 
-  test('a look at none makes none', async () => {
+  test('a lookup of an unknown session creates none', async () => {
     await sessions.findAndExtend('digest-4', 60)
     expect(await redis.client.exists('vk:session:digest-4')).toBe(0)
   })
 
-  test('it ends by idleness', async () => {
+  test('a session expires after the idle time', async () => {
     await sessions.open('digest-5', RECORD, 60)
     await redis.client.pexpire('vk:session:digest-5', 20)
     while ((await redis.client.exists('vk:session:digest-5')) > 0) await new Promise((resolve) => setImmediate(resolve))
     expect(await sessions.findAndExtend('digest-5', 60)).toBeUndefined()
   })
 
-  test('one that is closed is gone, another stays, and closing again is no error', async () => {
+  test('close ends one session; closing it again is no error', async () => {
     await sessions.open('digest-6', RECORD, 60)
     await sessions.open('digest-7', RECORD, 60)
     await sessions.close('a-user', 'digest-6')
@@ -53,7 +53,7 @@ describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
     expect(await sessions.findAndExtend('digest-7', 60)).toEqual(RECORD)
   })
 
-  test('the hundred newest of a user live; those of another user, and those that were closed, do not count', async () => {
+  test('keeps the 100 newest sessions of a user; closed ones and those of others do not count', async () => {
     const user = { ...RECORD, userId: 'busy' }
     await sessions.open('of another', RECORD, 60)
     await sessions.open('closed', user, 60)
@@ -70,7 +70,7 @@ describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
     expect(await redis.client.ttl('vk:sessions:busy')).toBeGreaterThan(7 * 86_400)
   })
 
-  test('102 sessions, forty of them opened at once: exactly the two oldest end', async () => {
+  test('102 sessions, 40 of them opened concurrently: exactly the two oldest end', async () => {
     const user = { ...RECORD, userId: 'busy at once' }
     for (let count = 0; count < 62; count++) await sessions.open(`before ${count}`, user, 60)
     await Promise.all(Array.from({ length: 40 }, (_, count) => sessions.open(`at once ${count}`, user, 60)))
@@ -80,7 +80,7 @@ describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
   })
 })
 
-test('a Redis that cannot be reached is an outage, for every verb', async () => {
+test('every method throws StoreUnavailable without Redis', async () => {
   const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const sessions = createSessionStore(redis, newRecordAuthentication().records)
   await expect(sessions.open('digest', RECORD, 60)).rejects.toThrow(StoreUnavailable)
