@@ -49,7 +49,7 @@ function unknownClient(address: string): Promise<LightMyRequestResponse> {
   return authorize('made-up', {}, address)
 }
 
-/** One after another, so that the order is known. */
+/** Sequentially, for a known order. */
 async function flood(send: Send, addresses: readonly string[]): Promise<LightMyRequestResponse[]> {
   const answers: LightMyRequestResponse[] = []
   for (const address of addresses) answers.push(await send(address))
@@ -212,13 +212,13 @@ describe('the reason for a refused request is found by its id', () => {
     expect(await found(await askForTokens(wrongSecretOf(client), ELSEWHERE))).toEqual([{ reason: 'wrong_secret' }])
   })
 
-  test('of a client that authenticated, while 150 addresses flood and name it', async () => {
+  test('for an authenticated client, while 150 addresses flood and name it', async () => {
     await flood((address) => authorize(client.clientId, { scope: 'made-up' }, address), addresses(150))
     expect(await found(await askForTokens(client, ELSEWHERE))).toMatchObject([{ reason: 'malformed_code' }])
   })
 })
 
-test('one client that authenticated sends endless bad codes: 300 rows a minute, the rest is counted, others have theirs', async () => {
+test('an authenticated client that repeats bad codes has 300 rows a minute; the rest is counted; others keep theirs', async () => {
   const answers = await flood((address) => askForTokens(client, address), times(340))
   const other = await askForTokens(otherClient, HERE)
   const rows = await auditRows(server)
@@ -229,7 +229,7 @@ test('one client that authenticated sends endless bad codes: 300 rows a minute, 
   ])
 })
 
-test('a row with a count is read like any other: as text, as JSON, through the API, with every filter', async () => {
+test('a row with a count is listed as text, as JSON, through the API, and with every filter', async () => {
   await flood((address) => askForTokens(client, address), times(310))
   const [first] = (await auditRows(server)).filter((row) => !isSingle(row))
   const [secretId, requestId] = [String(first?.details.secretId), String(first?.request_id)]

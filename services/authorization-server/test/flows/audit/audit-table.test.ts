@@ -47,7 +47,7 @@ test('an event is in the log at once and in the table within 250 ms', async () =
   expect(batches).toEqual([[{ ...common, ...times, requestId: 'request-1', details: { grantId: 'a-grant' } }]])
 })
 
-test('however many there are, one statement in 250 ms, in order', async () => {
+test('many events are one statement in 250 ms, in order', async () => {
   for (let tick = 0; tick < 1_000; tick += 1) {
     record({}, `request-${tick}`)
     await jest.advanceTimersByTimeAsync(1)
@@ -64,7 +64,7 @@ test('nothing is written while nothing happens', async () => {
   expect(batches).toEqual([])
 })
 
-test('the stop writes what is queued, at once and once', async () => {
+test('the stop writes the queue at once, and only once', async () => {
   record()
   record()
   await trail.close()
@@ -73,7 +73,7 @@ test('the stop writes what is queued, at once and once', async () => {
   expect(sizes()).toEqual([2])
 })
 
-test('the stop waits for the statement that is under way', async () => {
+test('the stop waits for the statement in flight', async () => {
   let finish = () => {}
   const slow = new Promise<void>((resolve) => {
     finish = resolve
@@ -98,7 +98,7 @@ test('the stop waits for the statement that is under way', async () => {
 
 const lossesIn = (lines: Record<string, unknown>[]) => lines.filter(({ event }) => event === 'audit_batch_lost')
 
-test('what comes while Postgres is away is in the log at once, and in the table when it is back', async () => {
+test('events during an outage of Postgres are in the log at once, and in the table afterwards', async () => {
   isAway = true
   for (let count = 1; count <= 3; count += 1) record({}, `request-${count}`)
   await jest.advanceTimersByTimeAsync(10_000)
@@ -113,7 +113,7 @@ test('what comes while Postgres is away is in the log at once, and in the table 
   expect(trail.lost()).toBe(0)
 })
 
-test('a batch that Postgres refuses is lost, said to be, and counted; the next one is not', async () => {
+test('a batch that Postgres refuses is lost, logged and counted; the next one is written', async () => {
   isAway = true
   failure = new Error('invalid byte sequence')
   record()
@@ -127,7 +127,7 @@ test('a batch that Postgres refuses is lost, said to be, and counted; the next o
   expect(sizes()).toEqual([1])
 })
 
-test('a stop while Postgres is away succeeds, and says what is lost', async () => {
+test('a stop during an outage of Postgres succeeds and logs the lost events', async () => {
   isAway = true
   record()
   await jest.advanceTimersByTimeAsync(250)
@@ -136,7 +136,7 @@ test('a stop while Postgres is away succeeds, and says what is lost', async () =
   expect(lossesIn(logged)).toMatchObject([{ level: 'error', count: 2 }])
 })
 
-test('the queue does not grow without bounds: the first stay, the rest is counted; the log does not care', async () => {
+test('the queue is limited: it keeps the oldest events and counts the rest; the log has all', async () => {
   isAway = true
   for (let count = 1; count <= 10_200; count += 1) record({}, `request-${count}`)
   await jest.advanceTimersByTimeAsync(250)
@@ -186,7 +186,7 @@ describe('refusals of anonymous requests', () => {
     expect(stored()).toHaveLength(6)
   })
 
-  test('while Postgres is away a flood of hours takes a few rows of the queue, and all are counted when it is back', async () => {
+  test('during an outage of Postgres, a flood of hours uses few rows of the queue, and all are counted afterwards', async () => {
     isAway = true
     for (let minute = 0; minute < 120; minute += 1) {
       refuseMany(1_000)
@@ -200,7 +200,7 @@ describe('refusals of anonymous requests', () => {
     expect(trail.lost()).toBe(0)
   })
 
-  test('a count that never comes into the table is lost with all its events', async () => {
+  test('a lost count is counted with all its events', async () => {
     refuseMany(1_000)
     isAway = true
     await trail.close()

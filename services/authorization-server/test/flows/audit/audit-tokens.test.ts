@@ -44,7 +44,7 @@ test('exchanged, refreshed, repeated, revoked: each names client, secret, user a
   expect(eventsOf(again)).toEqual([])
 })
 
-test('reuse is found: of a code, and of a refresh token', async () => {
+test('reuse is recorded: of a code, and of a refresh token', async () => {
   const code = await obtainCode(server, client)
   await exchange(server, client, code)
   const replay = await exchange(server, client, code)
@@ -63,7 +63,7 @@ test('reuse is found: of a code, and of a refresh token', async () => {
   ])
 })
 
-test('the exact cause of a refused code is under the request id, and not in the answer (contract "Errors")', async () => {
+test('the exact cause of a refused code is recorded under the request id, and not in the response (contract "Errors")', async () => {
   const other = await server.createClient()
   const code = await obtainCode(server, client)
   const spent = await obtainCode(server, client)
@@ -87,7 +87,7 @@ test('the exact cause of a refused code is under the request id, and not in the 
   expect(new Set(bodies).size).toBe(1)
 })
 
-test('so is that of a failed authentication', async () => {
+test('the exact cause of a failed authentication is recorded under the request id', async () => {
   const wrongSecret = { clientId: client.clientId, clientSecret: 'wrong' }
   const cases = [
     { reason: 'wrong_secret', answer: await exchange(server, wrongSecret, 'x') },
@@ -99,7 +99,7 @@ test('so is that of a failed authentication', async () => {
   await clearCounters(server)
 })
 
-test('and that of a refused refresh token', async () => {
+test('the exact cause of a refused refresh token is recorded under the request id', async () => {
   const { access_token: accessToken, refresh_token: refreshToken } = await tokensOf()
   const other = await server.createClient()
   const cases = [
@@ -115,7 +115,7 @@ test('and that of a refused refresh token', async () => {
   for (const { reason, answer } of cases) expect(eventsOf(answer)).toEqual(refused(reason))
 })
 
-test('a resource server that is refused is found under the id that it sent', async () => {
+test('a refused resource server is recorded under the request id that it sent', async () => {
   const requestId = `gateway-${randomUUID()}`
   const answer = await server.internalServer.inject({
     method: 'POST',

@@ -34,7 +34,7 @@ describe('sign-in', () => {
     expect(eventsOf(answer)).toEqual([{ event: 'sign_in_succeeded', userId, address: '192.0.2.7' }])
   })
 
-  test('a failure says why, and only here', async () => {
+  test('a failure has the reason, which the response does not have', async () => {
     const disabledId = await server.createUser('mallory', PASSWORD)
     await disable(server, 'user', disabledId)
     const address = '192.0.2.8'
@@ -67,7 +67,7 @@ describe('sign-in', () => {
 describe('authorization', () => {
   const issued = { clientId: '', userId: '', address: ADDRESS, scope: ['files.read'] }
 
-  test('Allow gives the code and the consent, with client, user and scope', async () => {
+  test('Allow records the code and the consent, with client, user and scope', async () => {
     const { browser, consent } = await openConsent()
     const answer = await browser.submitOnly(consent, { decision: 'allow' })
     const common = { ...issued, clientId: client.clientId, userId }
@@ -77,13 +77,13 @@ describe('authorization', () => {
     ])
   })
 
-  test('a form of another site is refused, and that is on record', async () => {
+  test('a form of another site is refused and recorded', async () => {
     const { browser, consent } = await openConsent()
     const answer = await browser.submitOnly(consent, { decision: 'allow' }, { origin: 'https://evil.example' })
     expect(eventsOf(answer)).toEqual([{ event: 'form_refused', userId, reason: 'foreign_form', address: ADDRESS }])
   })
 
-  test('an answer that is given a second time is on record as such', async () => {
+  test('a repeated decision is recorded as repeated', async () => {
     const { browser, consent } = await openConsent()
     await browser.submitOnly(consent, { decision: 'allow' })
     const answer = await browser.submitOnly(consent, { decision: 'allow' })
@@ -118,7 +118,7 @@ describe('authorization', () => {
   )
 })
 
-test('the table has the same soon, under the same request id', async () => {
+test('the table has the same events under the same request id', async () => {
   const answer = await post(server, '/token', { grant_type: 'other', ...bodyCredentials(client) })
   const text =
     'select event, request_id, client_id, user_id, address, details, occurred_at from audit_events where request_id = $1'

@@ -21,7 +21,7 @@ const refusal = (event: string, reason: string) => `valetkey_refusals_total{even
 const refused = (grantType: string, reason: string) =>
   `valetkey_token_requests_refused_total{grant_type=${grantType},reason=${reason}}`
 
-/** The registry of a test server does not listen, so each look-up goes to Postgres. */
+/** The registry of a test server has no LISTEN connection, so each lookup reads Postgres. */
 const withoutBypasses = (samples: Readonly<Record<string, number>>) =>
   Object.fromEntries(Object.entries(samples).filter(([name]) => !name.startsWith('valetkey_registry_bypasses')))
 
@@ -92,7 +92,7 @@ describe('refused at /token, by grant type and exact cause', () => {
     expect(await during(send)).toMatchObject({ [expected]: 1, [audited('request_refused')]: 1 })
   })
 
-  test('a code that comes a second time counts as reuse, and as the end of its grant', async () => {
+  test('a reused code counts as reuse, and as the end of its grant', async () => {
     const code = await obtainCode(server, client)
     await exchange(server, client, code)
     expect(await during(() => exchange(server, client, code))).toEqual({
@@ -118,7 +118,7 @@ test('revocations, of a token and of a grant', async () => {
   })
 })
 
-test('introspections: active, inactive, and by somebody who may not ask', async () => {
+test('introspections: active, inactive, and refused', async () => {
   const { access_token } = await obtainTokens(server, client)
   const outcome = (name: string) => `valetkey_introspections_total{outcome=${name}}`
   expect(await during(() => introspect(server, resourceServer, access_token))).toEqual({ [outcome('active')]: 1 })
@@ -130,7 +130,7 @@ test('introspections: active, inactive, and by somebody who may not ask', async 
   })
 })
 
-test('sign-ins that fail, by their cause', async () => {
+test('failed sign-ins, by cause', async () => {
   const browser = server.newBrowser()
   const page = await browser.open(`${server.config.issuer}/login`)
   const attempt = (username: string) => browser.submitOnly(page, { username, password: 'wrong' })
@@ -138,7 +138,7 @@ test('sign-ins that fail, by their cause', async () => {
   expect(await during(() => attempt('nobody'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=unknown_user}': 1 })
 })
 
-test('refusals by event and exact cause, and how many of them are in the table as a count only', async () => {
+test('refusals by event and exact cause, and how many are in the table only as a count', async () => {
   const unknown = () => server.publicServer.inject({ url: '/oauth/authorize?client_id=x', remoteAddress: '192.0.2.9' })
   const foreign = { method: 'POST', url: '/logout', headers: { origin: 'https://evil.example' } } as const
   const run = async () => {
@@ -154,7 +154,7 @@ test('refusals by event and exact cause, and how many of them are in the table a
   })
 })
 
-test('nothing that a caller sends becomes a series', async () => {
+test('no input of a caller becomes a series', async () => {
   const { body } = await server.operatorServer.inject('/metrics')
   const secret = 'made-up-by-a-caller'
   await exchange(server, { clientId: secret, clientSecret: secret }, secret, { grant_type: secret, scope: secret })

@@ -37,7 +37,7 @@ const until = async (name: string, isThere: (value: number) => boolean) => {
   while (!isThere((await samplesOf(server))[name] ?? Number.NaN)) await sleep(10)
 }
 
-test('the LISTEN connection: not proved before it is opened, proved then, with its subscribers and what it hears', async () => {
+test('the LISTEN connection: not verified before it is open, then verified, with its subscribers and events', async () => {
   expect(await samplesOf(server)).toMatchObject({ valetkey_listen_verified: 0, valetkey_feed_subscribers: 0 })
   const bypassed = (await samplesOf(server))['valetkey_registry_bypasses_total{table=clients}']
   expect(bypassed).toBeGreaterThan(0)
@@ -55,7 +55,7 @@ test('the LISTEN connection: not proved before it is opened, proved then, with i
   expect((await samplesOf(server)).valetkey_listen_verified).toBe(0)
 })
 
-test('introspections at the same time: one statement, and how many shared it', async () => {
+test('concurrent introspections: one statement, and the size of its batch', async () => {
   const { access_token } = await obtainTokens(server, client)
   await introspect(server, resourceServer, access_token)
   const name = (part: string) => `valetkey_statement_batch_size_${part}{statement=introspect}`
@@ -66,7 +66,7 @@ test('introspections at the same time: one statement, and how many shared it', a
   expect((after[name('count')] ?? 0) - (before[name('count')] ?? 0)).toBeLessThan(20)
 })
 
-test('the tokens that are stored, as housekeeping found them the last time', async () => {
+test('the stored tokens, as of the last run of housekeeping', async () => {
   await obtainTokens(server, client)
   const [row] = await server.database.query<{ count: number }>({
     name: '',
@@ -74,7 +74,7 @@ test('the tokens that are stored, as housekeeping found them the last time', asy
     values: []
   })
   expect(row?.count).toBeGreaterThan(0)
-  // A connection reports its inserts some time after them. If that is after an analyze, they count twice until the next one.
+  // A connection reports its inserts later. If that is after an analyze, they count twice until the next one.
   let stored: number | undefined
   while (stored !== row?.count) {
     await server.database.query({ name: '', text: 'analyze', values: [] })
@@ -87,7 +87,7 @@ test('the tokens that are stored, as housekeeping found them the last time', asy
   expect(tomorrow.estimate()).toBe(0)
 })
 
-test('a brake counts under the kind of its limit, and no name of it is unknown', async () => {
+test('refusals of rate limits count under the kind of the limit, and every kind is known', async () => {
   const watched = createServerMetrics()
   const limiter = createLimiter(createAttemptCounterStore(server.redis), 0.000001, watched.limiterRefused)
   const ofCallers = [clientAuthenticationLimit, resourceServerAuthenticationLimit, operatorAuthenticationLimit]
@@ -123,7 +123,7 @@ test('the password queue: running, waiting and refused', async () => {
   await Promise.all([running, waiting])
 })
 
-test('/metrics and /readyz are not on the listeners of others', async () => {
+test('/metrics and /readyz are only on the operator listener', async () => {
   for (const other of [server.publicServer, server.internalServer])
     expect((await other.inject('/metrics')).statusCode).toBe(404)
 })

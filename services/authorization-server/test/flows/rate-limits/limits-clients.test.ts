@@ -26,7 +26,7 @@ type Call = { url?: string; credentials?: Credentials; address?: string; form?: 
 
 const wrong = (clientId = client.clientId): Credentials => ({ clientId, clientSecret: `vk_cs_${'x'.repeat(49)}` })
 
-/** Asks for a grant that does not exist: 400 with right credentials, 401 with wrong ones. */
+/** Sends an unknown code: 400 with correct credentials, 401 with wrong ones. */
 async function call(
   change: Call = {},
   instance: Pick<TestServer, 'publicServer'> = server
@@ -66,7 +66,7 @@ test('unknown clients, wrong secrets and missing credentials count together, at 
   for (const url of ['/token', '/oauth/revoke']) expect(await statusOf({ url, credentials: wrong('other') })).toBe(429)
 })
 
-test('made-up client ids make one small counter for an address, and a refused attempt makes none', async () => {
+test('invented client ids create one small counter per address, and refused attempts create none', async () => {
   for (let id = 0; id < 30; id++) await statusOf({ credentials: wrong(`made_up_${id}`) })
   const [key = '', ...others] = await server.redis.keys('vk:attempts:*')
   expect(others).toEqual([])
@@ -78,7 +78,7 @@ test('made-up client ids make one small counter for an address, and a refused at
   expect([await countCounters(server), await counterOf(server, clientAuthenticationLimit(HERE))]).toEqual([1, 100])
 })
 
-test('right credentials are never refused for failures, the caller’s own or another’s', async () => {
+test('correct credentials are never refused because of failures', async () => {
   await setCounter(server, clientAuthenticationLimit(HERE), 5_000)
   expect(await statusOf()).toBe(429)
   const answer = await call({ credentials: client })
@@ -86,13 +86,13 @@ test('right credentials are never refused for failures, the caller’s own or an
   expect(await statusOf({ credentials: client, url: '/oauth/revoke', form: { token: 'x' } })).toBe(200)
 })
 
-test('a failure at one address says nothing of another: a client cannot be locked out', async () => {
+test('failures of one address do not affect another: a client cannot be locked out', async () => {
   await setCounter(server, clientAuthenticationLimit(HERE), 5_000)
   expect(await statusOf({ address: ELSEWHERE })).toBe(401)
   expect(await statusOf({ address: ELSEWHERE, credentials: client })).toBe(400)
 })
 
-test('only failed authentication counts: not a bad grant, and not a request that cannot be read', async () => {
+test('only failed authentication counts, not a bad grant or an unreadable request', async () => {
   await call({ credentials: client })
   await exchange(server, client, 'vk_ac_unknown')
   await call({ form: { grant_type: '' }, credentials: client })
@@ -106,7 +106,7 @@ test('only failed authentication counts: not a bad grant, and not a request that
   expect(await countCounters(server)).toBe(0)
 })
 
-test('right credentials cost no Redis command: without Redis they refresh, revoke and are told what is wrong', async () => {
+test('correct credentials need no Redis: refresh, revocation and error responses work without it', async () => {
   const tokens = (await exchange(server, client, await obtainCode(server, client))).json()
   const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const instance = await startInstance({ ...server, redis: nowhere })
@@ -120,7 +120,7 @@ test('right credentials cost no Redis command: without Redis they refresh, revok
     payload: `token=${refreshed.json().access_token}`
   })
   expect(revoked.statusCode).toBe(200)
-  // A failure cannot be counted, and so must not be answered either (contract "Errors").
+  // A failure that cannot be counted gets 503 (contract "Errors").
   const uncounted = await call({}, instance)
   expect([uncounted.statusCode, uncounted.json().error]).toEqual([503, 'temporarily_unavailable'])
   expect(uncounted.headers['retry-after']).toMatch(/^[1-9]\d*$/)
@@ -135,7 +135,7 @@ test('the window is a minute from the first failure', async () => {
   expect(left).toBeLessThanOrEqual(60_000)
 })
 
-test('names of counters hold neither client ids nor addresses', async () => {
+test('names of counters contain neither client ids nor addresses', async () => {
   await call()
   const keys = await server.redis.keys('vk:attempts:*')
   expect(keys).toHaveLength(1)

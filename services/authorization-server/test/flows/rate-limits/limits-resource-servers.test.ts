@@ -50,14 +50,14 @@ test('100 failed credentials a minute from an address, at all three endpoints to
   expect([refused.statusCode, refused.json().error]).toEqual([429, 'temporarily_unavailable'])
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
   expect((await call({})).statusCode).toBe(429)
-  // One small counter, whatever ids were made up.
+  // One small counter for all invented ids.
   expect(await countCounters(server)).toBe(1)
-  // Right credentials pass, and failures elsewhere are not those of this address.
+  // Correct credentials pass, and failures of other addresses do not count here.
   expect((await call({ credentials: resourceServer })).statusCode).toBe(200)
   expect((await call({ credentials: wrong(), address: ELSEWHERE })).statusCode).toBe(401)
 })
 
-test('right credentials cost no Redis command, and a failure that cannot be counted is not answered', async () => {
+test('correct credentials need no Redis; without Redis a failure gets 503', async () => {
   const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const instance = await startInstance(server, { redis: nowhere })
   expect((await call({ credentials: resourceServer }, instance)).statusCode).toBe(200)

@@ -38,14 +38,14 @@ async function statusOf(change: Partial<Attempt> = {}, instance = server): Promi
 }
 
 describe('limits of failed sign-ins (contract "Limits")', () => {
-  test('20 for an account from an address: the 21st is refused, the right password too', async () => {
+  test('20 for an account from an address: the 21st is refused, even with the correct password', async () => {
     for (let attempt = 1; attempt <= 20; attempt++) expect(await statusOf()).toBe(422)
     expect(await statusOf()).toBe(429)
     expect(await statusOf({ password: PASSWORD })).toBe(429)
     expect(await statusOf({ username: 'bob', password: PASSWORD })).toBe(303)
   })
 
-  test('thirty guesses at once: exactly 20 are judged', async () => {
+  test('of 30 concurrent wrong passwords exactly 20 are checked', async () => {
     const statuses = await Promise.all(Array.from({ length: 30 }, () => statusOf()))
     expect(statuses.filter((status) => status === 422)).toHaveLength(20)
     expect(statuses.filter((status) => status === 429)).toHaveLength(10)
@@ -55,7 +55,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     { name: '20 for an account from an address', kind: PAIR, most: 20 },
     { name: '100 from an address', kind: ADDRESS, most: 100 },
     { name: '200 for an account', kind: ACCOUNT, most: 200 }
-  ])('$name: the last one is judged, the next is not', async ({ kind, most }) => {
+  ])('$name: the last one is checked, the next is refused', async ({ kind, most }) => {
     await setCounter(server, counter(kind), most - 1)
     expect(await statusOf()).toBe(422)
     expect(await statusOf()).toBe(429)
@@ -74,25 +74,25 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     }
   )
 
-  test('one address that tries without end locks an account for nobody else', async () => {
+  test('failures of one address do not lock the account for other addresses', async () => {
     for (let batch = 0; batch < 23; batch++) await Promise.all(Array.from({ length: 10 }, () => statusOf()))
     expect(await statusOf()).toBe(429)
     expect(await statusOf({ password: PASSWORD, address: ELSEWHERE })).toBe(303)
   })
 
-  test('an account that nobody has is counted alike', async () => {
+  test('failures for an unknown account are counted in the same way', async () => {
     await setCounter(server, counter(PAIR, 'nobody'), 19)
     expect([await statusOf({ username: 'nobody' }), await statusOf({ username: 'nobody' })]).toEqual([422, 429])
     await setCounter(server, counter(ACCOUNT, 'ghost'), 200)
     expect(await statusOf({ username: 'ghost' })).toBe(429)
   })
 
-  test('an account is counted in the form in which it is compared', async () => {
+  test('an account is counted in its normalised form', async () => {
     await setCounter(server, counter(PAIR, 'zo\u00eb'), 20)
     for (const username of ['zo\u00eb', ' zo\u00eb ', 'zoe\u0308']) expect(await statusOf({ username })).toBe(429)
   })
 
-  test('one that is refused does not cost a look at the account or a hash', async () => {
+  test('a refused attempt causes no account lookup and no hash', async () => {
     await setCounter(server, counter(PAIR), 20)
     const look = jest.spyOn(server.deps.login.signIn.users, 'findWithPassword')
     expect(await statusOf({ password: PASSWORD })).toBe(429)
@@ -102,24 +102,24 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     expect(look).toHaveBeenCalledTimes(1)
   })
 
-  test('only failures count: 25 sign-ins in a row, and nothing is left behind', async () => {
+  test('only failures count: 25 sign-ins in a row create no counter', async () => {
     for (let attempt = 1; attempt <= 25; attempt++) expect(await statusOf({ password: PASSWORD })).toBe(303)
     expect(await countCounters(server)).toBe(0)
   })
 
-  test('41 correct sign-ins to one account at once all succeed (contract "Limits")', async () => {
+  test('41 concurrent correct sign-ins to one account all succeed (contract "Limits")', async () => {
     const statuses = await Promise.all(Array.from({ length: 41 }, () => statusOf({ password: PASSWORD })))
     expect(statuses).toEqual(Array(41).fill(303))
     expect(await countCounters(server)).toBe(0)
   })
 
-  test('230 users behind one address sign in at once, and all succeed (contract "Limits")', async () => {
+  test('230 users behind one address sign in concurrently, and all succeed (contract "Limits")', async () => {
     const passwordHash = await hashPassword(PASSWORD)
     const users = Array.from({ length: 230 }, (_, index) => `user${index}`)
     const insert = (username: string) =>
       insertUser(server.database, { userId: randomUUID(), username, passwordHash, createdAt: new Date() })
     await Promise.all(users.map(insert))
-    // However slow this machine is.
+    // Independent of the speed of this machine.
     const patient = await startInstance(server)
     const milliseconds = 600_000
     const { signIn } = patient.deps.login
@@ -133,7 +133,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     await patient.close()
   }, 90_000)
 
-  test('an attempt that waits too long for others is a page with 429 and seconds, and is not counted', async () => {
+  test('an attempt that waits too long gets a page with 429 and Retry-After, and is not counted', async () => {
     const full = {
       attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')),
       count: async () => {}
@@ -155,28 +155,28 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     for (const key of keys) expect(key.length).toBeLessThan(70)
   })
 
-  test('a success takes back no failure', async () => {
+  test('a success does not reduce the count', async () => {
     await setCounter(server, counter(PAIR), 7)
     expect(await statusOf({ password: PASSWORD })).toBe(303)
     expect(await counterOf(server, counter(PAIR))).toBe(7)
   })
 
-  test('an attempt that an outage cut short is not counted', async () => {
+  test('an attempt that fails because of an outage is not counted', async () => {
     jest.spyOn(server.deps.login.signIn.users, 'findWithPassword').mockRejectedValueOnce(new Error('away'))
     expect(await statusOf()).toBe(500)
     expect(await countCounters(server)).toBe(0)
   })
 })
 
-describe('nobody can lock another out', () => {
-  test('a victim signs in from another address while the attacker’s is braked', async () => {
+describe('one user cannot lock another out', () => {
+  test('a victim signs in from another address while the attacker’s is rate limited', async () => {
     await setCounter(server, counter(PAIR), 20)
     await setCounter(server, counter(ADDRESS), 100)
     expect(await statusOf({ password: PASSWORD })).toBe(429)
     expect(await statusOf({ password: PASSWORD, address: ELSEWHERE })).toBe(303)
   })
 
-  test('with 200 failures over all addresses a browser that signed in before passes, another does not', async () => {
+  test('after 200 failures over all addresses, a known browser is admitted and another is refused', async () => {
     const before = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
     const known = before.cookies.find(({ name }) => name === 'vk_known')?.value ?? ''
     expect(known).not.toBe('')
@@ -185,7 +185,7 @@ describe('nobody can lock another out', () => {
     expect(await statusOf({ password: PASSWORD })).toBe(429)
     const cookies = { vk_known: known }
     expect(await statusOf({ password: PASSWORD, cookies })).toBe(303)
-    // It is known for that account only, it has to be its own cookie, and the other limits hold for it too.
+    // Only for that account, only with its own cookie; the other limits apply as well.
     expect(await statusOf({ username: 'bob', password: PASSWORD, cookies })).toBe(429)
     expect(await statusOf({ password: PASSWORD, cookies: { vk_known: `A${known.slice(1)}` } })).toBe(429)
     await setCounter(server, counter(PAIR), 20)
@@ -193,8 +193,8 @@ describe('nobody can lock another out', () => {
   })
 })
 
-describe('a brake', () => {
-  test('is a page with 429, Retry-After in seconds and the minutes to wait', async () => {
+describe('an exhausted rate limit', () => {
+  test('returns a page with 429, Retry-After in seconds and the minutes to wait', async () => {
     await setCounter(server, counter(PAIR), 20, 125_000)
     const answer = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([429, 'text/html; charset=utf-8'])
@@ -206,14 +206,14 @@ describe('a brake', () => {
     expect(answer.cookies.map(({ name }) => name)).not.toContain('vk_session')
   })
 
-  test('names the longest wait when several are on', async () => {
+  test('returns the longest wait if several limits are exhausted', async () => {
     await setCounter(server, counter(PAIR), 20, 10_000)
     await setCounter(server, counter(ACCOUNT), 200, 500_000)
     const answer = await attemptSignIn(server, { username: 'alice', password: 'wrong' })
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(490)
   })
 
-  test('ends by itself: a window is 15 minutes from its first failure, and no failure makes it longer', async () => {
+  test('ends 15 minutes after the first failure, and later failures do not extend it', async () => {
     await statusOf()
     for (const kind of [PAIR, ADDRESS, ACCOUNT]) {
       const left = await server.redis.pttl(`vk:attempts:${counter(kind)?.name}`)
@@ -226,7 +226,7 @@ describe('a brake', () => {
     expect(await statusOf({ password: PASSWORD })).toBe(303)
   })
 
-  test('is shared by all instances', async () => {
+  test('is shared by all processes', async () => {
     const other = await startInstance(server)
     await setCounter(server, counter(PAIR), 18)
     expect(await statusOf({}, other)).toBe(422)

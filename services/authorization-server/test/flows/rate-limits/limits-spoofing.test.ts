@@ -48,18 +48,18 @@ const SPOOFS = [
 ]
 
 describe('the address that is counted', () => {
-  test.each(SPOOFS)('without TRUSTED_PROXIES it is the connection’s, whatever %j says', async (headers) => {
+  test.each(SPOOFS)('without TRUSTED_PROXIES it is the address of the connection, despite %j', async (headers) => {
     await failAuthentication(server, '192.0.2.1', headers as Record<string, string>)
     expect(await failuresOf('192.0.2.1')).toBe(1)
     expect(await countCounters(server)).toBe(1)
   })
 
-  test.each(SPOOFS)('a stranger is not believed where proxies are configured: %j', async (headers) => {
+  test.each(SPOOFS)('headers of an address that is not a trusted proxy are ignored: %j', async (headers) => {
     await failAuthentication(proxied, '192.0.2.1', headers as Record<string, string>)
     expect(await failuresOf('192.0.2.1')).toBe(1)
   })
 
-  test('a configured proxy is believed, for the last address that is not a proxy itself', async () => {
+  test('for a trusted proxy it is the last forwarded address that is not a proxy', async () => {
     await failAuthentication(proxied, PROXY, { 'x-forwarded-for': '203.0.113.7' })
     await failAuthentication(proxied, '2001:db8:aaaa::1', { 'x-forwarded-for': '198.51.100.9, 203.0.113.7, 10.0.0.2' })
     expect(await failuresOf('203.0.113.7')).toBe(2)
@@ -67,13 +67,13 @@ describe('the address that is counted', () => {
     expect(await failuresOf(PROXY)).toBe(0)
   })
 
-  test('of the other forwarding headers not even a proxy is believed', async () => {
+  test('other forwarding headers are ignored, even from a trusted proxy', async () => {
     const others = SPOOFS.filter((headers) => !('x-forwarded-for' in headers || 'forwarded' in headers))
     for (const headers of others) await failAuthentication(proxied, PROXY, headers as Record<string, string>)
     expect(await failuresOf(PROXY)).toBe(others.length)
   })
 
-  test('a client that a proxy names with a new port each time has one counter', async () => {
+  test('a forwarded address with changing ports has one counter', async () => {
     for (let port = 40_000; port < 40_005; port++) {
       await failAuthentication(proxied, PROXY, { 'x-forwarded-for': `203.0.113.10:${port}` })
       await failAuthentication(proxied, PROXY, { forwarded: `for="203.0.113.10:${port}"` })
@@ -81,11 +81,11 @@ describe('the address that is counted', () => {
       await failAuthentication(proxied, PROXY, { forwarded: `for="[2001:db8:1:2::1]:${port}"` })
     }
     expect([await failuresOf('203.0.113.10'), await failuresOf('2001:db8:1:2::1')]).toEqual([10, 10])
-    // The pair and the address of each, and no counter more.
+    // For each address: the counter of the pair and the counter of the address.
     expect(await countCounters(server)).toBe(2)
   })
 
-  test('what a client sends left of the address that a proxy adds opens no counter of its own', async () => {
+  test('addresses that a client puts before the proxy’s own entry create no counters', async () => {
     const sent = ['198.51.100.1', '198.51.100.1:80', 'unknown', '"', '[', '10.0.0.7', ',', '"x, 198.51.100.2']
     for (const text of sent) {
       await failAuthentication(proxied, PROXY, { 'x-forwarded-for': `${text}, 203.0.113.10:1` })
@@ -108,7 +108,7 @@ describe('the address that is counted', () => {
     expect(await countCounters(server)).toBe(1)
   })
 
-  test('a braked address does not get out by a header of its own, at the sign-in neither', async () => {
+  test('a rate-limited address cannot evade the limit with a header, nor at sign-in', async () => {
     await setCounter(server, clientAuthenticationLimit('192.0.2.1'), 100)
     await setCounter(server, signInLimits('alice', '192.0.2.1', false)[0], 20)
     for (const headers of SPOOFS as Record<string, string>[]) {
@@ -118,13 +118,13 @@ describe('the address that is counted', () => {
     }
   })
 
-  test('nobody is braked in another’s name: a spoofed address is not the victim’s', async () => {
+  test('failures with a spoofed address do not count for the victim', async () => {
     await setCounter(server, clientAuthenticationLimit('203.0.113.7'), 99)
     for (let attempt = 1; attempt <= 3; attempt++) await failAuthentication(server, '192.0.2.1', SPOOFS[0])
     expect(await failuresOf('203.0.113.7')).toBe(99)
   })
 
-  test('X-Forwarded-Host and -Proto change nothing in what is answered, from a proxy neither (contract 1)', async () => {
+  test('X-Forwarded-Host and -Proto do not change a response, even from a trusted proxy (contract 1)', async () => {
     const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher', host: 'evil.example' }
     for (const url of ['/.well-known/oauth-authorization-server', '/login']) {
       const answer = await proxied.publicServer.inject({ url, remoteAddress: PROXY, headers })
@@ -134,7 +134,7 @@ describe('the address that is counted', () => {
   })
 })
 
-describe('one subscriber', () => {
+describe('an address group', () => {
   test.each([
     { address: '192.0.2.1', group: '192.0.2.1' },
     { address: '::ffff:192.0.2.1', group: '192.0.2.1' },
@@ -153,14 +153,14 @@ describe('one subscriber', () => {
     expect(addressGroup(address)).toBe(group)
   })
 
-  test('has one counter for all addresses of its /64, and none with the neighbour', async () => {
+  test('has one counter for all addresses of its /64, separate from the next /64', async () => {
     for (const last of [':1', ':2', 'ffff:1:2:3']) await failAuthentication(server, `2001:db8:1:2:${last}`)
     await failAuthentication(server, '2001:db8:1:3::1')
     expect(await failuresOf('2001:db8:1:2::')).toBe(3)
     expect(await failuresOf('2001:db8:1:3::')).toBe(1)
   })
 
-  test('is the same by IPv4 and by IPv4 written as IPv6', async () => {
+  test('is the same for IPv4 and for IPv4-mapped IPv6', async () => {
     await failAuthentication(server, '192.0.2.1')
     await failAuthentication(server, '::ffff:192.0.2.1')
     expect(await failuresOf('192.0.2.1')).toBe(2)

@@ -60,7 +60,7 @@ describe('a session that mallory writes', () => {
   const bare = (record: string) => record.slice(record.indexOf('{'))
   const macOf = (content: string, key: string) => createHmac('sha256', key).update(content).digest('base64url')
 
-  test('as the service wrote it opens what it did before', async () => {
+  test('is valid as the service wrote it', async () => {
     expect([await nameIn(alice.browser), await nameIn(mallory.browser)]).toEqual(['alice', 'mallory'])
   })
 
@@ -79,7 +79,7 @@ describe('a session that mallory writes', () => {
       forge: (key) => createRecordAuthentication(['m'.repeat(32)]).protect(key, bare(alice.record))
     },
     { name: 'no record at all', forge: () => 'null' }
-  ])('$name: nobody is signed in, and it is counted', async ({ forge }) => {
+  ])('$name: not signed in, and counted', async ({ forge }) => {
     const key = keyOf(mallory.browser)
     await write(key, forge(key))
     const forged = await forgedDuring('vk:session', async () => {
@@ -88,14 +88,14 @@ describe('a session that mallory writes', () => {
     expect(forged).toBeGreaterThan(0)
   })
 
-  test('two that are swapped: nobody is signed in', async () => {
+  test('two swapped records: not signed in', async () => {
     await write(keyOf(mallory.browser), alice.record)
     await write(keyOf(alice.browser), mallory.record)
     expect([await nameIn(alice.browser), await nameIn(mallory.browser)]).toEqual([undefined, undefined])
   })
 })
 
-test('a record that fails its check is logged, by its kind alone', async () => {
+test('a record without a valid MAC is logged, only with its kind', async () => {
   const { logger, lines } = collectLog()
   const logging = await startTestServer({}, logger)
   const browser = logging.newBrowser()
@@ -162,7 +162,7 @@ describe('a code that mallory writes', () => {
       name: 'one that she says she has taken before',
       forge: () => `taken x 20000 ${ofAlice.record.slice('issued '.length)}`
     }
-  ])('$name: no token, and it is counted', async ({ forge }) => {
+  ])('$name: no token, and counted', async ({ forge }) => {
     const key = keyOf(ofMallory.code)
     // The digests, which the script compares, are those of her own request: the MAC does not cover them.
     const digests = ofMallory.record.split(' ').slice(1, 3).join(' ')
@@ -188,7 +188,7 @@ describe('a code that mallory writes', () => {
     expect(await grantOf(server, ofAlice.code)).toBeUndefined()
   })
 
-  test('two that are swapped: no token for either', async () => {
+  test('two swapped records: no token for either', async () => {
     await write(keyOf(ofAlice.code), ofMallory.record)
     await write(keyOf(ofMallory.code), ofAlice.record)
     expect(kindOf(await exchange(server, printer, ofAlice.code))).toBe('400 invalid_grant')

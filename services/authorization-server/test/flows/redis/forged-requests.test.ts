@@ -7,7 +7,7 @@ import { authorizeUrl, exchange, responseParameters } from '../../support/flow.j
 import { startForgeryTarget } from '../../support/forgery.js'
 import { openConsent, signedInBrowser } from '../../support/pages.js'
 
-// An attacker, mallory, writes to the list of requests that wait for a decision, which carries no MAC.
+// An attacker, mallory, writes to the list of pending requests, which has no MAC.
 
 let server: TestServer
 let printer: Credentials
@@ -27,20 +27,20 @@ const resumeOf = (page: Page) => new URL(page.url).searchParams.get('resume') ??
 const codeOf = (page: Page) =>
   page.headers.location?.startsWith(REDIRECT_URI) ? responseParameters(page).code : undefined
 
-test('an entry is of one browser, session and query: copied to mallory’s list it is worth nothing', async () => {
+test('an entry copied to mallory’s list is invalid, because it is bound to browser, session and query', async () => {
   const { page } = await openConsent(server, printer.clientId)
   for (const digest of await server.redis.lrange(await listOf('alice'), 0, -1)) {
     await server.redis.lpush(await listOf('mallory'), digest)
   }
   const mallory = await signedInBrowser(server, 'mallory')
-  // She is asked anew, as herself.
+  // The consent page is shown again, for her own account.
   expect(resumeOf(await mallory.open(page.url))).not.toBe(resumeOf(page))
   expect(codeOf(await mallory.submitOnly(page, { decision: 'allow' }))).toBeUndefined()
 })
 
-test('an entry that mallory makes up for alice is worth nothing: she does not know alice’s browser id', async () => {
+test('an entry that mallory invents for alice is invalid, because she does not know alice’s browser id', async () => {
   const { browser, page } = await openConsent(server, printer.clientId)
-  // The digest of alice's session is the name of its key. Her browser id is in her cookie only.
+  // The hash of alice's session is in the name of its key. Only her cookie has her browser id.
   const session = digestId(browser.cookies.get('vk_session') ?? '')
   const guessed = 'g'.repeat(43)
   const query = authorizeUrl(album.clientId).split('?')[1] ?? ''
@@ -48,11 +48,11 @@ test('an entry that mallory makes up for alice is worth nothing: she does not kn
     await server.redis.lpush(await listOf('alice'), digestId([guessed, browserId, session, query].join('\n')))
   }
   const opened = await browser.open(`${ISSUER}/consent?${query}&resume=${guessed}`)
-  // She is asked anew, under an id that mallory does not know.
+  // The consent page is shown again, with an id that mallory does not know.
   expect([resumeOf(page), guessed]).not.toContain(resumeOf(opened))
 })
 
-test('an entry for a request of her own lets mallory allow for herself alone', async () => {
+test('an entry for her own request lets mallory allow only for herself', async () => {
   const { browser, page } = await openConsent(server, album.clientId, { username: 'mallory' })
   const key = await listOf('mallory')
   const entries = await server.redis.lrange(key, 0, -1)

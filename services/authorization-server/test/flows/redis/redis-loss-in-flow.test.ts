@@ -44,7 +44,7 @@ function expectSaidAtSignIn(page: Page): void {
   expect(visibleText(page.body)).toContain('to continue to Photo Printer')
 }
 
-describe('Redis loses its data in the middle of the flow: the person hears of it, and the request goes on', () => {
+describe('Redis loses its data during the flow: the page says so, and the request continues', () => {
   test('before the sign-in page: nothing was stored', async () => {
     const answer = await browser.get(authorizeUrl(client.clientId, { state: 'mine' }))
     await loseRedis()
@@ -111,7 +111,7 @@ describe('Redis loses its data in the middle of the flow: the person hears of it
     expect(pathOf(next)).toBe('/account/apps')
   })
 
-  test('the notice is gone after a wrong password, which has a message of its own', async () => {
+  test('a wrong password replaces the notice by its own message', async () => {
     const answer = await browser.submitOnly(await open(), SIGN_IN)
     await loseRedis()
     const page = await browser.open(String(answer.headers.location))
@@ -121,13 +121,13 @@ describe('Redis loses its data in the middle of the flow: the person hears of it
   })
 })
 
-describe('Redis loses no session, but the request', () => {
+describe('Redis loses the request, but not the session', () => {
   const loseRequests = async () => {
     const keys = await server.redis.keys('vk:request*')
     if (keys.length > 0) await server.redis.del(...keys)
   }
 
-  test.each(['allow', 'deny'])('before %s: asked again, and told why', async (decision) => {
+  test.each(['allow', 'deny'])('before %s: the consent page again, with a notice', async (decision) => {
     const opened = await openConsent(server, client.clientId, { change: { state: 'mine' } })
     browser = opened.browser
     await loseRequests()
@@ -137,7 +137,7 @@ describe('Redis loses no session, but the request', () => {
     await expectToFinish(page)
   })
 
-  test('before a reload: asked again; no answer was lost', async () => {
+  test('before a reload: the consent page again, without a notice', async () => {
     const opened = await openConsent(server, client.clientId, { change: { state: 'mine' } })
     browser = opened.browser
     await loseRequests()
@@ -147,18 +147,18 @@ describe('Redis loses no session, but the request', () => {
   })
 })
 
-test('a fresh browser is told of no interruption', async () => {
+test('a new browser sees no notice', async () => {
   expect(visibleText((await open()).body)).not.toContain(INTERRUPTED)
   expect(visibleText((await server.newBrowser().open(`${ISSUER}/login`)).body)).not.toContain(INTERRUPTED)
 })
 
-test('nor is a browser that signed out', async () => {
+test('a browser that signed out sees no notice', async () => {
   const answer = await signOut(await signedInBrowser(server))
   expect(visibleText(answer.body)).toContain('You are signed out')
   expect(visibleText(answer.body)).not.toContain(INTERRUPTED)
 })
 
-test('cookies cleared between the sign-in page and its form: told, and the request goes on', async () => {
+test('cookies cleared between the sign-in page and its form: a notice, and the request continues', async () => {
   const page = await open()
   browser.cookies.clear()
   const again = await browser.submit(page, SIGN_IN)

@@ -117,8 +117,8 @@ const post = (remoteAddress: string, url: string, form: Record<string, string>) 
     payload: new URLSearchParams(form).toString()
   })
 
-describe('what anonymous requests make the service store', () => {
-  test.each(Object.keys(REQUESTS))('%s: nothing but small counters of failures with an end', async (name) => {
+describe('data that anonymous requests can store', () => {
+  test.each(Object.keys(REQUESTS))('%s: only small counters of failures with an expiry', async (name) => {
     const rows = await rowsBesideAudit()
     for (let count = 0; count < 2 * FAILURES; count++) await REQUESTS[name]?.('192.0.2.1', count)
     const keys = await stored()
@@ -146,13 +146,13 @@ describe('what anonymous requests make the service store', () => {
   })
 })
 
-describe('what a signed-in user makes the service store', () => {
+describe('data that a signed-in user can store', () => {
   const bytes = async (kinds: string[]) =>
     (await stored())
       .filter((each) => kinds.includes(kindsOf([each])[0] ?? ''))
       .reduce((sum, each) => sum + each.bytes + each.key.length, 0)
 
-  test('consent pages, however many are opened: no more than the last hundred, and no query', async () => {
+  test('many consent pages: only the last hundred, without the query', async () => {
     const browser = await signedInBrowser(server)
     const open = async (from: number, to: number) => {
       for (let count = from; count < to; count++)
@@ -167,7 +167,7 @@ describe('what a signed-in user makes the service store', () => {
     expect(kindsOf(await stored()).sort()).toEqual(['vk:requests', 'vk:session', 'vk:sessions'])
   })
 
-  test('sign-ins, however many: no more than the last hundred sessions', async () => {
+  test('many sign-ins: only the last hundred sessions', async () => {
     const record = { userId: 'a-user', userGeneration: 1, sessionGeneration: 1, signedInAt: Date.now() }
     for (let count = 0; count < 250; count++) await server.deps.session.sessions.open(`digest-${count}`, record, 60)
     const keys = (await stored()).map(({ key }) => key)
@@ -176,7 +176,7 @@ describe('what a signed-in user makes the service store', () => {
     expect(await bytes(['vk:session', 'vk:sessions'])).toBeLessThan(60_000)
   })
 
-  test('signing in and out again and again ends no session of another browser', async () => {
+  test('repeated sign-in and sign-out ends no session of another browser', async () => {
     const kept = await signedInBrowser(server)
     const other = await signedInBrowser(server)
     for (let count = 0; count < 3; count++)

@@ -26,7 +26,7 @@ beforeEach(async () => {
   refusing = undefined
   network = await startFailingNetwork(Number(new URL(server.config.databaseUrl).port))
   client = await server.createClient()
-  // Only the LISTEN connection goes over the network that fails.
+  // Only the LISTEN connection uses the failing network.
   instance = await startInstance(server, {
     config: { databaseUrl: atPort(server.config.databaseUrl, network.port) },
     wrap: () => ({
@@ -57,19 +57,19 @@ const looks = () => asked.filter((name) => /^(find|list)_/.test(name))
 const PROVEN = '400 invalid_request'
 const REFUSED = '401 invalid_client'
 
-describe('memory answers only while it is proved that changes are heard', () => {
-  test('a connection that falls silent: a client that is disabled is refused a second later at most', async () => {
+describe('the cache is used only while the receipt of changes is verified', () => {
+  test('a stalled connection: a disabled client is refused at most one second later', async () => {
     expect([await answer(), looks()]).toEqual([PROVEN, []])
     network.freeze()
     await disable()
     const disabledAt = performance.now()
-    // Nothing has come of it, and the last pulse still vouches for what was there.
+    // The change has not arrived, and the last pulse is still valid.
     expect([await answer(), looks()]).toEqual([PROVEN, []])
     await sleep(PROOF_MS - (performance.now() - disabledAt))
     expect([await answer(), looks()]).toEqual([REFUSED, ['find_client_with_secrets']])
   })
 
-  test('a connection that ends: refused at the next request, before it listens again and after', async () => {
+  test('a closed connection: refused at the next request, before and after it is open again', async () => {
     network.cut()
     await channel.until('revocation_channel_lost')
     await disable()
@@ -81,7 +81,7 @@ describe('memory answers only while it is proved that changes are heard', () => 
     expect([await answer(), looks()]).toEqual([REFUSED, []])
   })
 
-  test('a load that fails: each client is asked for, and the load is tried again', async () => {
+  test('a failed load: each lookup reads Postgres, and the load is repeated', async () => {
     refusing = 'list_some_clients_with_secrets'
     await run(`update clients set name = 'Another' where client_id = $1`, [client.clientId])
     await channel.until('registry_load_failed')
@@ -98,7 +98,7 @@ describe('memory answers only while it is proved that changes are heard', () => 
   })
 })
 
-test('a change that would not be announced: nothing is answered from memory until it would be', async () => {
+test('without triggers nothing is cached, until they are enabled again', async () => {
   await run('alter table client_secrets disable trigger announce_to_registry')
   const careful = await startInstance(server, {
     wrap: (database) => ({
@@ -127,7 +127,7 @@ test('a change that would not be announced: nothing is answered from memory unti
   await careful.close()
 })
 
-test('before anything is loaded, or where nobody listens, each is asked for: one statement, known or not', async () => {
+test('before the load, or without a LISTEN connection, each lookup is one statement, for unknown ids as well', async () => {
   const deaf = await startInstance(server, {
     wrap: () => ({
       ...server.database,

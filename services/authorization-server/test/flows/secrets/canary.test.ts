@@ -20,7 +20,7 @@ const VERIFIER = `canary-verifier-${'k7'.repeat(16)}`
 const WRONG_VERIFIER = `canary-verifier-${'j4'.repeat(16)}`
 
 const log = collectLog()
-/** Every secret that the flows below make or use. */
+/** Every secret that the flows below create or use. */
 const { note, kinds, all, leaks } = createSecretRegister()
 let said = ''
 let server: TestServer
@@ -61,7 +61,7 @@ async function createByCommandLine(): Promise<void> {
   note('client secret', (await create(server1)).client_secret)
 }
 
-/** Cookies, hidden fields and ids in addresses, of everything that a browser has seen. */
+/** Cookies, hidden fields and ids in URLs of all responses to a browser. */
 function noteBrowser(browser: Browser, ...pages: Page[]): void {
   for (const [name, value] of browser.cookies) note(`cookie ${name}`, value)
   for (const page of pages) {
@@ -79,7 +79,7 @@ async function authorize(at: TestServer): Promise<string> {
   noteBrowser(browser, login, refused)
   const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
   noteBrowser(browser, consent)
-  // The password as the user name, as it happens.
+  // A password typed as the username.
   const hasty = at.newBrowser()
   const mistyped = await hasty.submitOnly(await hasty.open(`${at.config.issuer}/login`), {
     username: PASSWORD,
@@ -126,7 +126,7 @@ async function useTokens(tokens: { access_token: string; refresh_token: string }
   await post(server, '/oauth/revoke', { token: third.refresh_token }, basic(client))
 }
 
-/** Secrets in places where they do not belong. */
+/** Secrets in wrong places of requests. */
 async function sendUnreadable(tokens: { access_token: string }): Promise<void> {
   const { publicServer } = server
   const query = new URLSearchParams({
@@ -146,7 +146,7 @@ async function sendUnreadable(tokens: { access_token: string }): Promise<void> {
   await sendRaw(port, rawRequest(`POST /token?${query}`, ['Expect: something', 'Connection: close']))
 }
 
-/** Postgres quotes the row that it refuses. */
+/** Postgres quotes the refused row in its error. */
 async function failInPostgres(): Promise<void> {
   for (const table of ['access_tokens', 'grants']) {
     const run = (text: string) => server.database.query({ name: `test_${text}`.slice(0, 60), text, values: [] })
@@ -180,8 +180,8 @@ async function failInRedis(): Promise<void> {
   await server.redis.call('ACL', 'DELUSER', 'canary')
 }
 
-describe('a secret is nowhere but with its owner (contract 2 "Tokens", "Pages"; 5)', () => {
-  test('the flows made every kind of secret', () => {
+describe('a secret is stored and logged nowhere (contract 2 "Tokens", "Pages"; 5)', () => {
+  test('the flows created every kind of secret', () => {
     const counts = Object.fromEntries(kinds().map((kind) => [kind, all(kind).length]))
     expect(counts).toMatchObject({ password: 3, state: 1, 'code verifier': 2 })
     for (const [kind, least] of [
@@ -197,18 +197,18 @@ describe('a secret is nowhere but with its owner (contract 2 "Tokens", "Pages"; 
       expect([kind, (counts[kind] ?? 0) >= least]).toEqual([kind, true])
   })
 
-  test('the log has none of them, the state included', () => {
+  test('the log contains none of them, nor the state', () => {
     expect(log.lines.length).toBeGreaterThan(50)
     expect(leaks(log.text())).toEqual([])
   })
 
-  test('nor has it a query, a cookie header or the text of a statement', () => {
+  test('the log contains no query, cookie header or statement text', () => {
     expect(log.text()).not.toMatch(
       /code_challenge=|redirect_uri=|client_id=|vk_session=|insert into|Basic [A-Za-z0-9+/]{8}/
     )
   })
 
-  test('Redis has none of them', async () => {
+  test('Redis contains none of them', async () => {
     const dump = await dumpRedis(server)
     expect(dump).toMatch(/^vk:session:/m)
     expect(dump).toMatch(/^vk:code:\w+ issued /m)
@@ -216,7 +216,7 @@ describe('a secret is nowhere but with its owner (contract 2 "Tokens", "Pages"; 
     expect(leaks(dump)).toEqual([])
   })
 
-  test('Postgres has none of them, in no table', async () => {
+  test('no table of Postgres contains any of them', async () => {
     await server.deps.audit.close()
     const dump = await dumpPostgres(server)
     for (const table of [
@@ -234,7 +234,7 @@ describe('a secret is nowhere but with its owner (contract 2 "Tokens", "Pages"; 
     for (const [table, rows] of Object.entries(dump)) expect([table, leaks(rows)]).toEqual([table, []])
   })
 
-  test('the command line says none of them on stderr', () => {
+  test('the command line writes none of them to stderr', () => {
     expect(leaks(said)).toEqual([])
   })
 })

@@ -36,7 +36,7 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-/** A process: its stores share one list of tables. */
+/** The stores of one process share a list of tables. */
 async function startProcess() {
   const buckets = createAccessTokenBuckets(database)
   await buckets.keep(3_600)
@@ -49,14 +49,14 @@ async function startProcess() {
     find: async (token: { digest: StoredGrant['access']['digest']; bucket: number }) =>
       (await introspections.find(token))?.grantId,
     revoke: (token: Pick<StoredGrant['access'], 'digest' | 'bucket'>) => tokens.revoke(token, grant.clientId),
-    /** The first access token of a grant of its own, which ends then. */
+    /** The first access token of a new grant, with this expiry. */
     async issue(expiresAt: Date) {
       const tokens = { issuedAt: now, refreshToken: undefined, accessToken: { digest: newDigest(), expiresAt } }
       const exchange = exchangeOf(grant, { tokens })
       await grants.storeExchange(exchange)
       return { ...exchange, access: { ...tokens.accessToken, bucket: expiryBucket(expiresAt) } }
     },
-    /** A refresh of the grant, whose new access token ends then. */
+    /** A refresh of the grant; the new access token has this expiry. */
     refresh: (expiresAt: Date) =>
       refreshTokens.rotate(
         rotationOf(grant.refresh.digest, {
@@ -70,8 +70,8 @@ async function startProcess() {
 
 const drop = (bucket: number) => opened.run(`drop table access_tokens_${bucket}`)
 
-describe('a look goes to the table that the token names', () => {
-  test('one statement, and another for tokens that end in another hour', async () => {
+describe('a lookup reads the table that the token names', () => {
+  test('one statement, and another for tokens that expire in another hour', async () => {
     const { find, issue } = await startProcess()
     const [soon, late] = [await issue(later(HOUR)), await issue(later(2 * HOUR))]
     sent = []
@@ -80,7 +80,7 @@ describe('a look goes to the table that the token names', () => {
     expect(sent).toEqual([soon, late].map(({ access }) => `find_for_introspection_in_access_tokens_${access.bucket}`))
   })
 
-  test('an hour that is over: nothing, without a look', async () => {
+  test('an expired hour: nothing, without a statement', async () => {
     const { find } = await startProcess()
     expect(await find({ ...grant.access, bucket: expiryBucket(now) - 1 })).toBeUndefined()
     expect(await find({ ...grant.access, bucket: 0 })).toBeUndefined()
@@ -93,7 +93,7 @@ describe('a look goes to the table that the token names', () => {
     expect(await find({ ...access, bucket: access.bucket + 1 })).toBeUndefined()
   })
 
-  test('hours that no token ends in: a hundred at once, and the list is read twice at most', async () => {
+  test('a hundred unknown hours concurrently: the list is read at most twice', async () => {
     const { find } = await startProcess()
     const far = (index: number) => ({ digest: newDigest(), bucket: 900_000 + index })
     const found = await Promise.all(Array.from({ length: 100 }, (_, index) => find(far(index))))
@@ -101,7 +101,7 @@ describe('a look goes to the table that the token names', () => {
     expect(sent.filter((name) => name === 'list_access_token_buckets').length).toBeLessThanOrEqual(2)
   })
 
-  test('hours that no token ends in, again and again: whoever asks together with them waits for some milliseconds', async () => {
+  test('repeated unknown hours delay concurrent lookups by only some milliseconds', async () => {
     const { find, issue } = await startProcess()
     const { grantId, access } = await issue(later(HOUR))
     const began = performance.now()
@@ -112,7 +112,7 @@ describe('a look goes to the table that the token names', () => {
     expect(performance.now() - began).toBeLessThan(1_000)
   })
 
-  test('a table dropped a moment ago: nothing, and no error', async () => {
+  test('a recently dropped table: nothing, and no error', async () => {
     const { find, issue, revoke } = await startProcess()
     const { access } = await issue(later(HOUR))
     await drop(access.bucket)
@@ -125,7 +125,7 @@ describe('a look goes to the table that the token names', () => {
   })
 })
 
-describe('issuing makes a table that is missing', () => {
+describe('issuing a token creates a missing table', () => {
   test('none for that hour yet: a clock that jumped, a longer lifetime, a long stop', async () => {
     const { find, issue } = await startProcess()
     const { grantId, access } = await issue(later(500 * HOUR))
@@ -133,7 +133,7 @@ describe('issuing makes a table that is missing', () => {
     expect(await find(access)).toBe(grantId)
   })
 
-  test('one in the list, but not in Postgres: a database that was put back', async () => {
+  test('one in the list, but not in Postgres: a restored database', async () => {
     const { find, issue } = await startProcess()
     const lost = await issue(later(HOUR))
     await drop(lost.access.bucket)
@@ -142,14 +142,14 @@ describe('issuing makes a table that is missing', () => {
     expect([await find(access), await find(lost.access)]).toEqual([grantId, undefined])
   })
 
-  test('one that another process made: found at the first look, with a lifetime that this one does not know', async () => {
+  test('one that another process created for another lifetime: found at the first lookup', async () => {
     const [first, second] = [await startProcess(), await startProcess()]
     const { grantId, access } = await second.issue(later(300 * HOUR))
     expect(await first.find(access)).toBe(grantId)
   })
 })
 
-describe('a table that cannot be made is an outage', () => {
+describe('a table that cannot be created is an outage', () => {
   const signature = 'make_access_token_buckets(integer, integer)'
   const bucket = expiryBucket(later(400 * HOUR))
 
@@ -198,11 +198,11 @@ describe('a table that cannot be made is an outage', () => {
   }
 })
 
-test('no token can be stored outside the tables of hours', async () => {
+test('no token can be stored outside the hourly tables', async () => {
   await expect(insertToken(opened, 'access_tokens', later(HOUR))).rejects.toThrow(/access_tokens_holds_no_rows/)
 })
 
-test('a missing table of another record is an error, and no inactive token', async () => {
+test('another missing table is an error, not an inactive token', async () => {
   const { find, issue, revoke } = await startProcess()
   const { grantId, access } = await issue(later(HOUR))
   await opened.run('alter table grants rename to no_grants')

@@ -25,11 +25,11 @@ const now = new Date()
 const bucketsAt = new Date(now.getTime() + 3_600_000)
 
 let opened: MigratedDatabase
-/** As the service is connected. */
+/** With the connection options of the service. */
 let session: Database
 const sent: Statement[] = []
 
-/** Every statement that grows with use, as its store sends it: to tables that are empty. */
+/** Every statement whose cost could grow with the tables, executed on empty tables. */
 beforeAll(async () => {
   opened = await createMigratedDatabase()
   session = connectPostgres(opened.url, { connections: 1, plans: 'kept by index' })
@@ -96,23 +96,23 @@ afterAll(async () => {
   await opened.close()
 })
 
-test('a plan that was made for empty tables goes from row to row by an index, in every statement', async () => {
+test('plans for empty tables use indexes in every statement', async () => {
   expect(await strayLines(sent, /(Seq|Bitmap Heap) Scan on|Hash Join|Merge Join/)).toEqual([])
   expect(sent.length).toBeGreaterThan(14)
 })
 
-test('no name stands for two statements: a connection keeps the first, and refuses the other', () => {
+test('every statement name has one text: a connection prepares the first and refuses another', () => {
   const texts = new Map(sent.map(({ name, text }) => [name, text]))
   expect(sent.filter(({ name, text }) => name === '' || texts.get(name) !== text)).toEqual([])
 })
 
-test('of thousands that are noted as used none is held against all the others', async () => {
+test('noting thousands of uses does not compare each with all others', async () => {
   const noting = sent.filter(({ name }) => ['note_grant_use', 'note_resource_server_use'].includes(name))
   expect(noting).toHaveLength(2)
   expect(await strayLines(noting, /Join Filter/)).toEqual([])
 })
 
-test('which audiences a user or a client has grants for is one look into an index for each', async () => {
+test('granted audiences need one index lookup for each holder and audience', async () => {
   const text = sent.find(({ name }) => name === 'find_granted_audiences')?.text
   const rows = await session.query({ name: '', text: `explain (generic_plan) ${text}`, values: [] })
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n')

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-/** As a refresh leaves it: its first tokens have ended, and those of the refresh end then. */
+/** A refreshed grant whose first tokens have expired. */
 const extend = (until: Date) =>
   opened.run('update grants set extended_until = $1 where grant_id = $2', [until, grant.grantId])
 
@@ -30,20 +30,20 @@ const listed = async () => [
   )
 ]
 
-test('a grant whose first tokens have ended is access while the refreshed ones live', async () => {
+test('a grant with expired first tokens is listed while refreshed tokens are valid', async () => {
   await extend(after(1_000))
   expect(await listed()).toEqual([[grant.clientId], [{ grantId: grant.grantId, expiresAt: after(1_000) }]])
   const apps = createConnectedAppStore(opened.database)
   expect(await apps.end(grant.userId, grant.clientId)).toEqual({ grantIds: [grant.grantId] })
 })
 
-test('the operators end it, too', async () => {
+test('operators can end it', async () => {
   await extend(after(1_000))
   const granted = createGrantedAccessStore(opened.database)
   expect(await granted.endOfUser({ userId: grant.userId, clientId: undefined }, NOTE)).toBe(1)
 })
 
-test('it is access no longer when the refreshed tokens have ended', async () => {
+test('it is not listed after the refreshed tokens expire', async () => {
   await extend(after(-1))
   expect(await listed()).toEqual([[], []])
 })
