@@ -30,6 +30,6 @@ export const eventsIn = (rows: readonly AuditRow[]): number =>
 
 export const isSingle = ({ details }: AuditRow): boolean => details.count === undefined
 
-/** The rows of the request that was answered so. */
+/** The rows of the request with this response. */
 export const rowsOf = (rows: readonly AuditRow[], answer: LightMyRequestResponse): AuditRow[] =>
   rows.filter(({ request_id }) => request_id === idOf(answer))

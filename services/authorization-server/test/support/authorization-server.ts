@@ -32,7 +32,7 @@ const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '.
 
 export type Credentials = { clientId: string; clientSecret: string }
 
-/** Where a server listens, it hears of what was registered a moment after it is committed. */
+/** A server with a LISTEN connection caches new registrations a moment after their commit. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(2)
 }
@@ -73,21 +73,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
 
     async createClient(change: Partial<ClientRegistration> = {}): Promise<Credentials> {
       const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
-      const client: ClientRegistration = {
-        clientId: `client_${randomUUID()}`,
-        name: 'Photo Printer',
-        type: 'confidential',
-        redirectUris: [REDIRECT_URI],
-        requiredScopes: ['files.read', 'files.read:images'],
-        optionalScopes: [],
-        requiresPkce: false,
-        issuesRefreshTokens: true,
-        consent: 'ask',
-        createdAt: new Date(),
-        disabled: false,
-        verified: false,
-        ...change
-      }
+      const client = newRegistration(change)
       const digest = client.type === 'public' ? undefined : digestToken(clientSecret)
       await createClientChangeStore(database).create(client, digest, NOTE)
       await until(async () => (await deps.authorize.judge.clients.find(client.clientId)) !== undefined)
@@ -113,3 +99,21 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
 }
 
 export type TestServer = Awaited<ReturnType<typeof startTestServer>>
+
+function newRegistration(change: Partial<ClientRegistration>): ClientRegistration {
+  return {
+    clientId: `client_${randomUUID()}`,
+    name: 'Photo Printer',
+    type: 'confidential',
+    redirectUris: [REDIRECT_URI],
+    requiredScopes: ['files.read', 'files.read:images'],
+    optionalScopes: [],
+    requiresPkce: false,
+    issuesRefreshTokens: true,
+    consent: 'ask',
+    createdAt: new Date(),
+    disabled: false,
+    verified: false,
+    ...change
+  }
+}

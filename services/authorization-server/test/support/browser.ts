@@ -2,10 +2,10 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 
 export type Page = LightMyRequestResponse & { url: string }
 
-/** Where browsers give up. */
+/** Maximum number of redirects, as in browsers. */
 const MAX_REDIRECTS = 20
 
-/** As much of a browser as forms need: cookies, redirects within one site, hidden fields, the Origin of a form POST. */
+/** The features of a browser that forms need: cookies, redirects within a site, hidden fields, the Origin of a form POST. */
 export class Browser {
   readonly #server: FastifyInstance
   readonly #origin: string

@@ -15,7 +15,7 @@ export const unknownCode = () => mintOpaqueToken('authorizationCode', randomByte
 
 export type GrantState = { redeemed: boolean; ended: boolean; accessTokens: number; refreshTokens: number }
 
-/** What Postgres knows of a code: nothing, until it is exchanged. */
+/** The row of a code in Postgres; none until it is exchanged. */
 export async function grantOf(server: TestServer, code: string): Promise<GrantState | undefined> {
   const rows = await server.database.query<GrantState>({
     name: 'test_grant_of_code',
@@ -48,7 +48,7 @@ export async function remainingLife(server: Pick<TestServer, 'redis'>, code: str
   return server.redis.pttl(key)
 }
 
-/** Redis loses all it knows of a code. */
+/** Deletes all records of a code in Redis. */
 export async function forgetInRedis(server: Pick<TestServer, 'redis'>, code: string): Promise<void> {
   const keys = await redisKeysOf(server, code)
   if (keys.length > 0) await server.redis.del(...keys)
@@ -63,7 +63,7 @@ export async function rememberRedis(server: Pick<TestServer, 'redis'>, code: str
   }
 }
 
-/** What the audit table says of the request that was answered so. */
+/** The audit entries of the request with this response. */
 export async function auditOf(
   server: TestServer,
   answer: LightMyRequestResponse

@@ -6,19 +6,19 @@ import { CommandFailure, EXIT, exitCodeOf } from '../../src/operator/cli/exit.js
 import { buildProgram } from '../../src/operator/cli/program.js'
 import { AdministrationError } from '../../src/operator/use-cases/administration-error.js'
 
-/** Who runs the commands of tests. */
+/** The operator of commands in tests. */
 export const OPERATOR = 'olivia'
 
 type Surroundings = {
   stdin?: string | Buffer
   databaseUrl?: string
-  /** What whoever sits at the terminal answers; without, nobody does. */
+  /** The reply at the terminal; undefined: no terminal. */
   answer?: boolean
 }
 
 export type CommandResult = { code: number; out: string; said: string }
 
-/** Runs one command of `valetkey` in this process; `stdin` is what is piped into it. */
+/** Runs one command of `valetkey` in this process with this standard input. */
 export async function runCommand(
   database: Database,
   args: readonly string[],

@@ -6,7 +6,7 @@ import { readPostgres, readRedis } from './wire-protocols.js'
 
 export type Sent = { sql: readonly string[]; redis: readonly string[] }
 
-// What a process does by itself, whoever asks for what: batches of audit events and of uses, housekeeping, new connections.
+// Background statements: batches of audit events and uses, housekeeping, new connections.
 const BACKGROUND =
   /^(append_audit_events|note_\w+_use|erase_retry_answers|delete_expired_\w+|\w+_access_token_buckets|set plan_cache_mode = \w+|(set|reset) statement_timeout.*)$/
 

@@ -8,7 +8,7 @@ import { insertUser } from './insert-user.js'
 import { fromForm } from './pages.js'
 import { isActive, pairOf, type Tokens } from './tokens.js'
 
-/** A user who is signed in and has allowed a client for good. */
+/** A signed-in user with a remembered consent. */
 export type Access = { userId: string; username: string; client: Credentials; browser: Browser; tokens: Tokens }
 
 export type Ending = { name: string; end(access: Access): Promise<LightMyRequestResponse> }
@@ -16,7 +16,7 @@ export type Ending = { name: string; end(access: Access): Promise<LightMyRequest
 let users = 0
 let passwordHash: Promise<string> | undefined
 
-/** A new user allows a new client, which remembers it and has exchanged the first code. */
+/** A new user allows a new client with remembered consent, and the first code is exchanged. */
 export async function openAccess(server: TestServer): Promise<Access> {
   passwordHash ??= hashPassword(PASSWORD)
   const [userId, username] = [crypto.randomUUID(), `user ${++users}`]
@@ -29,14 +29,14 @@ export async function openAccess(server: TestServer): Promise<Access> {
   return { userId, username, client, browser, tokens: pairOf(await exchange(server, client, code)) }
 }
 
-/** The same browser as one that reaches another instance. */
+/** The same browser, connected to another instance. */
 export function browserAt(instance: TestServer, { cookies }: Browser): Browser {
   const browser = new Browser(instance.publicServer, instance.config.issuer)
   for (const [name, value] of cookies) browser.cookies.set(name, value)
   return browser
 }
 
-/** @returns a code, where the user is not asked */
+/** @returns a code, without a consent page */
 export async function codeAtOnce(instance: TestServer, { client, browser }: Access): Promise<string | undefined> {
   const answer = await browserAt(instance, browser).get(authorizeUrl(client.clientId))
   return new URL(String(answer.headers.location ?? ISSUER), ISSUER).searchParams.get('code') ?? undefined
@@ -53,7 +53,7 @@ export const refreshed = async (instance: TestServer, { client, tokens }: Access
 
 const tokensOf = (answer: LightMyRequestResponse) => (answer.statusCode === 200 ? pairOf(answer) : undefined)
 
-/** How many of the tokens still work: access tokens by introspection, refresh tokens by a refresh. */
+/** Number of valid tokens: access tokens by introspection, refresh tokens by a refresh. */
 export async function countSurvivors(
   server: TestServer,
   { client, resourceServer }: { client: Credentials; resourceServer: Credentials },
@@ -68,7 +68,7 @@ export async function countSurvivors(
   return survivors
 }
 
-/** Every way to end all that a client may do for a user. */
+/** Every way to end the access of a client to a user's account. */
 export async function allEndings(server: TestServer): Promise<readonly Ending[]> {
   const admin = await startAdministration(server)
   return [...endingsOfAuthorizations(server, admin), ...endingsOfUsersAndClients(admin)]

@@ -2,12 +2,12 @@ import { connect, createServer, type Socket } from 'node:net'
 
 export type FailingNetwork = {
   port: number
-  /** From now on nothing gets through, and nobody is told: connections stay open and silent. */
+  /** Drops all data from now on; connections stay open. */
   freeze(): void
-  /** From now on everything waits, until `release` lets it through in order. */
+  /** Delays all data from now on, until `release` sends it in order. */
   hold(): void
   release(): void
-  /** Ends every connection, and lets no new one live. */
+  /** Closes every connection, and every new one. */
   cut(): void
   close(): Promise<void>
 }
@@ -73,7 +73,7 @@ export function atPort(url: string, port: number): string {
   return changed.href
 }
 
-/** A port of this machine at which nobody listens. */
+/** A port of this machine without a listener. */
 export async function freePort(): Promise<number> {
   const listener = createServer()
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))

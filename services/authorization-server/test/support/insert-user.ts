@@ -1,6 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
 
-/** A user that nobody made, and that so stands in no audit entry. */
+/** Inserts a user without an audit entry. */
 export async function insertUser(
   database: Database,
   user: { userId: string; username: string; passwordHash: string; createdAt: Date }

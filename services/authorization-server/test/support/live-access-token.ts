@@ -3,13 +3,13 @@ import type { Database } from '@valetkey/service-kit'
 import { createIntrospectionStore } from '../../src/storage/postgres/introspections.js'
 import { atTime } from './postgres-clock.js'
 
-/** What a resource server would be told of a token, whatever the token's audience. */
+/** The introspection result of a token, for any audience. */
 export async function findLiveAccessToken(
   database: Database,
   tokenDigest: TokenDigest,
   now: Date
 ): Promise<ActiveAccessToken | undefined> {
-  // The bucket that the token would carry.
+  // The bucket that a real token contains.
   const text = 'select expires_at from access_tokens where token_hash = $1'
   const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry_of_token', text, values: [tokenDigest] })
   const token = { digest: tokenDigest, bucket: expiryBucket(rows[0]?.expires_at ?? now) }

@@ -3,7 +3,7 @@ import { ISSUER, type TestServer } from './authorization-server.js'
 import { type Browser, firstForm, type Page } from './browser.js'
 import { authorizeUrl, PASSWORD } from './flow.js'
 
-/** A fresh browser in which somebody has signed in, without any app. */
+/** A new browser with a signed-in user, without an app. */
 export async function signedInBrowser(server: TestServer, username = 'alice'): Promise<Browser> {
   const browser = server.newBrowser()
   const { issuer } = server.config

@@ -1,7 +1,7 @@
 import type { Database } from '@valetkey/service-kit'
 import { isClockStopped } from './clock.js'
 
-/** A database whose `now()` is a time of the test's choosing. What its own functions read is the real one. */
+/** A database whose `now()` is the given time, except inside its functions. */
 export function atTime(database: Database, now: Date | (() => Date)): Database {
   return {
     ...database,

@@ -25,7 +25,7 @@ export function expectRefusal(answer: Answer, status: number, error: string, des
   expect(answer.headers).not.toHaveProperty('set-cookie')
 }
 
-/** 503 with Retry-After, and not a word of what is broken. */
+/** 503 with Retry-After and without details of the outage. */
 export function expectOutage(answer: Answer): void {
   expectRefusal(answer, 503, 'temporarily_unavailable')
   expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)

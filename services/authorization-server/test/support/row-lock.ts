@@ -11,12 +11,12 @@ export type RowLock = {
   release(): Promise<void>
 }
 
-/** Holds the grant of a refresh token, so that whoever ends or renews it must wait, first come first served. */
+/** Locks the grant of a refresh token, so that statements that end or refresh it wait, in order. */
 export async function lockGrantOf(server: TestServer, refreshToken: string): Promise<RowLock> {
   return lock(server, LOCK_GRANT, refreshToken)
 }
 
-/** The same for the grant that a code will open: an exchange of the code, or what ends its grant, must wait. */
+/** Locks the future grant of a code, so that its exchange and statements that end the grant wait. */
 export async function lockGrantOfCode(server: TestServer, code: string): Promise<RowLock> {
   return lock(server, INSERT_GRANT, code)
 }
@@ -24,7 +24,7 @@ export async function lockGrantOfCode(server: TestServer, code: string): Promise
 const LOCK_GRANT = `select 1 from grants where grant_id = (select grant_id from refresh_tokens where token_hash = $1)
   for update`
 
-// Never committed: nothing of it stays.
+// Never committed.
 const INSERT_GRANT = `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash,
     user_generation, client_generation, created_at, expires_at)
   values (gen_random_uuid(), 'none', gen_random_uuid(), '{}', '', '', $1, 0, 0, now(), now())`
