@@ -20,6 +20,72 @@ const KEEP_ALIVE_MS = 4_000
 
 /** `database` must have one connection only: the locks belong to it. */
 export function createImportRuns(database: Database) {
+  const lock = createImportLock(database)
+
+  return {
+    ...lock,
+
+    async forgetSightings(ownerId: string): Promise<void> {
+      await database.query({
+        name: 'forget_sightings',
+        text: 'delete from import_sightings where owner_id = $1',
+        values: [ownerId]
+      })
+    },
+
+    async noteSightings(ownerId: string, digests: readonly Buffer[]): Promise<void> {
+      await database.query({
+        name: 'note_sightings',
+        text: `insert into import_sightings (owner_id, source_digest) select $1, digest from unnest($2::bytea[]) as digest
+          on conflict do nothing`,
+        values: [ownerId, digests]
+      })
+    },
+
+    /** The number of files below a directory that were not seen. */
+    async countUnseen(below: Below): Promise<number> {
+      const [row] = await database.query<{ count: string }>({
+        name: 'count_unseen_files',
+        text: `select count(*) from files f where ${UNSEEN}`,
+        values: [below.ownerId, below.prefix, below.unread]
+      })
+      return Number(row?.count ?? 0)
+    },
+
+    /** Deletes one batch, and nothing if the session no longer has the lock. */
+    async deleteUnseen(below: Below): Promise<{ deleted: number; isMore: boolean }> {
+      const rows = await database.query({
+        name: 'delete_unseen_files',
+        text: `delete from files where file_id = any (array(
+            select file_id from files f where ${UNSEEN} and ${SESSION} = $4 limit ${DELETED_AT_ONCE})) returning file_id`,
+        values: [below.ownerId, below.prefix, below.unread, lock.session()]
+      })
+      return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
+    },
+
+    async countAll(ownerId: string): Promise<number> {
+      const [row] = await database.query<{ count: string }>({
+        name: 'count_files',
+        text: 'select count(*) from files where owner_id = $1',
+        values: [ownerId]
+      })
+      return Number(row?.count ?? 0)
+    },
+
+    async deleteSome(ownerId: string): Promise<{ deleted: number; isMore: boolean }> {
+      const rows = await database.query({
+        name: 'delete_files',
+        text: `delete from files where file_id = any (array(
+            select file_id from files where owner_id = $1 limit ${DELETED_AT_ONCE})) returning file_id`,
+        values: [ownerId]
+      })
+      return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
+    }
+  }
+}
+
+/** The advisory lock of one user's files. */
+function createImportLock(database: Database) {
   let lockedBy: string | undefined
 
   async function tryLock(name: string, verb: string, ownerId: string): Promise<boolean> {
@@ -57,62 +123,8 @@ export function createImportRuns(database: Database) {
       return () => clearInterval(timer)
     },
 
-    async forgetSightings(ownerId: string): Promise<void> {
-      await database.query({
-        name: 'forget_sightings',
-        text: 'delete from import_sightings where owner_id = $1',
-        values: [ownerId]
-      })
-    },
-
-    async noteSightings(ownerId: string, digests: readonly Buffer[]): Promise<void> {
-      await database.query({
-        name: 'note_sightings',
-        text: `insert into import_sightings (owner_id, source_digest) select $1, digest from unnest($2::bytea[]) as digest
-          on conflict do nothing`,
-        values: [ownerId, digests]
-      })
-    },
-
-    /** The number of files below a directory that were not seen. */
-    async countUnseen(below: Below): Promise<number> {
-      const [row] = await database.query<{ count: string }>({
-        name: 'count_unseen_files',
-        text: `select count(*) from files f where ${UNSEEN}`,
-        values: [below.ownerId, below.prefix, below.unread]
-      })
-      return Number(row?.count ?? 0)
-    },
-
-    /** Deletes one batch, and nothing if the session no longer has the lock. */
-    async deleteUnseen(below: Below): Promise<{ deleted: number; isMore: boolean }> {
-      const rows = await database.query({
-        name: 'delete_unseen_files',
-        text: `delete from files where file_id = any (array(
-            select file_id from files f where ${UNSEEN} and ${SESSION} = $4 limit ${DELETED_AT_ONCE})) returning file_id`,
-        values: [below.ownerId, below.prefix, below.unread, lockedBy]
-      })
-      return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
-    },
-
-    async countAll(ownerId: string): Promise<number> {
-      const [row] = await database.query<{ count: string }>({
-        name: 'count_files',
-        text: 'select count(*) from files where owner_id = $1',
-        values: [ownerId]
-      })
-      return Number(row?.count ?? 0)
-    },
-
-    async deleteSome(ownerId: string): Promise<{ deleted: number; isMore: boolean }> {
-      const rows = await database.query({
-        name: 'delete_files',
-        text: `delete from files where file_id = any (array(
-            select file_id from files where owner_id = $1 limit ${DELETED_AT_ONCE})) returning file_id`,
-        values: [ownerId]
-      })
-      return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
-    }
+    /** The session that has the lock. */
+    session: (): string | undefined => lockedBy
   }
 }
 

@@ -24,31 +24,33 @@ type CreateBody = ClientBody & { name: string; redirect_uris: readonly string[];
 const params = object({ client_id: text('The client id.') })
 const clientAnswer = { 200: jsonAnswer('The client.', client), ...problemAnswers }
 
+const listSchema = {
+  operationId: 'listClients',
+  summary: 'List clients by id, in pages',
+  querystring: object(pageParameters, ['limit', 'after']),
+  response: {
+    200: jsonAnswer('A page of clients.', object({ clients: { type: 'array', items: client }, next }, ['next'])),
+    ...problemAnswers
+  }
+}
+
+const createSchema = {
+  operationId: 'createClient',
+  summary: 'Register a client',
+  body: clientToCreate,
+  response: {
+    201: jsonAnswer('The client, with its secret, which is shown only once.', createdClient),
+    ...problemAnswers
+  }
+}
+
 /** `/admin/clients` */
 export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
-  const listSchema = {
-    operationId: 'listClients',
-    summary: 'List clients by id, in pages',
-    querystring: object(pageParameters, ['limit', 'after']),
-    response: {
-      200: jsonAnswer('A page of clients.', object({ clients: { type: 'array', items: client }, next }, ['next'])),
-      ...problemAnswers
-    }
-  }
   admin.get<{ Querystring: Page }>('/clients', { schema: listSchema }, async ({ query }) => {
     const { entries, next: place } = await listClients(query, deps)
     return { clients: entries.map(clientDocument), next: place }
   })
 
-  const createSchema = {
-    operationId: 'createClient',
-    summary: 'Register a client',
-    body: clientToCreate,
-    response: {
-      201: jsonAnswer('The client, with its secret, which is shown only once.', createdClient),
-      ...problemAnswers
-    }
-  }
   admin.post<{ Body: CreateBody }>('/clients', { schema: createSchema }, async (request, reply) => {
     const { type = 'confidential', name, redirect_uris: redirectUris } = request.body
     const registration = { ...settingsOf(request.body), name, redirectUris, type }

@@ -38,24 +38,26 @@ const scope = object(scopeMembers)
 const params = object({ name })
 const scopeAnswer = { 200: jsonAnswer('The scope.', scope), ...problemAnswers }
 
+const listSchema = {
+  operationId: 'listScopes',
+  summary: 'List the scope catalogue',
+  response: {
+    200: jsonAnswer('Built-in scopes first, then by name.', object({ scopes: { type: 'array', items: scope } })),
+    ...problemAnswers
+  }
+}
+
+const createSchema = {
+  operationId: 'createScope',
+  summary: 'Add a scope to the catalogue',
+  body: object({ name, ...texts }, ['description', 'translations']),
+  response: { 201: jsonAnswer('The scope.', scope), ...problemAnswers }
+}
+
 /** `/admin/scopes` */
 export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, deps) => {
-  const listSchema = {
-    operationId: 'listScopes',
-    summary: 'List the scope catalogue',
-    response: {
-      200: jsonAnswer('Built-in scopes first, then by name.', object({ scopes: { type: 'array', items: scope } })),
-      ...problemAnswers
-    }
-  }
   admin.get('/scopes', { schema: listSchema }, async () => ({ scopes: (await deps.scopes.list()).map(scopeDocument) }))
 
-  const createSchema = {
-    operationId: 'createScope',
-    summary: 'Add a scope to the catalogue',
-    body: object({ name, ...texts }, ['description', 'translations']),
-    response: { 201: jsonAnswer('The scope.', scope), ...problemAnswers }
-  }
   admin.post<{ Body: { name: string; title: string } & Partial<ScopeTexts> }>(
     '/scopes',
     { schema: createSchema },
