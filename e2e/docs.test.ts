@@ -73,7 +73,7 @@ const context = {
   userName: () => '',
   out() {},
   say() {},
-  isWatched: false,
+  isTerminal: false,
   columns: () => 80,
   confirm: undefined,
   untilInterrupted: () => new AbortController().signal

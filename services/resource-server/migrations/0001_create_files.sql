@@ -1,21 +1,22 @@
--- What apps may list: one row for each file that was imported for a user.
+-- One row for each imported file of a user.
 create table files (
   file_id uuid primary key,
-  -- The user's id at the authorization server. Its database is another one, so nothing here can refer to it.
+  -- The user_id of the authorization server. Its database is separate, so there is no foreign key.
   owner_id text not null,
-  -- Where the file is, for people; bytes that are not UTF-8 are shown as replacement characters.
+  -- The path, for display; invalid UTF-8 is replaced by U+FFFD.
   source_path text not null,
-  -- SHA-256 of the path's bytes, by which a second import finds the row again. A path may be longer than an index
-  -- entry can be, and need not be text.
+  -- SHA-256 of the path's bytes. The next import finds the row by it. The path itself may be too long for an index, and
+  -- need not be valid text.
   source_digest bytea not null,
-  -- An index entry holds 2,704 bytes at most. No file system has longer names than 255 characters.
+  -- An index entry has at most 2,704 bytes. No file system allows names over 255 characters.
   name text not null constraint files_name_length check (octet_length(name) <= 1020),
   -- Without parameters; no longer than RFC 6838 §4.2 allows.
   mime_type text not null constraint files_mime_type_length check (octet_length(mime_type) <= 255),
+  -- The kinds of src/files/file-scopes.ts; files.test.ts inserts each.
   kind text not null check (kind in ('documents', 'images', 'media', 'other')),
   size bigint not null check (size >= 0),
-  -- Milliseconds, as in the answers: with finer ones a page could not be continued from what the answer says. RFC 3339, which
-  -- the answers use, cannot express times outside these years.
+  -- In milliseconds, as in responses and page tokens: a finer time could not be continued from a page token. RFC 3339 has no
+  -- times outside these years.
   created_at timestamptz(3) not null
     constraint files_created_at_range check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z'),
   modified_at timestamptz(3) not null
@@ -23,9 +24,9 @@ create table files (
   unique (owner_id, source_digest)
 );
 
--- The order of GET /v1/files, for tokens that cover all files and for those that cover some kinds. They cover all columns of the
--- answer: imports come in the order of directories and not of times, so that each file of a page would else be on another page
--- of the table: 106 pages read for 100 files become 7. The price is about 60 MB for each index and million files.
+-- The order of GET /v1/files, for all files and for single kinds. Both indexes contain all columns of the response: an import
+-- writes rows in the order of directories, so without this each file of a page would be on another page of the table. A page
+-- of 100 files reads 7 pages instead of 106. Each index needs about 60 MB for a million files.
 create index files_listed on files (owner_id, created_at desc, file_id)
   include (name, mime_type, size, modified_at);
 create index files_listed_by_kind on files (owner_id, kind, created_at desc, file_id)

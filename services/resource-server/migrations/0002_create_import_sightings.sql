@@ -1,5 +1,5 @@
--- The files that an import with --prune has seen so far, so that its memory does not grow with the tree. Unlogged, because the
--- rows are worth nothing after a crash: the next import of the same user begins with an empty table.
+-- The files that a running import with --prune has found, so that its memory does not grow with the tree. Unlogged, because
+-- the next import of the user deletes these rows first.
 create unlogged table import_sightings (
   owner_id text not null,
   source_digest bytea not null,

@@ -10,7 +10,7 @@ import {
   metricsRoute
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
-import { FILE_SCOPE_MEANINGS, FILE_SCOPES } from './files/file-scopes.js'
+import { SCOPE_MEANINGS, SCOPE_NAMES } from './files/file-scopes.js'
 import { PARAMETER_RULES } from './files/list-files-schema.js'
 import { type FileRouteOptions, fileRoutes } from './files/routes.js'
 import { notFoundHandler } from './http/answer-not-found.js'
@@ -27,7 +27,7 @@ export type AppOptions = {
   draining?: AbortSignal
 }
 
-/** What each surface needs; `start.ts` makes it. */
+/** The dependencies of each surface; `start.ts` creates them. */
 export type AppDeps = {
   watched: ServerMetrics
   introspector: Introspector
@@ -39,7 +39,7 @@ export type AppDeps = {
 
 export type App = { publicServer: FastifyInstance; operatorServer: FastifyInstance }
 
-/** The map: two listeners, and on each of them every surface in order. */
+/** The map of all surfaces: two listeners, and the routes of each. */
 export function buildApp(options: AppOptions, deps: AppDeps): App {
   const { issuer, resourceUrl, trustedProxies, logger, draining } = options
   const { watched } = deps
@@ -51,14 +51,14 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   ignoreBodies(publicServer)
   publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))
-  // The metadata, which the guard registers, and the API's description.
+  // The metadata that the guard registers, and the OpenAPI document.
   groupRoutes(publicServer, 'static')
-  publicServer.register(openApi, openApiSettings({ issuer, resourceUrl, scopes: FILE_SCOPE_MEANINGS }))
+  publicServer.register(openApi, openApiSettings({ issuer, resourceUrl, scopes: SCOPE_MEANINGS }))
   publicServer.register(bearerPlugin, {
     issuer,
     resource: resourceUrl,
     realm: 'files',
-    scopesSupported: FILE_SCOPES,
+    scopesSupported: SCOPE_NAMES,
     introspection: deps.introspector,
     now: deps.now,
     onRefusal: watched.tokenRefused
@@ -74,7 +74,7 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   return { publicServer, operatorServer }
 }
 
-/** Nothing here takes a body: one that is sent all the same must not turn a 405 into a 415. */
+/** No route reads a body. A request with a body must get 405 for a wrong method, not 415. */
 function ignoreBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, payload, done) => {

@@ -25,24 +25,20 @@ export function readConfig(environment: Environment) {
       ...readIntrospectionUrls(read),
       clientId: read.text('INTROSPECTION_CLIENT_ID', 'the id from "valetkey resource-servers create"'),
       clientSecret: read.text('INTROSPECTION_CLIENT_SECRET', 'the secret from "valetkey resource-servers create"'),
-      // 0 seconds: it asks the authorization server at every request.
+      // 0: introspection at every request.
       cache: { seconds: introspectionCacheTtl, ...(revocationsUrl && { revocationsUrl }) }
     },
-    /** Seconds from the order to stop to the end of the listeners. */
+    /** Seconds from the stop signal to the end of the listeners. */
     drainDelay: read.integer('DRAIN_DELAY', 0, { min: 0, max: 300 }),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
   }
   const isFeedKnown = introspectionCacheTtl === 0 || revocationsUrl !== undefined
-  read.require(
-    isFeedKnown,
-    'REVOCATIONS_URL',
-    'is missing: a cache of tokens needs the feed that says what was revoked'
-  )
+  read.require(isFeedKnown, 'REVOCATIONS_URL', 'is missing: a token cache needs the revocation feed')
   read.finish()
   return Object.freeze(config)
 }
 
-/** What the command line needs: the database, nothing else. @throws {ConfigurationError} */
+/** The settings of the command line: only the database. @throws {ConfigurationError} */
 export function readCommandLineConfig(environment: Environment) {
   const read = environmentReader(environment)
   const config = { databaseUrl: readDatabaseUrl(read) }
@@ -50,9 +46,9 @@ export function readCommandLineConfig(environment: Environment) {
   return Object.freeze(config)
 }
 
-/** Our authorization server takes several tokens beside the place where it takes one. */
+/** Valetkey's authorization server has a second endpoint, for several tokens, next to the first. */
 function readIntrospectionUrls(read: ReturnType<typeof environmentReader>) {
-  const meaning = 'the endpoint that knows tokens, such as http://auth:4001/introspect'
+  const meaning = 'the introspection endpoint, such as http://auth:4001/introspect'
   const url = read.url('INTROSPECTION_URL', HTTP, meaning)
   return URL.canParse(url) ? { url, severalUrl: new URL('introspections', url).href } : { url }
 }

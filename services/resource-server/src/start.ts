@@ -29,15 +29,14 @@ import { createFileStore, type FileStore } from './storage/files.js'
 // The folder above `dist`, in a checkout and in an image.
 const PACKAGE_FILE = new URL('../package.json', import.meta.url)
 
-// Together with the drain of the listeners well below the 15 s after which the process ends itself.
-// The listener cuts off what is in flight after 6 s.
+// Their sum is well below the 15 s after which the process exits. The public listener closes open requests after 6 s.
 const LISTENERS_LIMIT_MS = 6_500
 const OPERATOR_LIMIT_MS = 2_000
 const DISCONNECT_LIMIT_MS = 4_000
 
 /**
  * Starts the resource server on its two listeners.
- * @throws {ConfigurationError} when a setting is missing or malformed, or none for production, or the clock is wrong
+ * @throws {ConfigurationError} for a setting that is missing, malformed or unsafe in production, and for a wrong clock
  */
 export async function startResourceServer(environment: Environment): Promise<RunningService> {
   const config = readConfig(environment)
@@ -85,12 +84,12 @@ export async function startResourceServer(environment: Environment): Promise<Run
     logger,
     drainDelay: config.drainDelay,
     async close() {
-      // Whoever balances learns of it first.
+      // First, so that load balancers stop sending requests.
       await drain()
-      // Requests first, then the connections under them; a database that does not answer holds up nothing.
+      // Requests end before the connections that they use. Each step has a limit, so an unavailable database delays nothing.
       await settleWithin(LISTENERS_LIMIT_MS, [publicServer.close()])
       clock.stop()
-      // Until then it has answered that this process is not ready, and what it still does.
+      // The operator listener closes last: until then /readyz responds 503 and /metrics works.
       await settleWithin(OPERATOR_LIMIT_MS, [operatorServer.close()])
       dependencies.stop()
       await settleWithin(DISCONNECT_LIMIT_MS, [introspector.close(), database.close()])
@@ -110,22 +109,22 @@ export function healthChecks(
       try {
         await files.check()
       } finally {
-        // Behind such a pooler some statements succeed and some fail.
+        // Behind a pooler that shares connections, some statements succeed and some fail.
         await database?.refuseSharing()
       }
     },
     clock: clock.mustAgree,
     introspection: {
-      // An authorization server that is away is away for all instances: a 503 of ours says more than nobody at all.
+      // If the authorization server is unavailable, it is so for all instances: a 503 from here is better than no instance.
       needed: 'at start',
-      // Not a token, and answered as such: the address is right, and so are our credentials.
+      // Not a token. Any response to it shows that the URL and the credentials are right.
       probe: async () => introspector.introspect('readiness-check', 'readiness-check')
     },
-    // Without the lease every token is asked for.
+    // Without the lease, every token is introspected.
     ...(feed && { feed: { needed: 'never', probe: async () => mustHoldLease(introspector) } })
   }
 }
 
 function mustHoldLease({ statistics }: WatchedIntrospector): void {
-  if (statistics().feed?.isVerified !== true) throw new Error('the revocation feed is not proved')
+  if (statistics().feed?.isVerified !== true) throw new Error('the revocation feed is not verified')
 }

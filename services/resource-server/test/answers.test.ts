@@ -26,7 +26,7 @@ test.each([
   }
 })
 
-test('each page has a tag of its own', async () => {
+test('two pages have different entity tags', async () => {
   build()
   expect(await etagOf('/v1/files?page_size=1')).not.toBe(await etagOf('/v1/files?page_size=2'))
   expect(await etagOf('/v1/files?page_size=2')).toBe(await etagOf('/v1/files?page_size=2'))
@@ -71,7 +71,7 @@ test.each([
   }
 )
 
-test.each(['/v1/%ff', '/v1/%zz', '/v1/files%'])('%s is not even an address: a problem as well', async (url) => {
+test.each(['/v1/%ff', '/v1/%zz', '/v1/files%'])('the malformed path %s gets problem details', async (url) => {
   build()
   const response = await get(url)
   expect(response.statusCode).toBe(400)
@@ -81,7 +81,7 @@ test.each(['/v1/%ff', '/v1/%zz', '/v1/files%'])('%s is not even an address: a pr
   expect(response.json()).toEqual({ title: 'Bad Request', status: 400, detail })
 })
 
-test('a page token outlives the change to a new key, and dies when the old one is dropped', async () => {
+test('a page token is valid until its key is removed from PAGE_TOKEN_KEYS', async () => {
   const [oldKey, newKey] = ['o'.repeat(32), 'n'.repeat(32)]
   build({ pageTokenKeys: [oldKey] })
   const { next_page_token: token } = (await get('/v1/files?page_size=2')).json()
@@ -98,17 +98,17 @@ test('a page token outlives the change to a new key, and dies when the old one i
 test.each([
   { scope: 'files.read:images files.read:documents', kinds: ['documents', 'images'] },
   { scope: 'files.read:documents files.read:images', kinds: ['documents', 'images'] }
-])('the order of the scopes in a token changes no page token ($scope)', async ({ scope, kinds }) => {
-  const asked: unknown[] = []
+])('the order of scopes in a token does not change the kinds ($scope)', async ({ scope, kinds }) => {
+  const queried: unknown[] = []
   build({
     introspect: async () => ({ ...live, scope: new Set(scope.split(' ')) }),
     list: async (query) => {
-      asked.push(query.kinds)
+      queried.push(query.kinds)
       return { filesJson: '', next: undefined }
     }
   })
   await get('/v1/files')
-  expect(asked).toEqual([kinds])
+  expect(queried).toEqual([kinds])
 })
 
 describe('a form beside the token (contract 4, RFC 6750 §2.2)', () => {
@@ -129,7 +129,7 @@ describe('a form beside the token (contract 4, RFC 6750 §2.2)', () => {
     }
   })
 
-  test('of a request without a token is not read', async () => {
+  test('is not read without an access token', async () => {
     build()
     const { authorization: _, ...headers } = form
     expect((await send({ url: '/v1/files', headers, payload: 'access_token=x' })).statusCode).toBe(401)

@@ -31,7 +31,7 @@ test('the defaults of contract §5', () => {
   })
 })
 
-test('every missing variable is named, in one line each', () => {
+test('one problem for each missing variable', () => {
   expect(problemsOf({}).map((line) => line.split(':')[0])).toEqual(Object.keys(settings))
 })
 
@@ -46,7 +46,7 @@ test.each([
   { change: { PAGE_TOKEN_KEYS: 'short' }, variable: 'PAGE_TOKEN_KEYS' },
   { change: { LOG_LEVEL: 'loud' }, variable: 'LOG_LEVEL' }
 ] as { change: Record<string, string>; variable: string }[])(
-  'a wrong setting is named: $change',
+  'one problem with the name of the setting: $change',
   ({ change, variable }) => {
     const problems = problemsOf({ ...settings, ...change })
     expect(problems).toHaveLength(1)
@@ -54,13 +54,13 @@ test.each([
   }
 )
 
-test('a cache may be asked for where the feed is known', () => {
+test('INTROSPECTION_CACHE_TTL is accepted with REVOCATIONS_URL', () => {
   const withFeed = { ...settings, INTROSPECTION_CACHE_TTL: '60', REVOCATIONS_URL: 'http://auth:4001/revocations' }
   const cache = { seconds: 60, revocationsUrl: 'http://auth:4001/revocations' }
   expect(readConfig(withFeed).introspection).toMatchObject({ cache })
 })
 
-test('the command line needs the database only', () => {
+test('the command line reads only the database URL', () => {
   const { RESOURCE_DATABASE_URL } = settings
   expect(readCommandLineConfig({ RESOURCE_DATABASE_URL })).toEqual({ databaseUrl: RESOURCE_DATABASE_URL })
 })

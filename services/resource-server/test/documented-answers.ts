@@ -21,7 +21,7 @@ type Answer = { statusCode: number; headers: Record<string, unknown>; payload: s
 const ajv = new Ajv2020({ strict: true, coerceTypes: true })
 addFormats.default(ajv)
 
-/** Fails if an operation that the document describes gives an answer that the document does not. */
+/** Fails if the OpenAPI document describes the operation but not this response. */
 export function expectDocumented(
   server: FastifyInstance,
   request: { method?: string; url: string },
@@ -33,7 +33,7 @@ export function expectDocumented(
   const operation = document.paths[path.slice(prefix.length)]?.[(request.method ?? 'GET').toLowerCase()]
   if (operation === undefined) return
   const response = operation.responses[statusCode]
-  if (response === undefined) throw new Error(`${statusCode} is not among the answers of ${operation.operationId}`)
+  if (response === undefined) throw new Error(`${statusCode} is not a documented response of ${operation.operationId}`)
   for (const [name, { schema }] of Object.entries(response.headers ?? {})) {
     const value = headers[name.toLowerCase()]
     if (value !== undefined) expect(faultsOf(schema, value)).toEqual([])
@@ -53,7 +53,7 @@ export function faultsOf(schema: object, value: unknown): unknown[] {
   return isValid(value) ? [] : (isValid.errors ?? [])
 }
 
-/** The schema with nothing allowed that it does not name: what an answer may hold is what it lists. */
+/** The schema with `additionalProperties: false`, so that it lists every allowed member. */
 export function closed(schema: object): object {
   const entries = Object.entries(schema).map(([key, value]) => [
     key,

@@ -26,7 +26,7 @@ export const live = {
 
 const KEY = 'k'.repeat(32)
 
-/** Files as the store hands them out: in JSON, with where each of them stands. */
+/** Files as the store returns them: JSON and position. */
 export const stored = Array.from({ length: 5 }, (_, index) => {
   const fileId = `0197f0a1-2b3c-7d4e-8f50-00000000000${index}`
   const createdAt = new Date(Date.UTC(2026, 9, 31 - index))
@@ -53,7 +53,7 @@ type Change = {
   health?: HealthChecks
 }
 
-/** The real app, on an authorization server and a store of our making. */
+/** The real app with a fake introspector and a fake store. */
 export function build({
   introspect = async () => live,
   list = listFrom(stored),
@@ -83,9 +83,9 @@ export function listFrom(files: typeof stored) {
   }
 }
 
-export const nothing: FilePage = { filesJson: '', next: undefined }
+export const EMPTY_PAGE: FilePage = { filesJson: '', next: undefined }
 
-/** Every answer of the tests has to fit what the OpenAPI document says. */
+/** Checks every response against the OpenAPI document. */
 export async function send(options: InjectOptions & { url: string }) {
   const { publicServer } = app ?? build()
   const response = await publicServer.inject(options)

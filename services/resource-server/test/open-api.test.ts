@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { FILE_SCOPE_MEANINGS, FILE_SCOPES } from '../src/files/file-scopes.js'
+import { SCOPE_MEANINGS } from '../src/files/file-scopes.js'
 import type { OpenApiDocument } from './documented-answers.js'
 import { build, closeApp, get, RESOURCE, send } from './files-app.js'
 
@@ -14,7 +14,7 @@ test('the document is valid OpenAPI 3.1', async () => {
   expect(validator.version).toBe('3.1')
 })
 
-test('anybody may read it, from any page, and keep it for a while', async () => {
+test('the document is public, readable from any origin and cacheable', async () => {
   build()
   const first = await get('/v1/openapi.json', { origin: 'https://elsewhere.example' })
   expect(first.statusCode).toBe(200)
@@ -32,7 +32,7 @@ test('anybody may read it, from any page, and keep it for a while', async () => 
   expect((await send({ method: 'POST', url: '/v1/openapi.json' })).headers.allow).toBe('GET, HEAD')
 })
 
-test('it says where the API is and how to get a token for it', async () => {
+test('the document has the server, both security schemes and every scope', async () => {
   const document = await read()
   expect(document.servers).toEqual([{ url: RESOURCE }])
   expect(document.components.securitySchemes).toMatchObject({
@@ -43,35 +43,34 @@ test('it says where the API is and how to get a token for it', async () => {
         authorizationCode: {
           authorizationUrl: 'https://auth.example/oauth/authorize',
           tokenUrl: 'https://auth.example/token',
-          scopes: FILE_SCOPE_MEANINGS
+          scopes: SCOPE_MEANINGS
         }
       }
     }
   })
-  expect(Object.keys(FILE_SCOPE_MEANINGS)).toEqual(FILE_SCOPES)
 })
 
-test('it describes the file list and nothing else', async () => {
+test('the document describes only /v1/files', async () => {
   const { paths } = await read()
   expect(Object.entries(paths).map(([path, methods]) => [path, Object.keys(methods)])).toEqual([
     ['/v1/files', ['get', 'head']]
   ])
 })
 
-test('GET /v1/files: its parameters, answers and headers', async () => {
+test('GET /v1/files: parameters, responses and headers', async () => {
   const { get: operation } = (await read()).paths['/v1/files'] ?? {}
   expect(operation?.parameters).toMatchObject([
     { in: 'query', name: 'page_size', schema: { type: 'integer', minimum: 1, maximum: 1000, default: 100 } },
     { in: 'query', name: 'page_token', schema: { type: 'string' } },
     { in: 'header', name: 'if-none-match' }
   ])
-  const answers = Object.entries(operation?.responses ?? {}).map(([status, { content, headers }]) => [
+  const responses = Object.entries(operation?.responses ?? {}).map(([status, { content, headers }]) => [
     status,
     Object.keys(content ?? {}).join(),
     Object.keys(headers ?? {}).join()
   ])
   const problem = 'application/problem+json'
-  expect(answers).toEqual([
+  expect(responses).toEqual([
     ['200', 'application/json', 'ETag,Cache-Control,Vary,X-Request-Id'],
     ['304', '', 'ETag,Cache-Control,Vary,X-Request-Id'],
     ['400', problem, 'WWW-Authenticate,X-Request-Id'],
@@ -83,14 +82,14 @@ test('GET /v1/files: its parameters, answers and headers', async () => {
   ])
 })
 
-test('HEAD /v1/files has the same answers without their bodies, and an id of its own', async () => {
+test('HEAD /v1/files has the responses of GET without content, and its own operationId', async () => {
   const { get: full, head } = (await read()).paths['/v1/files'] ?? {}
   expect(Object.keys(head?.responses ?? {})).toEqual(Object.keys(full?.responses ?? {}))
   expect(Object.values(head?.responses ?? {}).filter(({ content }) => content !== undefined)).toEqual([])
   expect(head?.operationId).not.toBe(full?.operationId)
 })
 
-test('below a path it stands there too, and its paths are below its server', async () => {
+test('with a path in RESOURCE_URL, the document is below that path', async () => {
   build({ resourceUrl: 'https://example.com/api' })
   const { servers, paths } = await read('/api/v1/openapi.json')
   expect(servers).toEqual([{ url: 'https://example.com/api' }])

@@ -1,12 +1,13 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { type IntrospectionAnswer, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
 import { StoreUnavailable } from '@valetkey/service-kit'
+import { FILE_SCOPES } from '../src/files/file-scopes.js'
 import type { FileQuery } from '../src/storage/file-record.js'
-import { authorization, build, closeApp, get, live, nothing, RESOURCE, send, stored } from './files-app.js'
+import { authorization, build, closeApp, EMPTY_PAGE, get, live, RESOURCE, send, stored } from './files-app.js'
 
 afterEach(closeApp)
 
-test('the list has exactly the members of the contract, in their order', async () => {
+test('a page has exactly the members of the contract, in order (contract 4)', async () => {
   build()
   const response = await get('/v1/files?page_size=1')
   expect(response.statusCode).toBe(200)
@@ -21,7 +22,7 @@ test('sizes beyond 2^53 keep every digit', async () => {
   expect((await get('/v1/files')).payload).toContain('"size":9007199254740993')
 })
 
-test('pages follow one another, and the last one names no other', async () => {
+test('next_page_token leads through all pages; the last page has none', async () => {
   build()
   const names: string[] = []
   let next: string | undefined
@@ -37,13 +38,13 @@ test('pages follow one another, and the last one names no other', async () => {
   expect(names).toEqual(stored.map((file) => JSON.parse(file.json).name))
 })
 
-test('a page that ends with the last file names no other', async () => {
+test('a page that ends with the last file has no next_page_token', async () => {
   build()
   expect((await get('/v1/files?page_size=5')).json()).not.toHaveProperty('next_page_token')
 })
 
-test('no files is an empty list', async () => {
-  build({ list: async () => nothing })
+test('a user without files gets an empty list', async () => {
+  build({ list: async () => EMPTY_PAGE })
   expect((await get('/v1/files')).json()).toEqual({ files: [] })
 })
 
@@ -52,12 +53,12 @@ test.each([
   { query: '?page_size=1', limit: 1 },
   { query: '?page_size=1000', limit: 1000 },
   { query: '?unknown=1&unknown=2', limit: 100 }
-])('the store is asked for as many files as "$query" wants', async ({ query, limit }) => {
+])('the query "$query" reads at most $limit files', async ({ query, limit }) => {
   const queries: FileQuery[] = []
   build({
-    list: async (asked) => {
-      queries.push(asked)
-      return nothing
+    list: async (query) => {
+      queries.push(query)
+      return EMPTY_PAGE
     }
   })
   await get(`/v1/files${query}`)
@@ -69,7 +70,7 @@ test.each([
     (value) => `page_size=${value}`
   ),
   ...['', 'nonsense', 'A'.repeat(54), 'a&page_token=b'].map((value) => `page_token=${value}`)
-])('400 for %s, as a problem (contract §4, RFC 9457)', async (query) => {
+])('400 for %s, as problem details (contract 4, RFC 9457)', async (query) => {
   build()
   const response = await get(`/v1/files?${query}`)
   expect(response.statusCode).toBe(400)
@@ -78,7 +79,7 @@ test.each([
   expect(response.json()).toMatchObject({ title: 'Bad Request', status: 400, detail: expect.stringMatching(/^page_/) })
 })
 
-test('a page token is refused to another user and to another scope', async () => {
+test('a page token is refused with the token of another user or scope', async () => {
   let answer: IntrospectionAnswer = live
   build({ introspect: async () => answer })
   const { next_page_token: token } = (await get('/v1/files?page_size=1')).json()
@@ -90,7 +91,7 @@ test('a page token is refused to another user and to another scope', async () =>
   expect((await get(`/v1/files?page_token=${token}`)).statusCode).toBe(200)
 })
 
-test('the answer is private, and has a tag that spares the next one its body (RFC 9110 §15.4.5)', async () => {
+test('a page is private and has an ETag; If-None-Match gets 304 (RFC 9110 15.4.5)', async () => {
   build()
   const first = await get('/v1/files')
   expect(first.headers).toMatchObject({ 'cache-control': 'private, no-cache', vary: 'Authorization' })
@@ -103,7 +104,7 @@ test('the answer is private, and has a tag that spares the next one its body (RF
   expect((await get('/v1/files?page_size=1', { authorization, 'if-none-match': etag })).statusCode).toBe(200)
 })
 
-test('HEAD answers as GET does, without the body', async () => {
+test('HEAD has the headers of GET and no body', async () => {
   build()
   const [got, head] = await Promise.all(
     (['GET', 'HEAD'] as const).map((method) => send({ method, url: '/v1/files', headers: { authorization } }))
@@ -126,7 +127,7 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)('405 with Allo
   expect(response.json()).toMatchObject({ title: 'Method Not Allowed', status: 405 })
 })
 
-test.each(['/', '/v1', '/v1/files/', '/livez', '/readyz'])('404 as a problem for %s', async (url) => {
+test.each(['/', '/v1', '/v1/files/', '/livez', '/readyz'])('404 with problem details for %s', async (url) => {
   build()
   const response = await get(url)
   expect(response.statusCode).toBe(404)
@@ -136,7 +137,7 @@ test.each(['/', '/v1', '/v1/files/', '/livez', '/readyz'])('404 as a problem for
 test.each([
   { name: 'no credentials', headers: {}, status: 401, error: undefined },
   { name: 'a token that was never issued', headers: { authorization: 'Bearer x' }, status: 401, error: 'invalid_token' }
-])('$name: $status, and the challenge names files.read and the metadata', async ({ headers, status, error }) => {
+])('$name: $status; the challenge contains files.read and the metadata address', async ({ headers, status, error }) => {
   build()
   const response = await get('/v1/files', headers as Record<string, string>)
   const challenge = String(response.headers['www-authenticate'])
@@ -154,7 +155,7 @@ test('a token of other scopes: 403 with scope="files.read"', async () => {
   expect(response.headers['www-authenticate']).toContain('error="insufficient_scope"')
 })
 
-test('a token that no user stands behind: 403', async () => {
+test('a token without a user: 403', async () => {
   build({ introspect: async () => ({ ...live, subject: undefined }) })
   expect((await get('/v1/files')).statusCode).toBe(403)
 })
@@ -164,8 +165,11 @@ test.each([
     name: 'the authorization server',
     change: { introspect: () => Promise.reject(new IntrospectionUnavailableError('timeout', 'no answer')) }
   },
-  { name: 'Postgres', change: { list: () => Promise.reject(new StoreUnavailable('postgres', new Error('gone'))) } }
-])('$name away: 503 with Retry-After, never 401', async ({ change }) => {
+  {
+    name: 'Postgres',
+    change: { list: () => Promise.reject(new StoreUnavailable('postgres', new Error('connection lost'))) }
+  }
+])('$name unavailable: 503 with Retry-After, never 401', async ({ change }) => {
   build(change)
   const response = await get('/v1/files')
   expect(response.statusCode).toBe(503)
@@ -173,24 +177,24 @@ test.each([
   expect(response.headers['content-type']).toMatch(/^application\/problem\+json/)
 })
 
-test('a fault of ours: 500 that tells nothing of it', async () => {
+test('an unexpected error: 500 without details', async () => {
   build({ list: () => Promise.reject(new Error('relation "files" does not exist')) })
   const response = await get('/v1/files')
   expect(response.statusCode).toBe(500)
   expect(response.json()).toEqual({ title: 'Internal Server Error', status: 500, detail: 'Something went wrong here.' })
 })
 
-test('the metadata lists the four scopes (RFC 9728 §2)', async () => {
+test('the metadata lists every file scope (RFC 9728 2)', async () => {
   build()
   expect((await get('/.well-known/oauth-protected-resource', {})).json()).toEqual({
     resource: RESOURCE,
     authorization_servers: ['https://auth.example'],
-    scopes_supported: ['files.read', 'files.read:documents', 'files.read:images', 'files.read:media'],
+    scopes_supported: FILE_SCOPES.map(({ scope }) => scope),
     bearer_methods_supported: ['header']
   })
 })
 
-test('below a path, everything stands where RESOURCE_URL says (RFC 9728 §3.1)', async () => {
+test('with a path in RESOURCE_URL, all routes are below it (RFC 9728 3.1)', async () => {
   const resourceUrl = 'https://example.com/api'
   build({ resourceUrl, introspect: async () => ({ ...live, audience: [resourceUrl] }) })
   expect((await get('/api/v1/files')).statusCode).toBe(200)

@@ -3,12 +3,12 @@ import path from 'node:path'
 import { createTestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import { makeFileId } from '../src/operator/cli/file-id.js'
-import type { FileKind, FilePage, FilePosition, ImportedFile, StoredFile } from '../src/storage/file-record.js'
+import type { FilePage, FilePosition, ImportedFile, StoredFile } from '../src/storage/file-record.js'
 import { createFileStore, type FileStore } from '../src/storage/files.js'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../migrations')
 
-/** A file list on a database of its own; close it in `afterAll`. */
+/** A file store with its own database; close it in `afterAll`. */
 export async function openFileStore() {
   const testDatabase = await createTestDatabase()
   await migrate(testDatabase.url, MIGRATIONS)
@@ -22,7 +22,7 @@ export async function openFileStore() {
     url,
     database,
     files,
-    /** Further connections, to be closed by the caller. */
+    /** Opens further connections; the caller closes them. */
     connect,
     async close() {
       await database.close()
@@ -58,11 +58,11 @@ export type ListedFile = {
 /** The files of a page, read from its JSON. A size beyond 2^53 loses digits here, not in the page. */
 export const filesOfPage = ({ filesJson }: FilePage): ListedFile[] => JSON.parse(`[${filesJson}]`)
 
-/** All pages of a user, one after the other. */
+/** Reads all pages of a user. */
 export async function listAll(
   files: Pick<FileStore, 'list'>,
   ownerId: string,
-  kinds: 'all' | readonly FileKind[],
+  kinds: 'all' | readonly string[],
   limit: number
 ): Promise<ListedFile[]> {
   const listed: ListedFile[] = []
@@ -77,7 +77,7 @@ export async function listAll(
 
 type Row = { file_id: string; name: string; mime_type: string; size: string; created_at: Date; modified_at: Date }
 
-/** What is stored of a user's files, whatever the list makes of it. */
+/** Reads a user's files from the table, without the list statement. */
 export async function readStoredFiles(database: Database, ownerId: string): Promise<StoredFile[]> {
   const rows = await database.query<Row>({
     name: 'read_stored_files',

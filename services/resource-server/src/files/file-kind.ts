@@ -1,21 +1,24 @@
-import type { FileKind } from '../storage/file-record.js'
+import type { FileKind, ScopedKind } from './file-scopes.js'
 
-/** The kind of a file by its MIME type, which is what scopes such as `files.read:images` go by. */
-export function kindOfMimeType(mimeType: string): FileKind {
-  if (mimeType.startsWith('image/')) return 'images'
-  if (mimeType.startsWith('audio/') || mimeType.startsWith('video/')) return 'media'
-  if (mimeType.startsWith('text/') || DOCUMENT.test(mimeType)) return 'documents'
-  return 'other'
+// Office documents, and formats that are text although their type is application/….
+const DOCUMENT_SUBTYPES = [
+  'pdf|rtf|epub\\+zip|postscript|x-tex|x-latex',
+  'msword|vnd\\.ms-(?:excel|powerpoint|word|works)(?:\\..+)?',
+  'vnd\\.openxmlformats-officedocument\\..+',
+  'vnd\\.oasis\\.opendocument\\..+',
+  'vnd\\.apple\\.(?:pages|numbers|keynote)',
+  'json|json5|yaml|x-yaml|xml|toml|sql|node|javascript|x-sh|x-subrip|.+\\+(?:json|xml|yaml)'
+].join('|')
+
+// No MIME type matches two of these.
+const MIME_TYPES: Readonly<Record<ScopedKind, RegExp>> = {
+  documents: new RegExp(`^(?:text/|application/(?:${DOCUMENT_SUBTYPES})$)`),
+  images: /^image\//,
+  media: /^(?:audio|video)\//
 }
 
-/** What people read and write but does not call itself text: office documents, and text in application/ clothes. */
-const DOCUMENT = new RegExp(
-  `^application/(?:${[
-    'pdf|rtf|epub\\+zip|postscript|x-tex|x-latex',
-    'msword|vnd\\.ms-(?:excel|powerpoint|word|works)(?:\\..+)?',
-    'vnd\\.openxmlformats-officedocument\\..+',
-    'vnd\\.oasis\\.opendocument\\..+',
-    'vnd\\.apple\\.(?:pages|numbers|keynote)',
-    'json|json5|yaml|x-yaml|xml|toml|sql|node|javascript|x-sh|x-subrip|.+\\+(?:json|xml|yaml)'
-  ].join('|')})$`
-)
+/** The kind of a file, by which scopes such as `files.read:images` cover it. */
+export function kindOfMimeType(mimeType: string): FileKind {
+  for (const [kind, pattern] of Object.entries(MIME_TYPES)) if (pattern.test(mimeType)) return kind as ScopedKind
+  return 'other'
+}

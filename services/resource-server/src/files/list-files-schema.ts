@@ -1,13 +1,13 @@
 import type { SwaggerTransform } from '@fastify/swagger'
 import { problemResponses, REQUEST_ID, withoutContent } from '../http/problem-schema.js'
-import { FILE_SCOPES } from './file-scopes.js'
+import { SCOPE_NAMES } from './file-scopes.js'
 
 export const DEFAULT_PAGE_SIZE = 100
 
-/** What to say of a parameter that does not fit. */
+/** Error descriptions for an invalid parameter. */
 export const PARAMETER_RULES = {
   page_size: 'page_size must be a whole number from 1 to 1000, given once.',
-  page_token: 'page_token must be the next_page_token of an answer to the same user and scope, given once.'
+  page_token: 'page_token must be the next_page_token of a response to the same user and scope, given once.'
 } as const
 
 const file = {
@@ -15,9 +15,9 @@ const file = {
   required: ['id', 'name', 'mime_type', 'size', 'created_at', 'modified_at'],
   properties: {
     id: { type: 'string', format: 'uuid' },
-    name: { type: 'string', description: "The file's own name, without a path." },
+    name: { type: 'string', description: "The file's name, without a path." },
     mime_type: { type: 'string', description: 'Without parameters; application/octet-stream if unknown.' },
-    size: { type: 'integer', minimum: 0, description: 'Bytes; may be beyond 2^53.' },
+    size: { type: 'integer', minimum: 0, description: 'Bytes; may exceed 2^53.' },
     created_at: { type: 'string', format: 'date-time', description: 'UTC, with milliseconds.' },
     modified_at: { type: 'string', format: 'date-time', description: 'UTC, with milliseconds.' }
   }
@@ -39,36 +39,39 @@ const headers = {
   ...REQUEST_ID
 } as const
 
-/** What may be asked, and the list of what may leave: pages come as JSON from the store, and a test compares them. */
+/** Fastify does not apply the response schema, because the store returns JSON text. A test compares the two. */
 export const listFilesSchema = {
   operationId: 'listFiles',
-  summary: "The person's files within the token's scope",
+  summary: "The user's files within the token's scope",
   description:
-    'Newest created_at first, then by id. While files come and go, none is listed twice and none that stays is left out.',
-  security: [{ bearer: [] }, ...FILE_SCOPES.map((scope) => ({ oauth2: [scope] }))],
+    'Newest created_at first, then by id. While files are added and removed, no file is listed twice and no remaining file is left out.',
+  security: [{ bearer: [] }, ...SCOPE_NAMES.map((scope) => ({ oauth2: [scope] }))],
   querystring: {
     type: 'object',
     properties: {
-      page_size: { type: 'string', pattern: '^(?:[1-9][0-9]{0,2}|1000)$', description: 'How many files at most.' },
-      page_token: { type: 'string', description: 'next_page_token of the page before; for one person and scope.' }
+      page_size: { type: 'string', pattern: '^(?:[1-9][0-9]{0,2}|1000)$', description: 'Maximum number of files.' },
+      page_token: { type: 'string', description: 'next_page_token of the previous page; valid for one user and scope.' }
     }
   },
   headers: {
     type: 'object',
     properties: {
-      'if-none-match': { type: 'string', description: 'The ETag of an earlier answer: 304 if nothing changed.' }
+      'if-none-match': { type: 'string', description: 'The ETag of an earlier response: 304 if nothing changed.' }
     }
   },
   response: {
     200: { description: 'A page of the list.', headers, content: { 'application/json': { schema: page } } },
-    304: { type: 'null', description: 'The page is the one that the caller has.', headers },
+    304: { type: 'null', description: 'The page has not changed.', headers },
     ...problemResponses
   }
 } as const
 
 export const headFilesSchema = { ...listFilesSchema, response: withoutContent(listFilesSchema.response) }
 
-/** A whole number for readers; the check takes it as a text, for as numbers `1e2` and `007` would fit. */
+/**
+ * The OpenAPI document shows page_size as an integer. Validation uses a text pattern, because as numbers `1e2` and `007`
+ * would be valid.
+ */
 export const describeParameters: SwaggerTransform = ({ schema, url }) => {
   const { page_size, page_token } = listFilesSchema.querystring.properties
   const { description } = page_size

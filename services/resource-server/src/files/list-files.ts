@@ -10,7 +10,7 @@ export type ListFilesOutcome =
 
 export type ListFilesDeps = { files: Pick<FileStore, 'list'>; pageTokenKeys: readonly string[] }
 
-/** One page of the files that a token may see. */
+/** Reads one page of the files that a token covers. */
 export async function listFiles(
   { access, pageSize, pageToken }: ListFilesRequest,
   { files, pageTokenKeys }: ListFilesDeps

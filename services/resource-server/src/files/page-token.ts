@@ -3,12 +3,12 @@ import type { FilePosition } from '../storage/file-record.js'
 import type { FileAccess } from './file-scopes.js'
 
 /**
- * A page token says where to go on, for one user and one set of kinds:
+ * A page token holds the position of the next page, for one user and one set of kinds:
  *
  *     base64url( milliseconds of created_at (8 bytes) | file id (16) | HMAC-SHA-256, cut to 16 )
  *
- * The signature covers owner and kinds as well, so that a token leads nowhere in other hands. It tells no more than the
- * page before it did, and needs no encryption.
+ * The signature also covers owner and kinds, so a token is invalid for another user or scope. Nothing is encrypted: the
+ * previous page contains the same values.
  */
 const POSITION_BYTES = 24
 const SIGNATURE_BYTES = 16
@@ -18,14 +18,14 @@ export function writePageToken(position: FilePosition, access: FileAccess, keys:
   bytes.writeBigInt64BE(BigInt(position.createdAt.getTime()))
   bytes.write(position.fileId.replaceAll('-', ''), 8, 'hex')
   const [newestKey] = keys
-  if (newestKey === undefined) throw new Error('there is no key to sign page tokens with')
+  if (newestKey === undefined) throw new Error('no key for signing page tokens')
   return Buffer.concat([bytes, sign(bytes, access, newestKey)]).toString('base64url')
 }
 
-/** @returns undefined for a token that is not ours, or was made for another user or scope */
+/** @returns undefined for a token with a wrong signature, or of another user or scope */
 export function readPageToken(token: string, access: FileAccess, keys: readonly string[]): FilePosition | undefined {
   const bytes = Buffer.from(token, 'base64url')
-  // The decoder forgives much; only the one spelling that was handed out counts.
+  // Buffer.from ignores invalid characters, so only the exact text that was issued is accepted.
   if (bytes.length !== POSITION_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token) return undefined
   const position = bytes.subarray(0, POSITION_BYTES)
   const signature = bytes.subarray(POSITION_BYTES)

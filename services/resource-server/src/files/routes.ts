@@ -1,7 +1,7 @@
 import { Problem } from '@valetkey/service-kit'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { answerWithEntityTag } from '../http/entity-tag.js'
-import { FILE_SCOPES, fileAccess, WHOLE_SCOPE } from './file-scopes.js'
+import { addEntityTag } from '../http/entity-tag.js'
+import { fileAccess, SCOPE_NAMES, WHOLE_SCOPE } from './file-scopes.js'
 import { type ListFilesDeps, listFiles } from './list-files.js'
 import {
   DEFAULT_PAGE_SIZE,
@@ -16,30 +16,30 @@ export type FileRouteOptions = ListFilesDeps
 type Query = { Querystring: { page_size?: string; page_token?: string } }
 
 /** `GET /v1/files`: the user's files within the token's scope. */
-export const fileRoutes: FastifyPluginAsync<FileRouteOptions> = async (server, needs) => {
-  server.addHook('onSend', answerWithEntityTag)
+export const fileRoutes: FastifyPluginAsync<FileRouteOptions> = async (server, deps) => {
+  server.addHook('onSend', addEntityTag)
 
   const route = {
     url: '/v1/files',
-    onRequest: server.requireAccessToken({ anyOf: FILE_SCOPES, challengeScope: WHOLE_SCOPE }),
-    handler: answerFiles,
+    onRequest: server.requireAccessToken({ anyOf: SCOPE_NAMES, challengeScope: WHOLE_SCOPE }),
+    handler: sendFiles,
     config: { swaggerTransform: describeParameters }
   }
   server.route<Query>({ ...route, method: 'GET', schema: listFilesSchema, exposeHeadRoute: false })
-  // By hand: the one that Fastify adds cannot answer 304.
+  // The HEAD route that Fastify adds cannot respond with 304.
   server.route<Query>({ ...route, method: 'HEAD', schema: headFilesSchema })
 
-  async function answerFiles(request: FastifyRequest<Query>, reply: FastifyReply): Promise<FastifyReply> {
+  async function sendFiles(request: FastifyRequest<Query>, reply: FastifyReply): Promise<FastifyReply> {
     const access = fileAccess(request.accessToken)
-    if (access === undefined) throw new Problem(403, 'The access token stands for no user.')
+    if (access === undefined) throw new Problem(403, 'The access token has no user.')
     const { page_size, page_token } = request.query
     const pageSize = page_size === undefined ? DEFAULT_PAGE_SIZE : Number(page_size)
-    const outcome = await listFiles({ access, pageSize, pageToken: page_token }, needs)
+    const outcome = await listFiles({ access, pageSize, pageToken: page_token }, deps)
     switch (outcome.kind) {
       case 'bad_page_token':
         throw new Problem(400, PARAMETER_RULES.page_token)
       case 'page':
-        // A private copy may be kept, and has to be asked about each time; another token is another answer.
+        // The user agent may cache the page, but must revalidate it; a page differs by token.
         reply.header('cache-control', 'private, no-cache').header('vary', 'Authorization')
         return reply.type('application/json; charset=utf-8').send(pageJson(outcome))
       default:
@@ -48,7 +48,7 @@ export const fileRoutes: FastifyPluginAsync<FileRouteOptions> = async (server, n
   }
 }
 
-/** A string, which Fastify sends as it is. A page token needs no escaping. */
+/** Written as text, because the files are JSON text already. A page token needs no escaping. */
 function pageJson({ filesJson, nextPageToken }: { filesJson: string; nextPageToken: string | undefined }): string {
   return `{"files":[${filesJson}]${nextPageToken === undefined ? '' : `,"next_page_token":"${nextPageToken}"`}}`
 }

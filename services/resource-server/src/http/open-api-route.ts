@@ -1,15 +1,15 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { answerWithEntityTag } from './entity-tag.js'
+import { addEntityTag } from './entity-tag.js'
 
-/** `GET /v1/openapi.json`: what the API is, for tools. Public, and readable from any page. */
+/** `GET /v1/openapi.json`: the description of the API. Public, and readable from any origin. */
 export const openApiRoute: FastifyPluginAsync = async (server) => {
   let document: string | undefined
   server.addHook('onReady', async () => {
     document = JSON.stringify(server.swagger())
   })
-  server.addHook('onSend', answerWithEntityTag)
+  server.addHook('onSend', addEntityTag)
   server.route({
-    // HEAD by hand: the one that Fastify adds cannot answer 304.
+    // The HEAD route that Fastify adds cannot respond with 304.
     method: ['GET', 'HEAD'],
     url: '/v1/openapi.json',
     schema: { hide: true },

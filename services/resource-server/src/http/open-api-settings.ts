@@ -1,22 +1,30 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 
-export type OpenApiDeps = {
+export type OpenApiOptions = {
   issuer: string
   resourceUrl: string
-  /** Every scope, and what it is for. */
+  /** Scope names and their meanings. */
   scopes: Readonly<Record<string, string>>
 }
 
-/** How the routes' schemas become an OpenAPI 3.1 document. Routes without a schema stay out of it. */
-export function openApiSettings({ issuer, resourceUrl, scopes }: OpenApiDeps): FastifyDynamicSwaggerOptions {
+/** Options for an OpenAPI 3.1 document from the routes' schemas. Routes without a schema are omitted. */
+export function openApiSettings({ issuer, resourceUrl, scopes }: OpenApiOptions): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.1',
-      info: { title: 'Files', version: '1', description: "The list of a person's files, for apps that they allowed." },
+      info: {
+        title: 'Files',
+        version: '1',
+        description: 'Lists the files of a user for the apps that the user allowed.'
+      },
       servers: [{ url: resourceUrl }],
       components: {
         securitySchemes: {
-          bearer: { type: 'http', scheme: 'bearer', description: 'RFC 6750: an access token in the header alone.' },
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'RFC 6750: an access token in the Authorization header only.'
+          },
           oauth2: {
             type: 'oauth2',
             description: 'RFC 6749 §4.1, with PKCE (S256).',

@@ -6,7 +6,7 @@ const RETRY_AFTER = '2'
 
 /**
  * The error handler of the public listener.
- * @param parameterRules what to say of a query parameter that does not fit
+ * @param parameterRules error descriptions by query parameter
  */
 export function problemErrorHandler(parameterRules: Readonly<Record<string, string>>) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -22,7 +22,7 @@ function toProblem(error: FastifyError | Error, parameterRules: Readonly<Record<
   if (isOutage(error)) return new Problem(503, 'The files cannot be read at the moment.')
   if ('validation' in error && error.validation !== undefined) {
     const parameter = error.validation[0]?.instancePath.slice(1) ?? ''
-    return new Problem(400, parameterRules[parameter] ?? 'A parameter does not fit.')
+    return new Problem(400, parameterRules[parameter] ?? 'A parameter is invalid.')
   }
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500
   return status >= 400 && status < 500 ? new Problem(status) : new Problem(500, 'Something went wrong here.')

@@ -1,31 +1,29 @@
-/** What a file is to a scope. Decided when it is imported, from its MIME type. */
-export type FileKind = 'documents' | 'images' | 'media' | 'other'
-
 export type StoredFile = {
   fileId: string
   name: string
   mimeType: string
-  /** Bytes; beyond what a number holds exactly, should there ever be such a file. */
+  /** Bytes; a bigint because a size may exceed 2^53. */
   size: bigint
   createdAt: Date
   modifiedAt: Date
 }
 
-export type ImportedFile = StoredFile & { kind: FileKind; sourcePath: string; sourceDigest: Buffer }
+/** The check constraint on `kind` accepts the kinds of files/file-scopes.ts. */
+export type ImportedFile = StoredFile & { kind: string; sourcePath: string; sourceDigest: Buffer }
 
-/** Where a page ends and the next one begins. */
+/** The last file of a page: the next page begins after it. */
 export type FilePosition = Pick<StoredFile, 'createdAt' | 'fileId'>
 
 export type FileQuery = {
   ownerId: string
-  kinds: 'all' | readonly FileKind[]
+  kinds: 'all' | readonly string[]
   after: FilePosition | undefined
   limit: number
 }
 
 export type FilePage = {
-  /** The files as they leave: JSON objects with commas between them. */
+  /** JSON objects, separated by commas, as the response contains them. */
   filesJson: string
-  /** Where the next page begins; undefined when this one is the last. */
+  /** Undefined on the last page. */
   next: FilePosition | undefined
 }

@@ -9,10 +9,10 @@ export type FileStore = ReturnType<typeof createFileStore>
 
 type PageRow = { number: string; files_json: string; end_id: string; end_created_ms: string; has_more: boolean }
 
-/** A page may have a thousand files; what one statement brings must stay small beside the rest of the process. */
+/** Limits the memory for the results of one statement: a page may have 1,000 files. */
 const PAGES_IN_ONE_STATEMENT = 16
 
-/** @param onBatch hears how many lists share each statement */
+/** @param onBatch called with the number of lists in each statement */
 export function createFileStore(database: Database, onBatch?: (size: number) => void) {
   const readers = new Map<string, (query: FileQuery) => Promise<FilePage>>()
 
@@ -37,20 +37,20 @@ export function createFileStore(database: Database, onBatch?: (size: number) => 
 
   return {
     /**
-     * Newest first, then by id: at most `limit` files behind a position. Queries of the same shape that come at the same
-     * time share a statement.
+     * Newest first, then by id: at most `limit` files after a position. Concurrent queries of the same shape share a
+     * statement.
      */
     list: (query: FileQuery): Promise<FilePage> => readerOf(shapeOf(query).name)(query),
 
-    /** Adds files or brings them up to date, all or none. No two of `files` may be the same one. */
+    /** Inserts or updates all files or none. `files` must not contain a path twice. */
     save: (ownerId: string, files: readonly ImportedFile[]) =>
       countChanges(saveStatement(ownerId, files), files.length),
 
-    /** What `save` would do. */
+    /** Counts what `save` would change. */
     compare: (ownerId: string, files: readonly ImportedFile[]) =>
       countChanges(compareStatement(ownerId, files), files.length),
 
-    /** Resolves when the table can be read: the database is there, and migrated. */
+    /** Rejects unless Postgres responds and the table exists. */
     async check(): Promise<void> {
       await database.query({ name: 'check_files', text: 'select file_id from files limit 1', values: [] })
     }

@@ -2,60 +2,28 @@ import type { Database } from '@valetkey/service-kit'
 
 export type ImportRuns = ReturnType<typeof createImportRuns>
 
-/** What lies below a directory: every path that begins with this text. */
+/** The files below a directory: every path that begins with `prefix`. */
 export type Below = {
   ownerId: string
   /** The directory's path, with a slash at the end. */
   prefix: string
-  /** Paths that could not be read: they, and all below them, count as seen. */
+  /** Paths that could not be read: they and everything below them count as seen. */
   unread: readonly string[]
 }
 
-/** Tells one connection from every other, also after a restart of Postgres. */
+/** Identifies a connection; unique even across a restart of Postgres. */
 const SESSION = `(select pid || ' ' || backend_start from pg_stat_activity where pid = pg_backend_pid())`
 const LOCK = `hashtextextended('valetkey-files ' || $1, 0)`
 const DELETED_AT_ONCE = 1_000
-/** A connection that stays idle is closed, and its locks go with it. */
+/** The pool closes an idle connection, which releases its locks. */
 const KEEP_ALIVE_MS = 4_000
 
 /** `database` must have one connection only: the locks belong to it. */
 export function createImportRuns(database: Database) {
-  let lockedBy: string | undefined
-
-  async function tryLock(name: string, verb: string, ownerId: string): Promise<boolean> {
-    const [row] = await database.query<{ locked: boolean; session: string }>({
-      name,
-      text: `select ${verb}(${LOCK}) as locked, ${SESSION} as session`,
-      values: [ownerId]
-    })
-    lockedBy = row?.session
-    return row?.locked ?? false
-  }
-
-  async function findSession(): Promise<string | undefined> {
-    const [row] = await database.query<{ session: string }>({
-      name: 'find_import_session',
-      text: `select ${SESSION} as session`,
-      values: []
-    })
-    return row?.session
-  }
+  const lock = createImportLock(database)
 
   return {
-    /** Imports that only add may run side by side. @returns false while something removes files of this user */
-    share: (ownerId: string) => tryLock('share_import', 'pg_try_advisory_lock_shared', ownerId),
-    /** Whoever removes is alone. @returns false while anything else is at work for this user */
-    own: (ownerId: string) => tryLock('own_import', 'pg_try_advisory_lock', ownerId),
-
-    /** Whether the lock is still held: it goes with its connection, and a new one is opened without a word. */
-    isStillLocked: async (): Promise<boolean> => lockedBy !== undefined && (await findSession()) === lockedBy,
-
-    /** Through a slow directory, and while a question stands. @returns how to end that */
-    keepLock(): () => void {
-      // A failure is for the next statement to report.
-      const timer = setInterval(() => void findSession().catch(() => {}), KEEP_ALIVE_MS)
-      return () => clearInterval(timer)
-    },
+    ...lock,
 
     async forgetSightings(ownerId: string): Promise<void> {
       await database.query({
@@ -74,7 +42,7 @@ export function createImportRuns(database: Database) {
       })
     },
 
-    /** How many files below a directory were not seen. */
+    /** The number of files below a directory that were not seen. */
     async countUnseen(below: Below): Promise<number> {
       const [row] = await database.query<{ count: string }>({
         name: 'count_unseen_files',
@@ -84,13 +52,13 @@ export function createImportRuns(database: Database) {
       return Number(row?.count ?? 0)
     },
 
-    /** In the session that holds the lock, else nothing. @returns how many; fewer than a batch when there are no more */
+    /** Deletes one batch, and nothing if the session no longer has the lock. */
     async deleteUnseen(below: Below): Promise<{ deleted: number; isMore: boolean }> {
       const rows = await database.query({
         name: 'delete_unseen_files',
         text: `delete from files where file_id = any (array(
             select file_id from files f where ${UNSEEN} and ${SESSION} = $4 limit ${DELETED_AT_ONCE})) returning file_id`,
-        values: [below.ownerId, below.prefix, below.unread, lockedBy]
+        values: [below.ownerId, below.prefix, below.unread, lock.session()]
       })
       return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
     },
@@ -113,6 +81,50 @@ export function createImportRuns(database: Database) {
       })
       return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
     }
+  }
+}
+
+/** The advisory lock of one user's files. */
+function createImportLock(database: Database) {
+  let lockedBy: string | undefined
+
+  async function tryLock(name: string, verb: string, ownerId: string): Promise<boolean> {
+    const [row] = await database.query<{ locked: boolean; session: string }>({
+      name,
+      text: `select ${verb}(${LOCK}) as locked, ${SESSION} as session`,
+      values: [ownerId]
+    })
+    lockedBy = row?.session
+    return row?.locked ?? false
+  }
+
+  async function findSession(): Promise<string | undefined> {
+    const [row] = await database.query<{ session: string }>({
+      name: 'find_import_session',
+      text: `select ${SESSION} as session`,
+      values: []
+    })
+    return row?.session
+  }
+
+  return {
+    /** Imports without --prune may run concurrently. @returns false while another command removes files of this user */
+    share: (ownerId: string) => tryLock('share_import', 'pg_try_advisory_lock_shared', ownerId),
+    /** For commands that remove files. @returns false while another command changes files of this user */
+    own: (ownerId: string) => tryLock('own_import', 'pg_try_advisory_lock', ownerId),
+
+    /** False if the connection that has the lock was closed: the pool then opens another one without an error. */
+    isStillLocked: async (): Promise<boolean> => lockedBy !== undefined && (await findSession()) === lockedBy,
+
+    /** Keeps the connection in use during a slow walk or a confirmation. @returns a function that stops this */
+    keepLock(): () => void {
+      // The next statement reports a failure.
+      const timer = setInterval(() => void findSession().catch(() => {}), KEEP_ALIVE_MS)
+      return () => clearInterval(timer)
+    },
+
+    /** The session that has the lock. */
+    session: (): string | undefined => lockedBy
   }
 }
 

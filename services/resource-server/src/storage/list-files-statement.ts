@@ -2,13 +2,13 @@ import type { Statement } from '@valetkey/service-kit'
 import type { FileQuery } from './file-record.js'
 
 /**
- * The statement of some pages, which people ask for at the same time, one row each. Every part of a page reads one stretch of
- * one index in order and stops at the limit, so that page 10,000 costs what page 1 costs: one stretch a kind, and behind a
- * position one for the files of that very instant and one for all older ones (a single condition over both would read and
- * drop the whole instant, which after an unpacked archive may be every file there is).
+ * One statement for the pages of concurrent requests; it returns one row for each page. Each part of a page reads one range
+ * of one index in order and stops at the limit, so page 10,000 costs as much as page 1. There is one range for each kind.
+ * After a position there are two: the files with the same created_at, and the older files. A single condition for both would
+ * read and drop all files with that created_at, which after unpacking an archive may be all files of the user.
  *
- * A page leaves as it is put together here: objects made of its rows would cost the server several times as much. One
- * file more than asked for is read, for whether there is a next page is known only by seeing its first file.
+ * Postgres writes the JSON: building objects from the rows would cost the service several times as much. The statement reads
+ * one file more than requested, to find out whether there is a next page.
  * @param queries of one shape
  */
 export function listStatement(queries: readonly FileQuery[]): Statement {
@@ -45,7 +45,7 @@ function textOf(shape: Shape): string {
 }
 
 function writeText({ kinds, isNext }: Shape): string {
-  const asked = [
+  const columns = [
     ['owner_id', 'text'],
     ['page_size', 'int'],
     ...(isNext
@@ -57,37 +57,37 @@ function writeText({ kinds, isNext }: Shape): string {
     ...Array.from({ length: kinds }, (_, place) => [`kind_${place}`, 'text'])
   ]
   const positions = isNext
-    ? ['and created_at = asked.after_at and file_id > asked.after_id', 'and created_at < asked.after_at']
+    ? ['and created_at = requested.after_at and file_id > requested.after_id', 'and created_at < requested.after_at']
     : ['']
   const kindConditions =
-    kinds === 0 ? [''] : Array.from({ length: kinds }, (_, place) => `and kind = asked.kind_${place}`)
-  const stretches = kindConditions.flatMap((kind) => positions.map((position) => stretch(kind, position)))
+    kinds === 0 ? [''] : Array.from({ length: kinds }, (_, place) => `and kind = requested.kind_${place}`)
+  const ranges = kindConditions.flatMap((kind) => positions.map((position) => range(kind, position)))
   return `
-    select asked.number, page.*
-    from unnest(${asked.map(([, type], place) => `$${place + 1}::${type}[]`).join(', ')}) with ordinality
-      as asked (${asked.map(([column]) => column).join(', ')}, number)
+    select requested.number, page.*
+    from unnest(${columns.map(([, type], place) => `$${place + 1}::${type}[]`).join(', ')}) with ordinality
+      as requested (${columns.map(([column]) => column).join(', ')}, number)
     cross join lateral (
-      select coalesce(string_agg(${FILE_JSON}, ',') filter (where place <= asked.page_size), '') as files_json,
-             max(file_id::text) filter (where place = asked.page_size) as end_id,
-             max((extract(epoch from created_at) * 1000)::bigint) filter (where place = asked.page_size) as end_created_ms,
-             count(*) > asked.page_size as has_more
+      select coalesce(string_agg(${FILE_JSON}, ',') filter (where place <= requested.page_size), '') as files_json,
+             max(file_id::text) filter (where place = requested.page_size) as end_id,
+             max((extract(epoch from created_at) * 1000)::bigint) filter (where place = requested.page_size) as end_created_ms,
+             count(*) > requested.page_size as has_more
       from (select ${COLUMNS}, row_number() over (${ORDER}) as place
-            from (${stretches.join(' union all ')}) as stretches ${ORDER} limit asked.page_size + 1) as files
+            from (${ranges.join(' union all ')}) as ranges ${ORDER} limit requested.page_size + 1) as files
     ) as page`
 }
 
-/** As far as a page may go: list-files-schema.ts lets nobody ask for more. */
+/** The maximum page_size in list-files-schema.ts. */
 const LARGEST_PAGE = 1_000
 const COLUMNS = 'file_id, name, mime_type, size, created_at, modified_at'
 const ORDER = 'order by created_at desc, file_id'
 
-/** With a number alone as its limit: where it is a parameter, Postgres plans for a tenth of all files. */
-function stretch(kindCondition: string, positionCondition: string): string {
-  const files = `select ${COLUMNS} from files where owner_id = asked.owner_id ${kindCondition} ${positionCondition} ${ORDER}`
-  return `(select ${COLUMNS} from (${files} limit ${LARGEST_PAGE + 1}) as stretch ${ORDER} limit asked.page_size + 1)`
+/** The inner limit is a constant: with a parameter, Postgres plans for a tenth of all files. */
+function range(kindCondition: string, positionCondition: string): string {
+  const files = `select ${COLUMNS} from files where owner_id = requested.owner_id ${kindCondition} ${positionCondition} ${ORDER}`
+  return `(select ${COLUMNS} from (${files} limit ${LARGEST_PAGE + 1}) as one_range ${ORDER} limit requested.page_size + 1)`
 }
 
-/** A file as the answer shows it: files/list-files-schema.ts describes these members, and a test compares the two. */
+/** One file of the response: files/list-files-schema.ts describes these members, and a test compares the two. */
 const FILE_JSON = [
   `'{"id":"' || file_id`,
   `'","name":' || to_json(name)`,
@@ -98,8 +98,8 @@ const FILE_JSON = [
 ].join(' || ')
 
 /**
- * In UTC, always with three digits of milliseconds, in quotes. to_json leaves out zeros at the end of a second's fraction,
- * so there is a microsecond more, which is cut off again: half of what to_char costs.
+ * In UTC, with three digits of milliseconds, in quotes. to_json omits trailing zeros of the fraction, so one microsecond is
+ * added and cut off again. This costs half as much as to_char.
  */
 function rfc3339(column: string): string {
   return `left(to_json((${column} at time zone interval '0') + interval '1 microsecond')::text, 24) || 'Z"'`

@@ -2,10 +2,10 @@ import type { Statement } from '@valetkey/service-kit'
 import type { ImportedFile } from './file-record.js'
 
 /**
- * One statement a batch. A file that is known keeps its id and its `created_at`, its place in the list: editors save by replacing
- * the file, and one that moves would be listed twice, or not at all, by somebody who is paging. In the order of
- * the paths' digests, so that two imports of the same files wait for each other in a row and not in a circle.
- * Returns the rows that changed; `xmax` is 0 in those that were not there before.
+ * One statement for a batch. A known file keeps its id and its `created_at`, which is its place in the list: editors save by
+ * replacing the file, and a file that moves while a client is paging would be listed twice or not at all. Rows are locked in
+ * the order of the path digests, so that two imports of the same files cannot deadlock.
+ * Returns the changed rows; `xmax` is 0 in inserted rows.
  */
 export function saveStatement(ownerId: string, files: readonly ImportedFile[]): Statement {
   return {
@@ -25,7 +25,7 @@ export function saveStatement(ownerId: string, files: readonly ImportedFile[]): 
   }
 }
 
-/** What `saveStatement` would return, without writing. */
+/** Returns what `saveStatement` would return, without writing. */
 export function compareStatement(ownerId: string, files: readonly ImportedFile[]): Statement {
   return {
     name: 'compare_files',

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { kindOfMimeType } from '../../src/files/file-kind.js'
+import { FILE_KINDS } from '../../src/files/file-scopes.js'
 
-test.each([
+const EXAMPLES = [
   ['text/plain', 'documents'],
   ['text/x-typescript', 'documents'],
   ['application/pdf', 'documents'],
@@ -27,6 +28,12 @@ test.each([
   ['application/x-pdf', 'other'],
   ['application/pdfx', 'other'],
   ['font/woff2', 'other']
-])('%s is of the kind %s (contract: scopes by MIME type)', (mimeType, kind) => {
+] as const
+
+test.each(EXAMPLES)('%s is of the kind %s (contract 4)', (mimeType, kind) => {
   expect(kindOfMimeType(mimeType)).toBe(kind)
+})
+
+test('every kind of the scope table has an example above', () => {
+  expect([...new Set(EXAMPLES.map(([, kind]) => kind))].sort()).toEqual([...FILE_KINDS].sort())
 })

@@ -11,16 +11,16 @@ const position = {
 }
 const token = writePageToken(position, alice, [NEW_KEY, OLD_KEY])
 
-test('a page token leads back to its position', () => {
+test('a page token contains its position', () => {
   expect(readPageToken(token, alice, [NEW_KEY])).toEqual(position)
 })
 
-test('a position before 1970 survives', () => {
+test('a page token contains a position before 1970', () => {
   const old = { ...position, createdAt: new Date('1901-02-03T04:05:06.007Z') }
   expect(readPageToken(writePageToken(old, alice, [NEW_KEY]), alice, [NEW_KEY])).toEqual(old)
 })
 
-test('the first key signs and all verify, so that keys can be changed', () => {
+test('the first key signs and every key verifies, so keys can be rotated', () => {
   const oldToken = writePageToken(position, alice, [OLD_KEY])
   expect(readPageToken(oldToken, alice, [NEW_KEY, OLD_KEY])).toEqual(position)
   expect(readPageToken(oldToken, alice, [NEW_KEY])).toBeUndefined()
@@ -30,11 +30,11 @@ test('the first key signs and all verify, so that keys can be changed', () => {
 test.each([
   { name: 'another user', access: { ownerId: 'bob', kinds: 'all' } },
   { name: 'a narrower scope', access: { ownerId: 'alice', kinds: ['images'] } }
-] as const)('a page token is refused to $name', ({ access }) => {
+] as const)('a page token is invalid for $name', ({ access }) => {
   expect(readPageToken(token, access, [NEW_KEY])).toBeUndefined()
 })
 
-test('a page token of some kinds is refused to a token of other kinds', () => {
+test('a page token is invalid for an access token that covers other kinds', () => {
   const images = writePageToken(position, { ownerId: 'alice', kinds: ['images'] }, [NEW_KEY])
   expect(readPageToken(images, alice, [NEW_KEY])).toBeUndefined()
   expect(readPageToken(images, { ownerId: 'alice', kinds: ['images', 'media'] }, [NEW_KEY])).toBeUndefined()
@@ -45,14 +45,14 @@ test.each([
   { name: 'too short', bad: token.slice(0, -4) },
   { name: 'too long', bad: `${token}AAAA` },
   { name: 'padded', bad: `${token}=` },
-  { name: 'with a blank', bad: `${token} ` },
-  { name: 'no base64url', bad: 'ä'.repeat(54) },
-  { name: 'in the other alphabet', bad: '+'.repeat(54) }
-])('a page token is refused: $name', ({ bad }) => {
+  { name: 'with a space', bad: `${token} ` },
+  { name: 'not base64url', bad: 'ä'.repeat(54) },
+  { name: 'in the alphabet of base64', bad: '+'.repeat(54) }
+])('an invalid page token is refused: $name', ({ bad }) => {
   expect(readPageToken(bad, alice, [NEW_KEY])).toBeUndefined()
 })
 
-test('a page token is refused when any one of its bits differs', () => {
+test('a page token is invalid if any bit differs', () => {
   const bytes = Buffer.from(token, 'base64url')
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
     const changed = Buffer.from(bytes)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { connectPostgres, type Database, StoreUnavailable } from '@valetkey/service-kit'
-import type { FileKind, ImportedFile } from '../../src/storage/file-record.js'
+import { FILE_KINDS, type FileKind } from '../../src/files/file-scopes.js'
+import type { ImportedFile } from '../../src/storage/file-record.js'
 import { createFileStore, type FileStore } from '../../src/storage/files.js'
 import { importedFile as file, filesOfPage, listAll, openFileStore, readStoredFiles } from '../stored-files.js'
 
@@ -17,14 +18,14 @@ afterAll(() => opened.close())
 const namesOf = async (...list: [string, 'all' | readonly FileKind[], number]) =>
   (await listAll(files, ...list)).map((listed) => listed.name)
 
-test('a file comes back as it was saved, beyond 2^53 bytes and to the millisecond', async () => {
+test('save stores every member, sizes beyond 2^53 and times in milliseconds', async () => {
   const saved = file('/a/Grüße "1".txt', { size: 2n ** 62n + 1n })
   expect(await files.save('ann', [saved])).toEqual({ imported: 1, updated: 0, unchanged: 0 })
   const { fileId, name, mimeType, size, createdAt, modifiedAt } = saved
   expect(await readStoredFiles(database, 'ann')).toEqual([{ fileId, name, mimeType, size, createdAt, modifiedAt }])
 })
 
-test('saving again updates what changed, leaves the rest, and keeps the ids', async () => {
+test('save updates changed files, leaves the others, and keeps all ids', async () => {
   const [same, grown] = [file('/b/same.txt'), file('/b/grown.txt')]
   await files.save('ben', [same, grown])
   const again = [file('/b/same.txt'), file('/b/grown.txt', { size: 2n }), file('/b/new.txt')]
@@ -37,7 +38,7 @@ test('saving again updates what changed, leaves the rest, and keeps the ids', as
 test.each([
   { name: 'later', changed: new Date('2026-05-05T00:00:00.000Z') },
   { name: 'earlier', changed: new Date('2025-05-05T00:00:00.000Z') }
-])('created_at never moves, for it is the place in the list: $name', async ({ name, changed }) => {
+])('save keeps the first created_at of a file: $name', async ({ name, changed }) => {
   const createdAt = new Date('2026-01-01T00:00:00.000Z')
   await files.save(name, [file('/c/a.txt', { createdAt })])
   expect(await files.save(name, [file('/c/a.txt', { createdAt: changed })])).toMatchObject({ unchanged: 1 })
@@ -46,25 +47,29 @@ test.each([
   expect(found?.createdAt).toEqual(createdAt)
 })
 
-test('one path may be a file of two users, and neither sees the other one', async () => {
+test('two users may have a file with the same path, and each sees only their own', async () => {
   await files.save('dan', [file('/shared.txt')])
   expect(await files.save('eva', [file('/shared.txt', { name: 'evas.txt' })])).toMatchObject({ imported: 1 })
   expect(await namesOf('dan', 'all', 10)).toEqual(['shared.txt'])
   expect(await namesOf('eva', 'all', 10)).toEqual(['evas.txt'])
 })
 
-test('a path longer than an index entry can be is stored', async () => {
+test('save stores a path that is too long for an index entry', async () => {
   const long = `/${'d'.repeat(200)}`.repeat(20)
   expect(await files.save('fay', [file(`${long}/x`)])).toMatchObject({ imported: 1 })
 })
 
-const kindOf: readonly FileKind[] = ['documents', 'images', 'media', 'other']
+test.each(FILE_KINDS)('Postgres stores and lists a file of the kind %s', async (kind) => {
+  const ownerId = `kind-${kind}`
+  expect(await files.save(ownerId, [file('/kind', { kind })])).toMatchObject({ imported: 1 })
+  expect(await namesOf(ownerId, [kind], 10)).toEqual(['kind'])
+})
 
 /** Sixty files at twelve instants, so that many pages end between two files of the same instant. */
 async function saveMany(ownerId: string): Promise<ImportedFile[]> {
   const many = Array.from({ length: 60 }, (_, index) =>
     file(`/${ownerId}/${index}`, {
-      kind: kindOf[(index * 7) % 4] ?? 'other',
+      kind: FILE_KINDS[(index * 7) % FILE_KINDS.length] ?? 'other',
       createdAt: new Date(Date.UTC(2026, 0, 1, 0, 0, 0, index % 12))
     })
   )
@@ -82,7 +87,7 @@ test.each([
   { kinds: ['images'] as const },
   { kinds: ['documents', 'media'] as const },
   { kinds: ['documents', 'images', 'media'] as const }
-])('pages of any size add up to the whole list in order: newest first, then by id ($kinds)', async ({ kinds }) => {
+])('pages of every size give the whole list, newest first, then by id ($kinds)', async ({ kinds }) => {
   const ownerId = `gus-${kinds}`
   const many = await saveMany(ownerId)
   const expected = inOrder(many.filter((one) => kinds === 'all' || kinds.some((kind) => kind === one.kind)))
@@ -96,7 +101,7 @@ test.each([
   { count: 10, sizes: [10] },
   { count: 11, sizes: [10, 1] },
   { count: 20, sizes: [10, 10] }
-])('$count files are pages of $sizes, and the last one names no other', async ({ count, sizes }) => {
+])('$count files give pages of $sizes files; the last page has no next', async ({ count, sizes }) => {
   const ownerId = `hal-${count}`
   await files.save(
     ownerId,
@@ -112,7 +117,7 @@ test.each([
   expect(found).toEqual(sizes)
 })
 
-test('what comes and goes between two pages neither doubles nor hides what stayed', async () => {
+test('files added or removed between two pages do not repeat or hide other files', async () => {
   const many = await saveMany('ida')
   const first = await files.list({ ownerId: 'ida', kinds: 'all', after: undefined, limit: 20 })
   await files.save('ida', [file('/ida/newest', { createdAt: new Date('2027-01-01T00:00:00.000Z') })])
@@ -125,10 +130,10 @@ test('what comes and goes between two pages neither doubles nor hides what staye
   expect([...filesOfPage(first), ...filesOfPage(rest)].map((listed) => listed.name)).toEqual(inOrder(many))
 })
 
-test('a Postgres that is not there is an outage; a refused statement is not', async () => {
-  const nobody = connectPostgres('postgres://nobody@127.0.0.1:9/none', { connections: 1 })
-  await expect(createFileStore(nobody).check()).rejects.toThrow(StoreUnavailable)
-  await nobody.close()
+test('an unreachable Postgres is StoreUnavailable; a failing statement is not', async () => {
+  const unreachable = connectPostgres('postgres://nobody@127.0.0.1:9/none', { connections: 1 })
+  await expect(createFileStore(unreachable).check()).rejects.toThrow(StoreUnavailable)
+  await unreachable.close()
   await expect(database.query({ name: 'wrong', text: 'select nonsense', values: [] })).rejects.not.toThrow(
     StoreUnavailable
   )

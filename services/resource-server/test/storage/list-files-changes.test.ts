@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Database } from '@valetkey/service-kit'
 import fc from 'fast-check'
-import type { FileKind, FilePosition, ImportedFile } from '../../src/storage/file-record.js'
+import { FILE_KINDS, type FileKind } from '../../src/files/file-scopes.js'
+import type { FilePosition, ImportedFile } from '../../src/storage/file-record.js'
 import type { FileStore } from '../../src/storage/files.js'
 import { filesOfPage, importedFile, type ListedFile, openFileStore } from '../stored-files.js'
 
 let opened: Awaited<ReturnType<typeof openFileStore>>
 let files: FileStore
-/** Other connections than those that page. */
+/** Separate connections for the writers. */
 let elsewhere: { database: Database; files: FileStore }
 
 beforeAll(async () => {
@@ -20,16 +21,15 @@ afterAll(async () => {
   await opened.close()
 })
 
-const KINDS: readonly FileKind[] = ['documents', 'images', 'media', 'other']
 let made = 0
 
-/** At one of a few instants, so that most of them share theirs with others. */
+/** At one of a few instants, so that many files have the same created_at. */
 function make(instant: number, kind: number): ImportedFile {
   made += 1
-  // An id anywhere, not only behind those that were made before.
+  // A random id, so that new files are not always last.
   const fileId = crypto.randomUUID()
   const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, 0, instant))
-  return importedFile(`/${made}`, { fileId, name: `${made}`, kind: KINDS[kind] ?? 'other', createdAt })
+  return importedFile(`/${made}`, { fileId, name: `${made}`, kind: FILE_KINDS[kind] ?? 'other', createdAt })
 }
 
 const remove = (fileIds: readonly string[]) =>
@@ -41,13 +41,13 @@ const remove = (fileIds: readonly string[]) =>
 
 type Stay = { before: readonly ImportedFile[]; gone: ReadonlySet<string>; later: readonly ImportedFile[] }
 
-/** What paging must have shown: all that stayed, once, in order, and nothing that never was. */
+/** Every file that remained is listed once, in order, and no unknown file is listed. */
 function expectFaithful(
   listed: readonly ListedFile[],
   kinds: 'all' | readonly FileKind[],
   { before, gone, later }: Stay
 ) {
-  const isCovered = ({ kind }: ImportedFile) => kinds === 'all' || kinds.includes(kind)
+  const isCovered = (file: ImportedFile) => kinds === 'all' || kinds.some((kind) => kind === file.kind)
   const ids = listed.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
   const stayed = before.filter((file) => isCovered(file) && !gone.has(file.fileId)).map(({ fileId }) => fileId)
@@ -60,7 +60,7 @@ function expectFaithful(
   expect(ids).toEqual(sorted.map(({ id }) => id))
 }
 
-const newFile = fc.record({ instant: fc.nat(4), kind: fc.nat(3) })
+const newFile = fc.record({ instant: fc.nat(4), kind: fc.nat(FILE_KINDS.length - 1) })
 const someKinds = fc.oneof(
   fc.constant('all' as const),
   fc.constantFrom<readonly FileKind[]>(['images'], ['documents', 'media'], ['documents', 'images', 'media'])
@@ -102,7 +102,7 @@ test('whatever comes and goes between pages: nothing twice, nothing missing of w
           const last = listed.at(-1)?.id
           for (const id of [...leaving, ...(goesLast && last !== undefined ? [last] : [])]) gone.add(id)
           await remove([...gone])
-          // Not for ever: what comes behind the position has to be listed as well.
+          // At most 20 times: files added after the position are listed too, so paging would not end.
           const coming = turn < 20 ? come.map(({ instant, kind }) => make(instant, kind)) : []
           later.push(...coming)
           await elsewhere.files.save(ownerId, coming)
@@ -115,7 +115,7 @@ test('whatever comes and goes between pages: nothing twice, nothing missing of w
 })
 
 test.each([{ kinds: 'all' as const }, { kinds: ['documents', 'images'] as const }])(
-  'paging while others insert and delete without pause ($kinds)',
+  'paging during concurrent inserts and deletes lists every remaining file once ($kinds)',
   async ({ kinds }) => {
     const ownerId = `busy ${kinds}`
     const before = Array.from({ length: 3_000 }, (_, index) => make(index % 5, index % 4))
@@ -139,7 +139,7 @@ test.each([{ kinds: 'all' as const }, { kinds: ['documents', 'images'] as const 
     let after: FilePosition | undefined
     try {
       do {
-        // Each page waits for a change, so that the two cannot miss each other.
+        // Each page waits for a change, so that paging and writing overlap.
         const seen = rounds
         const page = await files.list({ ownerId, kinds, after, limit: 50 })
         listed.push(...filesOfPage(page))

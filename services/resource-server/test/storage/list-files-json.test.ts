@@ -13,7 +13,7 @@ afterAll(() => opened.close())
 
 let owners = 0
 
-/** The JSON of one file that was saved with a change. */
+/** Saves one file with `change` and returns its JSON. */
 async function jsonOf(change: Partial<ImportedFile>): Promise<string> {
   owners += 1
   const ownerId = `owner ${owners}`
@@ -21,7 +21,7 @@ async function jsonOf(change: Partial<ImportedFile>): Promise<string> {
   return (await opened.files.list({ ownerId, kinds: 'all', after: undefined, limit: 10 })).filesJson
 }
 
-test('a file has exactly the members of the contract, in their order', async () => {
+test('a file has exactly the members of the contract, in order', async () => {
   const json = await jsonOf({
     fileId: '0197f0a1-2b3c-7d4e-8f50-617283940a5b',
     name: 'Invoice 2026-10.pdf',
@@ -36,7 +36,7 @@ test('a file has exactly the members of the contract, in their order', async () 
   )
 })
 
-// Every code point that Postgres can hold: all but NUL and the halves of surrogate pairs.
+// Every code point that Postgres accepts: all but NUL and surrogates.
 const character = fc.oneof(
   fc.constantFrom(...'"\\/\b\f\n\r\t\u007f\u0085\u2028\u2029\ufeff\ufffd\u202e\u0635😀\u0301{}[],:'),
   fc.integer({ min: 1, max: 0x1f }).map((code) => String.fromCodePoint(code)),
@@ -50,7 +50,7 @@ const time = fc.date({
 })
 const anySize = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
 
-test('any file survives the way into the database and out as JSON', async () => {
+test('any file is listed with the saved values, as JSON that fits the schema', async () => {
   const schema = closed(listFilesSchema.response[200].content['application/json'].schema.properties.files)
   await fc.assert(
     fc.asyncProperty(text(255), text(60), time, time, anySize, async (name, mimeType, createdAt, modifiedAt, size) => {
@@ -72,7 +72,7 @@ test.each([
   { name: 'before 1970', at: '1969-12-31T23:59:59.999Z' },
   { name: 'a leap day', at: '2024-02-29T12:00:00.010Z' },
   { name: 'the last year', at: '9999-12-31T23:59:59.999Z' }
-])('a time of $name is RFC 3339 in UTC with milliseconds, and pages go on from it', async ({ at }) => {
+])('a time in $name is RFC 3339 in UTC with milliseconds, and a page can start at it', async ({ at }) => {
   const ownerId = `at ${at}`
   const createdAt = new Date(at)
   const both = [importedFile('/1', { createdAt, modifiedAt: createdAt }), importedFile('/2', { createdAt })]
@@ -85,7 +85,7 @@ test.each([
   expect(ids).toEqual(both.map((file) => file.fileId).sort())
 })
 
-test("the database's own time zone and date style change nothing", async () => {
+test("the database's time zone and date style do not change the JSON", async () => {
   const { database } = opened
   const name = new URL(opened.url).pathname.slice(1)
   for (const setting of ["timezone = 'Australia/Lord_Howe'", "datestyle = 'SQL, DMY'"]) {
@@ -110,7 +110,7 @@ test.each([
   { column: 'modified_at', value: '10000-01-01T00:00:00Z' },
   { column: 'name', value: 'n'.repeat(1_021) },
   { column: 'mime_type', value: 't'.repeat(256) }
-])('what the list cannot write is not stored: $column', async ({ column, value }) => {
+])('a check constraint refuses a value that the list cannot contain: $column', async ({ column, value }) => {
   await opened.files.save('strange', [importedFile('/1')])
   const text = `update files set ${column} = $1 where owner_id = 'strange'`
   await expect(opened.database.query({ name: `set_${column}`, text, values: [value] })).rejects.toThrow(

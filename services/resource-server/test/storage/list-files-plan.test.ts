@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { connectPostgres, type Database } from '@valetkey/service-kit'
-import type { FileKind, FilePosition } from '../../src/storage/file-record.js'
+import { FILE_KINDS, type FileKind } from '../../src/files/file-scopes.js'
+import type { FilePosition } from '../../src/storage/file-record.js'
 import { listStatement } from '../../src/storage/list-files-statement.js'
 import { openFileStore } from '../stored-files.js'
 
@@ -8,15 +9,15 @@ const PAGE_SIZE = 10
 const PAGES = 10_000
 
 let opened: Awaited<ReturnType<typeof openFileStore>>
-/** One connection, for what is set and prepared in a session. */
+/** One connection, because settings and prepared statements belong to a session. */
 let session: Database
 
 beforeAll(async () => {
   opened = await openFileStore()
   session = connectPostgres(opened.url, { connections: 1 })
-  // Rows whose commit is not on the disk yet are not marked as visible to all, and the servers of a test run wait for none.
+  // Vacuum marks rows as visible to all only after their commit is on disk; the test servers do not wait for that by default.
   await run('set synchronous_commit = on')
-  // One user with 10,000 pages, of times that have nothing to do with the order of the import; and a thousand with little.
+  // One user with 10,000 pages, created_at unrelated to the order of the import; and 1,000 users with few files.
   const times = "timestamptz '2020-01-01Z' + (i * 7919 % 100003) * interval '7 s'"
   await run(fill("'many'", times, PAGES * PAGE_SIZE))
   await run(fill("'one instant'", "timestamptz '2026-01-01Z'", 3_000))
@@ -31,10 +32,10 @@ afterAll(async () => {
 const fill = (owner: string, time: string, count: number) => `
   insert into files (file_id, owner_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)
   select gen_random_uuid(), ${owner}, '/' || i, sha256(i::text::bytea), 'file ' || i, 'image/png',
-         (array['documents', 'images', 'media', 'other'])[1 + i % 4], i, ${time}, '2026-01-01Z'
+         (array['${FILE_KINDS.join("', '")}'])[1 + i % ${FILE_KINDS.length}], i, ${time}, '2026-01-01Z'
   from generate_series(1, ${count}) i`
 
-/** Until all rows are marked as visible to all. A snapshot that somebody holds, Postgres's own analysis for one, keeps new rows from it. */
+/** Repeats until all rows are marked as visible to all, which an open snapshot, for example of autovacuum, can delay. */
 async function vacuumAll(): Promise<void> {
   const text = `select relallvisible = relpages as done from pg_class where oid = 'files'::regclass`
   for (let turn = 0; turn < 100; turn += 1) {
@@ -53,7 +54,7 @@ async function run<Row extends Record<string, unknown>>(text: string, values: re
 
 type Kinds = 'all' | readonly FileKind[]
 
-/** Where the page that is last but one ends: of all files, page 9,999. */
+/** The end of the last page but one: for all files, page 9,999. */
 async function lastPosition(ownerId: string, kinds: Kinds): Promise<FilePosition> {
   const [row] = await run<{ created_at: Date; file_id: string }>(
     `select created_at, file_id from files where owner_id = $1 and ($2::text[] is null or kind = any($2))
@@ -67,7 +68,7 @@ async function lastPosition(ownerId: string, kinds: Kinds): Promise<FilePosition
 type Node = Readonly<Record<string, unknown>> & { Plans?: Node[] }
 type Explained = { 'QUERY PLAN': [{ Plan: Node }] }
 
-/** What Postgres does for a page, by a plan for these very values or by the one that it keeps for all. */
+/** The executed plan of one page, custom or generic by `mode`. */
 async function explain(mode: string, ownerId: string, kinds: Kinds, after: FilePosition | undefined) {
   const { text, values } = listStatement([{ ownerId, kinds, after, limit: PAGE_SIZE }])
   const types = ['text', 'int', ...(after === undefined ? [] : ['timestamptz', 'uuid'])]
@@ -100,7 +101,7 @@ const every = [
 const modes = ['force_custom_plan', 'force_generic_plan']
 
 test.each(modes.flatMap((mode) => every.map((one) => ({ mode, ...one }))))(
-  'a page is read from an index alone, and the last one costs as little as the first ($ownerId, $kinds, $mode)',
+  'first and last page: index-only scans that read at most one row too many ($ownerId, $kinds, $mode)',
   async ({ mode, ownerId, kinds }) => {
     const after = ownerId === 'other 7' ? undefined : await lastPosition(ownerId, kinds)
     for (const position of [undefined, after]) {
@@ -112,13 +113,13 @@ test.each(modes.flatMap((mode) => every.map((one) => ({ mode, ...one }))))(
         expect(scan['Rows Removed by Filter'] ?? 0).toBe(0)
         expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
       }
-      // The way down the tree of the index, and two leaves.
+      // The levels of the index and two leaf pages.
       expect(pages).toBeLessThanOrEqual(scans.length * 6)
     }
   }
 )
 
-test('the size of the list does not move Postgres to sort it: not even where it still thinks that there are few', async () => {
+test('a list that grew since the last analyze is read without a sort', async () => {
   await run(fill("'new'", "timestamptz '2026-01-01Z' + (i * 7919 % 20011) * interval '7 s'", 20_000))
   for (const mode of modes) {
     const { scans } = await explain(mode, 'new', 'all', await lastPosition('new', 'all'))
@@ -132,22 +133,19 @@ test.each([
   { kinds: 'all' as const, pageSize: 1_000 },
   { kinds: ['images'] as const, pageSize: 100 },
   { kinds: ['documents', 'images', 'media'] as const, pageSize: 100 }
-])(
-  'Postgres keeps the plan of a page instead of making one each time ($kinds, $pageSize)',
-  async ({ kinds, pageSize }) => {
-    // As the service connects.
-    const fresh = connectPostgres(opened.url, { connections: 1, plans: 'kept' })
-    for (const after of [undefined, await lastPosition('many', kinds)]) {
-      const statement = listStatement([{ ownerId: 'many', kinds, after, limit: pageSize }])
-      const name = `${statement.name} ${pageSize}`
-      for (let turn = 0; turn < 10; turn += 1) await fresh.query({ ...statement, name })
-      const [plans] = await fresh.query({
-        name: `plans of ${name}`,
-        text: 'select generic_plans as kept, custom_plans as new from pg_prepared_statements where name = $1',
-        values: [name]
-      })
-      expect(plans).toEqual({ kept: '10', new: '0' })
-    }
-    await fresh.close()
+])('Postgres uses the generic plan for every execution ($kinds, $pageSize)', async ({ kinds, pageSize }) => {
+  // The options of the service.
+  const fresh = connectPostgres(opened.url, { connections: 1, plans: 'kept' })
+  for (const after of [undefined, await lastPosition('many', kinds)]) {
+    const statement = listStatement([{ ownerId: 'many', kinds, after, limit: pageSize }])
+    const name = `${statement.name} ${pageSize}`
+    for (let turn = 0; turn < 10; turn += 1) await fresh.query({ ...statement, name })
+    const [plans] = await fresh.query({
+      name: `plans of ${name}`,
+      text: 'select generic_plans as kept, custom_plans as new from pg_prepared_statements where name = $1',
+      values: [name]
+    })
+    expect(plans).toEqual({ kept: '10', new: '0' })
   }
-)
+  await fresh.close()
+})

@@ -83,7 +83,7 @@ function readCount(given: string): number {
   throw new InvalidArgumentError('It must be a whole number from 1 to 99999.')
 }
 
-/** One line a row: time, name, and then what it has, as name=value; `count` where it stands for several events. */
+/** One line for each event: time, name and members as name=value. `count` is shown for more than one event. */
 function toLine({ occurredAt, event, userId, clientId, address, requestId, details }: AuditEntry): string {
   const { actor, ...rest } = details
   const fields = { actor: actorOf(actor), userId, clientId, ...rest, address, requestId }
@@ -97,7 +97,7 @@ function actorOf(actor: unknown): string | undefined {
   return `${kind}:${name}`
 }
 
-/** In quotes where it could be taken for something else. */
+/** Quoted if the value would be ambiguous. */
 function plain(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/+-]+$/.test(value) ? value : JSON.stringify(value)
 }

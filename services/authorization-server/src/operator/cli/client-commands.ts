@@ -81,7 +81,7 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
   addClientSecretCommands(clients, context, deps)
 }
 
-/** One member a line. */
+/** One line for each member. */
 export function linesOf(document: object): string[] {
   return Object.entries(document).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : value}`)
 }

@@ -20,7 +20,7 @@ export function collect(value: string, earlier: readonly string[] = []): readonl
   return [...earlier, value]
 }
 
-/** What create and update have in common. */
+/** Options of both `create` and `update`. */
 export function addLifetimeOptions(command: Command): Command {
   return command
     .option('--access-token-ttl <duration>', 'such as 600 or 10m, at most the server’s value; or "default"')

@@ -19,38 +19,7 @@ export function addClientSecretCommands(
   context: CommandDeps,
   deps: () => ClientAdministration
 ): void {
-  clients
-    .command('rotate-secret')
-    .description('create a new secret; the old one stays valid for a while')
-    .argument('<client_id>')
-    .option('--keep-old-for <duration>', 'how long the old secret stays valid: 3600, 90m, 12h, 7d (default), up to 90d')
-    .option('--now', 'end all old secrets immediately')
-    .option('--yes', 'do not ask for confirmation')
-    .option('--json', 'print {"client_id","client_secret",…}')
-    .action(async (clientId: string, { keepOldFor: given, now, yes, json }: RotateOptions) => {
-      const keepOldFor = readKeepOldFor(given, now)
-      if (keepOldFor === 0) {
-        await requireConfirmation(`End all current secrets of client ${clientId}?`, yes, context)
-      }
-      const { clientSecret, secretId, old } = await rotateClientSecret(
-        { clientId, keepOldFor },
-        authorOf(context),
-        deps()
-      )
-      const document = {
-        client_id: clientId,
-        client_secret: clientSecret,
-        secret_id: secretId,
-        old: old.map((secret) => clientSecretDocument(secret))
-      }
-      const oldLines = old.map((each) => `old secret:    ${each.secretId} ends at ${each.expiresAt?.toISOString()}`)
-      printResult(context, json, document, [
-        `client secret: ${clientSecret}`,
-        'It is shown only once.',
-        `secret id:     ${secretId}`,
-        ...oldLines
-      ])
-    })
+  addRotateCommand(clients, context, deps)
 
   clients
     .command('secrets')
@@ -86,6 +55,41 @@ export function addClientSecretCommands(
       const left = await listClientSecrets(clientId, deps())
       const end = left.every(({ expiresAt }) => expiresAt !== undefined) && left.at(-1)?.expiresAt
       if (end) context.say(`The remaining secret ends at ${end.toISOString()}: create another one before then.\n`)
+    })
+}
+
+function addRotateCommand(clients: Command, context: CommandDeps, deps: () => ClientAdministration): void {
+  clients
+    .command('rotate-secret')
+    .description('create a new secret; the old one stays valid for a while')
+    .argument('<client_id>')
+    .option('--keep-old-for <duration>', 'how long the old secret stays valid: 3600, 90m, 12h, 7d (default), up to 90d')
+    .option('--now', 'end all old secrets immediately')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"client_id","client_secret",…}')
+    .action(async (clientId: string, { keepOldFor: given, now, yes, json }: RotateOptions) => {
+      const keepOldFor = readKeepOldFor(given, now)
+      if (keepOldFor === 0) {
+        await requireConfirmation(`End all current secrets of client ${clientId}?`, yes, context)
+      }
+      const { clientSecret, secretId, old } = await rotateClientSecret(
+        { clientId, keepOldFor },
+        authorOf(context),
+        deps()
+      )
+      const document = {
+        client_id: clientId,
+        client_secret: clientSecret,
+        secret_id: secretId,
+        old: old.map((secret) => clientSecretDocument(secret))
+      }
+      const oldLines = old.map((each) => `old secret:    ${each.secretId} ends at ${each.expiresAt?.toISOString()}`)
+      printResult(context, json, document, [
+        `client secret: ${clientSecret}`,
+        'It is shown only once.',
+        `secret id:     ${secretId}`,
+        ...oldLines
+      ])
     })
 }
 

@@ -3,7 +3,7 @@ import type { Author } from '../use-cases/actor.js'
 
 /** What commands need from the process; tests pass substitutes. */
 export type CommandDeps = {
-  /** All of it, for the one command that looks at the whole service. */
+  /** All settings, for `doctor`. */
   environment: () => Environment
   databaseUrl: () => string
   database: () => Database
@@ -18,7 +18,7 @@ export type CommandDeps = {
   confirm: ((question: string) => Promise<boolean>) | undefined
 }
 
-/** Who makes the changes of a command. */
+/** The actor of a command. */
 export function authorOf(context: CommandDeps): Author {
   return { actor: { kind: 'command_line', name: context.userName() } }
 }

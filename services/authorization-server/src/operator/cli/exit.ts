@@ -2,7 +2,7 @@ import { ConfigurationError } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { AdministrationError } from '../use-cases/administration-error.js'
 
-/** What the exit codes of `valetkey` mean; `valetkey --help` lists them. */
+/** The exit codes of `valetkey`; `valetkey --help` describes them. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, conflict: 4, interrupted: 130 } as const
 
 /** A failed command; the message is one line. */

@@ -3,26 +3,26 @@ import type { AuditEntry, AuditEntryStore, AuditFilter } from '../../storage/pos
 
 export type FollowDeps = {
   entries: Pick<AuditEntryStore, 'listFrom' | 'newestId'>
-  /** Gets each new entry once. */
+  /** Called once for each new event. */
   show: (entry: AuditEntry) => void
   say: (text: string) => void
-  /** Waits until it is time to look again; false ends it. */
+  /** Waits until the next poll; false ends following. */
   wait: () => Promise<boolean>
   monotonicNow: () => number
 }
 
 const AT_ONCE = 1_000
 
-/** Ids are given before rows can be seen, and a statement takes 9.5 s at most: after that, none comes below an id. */
+/** A row becomes visible after its id was assigned. A statement takes at most 9.5 s, so no lower id appears after this time. */
 const SETTLED_AFTER_MS = 10_000
 
-/** How many statements may have been under way when it began. */
+/** Maximum number of statements that may have been running at the start. */
 const UNDER_WAY = 1_000n
 
 /**
- * Shows entries as they come, until it is told to stop.
- * @param showFirst shows what is there to begin with and gives the ids; called once it is known what was there before, so
- *   that what comes in between is in what it shows, or is new
+ * Shows new events until `wait` returns false.
+ * @param showFirst shows the existing events and returns their ids. It is called after the newest id was read, so that no
+ *   event between the two is missed.
  */
 export async function followAudit(
   filter: AuditFilter,
@@ -35,39 +35,39 @@ export async function followAudit(
   const there = (await listAll(floor)).filter(({ eventId }) => BigInt(eventId) <= BigInt(newest))
   const seen = new Set(there.map(({ eventId }) => eventId))
   for (const eventId of await showFirst()) seen.add(eventId)
-  const looks = [{ at: monotonicNow(), newest: BigInt(newest) }]
+  const polls = [{ at: monotonicNow(), newest: BigInt(newest) }]
 
   async function listAll(after: bigint): Promise<AuditEntry[]> {
     const all: AuditEntry[] = []
-    for (let place = `${after}`; ; place = all.at(-1)?.eventId ?? place) {
-      const some = await entries.listFrom(filter, { after: place, limit: AT_ONCE })
-      all.push(...some)
-      if (some.length < AT_ONCE) return all
+    for (let position = `${after}`; ; position = all.at(-1)?.eventId ?? position) {
+      const page = await entries.listFrom(filter, { after: position, limit: AT_ONCE })
+      all.push(...page)
+      if (page.length < AT_ONCE) return all
     }
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const at = monotonicNow()
-    looks.push({ at, newest: BigInt(await entries.newestId()) })
+    polls.push({ at, newest: BigInt(await entries.newestId()) })
     for (const entry of await listAll(floor)) {
       if (!seen.has(entry.eventId)) show(entry)
       seen.add(entry.eventId)
     }
-    while (looks[0] !== undefined && looks[0].at <= at - SETTLED_AFTER_MS) {
-      floor = looks.shift()?.newest ?? floor
+    while (polls[0] !== undefined && polls[0].at <= at - SETTLED_AFTER_MS) {
+      floor = polls.shift()?.newest ?? floor
     }
     for (const id of seen) if (BigInt(id) <= floor) seen.delete(id)
   }
 
-  let isAway = false
+  let isUnavailable = false
   while (await wait()) {
     try {
-      await look()
-      isAway = false
+      await poll()
+      isUnavailable = false
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      if (!isAway) say(`${error.message}; waiting until it is available again\n`)
-      isAway = true
+      if (!isUnavailable) say(`${error.message}; waiting until it is available again\n`)
+      isUnavailable = true
     }
   }
 }

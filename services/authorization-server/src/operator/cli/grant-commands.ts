@@ -18,7 +18,7 @@ import { CommandFailure } from './exit.js'
 type Filter = { user?: string; client?: string }
 type RevokeOptions = Filter & { yes?: boolean; json?: boolean }
 
-const MOST = 1_000
+const MAX_LISTED = 1_000
 
 export function addGrantCommands(program: Command, context: CommandDeps): void {
   const grants = program.command('grants').description('access that users have granted to clients')
@@ -37,7 +37,7 @@ export function addGrantCommands(program: Command, context: CommandDeps): void {
     .description('list the active grants')
     .option('--user <user>', 'only grants of this user, by id or name')
     .option('--client <client_id>', 'only grants to this client')
-    .option('--limit <number>', 'maximum number of grants', readLimit, MOST)
+    .option('--limit <number>', 'maximum number of grants', readLimit, MAX_LISTED)
     .option('--json', 'print {"grants":[…]}')
     .action(async ({ json, limit, ...filter }: Filter & { limit: number; json?: boolean }) => {
       const { entries, next } = await listGrants(await toFilter(filter), { limit }, deps())

@@ -2,7 +2,7 @@ import { CommandFailure } from './exit.js'
 
 const MAX_BYTES = 64 * 1024
 
-/** Reads standard input to its end and drops one trailing line break: a secret never stands in the process list. */
+/** Reads standard input to its end and drops one trailing line break: an argument would show the secret in the process list. */
 export async function readSecret(stdin: NodeJS.ReadableStream, what: string): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0

@@ -23,28 +23,7 @@ export function addResourceServerCommands(program: Command, context: CommandDeps
     resourceServers: createResourceServerStore(context.database())
   })
 
-  servers
-    .command('create')
-    .description('create a credential for the introspection endpoint; its secret is printed once')
-    .requiredOption('--name <text>', 'a name for operators')
-    .requiredOption(
-      '--audience <url>',
-      'the API’s resource identifier, such as its RESOURCE_URL; it may introspect tokens for this audience only'
-    )
-    .option('--client-id <id>', 'use this id; with the same secret and audience the command is safe to repeat')
-    .option('--secret-stdin', 'read the secret for --client-id from standard input')
-    .option('--json', 'print {"client_id","client_secret",…}')
-    .action(async ({ json, ...options }: CreateOptions) => {
-      const { name, audience } = options
-      const given = await readGivenCredential(options, context)
-      const { credential, isNew } = await createResourceServer({ name, audience, given }, authorOf(context), deps())
-      const secretLines = given ? [] : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
-      const headline = isNew
-        ? `Created a credential for ${credential.name}`
-        : 'Nothing to do: the credential exists already'
-      const lines = [headline, `client id:     ${credential.clientId}`, ...secretLines]
-      printResult(context, json, newCredentialDocument(credential), lines)
-    })
+  addCreateCommand(servers, context, deps)
 
   servers
     .command('list')
@@ -92,6 +71,31 @@ export function addResourceServerCommands(program: Command, context: CommandDeps
       await requireConfirmation(`Delete credential ${clientId} of ${name}?${warning}`, yes, context)
       const deleted = await deleteResourceServer(clientId, authorOf(context), deps())
       printResult(context, json, resourceServerDocument(deleted), [`Deleted credential ${clientId} of ${name}`])
+    })
+}
+
+function addCreateCommand(servers: Command, context: CommandDeps, deps: () => ResourceServerAdministration): void {
+  servers
+    .command('create')
+    .description('create a credential for the introspection endpoint; its secret is printed once')
+    .requiredOption('--name <text>', 'a name for operators')
+    .requiredOption(
+      '--audience <url>',
+      'the API’s resource identifier, such as its RESOURCE_URL; it may introspect tokens for this audience only'
+    )
+    .option('--client-id <id>', 'use this id; with the same secret and audience the command is safe to repeat')
+    .option('--secret-stdin', 'read the secret for --client-id from standard input')
+    .option('--json', 'print {"client_id","client_secret",…}')
+    .action(async ({ json, ...options }: CreateOptions) => {
+      const { name, audience } = options
+      const given = await readGivenCredential(options, context)
+      const { credential, isNew } = await createResourceServer({ name, audience, given }, authorOf(context), deps())
+      const secretLines = given ? [] : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
+      const headline = isNew
+        ? `Created a credential for ${credential.name}`
+        : 'Nothing to do: the credential exists already'
+      const lines = [headline, `client id:     ${credential.clientId}`, ...secretLines]
+      printResult(context, json, newCredentialDocument(credential), lines)
     })
 }
 

@@ -16,7 +16,7 @@ export function addTranslationOptions(command: Command): Command {
     .option('--description-in <language=text>', 'the description in another language; repeatable', collect, [])
 }
 
-/** @param earlier what there is already: each text that is given replaces that of its language, and the rest stays */
+/** @param earlier the current texts; each given text replaces the one in its language */
 export function readTranslations(
   { titleIn, descriptionIn }: TranslationOptions,
   earlier: Readonly<Record<string, ScopeTranslation>> = {}

@@ -67,7 +67,7 @@ function isPlainHttp(redirectUri: string): boolean {
 export const isOld = (createdAt: Date | undefined, now: Date): boolean =>
   createdAt !== undefined && now.getTime() - createdAt.getTime() > YEAR_MS
 
-/** A few of them by name, the others by number. */
+/** Names a few ids and counts the others. */
 export function named(names: readonly string[]): string {
   const first = names.slice(0, NAMED)
   const more = names.length - first.length

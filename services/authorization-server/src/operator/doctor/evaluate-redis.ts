@@ -1,7 +1,7 @@
 import { evaluateClock, type Finding, fatal, ok, warning } from '@valetkey/service-kit'
 import type { RedisState } from '../../storage/redis/redis-state.js'
 
-/** @param offsetMs by how much its clock is ahead of ours */
+/** @param offsetMs clock of Redis minus clock of this process */
 export function evaluateRedis(state: RedisState, offsetMs: number): readonly Finding[] {
   return [
     evaluateVersion(state.version),

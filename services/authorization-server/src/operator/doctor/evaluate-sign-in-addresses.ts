@@ -3,8 +3,8 @@ import { type Finding, ipAddress, networkMatcher, ok, warning } from '@valetkey/
 const CHECK = 'sign-in addresses'
 
 /**
- * Whether the proxies name the clients: if they do, some sign-in comes from an address that is not a proxy's.
- * @param addresses of recent sign-ins, as the audit table has them
+ * Checks whether the proxies forward client addresses: then some sign-ins have an address that is not a proxy's.
+ * @param addresses addresses of recent sign-ins in the audit table
  */
 export function evaluateSignInAddresses(addresses: readonly string[], trustedProxies: readonly string[]): Finding {
   if (addresses.length === 0) return ok(CHECK, 'no sign-in in the last day')

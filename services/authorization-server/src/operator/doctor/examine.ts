@@ -30,7 +30,7 @@ import { evaluateSignInAddresses } from './evaluate-sign-in-addresses.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
-/** Checks everything that a server with these settings would use; changes nothing. */
+/** Checks settings, Postgres, Redis and registered records; changes nothing. */
 export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {
   let config: Config
   try {
@@ -46,8 +46,8 @@ export async function examine(environment: Environment, now = new Date()): Promi
     examinePostgres(config.databaseUrl, { migrations: MIGRATIONS, isProduction: inProduction, listens: true }),
     examineRedis(config)
   ])
-  const cannotBeAsked = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
-  const registry = cannotBeAsked ? [] : await examineRegistry(config, inProduction, now)
+  const isUnreachable = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
+  const registry = isUnreachable ? [] : await examineRegistry(config, inProduction, now)
   return [...evaluateSettings(config, { cookieKeysChangedAt, now }), ...postgres, ...redis, ...registry]
 }
 
@@ -58,7 +58,7 @@ async function examineRedis(config: Config): Promise<readonly Finding[]> {
     failure = error
   })
   try {
-    // The first answer waits for the connection; the clock is measured on one that is open.
+    // The first command waits for the connection, which would distort the clock offset.
     await redis.ping()
     let state = await readRedisState(redis)
     const offset = await measureClock(async () => {
@@ -93,17 +93,17 @@ function unusableRedis(check: string, error: unknown): Finding {
   })
 }
 
-/** What is registered, as far as it can be read. */
+/** Findings about registered records; a list that cannot be read is a finding, too. */
 async function examineRegistry(config: Config, inProduction: boolean, now: Date): Promise<readonly Finding[]> {
   const { databaseUrl, trustedProxies } = config
   const database = connectPostgres(databaseUrl, { connections: 1 })
   try {
     return [
-      ...(await judged('clients', async () => {
+      ...(await evaluated('clients', async () => {
         return evaluateClients(await readClientStates(database, now), { isProduction: inProduction, now })
       })),
-      ...(await judged('credentials', async () => evaluateCredentials(await readCredentialStates(database), now))),
-      ...(await judged('sign-in addresses', async () =>
+      ...(await evaluated('credentials', async () => evaluateCredentials(await readCredentialStates(database), now))),
+      ...(await evaluated('sign-in addresses', async () =>
         trustedProxies?.length ? [evaluateSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
       ))
     ]
@@ -112,9 +112,9 @@ async function examineRegistry(config: Config, inProduction: boolean, now: Date)
   }
 }
 
-async function judged(check: string, judge: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+async function evaluated(check: string, evaluate: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   try {
-    return await judge()
+    return await evaluate()
   } catch (error) {
     return [
       fatal(check, {

@@ -3,10 +3,10 @@ const problem = {
   type: 'object',
   required: ['title', 'status', 'detail'],
   properties: {
-    title: { type: 'string', description: 'What the status says.' },
+    title: { type: 'string', description: 'The reason phrase of the status.' },
     status: { type: 'integer' },
-    detail: { type: 'string', description: 'What is wrong, for people.' },
-    error: { type: 'string', description: 'The code of RFC 6750 §3.1, where the key is what is wrong.' }
+    detail: { type: 'string', description: 'Description of the error, for developers.' },
+    error: { type: 'string', description: 'The code of RFC 6750 §3.1, if the error concerns the operator key.' }
   }
 } as const
 
@@ -14,21 +14,21 @@ function problemAnswer(description: string) {
   return { description, content: { 'application/problem+json': { schema: problem } } } as const
 }
 
-/** The answers that any route may give in place of its own. */
+/** Error responses of every route. */
 export const problemAnswers = {
-  400: problemAnswer('Something of the request does not fit; the detail names it.'),
-  401: problemAnswer('There is no operator key, or none that is valid.'),
+  400: problemAnswer('A member or parameter is invalid; the detail names it.'),
+  401: problemAnswer('The operator key is missing or not valid.'),
   404: problemAnswer('There is no such record.'),
-  409: problemAnswer('It is there already, and differs.'),
+  409: problemAnswer('The request conflicts with the current state; the detail says how.'),
   413: problemAnswer('The body is over 16 KiB.'),
   415: problemAnswer('The body is not JSON.'),
-  422: problemAnswer('A value breaks a rule; the detail says which.'),
-  429: problemAnswer('Too many wrong keys from this address. Retry-After says when it ends.'),
+  422: problemAnswer('A value breaks a rule; the detail names the rule.'),
+  429: problemAnswer('Too many wrong keys from this address. Retry after Retry-After seconds.'),
   500: problemAnswer('Something went wrong here.'),
-  503: problemAnswer('A store is away. Retry-After says when to try again.')
+  503: problemAnswer('A store is unavailable. Retry after Retry-After seconds.')
 } as const
 
-/** An answer that is one JSON document. */
+/** A response with one JSON document. */
 export function jsonAnswer<Schema extends object>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } } as const
 }
@@ -50,10 +50,10 @@ export const text = (description: string) => ({ type: 'string', description }) a
 export const recordId = (description: string) => ({ type: 'string', format: 'uuid', description }) as const
 export const time = (description: string) => ({ type: 'string', format: 'date-time', description }) as const
 
-/** `after` and `limit` of a list that comes in pages; `next` of an answer is the next `after`. */
+/** `after` and `limit` of a list with pages; `next` of a page is the `after` of the next request. */
 export const pageParameters = {
-  limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'How many at most.' },
-  // Postgres has no text with a NUL in it.
-  after: { ...text('`next` of the page before.'), pattern: '^[^\\u0000]*$' }
+  limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'Maximum number of entries.' },
+  // Postgres accepts no NUL in text.
+  after: { ...text('`next` of the previous page.'), pattern: '^[^\\u0000]*$' }
 } as const
-export const next = text('`after` of the next page; absent on the last one.')
+export const next = text('`after` of the next page; absent on the last page.')

@@ -6,29 +6,29 @@ import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, tex
 export type AuditRouteOptions = AuditReading
 
 const DETAILS =
-  'What else there is to it; `actor` made it. `count`: for how many refusals of one minute this event stands; absent: one.'
+  'Further members by event. `actor`: the operator who made a change. `count`: the number of refusals in one minute that this event represents; absent for 1.'
 
 const entry = object(
   {
-    event_id: text('Its id, a whole number.'),
+    event_id: text('A whole number.'),
     occurred_at: time('UTC.'),
-    event: text('Its name.'),
-    request_id: text('The X-Request-Id of the answer that it belongs to; with details.count, of the first of them.'),
-    client_id: text('Which client it is about.'),
-    user_id: recordId('Which user it is about.'),
-    address: text('Where the request came from; with details.count, an IPv4 address or an IPv6 /64.'),
+    event: text('The name of the event.'),
+    request_id: text('The X-Request-Id of the response; with details.count, of the first response.'),
+    client_id: text('The client that the event concerns.'),
+    user_id: recordId('The user that the event concerns.'),
+    address: text('The address of the request; with details.count, an IPv4 address or an IPv6 /64.'),
     details: { type: 'object', additionalProperties: true, description: DETAILS }
   },
   ['request_id', 'client_id', 'user_id', 'address']
 )
 
 const filter = {
-  user_id: text('Events of a user, who may be deleted by now.'),
-  client_id: text('Events of a client, which may be deleted by now.'),
-  event: text('Events of one name.'),
-  request_id: text('Events of one request.'),
-  secret_id: text('Events of those who came with one secret of a client, live or ended.'),
-  since: text('Not before: 2026-11-21T08:00:00Z, or 15m, 2h, 7d ago.')
+  user_id: text('Events of this user, even if deleted.'),
+  client_id: text('Events of this client, even if deleted.'),
+  event: text('Events with this name.'),
+  request_id: text('Events of this request.'),
+  secret_id: text('Events of requests with this client secret, live or ended.'),
+  since: text('Events since then: 2026-11-21T08:00:00Z, or 15m, 2h, 7d ago.')
 } as const
 const FILTERS = ['user_id', 'client_id', 'event', 'request_id', 'secret_id', 'since'] as const
 
@@ -37,7 +37,7 @@ const schema = {
   summary: 'Security decisions and changes by operators, in pages',
   querystring: object({ ...filter, ...pageParameters }, [...FILTERS, 'after', 'limit']),
   response: {
-    200: jsonAnswer('The newest first.', object({ events: { type: 'array', items: entry }, next }, ['next'])),
+    200: jsonAnswer('Newest first.', object({ events: { type: 'array', items: entry }, next }, ['next'])),
     ...problemAnswers
   }
 } as const

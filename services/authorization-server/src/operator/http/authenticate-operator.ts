@@ -17,7 +17,7 @@ import type { Actor, Author } from '../use-cases/actor.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose key it came with; set for every request that is let in. */
+    /** The operator key of the request; set for every authenticated request. */
     operator: Actor | undefined
   }
 }
@@ -30,27 +30,27 @@ export type OperatorAuthentication = {
 
 const REALM = 'valetkey administration'
 
-/** One sentence a code, whatever the cause: the cause stands in the audit record. */
+/** One description for each code. Only the audit event names the cause. */
 const DESCRIPTION = {
   invalid_request: 'Send one operator key, in one Authorization header, and nowhere else.',
   invalid_token: 'The operator key is not valid.'
 } as const
 
 /**
- * Lets a request in with a live operator key, before any body is read (RFC 6750). Only failures are counted, and only
- * after the fact: a right key is never refused for somebody else's failures.
+ * Authenticates a request by its operator key, before the body is read (RFC 6750). The rate limit counts failures only, and
+ * is checked after a failure, so it never refuses a valid key.
  */
 export function authenticateOperator(deps: OperatorAuthentication): onRequestAsyncHookHandler {
   return async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    // Before the header: a key in the URL has leaked already, whatever else came with it (RFC 6750 §2.3).
+    // Before the header, because a key in the URL has already leaked (RFC 6750 §2.3).
     if (carriesAccessToken(rawQuery(request))) return refuseRequest(request, reply, 'key_in_query')
     const credentials = readBearerCredentials(authorizationHeaders(request))
     switch (credentials.kind) {
       case 'none':
       case 'other_scheme':
         reply.header('www-authenticate', bearerChallenge({ realm: REALM }))
-        return sendProblem(reply, new Problem(401, 'This needs an operator key: Authorization: Bearer …'))
+        return sendProblem(reply, new Problem(401, 'An operator key is required: Authorization: Bearer …'))
       case 'doubled':
         return refuseRequest(request, reply, 'doubled_header')
       case 'malformed':
@@ -72,7 +72,7 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
   }
 
   async function refuseKey(request: FastifyRequest, reply: FastifyReply, reason: string): Promise<FastifyReply> {
-    // On record whatever the brake says, and whether or not it can be asked.
+    // Recorded before the rate limit, so that the event exists even if the limit is exceeded or unavailable.
     note(request, reason)
     await deps.limiter.count(operatorAuthenticationLimit(request.ip))
     return answer(reply, 'invalid_token')
@@ -94,8 +94,8 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
   }
 }
 
-/** Who makes the changes of a request that was let in. */
+/** The actor of an authenticated request. */
 export function authorOf(request: FastifyRequest): Author {
-  if (request.operator === undefined) throw new Error('a route of the administration was reached without a key')
+  if (request.operator === undefined) throw new Error('an administration route was reached without authentication')
   return { actor: request.operator, requestId: request.id, address: request.ip, log: request.log }
 }

@@ -21,31 +21,36 @@ export type ClientRouteOptions = ClientAdministration
 type Params = { Params: { client_id: string } }
 type CreateBody = ClientBody & { name: string; redirect_uris: readonly string[]; type?: 'confidential' | 'public' }
 
-const params = object({ client_id: text('Its id.') })
-const clientAnswer = { 200: jsonAnswer('The client as it is now.', client), ...problemAnswers }
+const params = object({ client_id: text('The client id.') })
+const clientAnswer = { 200: jsonAnswer('The client.', client), ...problemAnswers }
+
+const listSchema = {
+  operationId: 'listClients',
+  summary: 'List clients by id, in pages',
+  querystring: object(pageParameters, ['limit', 'after']),
+  response: {
+    200: jsonAnswer('A page of clients.', object({ clients: { type: 'array', items: client }, next }, ['next'])),
+    ...problemAnswers
+  }
+}
+
+const createSchema = {
+  operationId: 'createClient',
+  summary: 'Register a client',
+  body: clientToCreate,
+  response: {
+    201: jsonAnswer('The client, with its secret, which is shown only once.', createdClient),
+    ...problemAnswers
+  }
+}
 
 /** `/admin/clients` */
 export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
-  const listSchema = {
-    operationId: 'listClients',
-    summary: 'The clients, in the order of their ids',
-    querystring: object(pageParameters, ['limit', 'after']),
-    response: {
-      200: jsonAnswer('One page.', object({ clients: { type: 'array', items: client }, next }, ['next'])),
-      ...problemAnswers
-    }
-  }
   admin.get<{ Querystring: Page }>('/clients', { schema: listSchema }, async ({ query }) => {
     const { entries, next: place } = await listClients(query, deps)
     return { clients: entries.map(clientDocument), next: place }
   })
 
-  const createSchema = {
-    operationId: 'createClient',
-    summary: 'Register a client',
-    body: clientToCreate,
-    response: { 201: jsonAnswer('The client, and its secret this once only.', createdClient), ...problemAnswers }
-  }
   admin.post<{ Body: CreateBody }>('/clients', { schema: createSchema }, async (request, reply) => {
     const { type = 'confidential', name, redirect_uris: redirectUris } = request.body
     const registration = { ...settingsOf(request.body), name, redirectUris, type }
@@ -57,14 +62,14 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
     }
   })
 
-  const getSchema = { operationId: 'getClient', summary: 'One client', params, response: clientAnswer }
+  const getSchema = { operationId: 'getClient', summary: 'Get a client', params, response: clientAnswer }
   admin.get<Params>('/clients/:client_id', { schema: getSchema }, async (request) =>
     clientDocument(await findClient(request.params.client_id, deps))
   )
 
   const updateSchema = {
     operationId: 'updateClient',
-    summary: 'Replace the members that are given, each as a whole; tokens live on',
+    summary: 'Replace the given members of a client, each completely; tokens stay valid',
     params,
     body: clientToUpdate,
     response: clientAnswer
@@ -76,9 +81,9 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
 
   const deleteSchema = {
     operationId: 'deleteClient',
-    summary: 'Delete a client with its secrets and what users have allowed it, and end all of its tokens',
+    summary: 'Delete a client with its secrets and consents, and end all its tokens',
     params,
-    response: { 200: jsonAnswer('The client as it was.', client), ...problemAnswers }
+    response: { 200: jsonAnswer('The deleted client.', client), ...problemAnswers }
   }
   admin.delete<Params>('/clients/:client_id', { schema: deleteSchema }, async (request) =>
     clientDocument(await deleteClient(request.params.client_id, authorOf(request), deps))
@@ -86,7 +91,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
 
   const disableSchema = {
     operationId: 'disableClient',
-    summary: 'Refuse a client, and end all of its tokens for good; once more changes nothing',
+    summary: 'Disable a client and end all its tokens permanently; safe to repeat',
     params,
     response: clientAnswer
   }
@@ -96,7 +101,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
 
   const enableSchema = {
     operationId: 'enableClient',
-    summary: 'Let a client in again; tokens from before stay ended',
+    summary: 'Enable a disabled client; ended tokens stay ended',
     params,
     response: clientAnswer
   }

@@ -4,7 +4,7 @@ import { object, text, time } from './answer-schemas.js'
 const flag = (description: string) => ({ type: 'boolean', description }) as const
 const seconds = (description: string) => ({ type: 'integer', description }) as const
 
-/** Null is for the server's own. */
+/** Null selects the server's value. */
 const lifetime = (description: string, longest: number) =>
   ({ description, anyOf: [{ type: 'integer', minimum: 1, maximum: longest }, { type: 'null' }] }) as const
 
@@ -13,30 +13,30 @@ const redirectUris = {
   minItems: 1,
   maxItems: 100,
   items: { type: 'string' },
-  description: 'Where answers may go, each compared as a whole.'
+  description: 'Redirect URIs, compared as complete strings.'
 } as const
 
 const settings = {
-  name: text('What people read on the consent page; 1 to 100 characters.'),
+  name: text('The name on the consent page; 1 to 100 characters.'),
   redirect_uris: redirectUris,
-  scope: text('Required scopes, separated by blanks.'),
-  optional_scope: text('Scopes that a person can leave out, separated by blanks.'),
-  refresh: flag('Whether it gets refresh tokens.'),
-  require_pkce: flag('Whether it has to bring a code_challenge; a public client always has.'),
-  consent: { type: 'string', enum: ['ask', 'remember'], description: 'Ask each time, or for new scopes only.' },
-  verified: flag('Whether an operator has made sure who runs it.')
+  scope: text('Required scopes, separated by spaces.'),
+  optional_scope: text('Scopes that the user may decline, separated by spaces.'),
+  refresh: flag('Whether the client gets refresh tokens.'),
+  require_pkce: flag('Whether a code_challenge is required; always true for a public client.'),
+  consent: { type: 'string', enum: ['ask', 'remember'], description: 'Ask every time, or only for new scopes.' },
+  verified: flag('Whether an operator has verified who runs the client.')
 } as const
 
 const lifetimes = {
-  access_token_ttl: lifetime('Seconds; what is longer than the server’s is the server’s.', LONGEST.accessTokenTtl),
-  refresh_token_idle_ttl: lifetime('Seconds without use.', LONGEST.refreshTokenIdleTtl),
-  refresh_token_max_ttl: lifetime('Seconds since the exchange of the code.', LONGEST.refreshTokenMaxTtl)
+  access_token_ttl: lifetime('Seconds; at most the server’s value.', LONGEST.accessTokenTtl),
+  refresh_token_idle_ttl: lifetime('Seconds between two uses.', LONGEST.refreshTokenIdleTtl),
+  refresh_token_max_ttl: lifetime('Seconds from the exchange of the code.', LONGEST.refreshTokenMaxTtl)
 } as const
 
 const type = {
   type: 'string',
   enum: ['confidential', 'public'],
-  description: 'Whether it can keep a secret; never changes.'
+  description: 'RFC 6749 §2.1; cannot be changed.'
 } as const
 
 export type ClientBody = {
@@ -56,10 +56,10 @@ export type ClientBody = {
 const OPTIONAL = ['scope', 'optional_scope', 'refresh', 'require_pkce', 'consent', 'verified'] as const
 const LIFETIMES = ['access_token_ttl', 'refresh_token_idle_ttl', 'refresh_token_max_ttl'] as const
 
-/** What stays out is as on the command line: confidential, refreshed, asked each time. */
+/** The defaults are those of the command line: confidential, with refresh tokens, consent every time. */
 export const clientToCreate = object({ ...settings, type, ...lifetimes }, [...OPTIONAL, 'type', ...LIFETIMES])
 
-/** What stays out stays as it is (RFC 7396, as far as it goes here). */
+/** Omitted members stay unchanged (as in RFC 7396). */
 export const clientToUpdate = object({ ...settings, ...lifetimes }, [
   'name',
   'redirect_uris',
@@ -68,13 +68,13 @@ export const clientToUpdate = object({ ...settings, ...lifetimes }, [
 ])
 
 const clientMembers = {
-  client_id: text('Its id.'),
+  client_id: text('The client id.'),
   ...settings,
   type,
-  access_token_ttl: seconds('Absent where the server’s own counts.'),
-  refresh_token_idle_ttl: seconds('Absent where the server’s own counts.'),
-  refresh_token_max_ttl: seconds('Absent where the server’s own counts.'),
-  disabled: flag('A disabled client is refused.'),
+  access_token_ttl: seconds('Absent if the server’s value applies.'),
+  refresh_token_idle_ttl: seconds('Absent if the server’s value applies.'),
+  refresh_token_max_ttl: seconds('Absent if the server’s value applies.'),
+  disabled: flag('A disabled client cannot get or use tokens.'),
   created_at: time('UTC.')
 } as const
 
@@ -83,19 +83,19 @@ export const client = object(clientMembers, LIFETIMES)
 export const createdClient = object(
   {
     ...clientMembers,
-    client_secret: text('Shown this once only; a public client has none.'),
-    secret_id: text('What audit events call it: the first 12 hexadecimal digits of its SHA-256.')
+    client_secret: text('Shown only once; absent for a public client.'),
+    secret_id: text('The id in audit events: the first 12 hexadecimal digits of the secret’s SHA-256.')
   },
   [...LIFETIMES, 'client_secret', 'secret_id']
 )
 
 export const clientSecret = object(
   {
-    secret_id: text('What audit events call it: the first 12 hexadecimal digits of its SHA-256.'),
-    live: flag('Whether it is accepted now.'),
+    secret_id: text('The id in audit events: the first 12 hexadecimal digits of the secret’s SHA-256.'),
+    live: flag('Whether the secret is valid now.'),
     created_at: time('UTC.'),
-    expires_at: time('Absent if it has no end.'),
-    last_used_at: time('To within some minutes; absent if it never was.')
+    expires_at: time('Absent if the secret does not expire.'),
+    last_used_at: time('Accurate to a few minutes; absent if never used.')
   },
   ['expires_at', 'last_used_at']
 )

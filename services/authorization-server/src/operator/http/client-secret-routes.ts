@@ -24,7 +24,7 @@ const toMake = {
         minimum: 0,
         maximum: KEEP_OLD_FOR.longest,
         default: KEEP_OLD_FOR.default,
-        description: 'Seconds for which the old secret goes on; 0 ends every other one at once.'
+        description: 'Seconds that the old secret stays valid; 0 ends all other secrets immediately.'
       }
     },
     ['keep_old_for']
@@ -33,13 +33,13 @@ const toMake = {
 
 /** `/admin/clients/{client_id}/secrets` */
 export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
-  const params = object({ client_id: text('Its id.') })
+  const params = object({ client_id: text('The client id.') })
 
   const listSchema = {
     operationId: 'listClientSecrets',
-    summary: 'The secrets of a client by their ids, and when each was last used',
+    summary: 'List the ids of a client’s secrets and when each was last used',
     params,
-    response: { 200: jsonAnswer('The oldest first.', object({ secrets })), ...problemAnswers }
+    response: { 200: jsonAnswer('Oldest first.', object({ secrets })), ...problemAnswers }
   }
   admin.get<Params>('/clients/:client_id/secrets', { schema: listSchema }, async (request) => {
     const found = await listClientSecrets(request.params.client_id, deps)
@@ -47,23 +47,23 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async 
   })
 
   const made = object({
-    client_id: text('The client.'),
-    client_secret: text('Shown this once only.'),
-    secret_id: text('What audit events call it.'),
-    old: { ...secrets, description: 'The others that were live, with their ends.' }
+    client_id: text('The client id.'),
+    client_secret: text('Shown only once.'),
+    secret_id: text('The id in audit events.'),
+    old: { ...secrets, description: 'The other live secrets, with their expiry.' }
   })
   const rotateSchema = {
     operationId: 'rotateClientSecret',
-    summary: 'Make a second secret; the old one goes on for a while',
+    summary: 'Create a second secret; the old one stays valid for a while',
     params,
     body: toMake,
-    response: { 201: jsonAnswer('The secret, this once only.', made), ...problemAnswers }
+    response: { 201: jsonAnswer('The secret, which is shown only once.', made), ...problemAnswers }
   }
   admin.post<Params & { Body: { keep_old_for: number } | undefined }>(
     '/clients/:client_id/secrets',
     {
       schema: rotateSchema,
-      // No body is one without members.
+      // An empty body is an object without members.
       preValidation: async (request) => {
         request.body ??= { keep_old_for: KEEP_OLD_FOR.default }
       }
@@ -84,9 +84,9 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async 
 
   const deleteSchema = {
     operationId: 'deleteClientSecret',
-    summary: 'End one secret at once; not the only one that is live',
-    params: object({ client_id: text('The client.'), secret_id: text('The secret.') }),
-    response: { 200: jsonAnswer('The secret, which has ended.', clientSecret), ...problemAnswers }
+    summary: 'End a secret immediately; refused for the only live one',
+    params: object({ client_id: text('The client id.'), secret_id: text('The secret id.') }),
+    response: { 200: jsonAnswer('The ended secret.', clientSecret), ...problemAnswers }
   }
   admin.delete<SecretParams>('/clients/:client_id/secrets/:secret_id', { schema: deleteSchema }, async (request) => {
     const { client_id: clientId, secret_id: secretId } = request.params

@@ -3,22 +3,22 @@ import compileWriter from 'fast-json-stringify'
 import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify'
 import type { FastifyValidationResult } from 'fastify/types/schema.js'
 
-// What an id looks like is judged where it is looked up.
+// Use cases validate ids.
 const COMMON = { useDefaults: true, validateFormats: false } as const
 
-/** Members are what the schema says, and no others: Fastify by itself would drop those, and turn "true" into true. */
+/** Refuses unknown members and wrong types. Fastify's default drops the former and converts the latter. */
 const forBodies = new Ajv(COMMON)
 
-/** FormParameters come as text. */
+/** Path and query parameters arrive as text. */
 const forParameters = new Ajv({ ...COMMON, coerceTypes: true })
 
-/** When it is first needed, as below: there are hundreds, and most processes never see a request of an operator. */
+/** Compiles at the first use: there are hundreds of schemas, and most processes never get a request of an operator. */
 export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   let compiled: ValidateFunction | undefined
   const validate: FastifyValidationResult = (value) => {
     compiled ??= (httpPart === 'body' ? forBodies : forParameters).compile(schema)
     const isValid = compiled(value)
-    // Where Fastify looks for them, at once.
+    // Fastify reads the errors from this property immediately after the call.
     validate.errors = compiled.errors ?? null
     return isValid
   }

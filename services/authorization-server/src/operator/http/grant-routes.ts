@@ -14,22 +14,22 @@ export type GrantRouteOptions = GrantAdministration
 
 const grant = object(
   {
-    grant_id: recordId('Its id: `grant_id` of introspection.'),
-    user_id: recordId('Whose it is.'),
-    username: text('The name of that user.'),
-    client_id: text('Whom it allows.'),
-    client_name: text('The name of that client.'),
-    scope: text('What it allows, separated by blanks.'),
-    audience: text('Where: the resource identifier.'),
+    grant_id: recordId('The `grant_id` of introspection.'),
+    user_id: recordId('The user who consented.'),
+    username: text('The name of the user.'),
+    client_id: text('The client that has access.'),
+    client_name: text('The name of the client.'),
+    scope: text('Granted scopes, separated by spaces.'),
+    audience: text('The resource identifier.'),
     created_at: time('UTC.'),
-    last_used_at: time('To within some minutes; absent if it never was.'),
-    refreshable_until: time('Until when new access tokens can be had; absent if they cannot.'),
-    expires_at: time('When the last token ends, as it stands.')
+    last_used_at: time('Accurate to a few minutes; absent if never used.'),
+    refreshable_until: time('The end of refreshing; absent without refresh tokens.'),
+    expires_at: time('The expiry of the last token issued so far.')
   },
   ['last_used_at', 'refreshable_until']
 )
 
-const whose = { user_id: text('Those of a user.'), client_id: text('Those to a client.') }
+const whose = { user_id: text('Grants of this user.'), client_id: text('Grants to this client.') }
 const WHOSE = ['user_id', 'client_id'] as const
 
 type Filter = { user_id?: string; client_id?: string }
@@ -37,32 +37,35 @@ const toFilter = ({ user_id, client_id }: Filter) => ({ userId: user_id, clientI
 
 const listSchema = {
   operationId: 'listGrants',
-  summary: 'The grants that give access at this moment, in pages',
+  summary: 'List active grants, in pages',
   querystring: object({ ...whose, ...pageParameters }, [...WHOSE, 'after', 'limit']),
   response: {
-    200: jsonAnswer('By user and client.', object({ grants: { type: 'array', items: grant }, next }, ['next'])),
+    200: jsonAnswer('Ordered by user and client.', object({ grants: { type: 'array', items: grant }, next }, ['next'])),
     ...problemAnswers
   }
 } as const
 
 const revokeOneSchema = {
   operationId: 'revokeGrant',
-  summary: 'End one grant with its tokens; once more changes nothing',
-  params: object({ grant_id: text('Its id.') }),
-  response: { 200: jsonAnswer('It has ended.', object({ grant_id: recordId('Its id.') })), ...problemAnswers }
+  summary: 'End a grant with its tokens; safe to repeat',
+  params: object({ grant_id: text('The grant id.') }),
+  response: { 200: jsonAnswer('The ended grant.', object({ grant_id: recordId('The grant id.') })), ...problemAnswers }
 } as const
 
 const revokeSchema = {
   operationId: 'revokeGrants',
-  summary: 'End all grants of a user, to a client, or of a user to a client, and forget the consents',
+  summary: 'End all grants of a user, to a client, or both, and delete the remembered consents',
   body: object(whose, WHOSE),
   response: {
     200: jsonAnswer(
-      'They have ended.',
-      object({ ...whose, ended_grants: { type: 'integer', description: 'Of a user: how many.' } }, [
-        ...WHOSE,
-        'ended_grants'
-      ])
+      'The grants have ended.',
+      object(
+        {
+          ...whose,
+          ended_grants: { type: 'integer', description: 'The number of ended grants, if a user was given.' }
+        },
+        [...WHOSE, 'ended_grants']
+      )
     ),
     ...problemAnswers
   }

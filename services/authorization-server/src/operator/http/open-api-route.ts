@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 
-/** `GET /admin/openapi.json`: what the API is, for tools. */
+/** `GET /admin/openapi.json`: the OpenAPI document of the administration API. */
 export const openApiRoute: FastifyPluginAsync = async (admin) => {
   let document: string | undefined
   admin.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {

@@ -1,13 +1,13 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 
-/** How the routes' schemas become an OpenAPI 3.1 document. Routes without a schema stay out of it. */
+/** Options for an OpenAPI 3.1 document from the routes' schemas. Routes without a schema are omitted. */
 export const openApiSettings: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: '3.1.1',
     info: {
       title: 'Valetkey administration',
       version: '1',
-      description: 'What the command line valetkey does, for programs of operators. On the operator listener only.'
+      description: 'The commands of valetkey as an API for programs of operators. On the operator listener only.'
     },
     components: {
       securitySchemes: {

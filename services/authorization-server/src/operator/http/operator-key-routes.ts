@@ -12,30 +12,35 @@ import { authorOf } from './authenticate-operator.js'
 export type OperatorKeyRouteOptions = OperatorKeyAdministration
 
 const properties = {
-  operator_key_id: recordId('Its id.'),
-  name: text('As audit entries name it.'),
+  operator_key_id: recordId('The operator key id.'),
+  name: text('The name in audit events.'),
   created_at: time('UTC.'),
-  created_by: recordId('The key that made it, and with which it is revoked; absent if the command line made it.'),
-  last_used_at: time('To within a minute; absent if it never was.'),
-  revoked_at: time('Absent while it is live.')
+  created_by: recordId(
+    'The key that created this one; revoking it revokes this key, too. Absent if the command line created it.'
+  ),
+  last_used_at: time('Accurate to a minute; absent if never used.'),
+  revoked_at: time('Absent while the key is live.')
 }
 const optional = ['created_by', 'last_used_at', 'revoked_at'] as const
 const operatorKey = object(properties, optional)
 const alsoRevoked = {
   type: 'integer',
-  description: 'How many keys that were made with it, directly or not, were revoked now as well.'
+  description: 'The number of keys revoked with it, because they were created with it, directly or indirectly.'
 }
 const revoked = object({ ...properties, also_revoked: alsoRevoked }, optional)
 
-const created = object({ operator_key_id: recordId('Its id.'), operator_key: text('The key. Shown this once only.') })
+const created = object({
+  operator_key_id: recordId('The operator key id.'),
+  operator_key: text('The key, shown only once.')
+})
 
 /** `/admin/operator-keys` */
 export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyRouteOptions> = async (admin, deps) => {
   const listSchema = {
     operationId: 'listOperatorKeys',
-    summary: 'All operator keys there ever were',
+    summary: 'List all operator keys, including revoked ones',
     response: {
-      200: jsonAnswer('The oldest first.', object({ operator_keys: { type: 'array', items: operatorKey } })),
+      200: jsonAnswer('Oldest first.', object({ operator_keys: { type: 'array', items: operatorKey } })),
       ...problemAnswers
     }
   }
@@ -45,9 +50,9 @@ export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyRouteOptions> = as
 
   const createSchema = {
     operationId: 'createOperatorKey',
-    summary: 'Make an operator key, which is revoked together with the one that makes it',
+    summary: 'Create an operator key; revoking the key of this request revokes it, too',
     body: object({ name: text('1 to 100 characters; no other live key may have it.') }),
-    response: { 201: jsonAnswer('The key, this once only.', created), ...problemAnswers }
+    response: { 201: jsonAnswer('The key, which is shown only once.', created), ...problemAnswers }
   }
   admin.post<{ Body: { name: string } }>('/operator-keys', { schema: createSchema }, async (request, reply) => {
     const made = await createOperatorKey(request.body, authorOf(request), deps)
@@ -57,9 +62,9 @@ export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyRouteOptions> = as
 
   const revokeSchema = {
     operationId: 'revokeOperatorKey',
-    summary: 'End an operator key for good, with all that were made with it; once more changes nothing',
-    params: object({ operator_key_id: text('Its id.') }),
-    response: { 200: jsonAnswer('The key as it is now.', revoked), ...problemAnswers }
+    summary: 'Revoke an operator key and all keys created with it; safe to repeat',
+    params: object({ operator_key_id: text('The operator key id.') }),
+    response: { 200: jsonAnswer('The revoked key.', revoked), ...problemAnswers }
   }
   admin.delete<{ Params: { operator_key_id: string } }>(
     '/operator-keys/:operator_key_id',

@@ -16,28 +16,28 @@ export type ResourceServerRouteOptions = ResourceServerAdministration
 type Params = { Params: { client_id: string } }
 
 const members = {
-  client_id: text('Its id at introspection.'),
-  name: text('For operators.'),
-  audience: text('The resource identifier whose tokens it may ask about; several credentials may share one.')
+  client_id: text('The client id for introspection.'),
+  name: text('A name for operators.'),
+  audience: text('The resource identifier whose tokens it may introspect; several credentials may share one.')
 }
 const resourceServer = object(
   {
     ...members,
     created_at: time('UTC.'),
-    last_used_at: time('To within some minutes; absent if it never was.')
+    last_used_at: time('Accurate to a few minutes; absent if never used.')
   },
   ['last_used_at']
 )
-const credential = object({ ...members, client_secret: text('Shown this once only.') })
-const params = object({ client_id: text('Its id.') })
+const credential = object({ ...members, client_secret: text('Shown only once.') })
+const params = object({ client_id: text('The client id.') })
 
 /** `/admin/resource-servers` */
 export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions> = async (admin, deps) => {
   const listSchema = {
     operationId: 'listResourceServers',
-    summary: 'All credentials for introspection',
+    summary: 'List credentials for introspection',
     response: {
-      200: jsonAnswer('The oldest first.', object({ resource_servers: { type: 'array', items: resourceServer } })),
+      200: jsonAnswer('Oldest first.', object({ resource_servers: { type: 'array', items: resourceServer } })),
       ...problemAnswers
     }
   }
@@ -47,9 +47,12 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
 
   const createSchema = {
     operationId: 'createResourceServer',
-    summary: 'Make a credential for introspection',
+    summary: 'Create a credential for introspection',
     body: object({ name: members.name, audience: members.audience }),
-    response: { 201: jsonAnswer('The credential, its secret this once only.', credential), ...problemAnswers }
+    response: {
+      201: jsonAnswer('The credential, with its secret, which is shown only once.', credential),
+      ...problemAnswers
+    }
   }
   admin.post<{ Body: { name: string; audience: string } }>(
     '/resource-servers',
@@ -63,7 +66,7 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
 
   const getSchema = {
     operationId: 'getResourceServer',
-    summary: 'One credential',
+    summary: 'Get a credential',
     params,
     response: { 200: jsonAnswer('The credential, without its secret.', resourceServer), ...problemAnswers }
   }
@@ -73,9 +76,12 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
 
   const rotateSchema = {
     operationId: 'rotateResourceServerSecret',
-    summary: 'Make a second credential for the same audience; the first one works until it is deleted',
+    summary: 'Create a second credential for the same audience; the first stays valid until it is deleted',
     params,
-    response: { 201: jsonAnswer('The new credential, its secret this once only.', credential), ...problemAnswers }
+    response: {
+      201: jsonAnswer('The new credential, with its secret, which is shown only once.', credential),
+      ...problemAnswers
+    }
   }
   admin.post<Params>('/resource-servers/:client_id/rotate', { schema: rotateSchema }, async (request, reply) => {
     const made = await rotateResourceServerSecret(request.params.client_id, authorOf(request), deps)
@@ -85,9 +91,9 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
 
   const deleteSchema = {
     operationId: 'deleteResourceServer',
-    summary: 'Delete a credential; whoever has it can ask about no token any longer',
+    summary: 'Delete a credential; it can no longer be used to introspect tokens',
     params,
-    response: { 200: jsonAnswer('The credential as it was.', resourceServer), ...problemAnswers }
+    response: { 200: jsonAnswer('The deleted credential.', resourceServer), ...problemAnswers }
   }
   admin.delete<Params>('/resource-servers/:client_id', { schema: deleteSchema }, async (request) =>
     resourceServerDocument(await deleteResourceServer(request.params.client_id, authorOf(request), deps))

@@ -27,7 +27,7 @@ export type AdminRouteOptions = {
   audit: AuditRouteOptions
 }
 
-/** The administration API: JSON in and out, everything behind an operator key. */
+/** The administration API: JSON, and every route requires an operator key. */
 export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, options) => {
   admin.decorateRequest('operator', undefined)
   admin.addHook('onRequest', authenticateOperator(options.authentication))
@@ -48,7 +48,7 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
   admin.register(resourceServerRoutes, options.resourceServers)
 }
 
-/** A body that is empty is none, whatever type it is said to have: many clients say so of every POST. */
+/** Accepts an empty body with any content type, because many clients send one with every POST. */
 function readJsonOnly(admin: FastifyInstance): void {
   const parse = admin.getDefaultJsonParser('error', 'error')
   admin.removeAllContentTypeParsers()

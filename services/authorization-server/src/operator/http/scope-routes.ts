@@ -16,11 +16,11 @@ export type ScopeRouteOptions = ScopeAdministration
 type Params = { Params: { name: string } }
 
 const texts = {
-  title: text('What the consent page says it allows.'),
-  description: text('One more sentence for the consent page.'),
+  title: text('The title on the consent page.'),
+  description: text('The description on the consent page.'),
   translations: {
     type: 'object',
-    description: 'Both in other languages, by language tag.',
+    description: 'Title and description in other languages, by language tag.',
     additionalProperties: object({ title: { type: 'string' }, description: { type: 'string' } }, [
       'title',
       'description'
@@ -28,30 +28,36 @@ const texts = {
   }
 } as const
 
-const name = text('The scope as it stands in requests.')
-const scopeMembers = { name, ...texts, built_in: { type: 'boolean', description: 'A built-in one stays.' } } as const
+const name = text('The scope as clients request it.')
+const scopeMembers = {
+  name,
+  ...texts,
+  built_in: { type: 'boolean', description: 'A built-in scope cannot be deleted.' }
+} as const
 const scope = object(scopeMembers)
 const params = object({ name })
-const scopeAnswer = { 200: jsonAnswer('The scope as it is now.', scope), ...problemAnswers }
+const scopeAnswer = { 200: jsonAnswer('The scope.', scope), ...problemAnswers }
+
+const listSchema = {
+  operationId: 'listScopes',
+  summary: 'List the scope catalogue',
+  response: {
+    200: jsonAnswer('Built-in scopes first, then by name.', object({ scopes: { type: 'array', items: scope } })),
+    ...problemAnswers
+  }
+}
+
+const createSchema = {
+  operationId: 'createScope',
+  summary: 'Add a scope to the catalogue',
+  body: object({ name, ...texts }, ['description', 'translations']),
+  response: { 201: jsonAnswer('The scope.', scope), ...problemAnswers }
+}
 
 /** `/admin/scopes` */
 export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, deps) => {
-  const listSchema = {
-    operationId: 'listScopes',
-    summary: 'The catalogue of scopes',
-    response: {
-      200: jsonAnswer('The built-in ones first, by name.', object({ scopes: { type: 'array', items: scope } })),
-      ...problemAnswers
-    }
-  }
   admin.get('/scopes', { schema: listSchema }, async () => ({ scopes: (await deps.scopes.list()).map(scopeDocument) }))
 
-  const createSchema = {
-    operationId: 'createScope',
-    summary: 'Add a scope to the catalogue',
-    body: object({ name, ...texts }, ['description', 'translations']),
-    response: { 201: jsonAnswer('The scope.', scope), ...problemAnswers }
-  }
   admin.post<{ Body: { name: string; title: string } & Partial<ScopeTexts> }>(
     '/scopes',
     { schema: createSchema },
@@ -63,14 +69,14 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
     }
   )
 
-  const getSchema = { operationId: 'getScope', summary: 'One scope', params, response: scopeAnswer }
+  const getSchema = { operationId: 'getScope', summary: 'Get a scope', params, response: scopeAnswer }
   admin.get<Params>('/scopes/:name', { schema: getSchema }, async (request) =>
     scopeDocument(await findScope(request.params.name, deps))
   )
 
   const updateSchema = {
     operationId: 'updateScope',
-    summary: 'Replace the members that are given, each as a whole',
+    summary: 'Replace the given members of a scope, each completely',
     params,
     body: { ...object(texts, ['title', 'description', 'translations']), minProperties: 1 },
     response: scopeAnswer
@@ -90,17 +96,21 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
 
   const deleteSchema = {
     operationId: 'deleteScope',
-    summary: 'Delete a scope that is not built in; tokens that hold it keep it until they end',
+    summary: 'Delete a scope that is not built in; existing tokens keep it until they expire',
     params,
     querystring: object(
       {
-        from_clients: { type: 'boolean', default: false, description: 'Take it from clients, too; else it is refused.' }
+        from_clients: {
+          type: 'boolean',
+          default: false,
+          description: 'Also remove it from clients; otherwise a scope of a client is not deleted.'
+        }
       },
       ['from_clients']
     ),
     response: {
       200: jsonAnswer(
-        'The scope as it was, and the clients that it was taken from.',
+        'The deleted scope, and the clients that it was removed from.',
         object({
           ...scopeMembers,
           taken_from: { type: 'array', items: { type: 'string' }, description: 'Client ids.' }

@@ -27,31 +27,31 @@ function toProblem(error: FastifyError | Error): Problem {
   if (error instanceof AdministrationError) return new Problem(ADMINISTRATION_STATUS[error.kind], error.message)
   if (error instanceof TooManyAttempts) return new Problem(429, 'Too many failed attempts. Wait before you try again.')
   if (isOutage(error) || error instanceof PasswordQueueFull) {
-    return new Problem(503, 'The service cannot answer right now. Try again in a moment.')
+    return new Problem(503, 'The service is unavailable. Try again in a moment.')
   }
   if ('validation' in error && error.validation !== undefined) return new Problem(400, describeFault(error))
   return edgeProblem(error)
 }
 
-/** What does not fit the schema, with the name of the member or parameter that is at fault. */
+/** Describes a schema error with the name of the member or parameter. */
 function describeFault({ validation, validationContext = 'params' }: FastifyError): string {
   const [fault] = validation ?? []
-  const place = fault?.instancePath.slice(1).replaceAll('/', '.') ?? ''
+  const path = fault?.instancePath.slice(1).replaceAll('/', '.') ?? ''
   const what = validationContext === 'body' ? 'member' : 'parameter'
-  const inside = place === '' ? '' : ` in ${place}`
+  const inside = path === '' ? '' : ` in ${path}`
   switch (fault?.keyword) {
     case 'additionalProperties':
       return `There is no ${what} ${JSON.stringify(fault.params.additionalProperty)}${inside}.`
     case 'required':
       return `The ${what} ${JSON.stringify(fault.params.missingProperty)} is missing${inside}.`
     default:
-      return place === ''
-        ? `The ${validationContext} ${fault?.message ?? 'does not fit'}.`
-        : `The ${what} ${place} ${fault?.message ?? 'does not fit'}.`
+      return path === ''
+        ? `The ${validationContext} ${fault?.message ?? 'is invalid'}.`
+        : `The ${what} ${path} ${fault?.message ?? 'is invalid'}.`
   }
 }
 
-/** What Fastify itself refuses before a route is reached. */
+/** Errors of Fastify before a route is reached. */
 function edgeProblem(error: FastifyError | Error): Problem {
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500
   switch (status) {

@@ -1,31 +1,31 @@
 import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, text, time } from './answer-schemas.js'
 
 const user = object({
-  user_id: recordId('Its id: the `sub` of tokens.'),
-  username: text('What the person types to sign in.'),
-  disabled: { type: 'boolean', description: 'Whether nobody can sign in as this user.' },
+  user_id: recordId('The `sub` of tokens.'),
+  username: text('The name to sign in with.'),
+  disabled: { type: 'boolean', description: 'A disabled user cannot sign in.' },
   created_at: time('UTC.')
 })
 const password = text('1 to 1024 bytes, no control characters.')
 
-const params = object({ user_id: text('Its id.') })
+const params = object({ user_id: text('The user id.') })
 
-/** What every operation on one user has. */
+/** The schema of every operation on one user. */
 function onUser(operationId: string, summary: string) {
   return {
     operationId,
     summary,
     params,
-    response: { 200: jsonAnswer('The user as it is now.', user), ...problemAnswers }
+    response: { 200: jsonAnswer('The user.', user), ...problemAnswers }
   } as const
 }
 
 export const listUsers = {
   operationId: 'listUsers',
-  summary: 'Users by name, in pages',
+  summary: 'List users by name, in pages',
   querystring: object(pageParameters, ['after', 'limit']),
   response: {
-    200: jsonAnswer('A page of the list.', object({ users: { type: 'array', items: user }, next }, ['next'])),
+    200: jsonAnswer('A page of users.', object({ users: { type: 'array', items: user }, next }, ['next'])),
     ...problemAnswers
   }
 } as const
@@ -37,14 +37,17 @@ export const createUser = {
   response: { 201: jsonAnswer('The user.', user), ...problemAnswers }
 } as const
 
-export const findUser = onUser('findUser', 'One user')
-export const disableUser = onUser('disableUser', 'Let nobody sign in as a user; all sessions and tokens end')
-export const enableUser = onUser('enableUser', 'Let a user sign in again; what had ended stays ended')
+export const findUser = onUser('findUser', 'Get a user')
+export const disableUser = onUser('disableUser', 'Block sign-in for a user; all sessions and tokens end')
+export const enableUser = onUser(
+  'enableUser',
+  'Let a disabled user sign in again; ended sessions and tokens stay ended'
+)
 export const setPassword = {
-  ...onUser('setPassword', 'Give a user a new password; all sessions and tokens end'),
+  ...onUser('setPassword', 'Set a new password; all sessions and tokens of the user end'),
   body: object({ password })
 } as const
 export const deleteUser = {
-  ...onUser('deleteUser', 'Delete a user for good; all sessions and tokens end'),
-  response: { 200: jsonAnswer('The user as it was.', user), ...problemAnswers }
+  ...onUser('deleteUser', 'Delete a user permanently; all sessions and tokens end'),
+  response: { 200: jsonAnswer('The deleted user.', user), ...problemAnswers }
 } as const

@@ -16,10 +16,10 @@ import type { NewSecret } from './register-client.js'
 const DAY = 86_400
 /** Seconds; long enough for the next release of the app. */
 export const KEEP_OLD_FOR = { default: 7 * DAY, longest: 90 * DAY }
-/** As many as the comparison in constant time allows for. */
+/** The number of secrets that the comparison in constant time supports. */
 const MOST_LIVE = 2
 
-/** The secrets of a client; those that have ended stay until the next rotation. */
+/** Lists the secrets of a client. Ended secrets remain until the next rotation. */
 export async function listClientSecrets(
   clientId: string,
   deps: ClientAdministration

@@ -21,15 +21,15 @@ export type ClientAdministration = {
   consents: Pick<ConsentStore, 'deleteOfClient'>
 }
 
-/** Reads and changes again while others change the same client; so many do only if something is wrong. */
+/** Attempts to change a client that other commands are changing. More are needed only if something is wrong. */
 export const ATTEMPTS = 5
 
-/** In the order of their ids. */
+/** Ordered by id. */
 export function listClients(page: Page, { clients }: ClientAdministration): Promise<PageOf<ClientRegistration>> {
   return readPage(page, clients.listPage, ({ clientId }) => clientId)
 }
 
-/** Replaces the settings that are given, each as a whole; the others stay. What is already so is no change. */
+/** Replaces each given setting completely. Settings that are equal already are not recorded as a change. */
 export async function updateClient(
   { clientId, settings }: { clientId: string; settings: ClientSettings },
   author: Author,
@@ -54,7 +54,7 @@ export async function updateClient(
   throw changedMeanwhile(clientId)
 }
 
-/** Refuses a client and ends all of its tokens, for good. Once more changes nothing. */
+/** Disables a client and ends all its tokens permanently. Idempotent. */
 export async function disableClient(clientId: string, author: Author, deps: ClientAdministration) {
   await findClient(clientId, deps)
   await recordChange({ event: 'client_disabled', clientId }, author, (note) => deps.changes.disable(clientId, note))
@@ -69,14 +69,14 @@ export async function enableClient(clientId: string, author: Author, deps: Clien
 }
 
 /**
- * Deletes a client with its secrets and all that was remembered of it, and ends all of its tokens. It is disabled first: if
- * this fails half-way, a disabled client is left, and can be deleted again.
+ * Deletes a client with its secrets and consents, and ends all its tokens. Disables it first, so that a failure leaves a
+ * disabled client, which can be deleted again.
  */
 export async function deleteClient(clientId: string, author: Author, deps: ClientAdministration) {
   const client = await findClient(clientId, deps)
   const { client_id: _id, ...details } = clientDocument(client)
   await disableClient(clientId, author, deps)
-  // They go with the client in any case; of millions, not within one statement.
+  // The foreign key would delete them with the client, but millions of rows need several statements.
   await deps.consents.deleteOfClient(clientId)
   const deleted = await recordChange({ event: 'client_deleted', clientId, details }, author, (note) =>
     deps.changes.remove(clientId, note)
@@ -94,7 +94,7 @@ export async function findClient(
   return client
 }
 
-/** The version first, then the client: a change in between is found by the statement that writes. */
+/** Reads the version before the client, so that the update fails if the client changes in between. */
 export async function findVersioned(
   clientId: string,
   deps: Pick<ClientAdministration, 'clients' | 'changes'>

@@ -20,7 +20,7 @@ export type GrantAdministration = {
   clients: Pick<ClientStore, 'find'>
 }
 
-/** Grants that give access at this moment. */
+/** Lists active grants. */
 export async function listGrants(
   filter: GrantFilter,
   { after, limit }: Page,
@@ -32,7 +32,7 @@ export async function listGrants(
   return readPage({ limit }, list, ({ userId, clientId, grantId }) => `${userId}.${clientId}.${grantId}`)
 }
 
-/** Ends one grant with its tokens. Once more changes nothing. */
+/** Ends a grant with its tokens. Idempotent. */
 export async function revokeGrant(grantId: string, author: Author, deps: GrantAdministration): Promise<void> {
   const found = isRecordId(grantId) ? await deps.grants.find(grantId) : undefined
   if (found === undefined) throw new AdministrationError('not_found', `there is no grant ${grantId}`)
@@ -41,8 +41,8 @@ export async function revokeGrant(grantId: string, author: Author, deps: GrantAd
 }
 
 /**
- * Ends the grants of a user, or to a client, or of a user to a client, and forgets that they consented: they are asked anew.
- * @returns how many grants ended, where that was counted
+ * Ends the grants of a user, to a client, or both, and deletes the remembered consents, so that users must consent again.
+ * @returns the number of ended grants, if it was counted
  */
 export async function revokeGrants(
   filter: GrantFilter,
@@ -60,7 +60,7 @@ export async function revokeGrants(
   return undefined
 }
 
-/** An unknown user has no grants, but the id was probably mistyped. */
+/** Refuses an unknown user or client, because the id was probably mistyped. */
 async function requireBoth({ userId, clientId }: GrantFilter, { users, clients }: GrantAdministration): Promise<void> {
   if (userId !== undefined && !(isRecordId(userId) && (await users.findById(userId)))) {
     throw new AdministrationError('not_found', `there is no user ${userId}`)

@@ -9,9 +9,9 @@ import { recordChange } from './record-change.js'
 export type OperatorKeyAdministration = { operatorKeys: Omit<OperatorKeyStore, 'use'> }
 
 /**
- * Makes a key. Its value is in the answer and nowhere else. A key that another one makes is revoked with it, so that a stolen
- * key leaves none behind.
- * @throws {AdministrationError} `conflict` when a live key has the name, or the key that asks is revoked at the same moment
+ * Creates a key. Only the result contains its value. Revoking a key revokes the keys created with it, so that a thief
+ * cannot keep one.
+ * @throws {AdministrationError} `conflict` when a live key has the name, or the key of this request was revoked
  */
 export async function createOperatorKey(
   command: { name: string },
@@ -29,7 +29,7 @@ export async function createOperatorKey(
   return { key, operatorKey }
 }
 
-/** Ends a key and all that were made with it, for good. Once more changes nothing. */
+/** Revokes a key and all keys created with it. Idempotent. */
 export async function revokeOperatorKey(
   operatorKeyId: string,
   author: Author,
@@ -63,7 +63,7 @@ async function findOperatorKey(operatorKeyId: string, deps: OperatorKeyAdministr
 
 const describe = ({ operatorKeyId, name }: OperatorKey) => ({ operatorKeyId, name })
 
-/** What operators see of a key; its value is shown once, where it is made. */
+/** A key for operators, without its value. */
 export function operatorKeyDocument(key: OperatorKey) {
   return {
     operator_key_id: key.operatorKeyId,
@@ -75,7 +75,7 @@ export function operatorKeyDocument(key: OperatorKey) {
   }
 }
 
-/** The same of a key that was revoked, with how many others that was. */
+/** A revoked key, with the number of keys revoked with it. */
 export function revocationDocument({ key, alsoRevoked }: { key: OperatorKey; alsoRevoked: number }) {
   return { ...operatorKeyDocument(key), also_revoked: alsoRevoked }
 }

@@ -15,8 +15,8 @@ export type NewCredential = { clientId: string; clientSecret: string; name: stri
 type Credential = Pick<NewCredential, 'clientId' | 'clientSecret'>
 
 /**
- * Makes a credential for the internal listener; several may share an audience.
- * @param command.given id and secret made elsewhere: with them it may be repeated
+ * Creates a credential for introspection; several may share an audience.
+ * @param command.given id and secret from the caller; with them the command is safe to repeat
  */
 export async function createResourceServer(
   command: { name: string; audience: string; given?: Credential | undefined; replaces?: string },
@@ -43,7 +43,7 @@ export async function createResourceServer(
   return { credential: { clientId, clientSecret, name: kept, audience }, isNew }
 }
 
-/** A second credential beside the first, for the same name and audience: both work, until the first is deleted. */
+/** Creates a second credential with the same name and audience. Both are valid until the first is deleted. */
 export async function rotateResourceServerSecret(
   clientId: string,
   author: Author,
@@ -75,7 +75,7 @@ export async function findResourceServer(
   return found
 }
 
-/** What operators see of a credential; its secret is shown once, where it is made. */
+/** A credential for operators, without its secret. */
 export function resourceServerDocument(server: ResourceServerRegistration) {
   return {
     client_id: server.clientId,

@@ -38,8 +38,8 @@ export async function createScope(
 }
 
 /**
- * Changes what people read. Texts that are not given stay.
- * @param command.texts makes them of those that there are
+ * Changes the texts of a scope.
+ * @param command.texts returns the new texts for the current ones
  */
 export async function updateScope(
   { name, texts }: { name: string; texts: (current: Scope) => ScopeTexts },
@@ -57,9 +57,9 @@ export async function updateScope(
 }
 
 /**
- * Deletes a scope that is not built in. Tokens that hold it keep it until they end: what it opens is for the API to say.
- * @param command.fromClients take it from the clients that are registered for it, too
- * @returns the clients it was taken from
+ * Deletes a scope that is not built in. Existing tokens keep it until they expire, and the API decides what it allows.
+ * @param command.fromClients also remove it from the clients that are registered for it
+ * @returns the clients that it was removed from
  */
 export async function deleteScope(
   { name, fromClients }: { name: string; fromClients: boolean },
@@ -72,21 +72,21 @@ export async function deleteScope(
     throw new AdministrationError('conflict', `clients are registered for the scope ${name}: ${some(clientIds)}`)
   }
   if (onlyScopeOf.length > 0) {
-    const said = `clients are registered only for the scope ${name}: ${some(onlyScopeOf)}`
-    throw new AdministrationError('conflict', `${said}; register another scope for them, or delete them first`)
+    const problem = `clients are registered only for the scope ${name}: ${some(onlyScopeOf)}`
+    throw new AdministrationError('conflict', `${problem}; register another scope for them, or delete them first`)
   }
   const event = { event: 'scope_deleted', details: { ...scopeDocument(scope), scope: name, clientIds } } as const
   const deleted = await recordChange(event, author, (note) => deps.scopes.remove(name, fromClients, note))
   if (!deleted) throw changedMeanwhile(name)
-  // From clients that were given it at that moment; from now on none can be.
+  // A client may have been registered for it before the deletion; after it, none can be.
   await deps.scopes.takeFromClients(name)
   await deps.consents.forgetScope(name)
   return { scope, clientIds }
 }
 
 /**
- * No consent to an earlier scope of the name may count for a new one, which may mean something else. The deletion of the
- * earlier one forgets them, but it may have failed half-way. While there is no scope of the name, none is remembered anew.
+ * Removes remembered consents to an earlier scope with this name, because the new scope may mean something else. The deletion
+ * of the earlier scope removes them too, but may have failed half-way. Without a scope, no new consent to it is remembered.
  */
 async function forgetWhileUnknown(name: string, deps: ScopeAdministration): Promise<void> {
   if ((await deps.scopes.findInUse(name)) !== undefined) return
@@ -98,7 +98,6 @@ export async function findScope(name: string, deps: ScopeAdministration): Promis
   return (await findInUse(name, deps)).scope
 }
 
-/** What operators see of a scope. */
 export function scopeDocument({ name, title, description, translations, builtIn }: Scope) {
   return { name, title, description, translations, built_in: builtIn }
 }
@@ -139,7 +138,7 @@ function toText(given: string): string {
   return text
 }
 
-/** A few of many ids. */
+/** Names at most five ids. */
 function some(ids: readonly string[]): string {
   const more = ids.length > 5 ? ` and ${ids.length - 5} more` : ''
   return ids.slice(0, 5).join(', ') + more

@@ -42,7 +42,7 @@ export async function findUser(userId: string, { users }: UserAdministration): P
   return found
 }
 
-/** By id or by name, as people at a command line have it. */
+/** Finds a user by id or by name. */
 export async function findUserByEither(
   given: string,
   { users }: { users: Pick<UserStore, 'findById' | 'findByName'> }
@@ -62,29 +62,29 @@ export async function disableUser(userId: string, author: Author, deps: UserAdmi
   return change('user_disabled', userId, author, deps, (note) => deps.users.disable(userId, note))
 }
 
-/** What had ended stays ended. Once more changes nothing. */
+/** Lets a disabled user sign in again. Ended sessions and tokens stay ended. Idempotent. */
 export async function enableUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
   return change('user_enabled', userId, author, deps, (note) => deps.users.enable(userId, note))
 }
 
-/** All sessions and tokens end with the password before. */
+/** Sets a password and ends all sessions and tokens. */
 export async function setPassword(
   { userId, password }: { userId: string; password: string },
   author: Author,
   deps: UserAdministration
 ): Promise<User> {
-  // Check the user first, so that no password is hashed in vain.
+  // Before the password is hashed, because hashing is slow.
   await findUser(userId, deps)
   const passwordHash = await deps.hashPassword(requirePassword(password))
   return change('user_password_set', userId, author, deps, (note) => deps.users.setPassword(userId, passwordHash, note))
 }
 
-/** All sessions and tokens end; the files stay at their resource server, where no token can list them. */
+/** Deletes a user and ends all sessions and tokens. The resource server keeps the file records, which no token can list. */
 export async function deleteUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
   return change('user_deleted', userId, author, deps, (note) => deps.users.delete(userId, note))
 }
 
-/** @returns the user as it is after the change, whether it was this one or one before that made it so */
+/** @returns the user after the change, even if an earlier command made it */
 async function change(
   event: AdministrationEventName,
   userId: string,

@@ -1,4 +1,4 @@
-/** A command that cannot be done, in words for the operator who gave it; cli/ and http/ say so in their own ways. */
+/** A command that is refused; the message is for the operator. cli/ maps the kind to an exit code, http/ to a status. */
 export class AdministrationError extends Error {
   readonly kind: 'invalid' | 'not_found' | 'conflict'
   constructor(kind: 'invalid' | 'not_found' | 'conflict', message: string) {

@@ -1,6 +1,6 @@
 type Changes = Readonly<Record<string, { from?: unknown; to?: unknown }>>
 
-/** Which members of a document were changed, for the audit: what was there before, and what is there now. */
+/** The changed members of a document with old and new value, for the audit event. */
 export function changesBetween(before: object, after: object): Changes {
   const [from, to] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   const names = [...new Set([...from.keys(), ...to.keys()])]

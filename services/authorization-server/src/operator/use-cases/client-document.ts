@@ -1,11 +1,11 @@
 import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
 
-/** What operators see of a client, on the command line as over HTTP. A lifetime that is not there is the server's. */
+/** A client for operators, on the command line and over HTTP. Without a lifetime, the server's value applies. */
 export function clientDocument(client: ClientRegistration) {
   return { ...newClientDocument(client), created_at: client.createdAt.toISOString() }
 }
 
-/** The same before Postgres has said when it was created. */
+/** A client before Postgres has set created_at. */
 export function newClientDocument(client: NewClient) {
   const { lifetimes } = client
   return {

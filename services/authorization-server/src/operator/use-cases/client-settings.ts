@@ -4,11 +4,11 @@ import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { AdministrationError } from './administration-error.js'
 import { requireName } from './name-of-record.js'
 
-/** What an operator can set. What is undefined stays as it is; a lifetime that is null becomes the server's. */
+/** The settings of a client. Undefined: unchanged. A lifetime of null: the server's value. */
 export type ClientSettings = {
   name?: string | undefined
   redirectUris?: readonly string[] | undefined
-  /** Each of them one scope, or several between blanks. */
+  /** Each element is one scope, or several separated by spaces. */
   requiredScopes?: readonly string[] | undefined
   optionalScopes?: readonly string[] | undefined
   refresh?: boolean | undefined
@@ -21,11 +21,11 @@ export type ClientSettings = {
 }
 
 const DAY = 86_400
-/** The longest that a server can be set to. */
+/** The maximum values of the server's settings. */
 export const LONGEST = { accessTokenTtl: 30 * DAY, refreshTokenIdleTtl: 3650 * DAY, refreshTokenMaxTtl: 3650 * DAY }
-const MOST_REDIRECT_URIS = 100
+const MAX_REDIRECT_URIS = 100
 
-/** The client with these settings, as far as each can be judged by itself. */
+/** Returns the client with these settings, validated except for the scope catalogue. */
 export function withSettings<Known extends NewClient>(client: Known, settings: ClientSettings): Known {
   const required = settings.requiredScopes === undefined ? client.requiredScopes : toScopes(settings.requiredScopes)
   const optional = settings.optionalScopes === undefined ? client.optionalScopes : toScopes(settings.optionalScopes)
@@ -51,7 +51,7 @@ export function withSettings<Known extends NewClient>(client: Known, settings: C
   return changed
 }
 
-/** @param names those that are new; one that left the catalogue may stay where it is */
+/** @param names the new scopes; a client may keep a scope that was deleted from the catalogue */
 export async function requireKnownScopes(names: readonly string[], scopes: Pick<ScopeStore, 'list'>): Promise<void> {
   if (names.length === 0) return
   const known = (await scopes.list()).map((scope) => scope.name)
@@ -66,7 +66,7 @@ function toRedirectUris(given: readonly string[]): readonly string[] {
   }
   const uris = [...new Set(given)]
   if (uris.length === 0) throw invalid('pass at least one redirect URI')
-  if (uris.length > MOST_REDIRECT_URIS) throw invalid(`a client has at most ${MOST_REDIRECT_URIS} redirect URIs`)
+  if (uris.length > MAX_REDIRECT_URIS) throw invalid(`a client has at most ${MAX_REDIRECT_URIS} redirect URIs`)
   return uris
 }
 

@@ -1,26 +1,26 @@
 import type { Page } from '../../storage/postgres/page.js'
 
-/** A page of a list, and where the next one begins; undefined on the last. */
+/** A page of a list; `next` is the position of the next page, undefined on the last page. */
 export type PageOf<Entry> = { entries: readonly Entry[]; next: string | undefined }
 
 /**
- * Reads a page. One entry more than asked for tells whether there is another page.
- * @param placeOf names the place of an entry in the order of the list
+ * Reads a page. It reads one entry more than `limit`, to find out whether there is another page.
+ * @param positionOf the position of an entry in the order of the list
  */
 export async function readPage<Entry>(
   { after, limit }: Page,
   list: (page: Page) => Promise<readonly Entry[]>,
-  placeOf: (entry: Entry) => string
+  positionOf: (entry: Entry) => string
 ): Promise<PageOf<Entry>> {
   const found = await list({ after, limit: limit + 1 })
   const entries = found.slice(0, limit)
   const last = entries.at(-1)
-  return { entries, next: found.length > limit && last !== undefined ? placeOf(last) : undefined }
+  return { entries, next: found.length > limit && last !== undefined ? positionOf(last) : undefined }
 }
 
 const AT_ONCE = 1_000
 
-/** All entries of a list, page after page. */
+/** Reads all pages of a list. */
 export async function readAllPages<Entry>(read: (page: Page) => Promise<PageOf<Entry>>): Promise<readonly Entry[]> {
   const all: Entry[] = []
   let after: string | undefined

@@ -7,18 +7,18 @@ import { type PageOf, readPage } from './pages.js'
 
 export type AuditReading = { entries: AuditEntryStore }
 
-/** What an operator asks of the audit table, as it was typed or sent. Users and clients need not be there any longer. */
+/** An unvalidated filter for audit events. Users and clients may have been deleted. */
 export type AuditQuestion = {
   userId?: string | undefined
   clientId?: string | undefined
   event?: string | undefined
   requestId?: string | undefined
-  /** Of the client secret that was shown. */
+  /** The id of a client secret. */
   secretId?: string | undefined
   since?: string | undefined
 }
 
-/** The newest first. */
+/** Newest first. */
 export function readAudit(
   filter: AuditFilter,
   { after, limit }: Page,
@@ -49,7 +49,7 @@ export function toAuditFilter(question: AuditQuestion): AuditFilter {
 const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/
 const UNITS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 
-/** A point in time, or how long ago. */
+/** Reads a time, or a duration before now. */
 function readTime(given: string): AuditFilter['since'] {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(given) ?? []
   if (count !== undefined) {

@@ -6,14 +6,14 @@ export type ChangeEvent = {
   event: AdministrationEventName
   clientId?: string | undefined
   userId?: string | undefined
-  /** What else of it is kept: never a secret, a hash or a password. */
+  /** Further members of the audit event; never a secret, a hash or a password. */
   details?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Makes a change together with its audit entry, and says so in the log once both are there.
- * @param make hands the note to the store; undefined or false says that nothing was changed
- * @param detailsOf what the store found out and wrote into the entry, for the log as well
+ * Makes a change with its audit event in one transaction, and logs it afterwards.
+ * @param make passes the note to the store; returns undefined or false if nothing was changed
+ * @param detailsOf members that the store added to the event, for the log
  */
 export async function recordChange<Outcome>(
   { event, clientId, userId, details }: ChangeEvent,

@@ -13,7 +13,7 @@ export type Registration = ClientSettings & { name: string; redirectUris: readon
 type ClientType = ClientRegistration['type']
 export type NewSecret = { clientSecret: string; secretId: string }
 
-/** Registers a client. Its secret is in the answer and nowhere else. */
+/** Registers a client. Only the result contains its secret. */
 export async function registerClient(
   { type, ...settings }: Registration,
   author: Author,

@@ -16,7 +16,7 @@ afterAll(() => server.close())
 describe('/admin/scopes', () => {
   const path = (name: string) => `/scopes/${encodeURIComponent(name)}`
 
-  test('POST, GET, PATCH and DELETE, with any name that a scope may have, each change audited', async () => {
+  test('POST, GET, PATCH and DELETE of every valid scope name, each change audited', async () => {
     const name = `https://api.example/reports?all=1&x=%${'y'.repeat(60)}`
     const translations = { de: { title: 'Ihre Berichte' } }
     const created = await admin.call('POST', '/scopes', { name, title: 'Your reports', translations })
@@ -40,7 +40,7 @@ describe('/admin/scopes', () => {
     expect((await admin.call('GET', path(name))).statusCode).toBe(404)
   })
 
-  test('DELETE of one in use is 409, and with from_clients it goes', async () => {
+  test('DELETE of a scope of clients is 409; with from_clients it is deleted', async () => {
     await admin.call('POST', '/scopes', { name: 'in.use', title: 'In use' })
     const { clientId } = await server.createClient({ requiredScopes: ['files.read', 'in.use'] })
     const refused = await admin.call('DELETE', '/scopes/in.use')
@@ -50,18 +50,22 @@ describe('/admin/scopes', () => {
   })
 
   test.each([
-    { name: 'a name with a blank', body: { name: 'a b', title: 'x' }, status: 422 },
-    { name: 'a title that is empty', body: { name: 'ab', title: ' ' }, status: 422 },
+    { name: 'a name with a space', body: { name: 'a b', title: 'x' }, status: 422 },
+    { name: 'an empty title', body: { name: 'ab', title: ' ' }, status: 422 },
     { name: 'no title', body: { name: 'ab' }, status: 400 },
     { name: 'an unknown member', body: { name: 'ab', title: 'x', built_in: true }, status: 400 },
-    { name: 'no language', body: { name: 'ab', title: 'x', translations: { '?': { title: 'x' } } }, status: 422 },
+    {
+      name: 'a malformed language tag',
+      body: { name: 'ab', title: 'x', translations: { '?': { title: 'x' } } },
+      status: 422
+    },
     { name: 'an unknown text', body: { name: 'ab', title: 'x', translations: { de: { text: 'x' } } }, status: 400 },
-    { name: 'one that is there', body: { name: 'files.read', title: 'x' }, status: 409 }
+    { name: 'the name of an existing scope', body: { name: 'files.read', title: 'x' }, status: 409 }
   ])('POST with $name is $status', async ({ body, status }) => {
     expect((await admin.call('POST', '/scopes', body)).statusCode).toBe(status)
   })
 
-  test('PATCH of nothing is 400; DELETE of a built-in one 409, of an unknown one 404', async () => {
+  test('PATCH without a member is 400; DELETE of a built-in scope 409, of an unknown one 404', async () => {
     expect((await admin.call('PATCH', '/scopes/files.read', {})).statusCode).toBe(400)
     expect((await admin.call('DELETE', '/scopes/files.read?from_clients=true')).statusCode).toBe(409)
     for (const name of ['unknown', '%00', 'a%20b'])
@@ -75,7 +79,7 @@ describe('/admin/resource-servers', () => {
     return (await introspect(server, caller, 'x')).statusCode === 200
   }
 
-  test('POST makes a credential that works, rotate a second one, DELETE ends the first; each is audited', async () => {
+  test('POST creates a valid credential, rotate a second one, DELETE ends the first; each is audited', async () => {
     const first = (await admin.call('POST', '/resource-servers', { name: 'files', audience: AUDIENCE })).json()
     expect(await works(first)).toBe(true)
     const listed = await admin.call('GET', '/resource-servers')
@@ -103,7 +107,7 @@ describe('/admin/resource-servers', () => {
   })
 
   test.each([
-    { name: 'no URL', body: { name: 'files', audience: 'files' }, status: 422 },
+    { name: 'not a URL', body: { name: 'files', audience: 'files' }, status: 422 },
     { name: 'an empty name', body: { name: '', audience: AUDIENCE }, status: 422 },
     { name: 'a secret', body: { name: 'files', audience: AUDIENCE, client_secret: 'x' }, status: 400 }
   ])('POST with $name is $status', async ({ body, status }) => {
@@ -114,7 +118,7 @@ describe('/admin/resource-servers', () => {
     ['GET', ''],
     ['DELETE', ''],
     ['POST', '/rotate']
-  ] as const)('%s /resource-servers/nobody%s is 404', async (method, rest) => {
+  ] as const)('%s /resource-servers/unknown%s is 404', async (method, rest) => {
     for (const id of ['nobody', '%00'])
       expect((await admin.call(method, `/resource-servers/${id}${rest}`)).statusCode).toBe(404)
   })

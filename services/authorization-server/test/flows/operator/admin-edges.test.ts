@@ -14,24 +14,24 @@ afterAll(() => server.close())
 const NAME_RULE = 'a name must have 1 to 100 characters, at least one of them visible, and no control characters'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-describe('what does not fit is refused with its name, and nothing is done', () => {
+describe('invalid input is refused with the name of the member, and nothing is changed', () => {
   test.each([
     { name: 'an unknown member', body: { name: 'x', nmae: 'y' }, status: 400, detail: 'There is no member "nmae".' },
     { name: 'a missing member', body: {}, status: 400, detail: 'The member "name" is missing.' },
     { name: 'a number for a text', body: { name: 7 }, status: 400, detail: 'The member name must be string.' },
     { name: 'null', body: 'null', status: 400, detail: 'The body must be object.' },
     { name: 'a list', body: [], status: 400, detail: 'The body must be object.' },
-    { name: 'no JSON', body: '{"name":', status: 400, detail: 'The request could not be read.' },
+    { name: 'not JSON', body: '{"name":', status: 400, detail: 'The request could not be read.' },
     { name: 'an empty body', body: '', status: 400, detail: 'The body must be object.' },
     {
-      name: 'a member that reaches into prototypes',
+      name: 'a member named __proto__',
       body: '{"name":"x","__proto__":{}}',
       status: 400,
       detail: 'The request could not be read.'
     },
     { name: 'a value that breaks a rule', body: { name: ' ' }, status: 422, detail: NAME_RULE },
-    { name: 'a name that nobody sees', body: { name: '\u200b' }, status: 422, detail: NAME_RULE },
-    { name: 'half of a surrogate pair', body: { name: 'a\ud800' }, status: 422, detail: NAME_RULE },
+    { name: 'a name without visible characters', body: { name: '\u200b' }, status: 422, detail: NAME_RULE },
+    { name: 'a lone surrogate', body: { name: 'a\ud800' }, status: 422, detail: NAME_RULE },
     { name: 'a body over 16 KiB', body: { name: 'x'.repeat(17_000) }, status: 413, detail: 'The body is too large.' }
   ])('$name: $status', async ({ body, status, detail }) => {
     const answer = await admin.call('POST', '/operator-keys', body, JSON_TYPE)
@@ -45,38 +45,41 @@ describe('what does not fit is refused with its name, and nothing is done', () =
     expect((await admin.call('GET', '/operator-keys')).json().operator_keys).toHaveLength(1)
   })
 
-  test('a form is no JSON: 415', async () => {
+  test('a form is 415', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     expect((await admin.call('POST', '/operator-keys', 'name=x', form)).statusCode).toBe(415)
   })
 })
 
-test('half of a surrogate pair in a text of a scope is 422 as well', async () => {
+test('a lone surrogate in a text of a scope is 422', async () => {
   const answer = await admin.call('POST', '/scopes', { name: 'x.read', title: 'a\ud800', description: 'b' })
   expect(answer.statusCode).toBe(422)
 })
 
 describe('addresses and methods', () => {
-  test('a wrong method is 405 and names those there are, with an id in the path as well', async () => {
+  test('a wrong method is 405 with Allow, also with an id in the path', async () => {
     const list = await admin.call('PUT', '/operator-keys', {})
     expect([list.statusCode, list.headers.allow]).toEqual([405, 'GET, HEAD, POST'])
     const one = await admin.call('GET', '/operator-keys/some-id')
     expect([one.statusCode, one.headers.allow]).toEqual([405, 'DELETE'])
   })
 
-  test.each(['', '/', '/nowhere', '/operator-keys/', '/operator-keys/a/b'])('%j is 404, a problem', async (path) => {
-    const answer = await admin.call('GET', path)
-    expect(answer.json()).toEqual({ title: 'Not Found', status: 404, detail: 'There is nothing at this address.' })
-  })
+  test.each(['', '/', '/nowhere', '/operator-keys/', '/operator-keys/a/b'])(
+    '%j is 404 with problem details',
+    async (path) => {
+      const answer = await admin.call('GET', path)
+      expect(answer.json()).toEqual({ title: 'Not Found', status: 404, detail: 'There is nothing at this address.' })
+    }
+  )
 })
 
-test('an address that is none is a problem as well', async () => {
+test('a malformed path gets problem details', async () => {
   const answer = await admin.call('GET', '/users/%zz')
   expect(answer.json()).toEqual({ title: 'Bad Request', status: 400, detail: 'The request could not be read.' })
   expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
 })
 
-test('no page of a browser may call it: no CORS, for a preflight neither', async () => {
+test('no CORS headers, also not for a preflight', async () => {
   const origin = { origin: 'https://elsewhere.example' }
   const answer = await admin.call('GET', '/operator-keys', undefined, origin)
   const preflight = await server.operatorServer.inject({
@@ -89,7 +92,7 @@ test('no page of a browser may call it: no CORS, for a preflight neither', async
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
 })
 
-test('when Postgres is away it is 503 with Retry-After, and never a 401', async () => {
+test('while Postgres is unavailable: 503 with Retry-After, never 401', async () => {
   const away = await startTestServer()
   const key = (await startAdministration(away)).operatorKey
   await away.database.close()

@@ -25,32 +25,32 @@ afterAll(async () => {
   await stores.close()
 })
 
-/** Of what is announced with an audience, what ended. */
+/** The announcement without its audience. */
 function read(payload: string): object {
   const { audience: _, ...ended } = JSON.parse(payload)
   return ended
 }
 
-/** What the feed of revocations gets to hear of a command. */
+/** The revocation events of a command. */
 async function announced(...args: string[]): Promise<object[]> {
   expect((await runCommand(stores.database, [...args, '--yes'])).code).toBe(0)
-  // Postgres delivers before it answers the next statement of the listener.
+  // Postgres delivers notifications before the result of the listener's next statement.
   await listener.query('select 1')
   return heard
 }
 
-test.each(['disable', 'delete'])('users %s: guards hear of the user (contract 3)', async (command) => {
+test.each(['disable', 'delete'])('users %s announces the user (contract 3)', async (command) => {
   expect(await announced('users', command, grant.userId)).toEqual([{ sub: grant.userId }])
 })
 
-test('users set-password: guards hear of the user', async () => {
+test('users set-password announces the user', async () => {
   const args = ['users', 'set-password', grant.userId, '--password-stdin']
   await runCommand(stores.database, args, { stdin: 'a new password' })
   await listener.query('select 1')
   expect(heard).toEqual([{ sub: grant.userId }])
 })
 
-test('users enable announces nothing: what had ended was announced before', async () => {
+test('users enable announces nothing', async () => {
   await runCommand(stores.database, ['users', 'disable', grant.userId, '--yes'])
   await listener.query('select 1')
   heard = []
@@ -59,7 +59,7 @@ test('users enable announces nothing: what had ended was announced before', asyn
   expect(heard).toEqual([])
 })
 
-test('grants revoke: guards hear of the grant, of the user, or of the client', async () => {
+test('grants revoke announces the grant, the user or the client', async () => {
   expect(await announced('grants', 'revoke', grant.grantId)).toEqual([{ grant_id: grant.grantId }])
   heard = []
   await storeGrant(stores.database, new Date(), grant)

@@ -13,7 +13,7 @@ afterAll(() => server.close())
 const scopes = (...args: string[]) => runCommand(server.database, ['scopes', ...args])
 
 describe('scopes', () => {
-  test('create --json: one document, and the metadata lists it (RFC 8414 2)', async () => {
+  test('create --json prints one document, and the metadata lists the scope (RFC 8414 2)', async () => {
     const { code, out, said } = await scopes('create', 'reports.read', '--title', ' Your reports ', '--json')
     expect([code, said]).toEqual([0, ''])
     expect(JSON.parse(out)).toEqual({
@@ -27,7 +27,7 @@ describe('scopes', () => {
     expect(metadata.scopes_supported).toContain('reports.read')
   })
 
-  test('one that exists is a conflict (4) and stays as it is, a built-in one too', async () => {
+  test('an existing or built-in name is a conflict (4) and changes nothing', async () => {
     for (const name of ['reports.read', 'files.read']) {
       const { code, out } = await scopes('create', name, '--title', 'Another')
       expect([code, out]).toEqual([4, ''])
@@ -42,7 +42,7 @@ describe('scopes', () => {
     }
   )
 
-  test('titles and descriptions in other languages, by tag', async () => {
+  test('create stores titles and descriptions in other languages', async () => {
     const { code, out } = await scopes(
       ...[
         'create',
@@ -72,25 +72,23 @@ describe('scopes', () => {
     }
   )
 
-  test('a title is needed', async () => {
+  test('a missing title is wrong usage (2)', async () => {
     expect((await scopes('create', 'untitled')).code).toBe(2)
     expect((await scopes('create', 'untitled', '--title', '  ')).code).toBe(2)
   })
 
-  test('list: the built-in ones first, by name', async () => {
+  test('list prints built-in scopes first, then others, each by name', async () => {
     await scopes('create', 'a.first', '--title', 'First', '--description', 'One more sentence.')
     const { out } = await scopes('list', '--json')
     const found = JSON.parse(out).scopes
-    expect(found.map(({ name }: { name: string }) => name)).toEqual([
-      'files.read',
-      'files.read:documents',
-      'files.read:images',
-      'files.read:media',
-      'a.first',
-      'reports.read',
-      'translated'
-    ])
-    expect(found[4]).toEqual({
+    const namesOf = (builtIn: boolean) =>
+      found.flatMap(({ name, built_in }: { name: string; built_in: boolean }) => (built_in === builtIn ? [name] : []))
+    const [builtIn, added] = [namesOf(true), namesOf(false)]
+    expect(builtIn).toEqual(builtIn.toSorted())
+    expect(builtIn).toContain('files.read')
+    expect(added).toEqual(['a.first', 'reports.read', 'translated'])
+    expect(found.map(({ name }: { name: string }) => name)).toEqual([...builtIn, ...added])
+    expect(found.find(({ name }: { name: string }) => name === 'a.first')).toEqual({
       name: 'a.first',
       title: 'First',
       description: 'One more sentence.',
@@ -106,7 +104,7 @@ describe('resource-servers create', () => {
   const SECRET = 'a-secret-made-elsewhere-of-32-or-more'
   const create = (args: readonly string[], stdin = '') => runCommand(server.database, [...BASE, ...args], { stdin })
 
-  test('--json: one document with a credential that may introspect', async () => {
+  test('--json prints one document with a credential that may introspect', async () => {
     const { code, out, said } = await create(['--json'])
     expect([code, said]).toEqual([0, ''])
     const document = JSON.parse(out)
@@ -120,7 +118,7 @@ describe('resource-servers create', () => {
     expect((await introspect(server, caller, 'x')).json()).toEqual({ active: false })
   })
 
-  test('with an id and a secret made elsewhere it can be repeated, and makes one', async () => {
+  test('with a given id and secret the command is repeatable and creates one credential', async () => {
     const args = ['--client-id', 'files-1', '--secret-stdin']
     const [first, second] = [
       await create([...args, '--json'], `${SECRET}\n`),
@@ -142,7 +140,7 @@ describe('resource-servers create', () => {
     expect((await introspect(server, { clientId: 'files-1', clientSecret: SECRET }, 'x')).statusCode).toBe(200)
   })
 
-  test('another secret or audience under that id is a conflict (4), and the old one goes on', async () => {
+  test('another secret or audience for the id is a conflict (4), and the first stays valid', async () => {
     const args = ['--client-id', 'files-1', '--secret-stdin']
     const cases = [
       await create(args, `${SECRET}x`),
@@ -162,11 +160,11 @@ describe('resource-servers create', () => {
     { name: 'a short secret', args: ['--client-id', 'files-2', '--secret-stdin'], stdin: 'x'.repeat(31) },
     { name: 'a long secret', args: ['--client-id', 'files-2', '--secret-stdin'], stdin: 'x'.repeat(129) },
     { name: 'a secret with a colon', args: ['--client-id', 'files-2', '--secret-stdin'], stdin: `${SECRET}:` },
-    { name: 'a secret with a blank', args: ['--client-id', 'files-2', '--secret-stdin'], stdin: ` ${SECRET}` },
+    { name: 'a secret with a space', args: ['--client-id', 'files-2', '--secret-stdin'], stdin: ` ${SECRET}` },
     { name: 'an id with a colon', args: ['--client-id', 'files:2', '--secret-stdin'], stdin: SECRET },
-    { name: 'an audience that is no URL', args: ['--audience', 'files'] },
+    { name: 'an audience that is not a URL', args: ['--audience', 'files'] },
     { name: 'an audience with a fragment', args: ['--audience', `${AUDIENCE}#x`] },
-    { name: 'an audience with a blank', args: ['--audience', 'https://files.example/a b'] },
+    { name: 'an audience with a space', args: ['--audience', 'https://files.example/a b'] },
     { name: 'an audience of another scheme', args: ['--audience', 'ftp://files.example'] }
   ] as { name: string; args: string[]; stdin?: string }[])('$name is wrong usage (2)', async ({ args, stdin = '' }) => {
     const { code, out, said } = await create(args, stdin)
@@ -175,7 +173,7 @@ describe('resource-servers create', () => {
     if (stdin.length > 1) expect(said).not.toContain(stdin)
   })
 
-  test('a name and an audience are needed', async () => {
+  test('a missing name or audience is wrong usage (2)', async () => {
     for (const missing of ['--name', '--audience']) {
       const at = BASE.indexOf(missing)
       const { code, said } = await runCommand(server.database, BASE.toSpliced(at, 2))

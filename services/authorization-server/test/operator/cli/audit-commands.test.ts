@@ -33,7 +33,7 @@ const events = async (...args: string[]) => JSON.parse((await tail('--json', ...
 const names = async (...args: string[]) => (await events(...args)).map(({ event }: { event: string }) => event)
 
 describe('audit tail (contract 5)', () => {
-  test('--json: one document with the newest twenty, the oldest of them first', async () => {
+  test('--json prints one document with the newest 20 events, oldest first', async () => {
     for (let minute = 0; minute < 25; minute += 1)
       await insert({ event: `event_${'abcdefghijklmnopqrstuvwxy'[minute]}`, minute })
     const { code, out, said } = await tail('--json')
@@ -43,7 +43,7 @@ describe('audit tail (contract 5)', () => {
     expect(await names('-n', '2')).toEqual(['event_x', 'event_y'])
   })
 
-  test('--json: an event with all it has, and without what it has not', async () => {
+  test('--json prints every member of an event and omits absent ones', async () => {
     await insert({ request: 'r-1', client: 'c', user: ALICE, details: { grantId: 'g', scope: ['a'] } })
     await stores.run(`insert into audit_events (occurred_at, event, details) values ($1, 'bare', '{}')`, [
       new Date(START)
@@ -63,7 +63,7 @@ describe('audit tail (contract 5)', () => {
     ])
   })
 
-  test('without --json: one line each, with who did it, and nothing that a terminal would obey', async () => {
+  test('without --json: one line per event with its actor, and no control sequences', async () => {
     const details = { actor: { kind: 'command_line', name: 'olivia' }, username: 'a b\u001b[31m' }
     await insert({ event: 'user_disabled', user: ALICE, details })
     expect((await tail()).out).toBe(
@@ -72,7 +72,7 @@ describe('audit tail (contract 5)', () => {
     )
   })
 
-  test('filters by user, by id or name, by client, event, request and time; all of them must hold', async () => {
+  test('filters by user id or name, client, event, request and time, combined with AND', async () => {
     await insert({ event: 'one', user: ALICE, client: 'c', minute: 1 })
     await insert({ event: 'two', user: ALICE, minute: 2, request: 'r-2' })
     await insert({ event: 'three', client: 'c', minute: 3 })
@@ -85,7 +85,7 @@ describe('audit tail (contract 5)', () => {
     expect(await names('--since', '2026-11-21T09:03:00+01:00', '--client', 'c')).toEqual(['three'])
   })
 
-  test('--since a while ago; then a thousand, and it says when there are more', async () => {
+  test('--since with a duration prints up to 1,000 events and reports if there are more', async () => {
     await insert({ event: 'old', minute: -60 * 24 * 40 })
     await stores.run(
       `insert into audit_events (occurred_at, event, details) select now(), 'new', '{}' from generate_series(1, 1001)`
@@ -116,7 +116,7 @@ describe('audit tail (contract 5)', () => {
     expect([code, out]).toEqual([2, ''])
   })
 
-  test('nothing there is an empty list, or no line', async () => {
+  test('no events: an empty list, or no line', async () => {
     expect([await events(), (await tail()).out]).toEqual([[], ''])
   })
 })

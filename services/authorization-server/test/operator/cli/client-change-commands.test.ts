@@ -52,7 +52,7 @@ describe('clients update', () => {
       change: { refresh_token_idle_ttl: 86_400, refresh_token_max_ttl: 604_800 }
     }
   ] as { args: string[]; change: Record<string, unknown> }[])(
-    '$args changes that and nothing else',
+    '$args changes only this member',
     async ({ args, change }) => {
       const before = await shown()
       const after = await updated(...args)
@@ -73,13 +73,13 @@ describe('clients update', () => {
     { on: ['--require-pkce'], off: ['--no-require-pkce'] },
     { on: ['--verified'], off: ['--no-verified'] },
     { on: ['--access-token-ttl', '60'], off: ['--access-token-ttl', 'default'] }
-  ])('$on is undone by $off', async ({ on, off }) => {
+  ])('$off reverts $on', async ({ on, off }) => {
     const before = await shown()
     await updated(...on)
     expect(await updated(...off)).toEqual(before)
   })
 
-  test('to what it is already changes nothing and is no event', async () => {
+  test('an update to the current values changes nothing and records no event', async () => {
     const { name, consent } = await shown()
     const events = await changesIn(server)
     await updated('--name', name, '--consent', consent, '--refresh')
@@ -91,12 +91,20 @@ describe('clients update', () => {
     { name: 'an empty name', args: ['--name', ' '], said: 'a name' },
     { name: 'a bad redirect URI', args: ['--redirect-uri', 'http://app.example/'], said: 'redirect URI' },
     { name: 'an unknown scope', args: ['--scope', 'nothing.at.all'], said: 'nothing.at.all' },
-    { name: 'no scope at all', args: ['--scope', '', '--optional-scope', ''], said: 'at least one scope' },
+    {
+      name: 'neither required nor optional scopes',
+      args: ['--scope', '', '--optional-scope', ''],
+      said: 'at least one scope'
+    },
     { name: 'an unknown policy', args: ['--consent', 'never'], said: 'ask or remember' },
-    { name: 'a lifetime of nothing', args: ['--access-token-ttl', '0'], said: 'access_token_ttl' },
-    { name: 'one beyond all bounds', args: ['--access-token-ttl', '31d'], said: 'access_token_ttl' },
-    { name: 'one that is none', args: ['--refresh-token-max-ttl', 'ever'], said: '--refresh-token-max-ttl' },
-    { name: 'its type', args: ['--public'], said: '--public' }
+    { name: 'a lifetime of 0', args: ['--access-token-ttl', '0'], said: 'access_token_ttl' },
+    { name: 'a lifetime above the maximum', args: ['--access-token-ttl', '31d'], said: 'access_token_ttl' },
+    {
+      name: 'a lifetime that is not a duration',
+      args: ['--refresh-token-max-ttl', 'ever'],
+      said: '--refresh-token-max-ttl'
+    },
+    { name: 'the client type', args: ['--public'], said: '--public' }
   ])('$name is wrong usage (2), and changes nothing', async ({ args, said }) => {
     const before = await shown()
     const result = await clients('update', id, ...args, '--json')
@@ -105,7 +113,7 @@ describe('clients update', () => {
     expect(await shown()).toEqual(before)
   })
 
-  test('a public client stays with PKCE and is asked each time', async () => {
+  test('a public client keeps PKCE and consent every time', async () => {
     const { clientId } = await server.createClient({ type: 'public', requiresPkce: true })
     for (const args of [['--no-require-pkce'], ['--consent', 'remember']]) {
       const { code, said } = await clients('update', clientId, ...args)
@@ -113,14 +121,14 @@ describe('clients update', () => {
     }
   })
 
-  test('tokens live on, and a client that lost its refresh tokens gets no new ones', async () => {
+  test('tokens stay valid; with --no-refresh the client cannot refresh', async () => {
     const tokens = await obtainTokens(server, client)
     await updated('--no-refresh', '--scope', 'files.read:documents', '--redirect-uri', 'https://other.example/cb')
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
     expect((await refresh(server, client, tokens.refresh_token)).json().error).toBe('unauthorized_client')
   })
 
-  test('four updates at once: each that is answered with 0 is there, and the audit tells the same story', async () => {
+  test('four concurrent updates: every update with exit code 0 is stored and audited', async () => {
     const names = Array.from({ length: 4 }, (_, index) => `Name ${index}`)
     const results = await Promise.all(names.map((name) => clients('update', id, '--name', name, '--json')))
     const events = (await changesIn(server)).filter((event) => event.client_id === id)
@@ -133,7 +141,7 @@ describe('clients update', () => {
 })
 
 describe('clients disable and enable', () => {
-  test('disabled: refused, its tokens have ended; enabled: let in, and they stay ended', async () => {
+  test('disable ends tokens and refuses the client; enable accepts it, and tokens stay ended', async () => {
     const tokens = await obtainTokens(server, client)
     const { code, out } = await clients('disable', id, '--yes', '--json')
     expect([code, JSON.parse(out).disabled]).toEqual([0, true])
@@ -147,18 +155,21 @@ describe('clients disable and enable', () => {
     expect(await isActive(server, resourceServer, (await obtainTokens(server, client)).access_token)).toBe(true)
   })
 
-  test.each([['disable', '--yes'], ['enable']])('%s once more changes nothing, and is no event', async (...args) => {
-    const [command = '', ...options] = args
-    await clients('disable', id, '--yes')
-    await clients(command, id, ...options)
-    const events = await changesIn(server)
-    expect((await clients(command, id, ...options)).code).toBe(0)
-    expect(await changesIn(server)).toEqual(events)
-  })
+  test.each([['disable', '--yes'], ['enable']])(
+    '%s a second time changes nothing and records no event',
+    async (...args) => {
+      const [command = '', ...options] = args
+      await clients('disable', id, '--yes')
+      await clients(command, id, ...options)
+      const events = await changesIn(server)
+      expect((await clients(command, id, ...options)).code).toBe(0)
+      expect(await changesIn(server)).toEqual(events)
+    }
+  )
 })
 
 describe('clients delete', () => {
-  test('it is gone with its secrets, its tokens have ended, and the audit keeps what it was', async () => {
+  test('deletes the client with its secrets, ends its tokens, and audits its last state', async () => {
     const tokens = await obtainTokens(server, client)
     const { code, out } = await clients('delete', id, '--yes', '--json')
     expect([code, JSON.parse(out).client_id]).toEqual([0, id])
@@ -173,9 +184,9 @@ describe('clients delete', () => {
   })
 })
 
-describe('questions and names', () => {
+describe('confirmation and unknown clients', () => {
   test.each(['disable', 'delete'])(
-    '%s asks, with the name; No changes nothing (1); nobody there is 2',
+    '%s asks with the client name; No changes nothing (1); without a terminal 2',
     async (command) => {
       const no = await runCommand(server.database, ['clients', command, id], { answer: false })
       expect([no.code, no.said]).toEqual([1, expect.stringContaining('Photo Printer')])
@@ -186,7 +197,7 @@ describe('questions and names', () => {
   )
 
   test.each([['update', '--name', 'x'], ['disable', '--yes'], ['enable'], ['delete', '--yes']])(
-    '%s of nobody is 3',
+    '%s of an unknown client is 3',
     async (command, ...options) => {
       const { code, out, said } = await clients(command, 'nobody', ...options)
       expect([code, out, said]).toEqual([3, '', 'there is no client nobody'])

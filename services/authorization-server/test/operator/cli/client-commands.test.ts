@@ -23,7 +23,7 @@ async function created(...args: string[]) {
 }
 
 describe('clients create', () => {
-  test('--json: one document with a secret that works at the token endpoint', async () => {
+  test('--json prints one document with a secret that works at the token endpoint', async () => {
     const client = await created(...BASE)
     expect(client).toEqual({
       client_id: expect.stringMatching(/^[0-9A-Za-z]{22}$/),
@@ -47,7 +47,7 @@ describe('clients create', () => {
     expect(answer.json()).toMatchObject({ error: 'unsupported_grant_type' })
   })
 
-  test('without --json: the id, the secret once, and that it is once', async () => {
+  test('without --json: the id, the secret, and that it is shown once', async () => {
     const { code, out } = await create(...BASE)
     expect(code).toBe(0)
     expect(out).toMatch(
@@ -88,12 +88,12 @@ describe('clients create', () => {
     expect((await create(...BASE, '--public')).out).not.toContain('secret')
   })
 
-  test('optional scopes alone are enough', async () => {
+  test('optional scopes alone are accepted', async () => {
     const args = ['--name', 'x', '--redirect-uri', 'https://app.example/cb', '--optional-scope', 'files.read']
     expect(await created(...args)).toMatchObject({ scope: '', optional_scope: 'files.read' })
   })
 
-  test('the same command twice makes two clients', async () => {
+  test('the same command twice registers two clients', async () => {
     const [first, second] = [await created(...BASE), await created(...BASE)]
     expect(first.client_id).not.toBe(second.client_id)
     expect(first.client_secret).not.toBe(second.client_secret)
@@ -120,7 +120,7 @@ describe('clients create', () => {
     '/cb',
     'app.example/cb',
     ''
-  ])('the redirect URI %j is wrong usage (2), and no client is made', async (uri) => {
+  ])('the redirect URI %j is wrong usage (2), and no client is registered', async (uri) => {
     const before = JSON.parse((await clients('list', '--json')).out).clients.length
     const { code, out, said } = await create(...BASE, '--redirect-uri', uri)
     expect([code, out]).toEqual([2, ''])
@@ -139,13 +139,13 @@ describe('clients create', () => {
     { name: 'a name over 100 characters', args: ['--name', 'x'.repeat(101), ...BASE.slice(2)] },
     { name: 'a name of two lines', args: ['--name', 'a\nb', ...BASE.slice(2)] },
     {
-      name: 'a name that turns the text around it',
+      name: 'a name with a character that changes the text direction',
       args: [...BASE, '--name', 'Photo \u202eretnirP'],
       said: 'direction'
     },
     { name: 'an unknown consent policy', args: [...BASE, '--consent', 'never'], said: 'ask or remember' },
     {
-      name: 'a public client that is remembered',
+      name: 'a public client with remembered consent',
       args: [...BASE, '--public', '--consent', 'remember'],
       said: 'public'
     },
@@ -160,7 +160,7 @@ describe('clients create', () => {
 })
 
 describe('clients show and list', () => {
-  test('show what create said, without any secret', async () => {
+  test('show prints what create printed, without a secret', async () => {
     const {
       client_secret: secret,
       secret_id: _id,
@@ -174,12 +174,12 @@ describe('clients show and list', () => {
       expect(out).not.toMatch(new RegExp(`${secret}|secret`))
   })
 
-  test('show of nobody is 3', async () => {
+  test('show of an unknown client is 3', async () => {
     const { code, out, said } = await clients('show', 'nobody', '--json')
     expect([code, out, said]).toEqual([3, '', 'there is no client nobody'])
   })
 
-  test('lines for people', async () => {
+  test('without --json: one line per member or client', async () => {
     const { client_id: clientId } = await created(...BASE)
     expect((await clients('show', clientId)).out).toMatch(
       /^client_id: \w{22}\nname: Photo Printer\ntype: confidential\n/

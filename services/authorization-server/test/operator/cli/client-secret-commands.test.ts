@@ -41,7 +41,7 @@ async function rotate(...args: string[]): Promise<Credentials & { document: Reco
 }
 
 describe('clients rotate-secret', () => {
-  test('both secrets work for seven days, then the new one alone', async () => {
+  test('both secrets are valid for seven days, then only the new one', async () => {
     const fresh = await rotate()
     expect(isWellFormed('clientSecret', fresh.clientSecret)).toBe(true)
     expect(fresh.document).toEqual({
@@ -68,13 +68,13 @@ describe('clients rotate-secret', () => {
     expect((await secrets())[0].expires_at).toBe(inSeconds(seconds))
   })
 
-  test('--now ends the old one at once, and both where two are live', async () => {
+  test('--now ends all old secrets immediately', async () => {
     const second = await rotate()
     const third = await rotate('--now', '--yes')
     expect([await works(old), await works(second), await works(third)]).toEqual([false, false, true])
   })
 
-  test('a third live one is a conflict (4) that names both; once one has ended it is made', async () => {
+  test('a third live secret is a conflict (4) that names both; after one has ended, it is created', async () => {
     const second = await rotate()
     const { code, out, said } = await clients('rotate-secret', id, '--json')
     expect([code, out]).toEqual([4, ''])
@@ -88,7 +88,7 @@ describe('clients rotate-secret', () => {
     ])
   })
 
-  test('an earlier end is not put off', async () => {
+  test('rotation does not postpone an earlier expiry', async () => {
     await rotate('--keep-old-for', '60')
     clock.advance(30)
     await clients('delete-secret', id, (await secrets())[1].secret_id, '--yes')
@@ -97,7 +97,7 @@ describe('clients rotate-secret', () => {
     expect((await secrets())[0].expires_at).toBe(before.expires_at)
   })
 
-  test('two at once: one secret is made, and never three are live', async () => {
+  test('two concurrent rotations create one secret, so at most two are live', async () => {
     const results = await Promise.all([1, 2, 3, 4].map(() => clients('rotate-secret', id, '--json')))
     expect(results.map(({ code }) => code).toSorted()).toEqual([0, 4, 4, 4])
     expect(await secrets()).toHaveLength(2)
@@ -105,7 +105,7 @@ describe('clients rotate-secret', () => {
     expect(events.map(({ event }) => event)).toEqual(['client_secret_rotated'])
   })
 
-  test('is audited with both ids and the end of the old one, without any secret or hash', async () => {
+  test('is audited with both ids and the expiry of the old secret, without secret or hash', async () => {
     const fresh = await rotate()
     const entry = await lastChangeIn(server)
     expect(entry).toMatchObject({
@@ -121,25 +121,25 @@ describe('clients rotate-secret', () => {
   })
 
   test.each([
-    { name: 'no duration', args: ['--keep-old-for', 'long'] },
-    { name: 'a negative one', args: ['--keep-old-for', '-1'] },
+    { name: 'not a duration', args: ['--keep-old-for', 'long'] },
+    { name: 'a negative duration', args: ['--keep-old-for', '-1'] },
     { name: 'over 90 days', args: ['--keep-old-for', '91d'] },
-    { name: 'two answers to one question', args: ['--keep-old-for', '60', '--now'] },
-    { name: 'an end at once, where nobody can be asked', args: ['--now'] },
-    { name: 'the same said as a duration', args: ['--keep-old-for', '0'] }
-  ])('$name is wrong usage (2), and makes nothing', async ({ args }) => {
+    { name: 'both --now and --keep-old-for', args: ['--keep-old-for', '60', '--now'] },
+    { name: '--now without a terminal and without --yes', args: ['--now'] },
+    { name: '--keep-old-for 0 without --yes', args: ['--keep-old-for', '0'] }
+  ])('$name is wrong usage (2), and creates nothing', async ({ args }) => {
     expect((await clients('rotate-secret', id, ...args)).code).toBe(2)
     expect(await secrets()).toHaveLength(1)
   })
 
-  test('of a public client is a conflict (4), of nobody 3', async () => {
+  test('a public client is a conflict (4), an unknown client 3', async () => {
     const { clientId } = await server.createClient({ type: 'public', requiresPkce: true })
     expect((await clients('rotate-secret', clientId)).code).toBe(4)
     expect((await clients('rotate-secret', 'nobody')).code).toBe(3)
     expect((await clients('secrets', 'nobody')).code).toBe(3)
   })
 
-  test('lines for people: the secret once, its id, and when the old one ends', async () => {
+  test('without --json: the secret, its id, and the expiry of the old one', async () => {
     const { out } = await clients('rotate-secret', id)
     expect(out).toMatch(
       /^client secret: vk_cs_\w{49}\nIt is shown only once\.\nsecret id: {5}[0-9a-f]{12}\nold secret: {4}[0-9a-f]{12} ends at \S+Z\n$/
@@ -149,7 +149,7 @@ describe('clients rotate-secret', () => {
 })
 
 describe('clients delete-secret', () => {
-  test('ends it at once, and is audited', async () => {
+  test('ends the secret immediately and is audited', async () => {
     const fresh = await rotate()
     const { code, out } = await clients('delete-secret', id, idOf(old), '--yes', '--json')
     expect([code, JSON.parse(out)]).toMatchObject([0, { secret_id: idOf(old), live: false }])
@@ -161,7 +161,7 @@ describe('clients delete-secret', () => {
     })
   })
 
-  test('the only live one is a conflict (4) and goes on; one that has ended may go', async () => {
+  test('the only live secret is a conflict (4) and stays valid; an ended one can be deleted', async () => {
     const { code, said } = await clients('delete-secret', id, idOf(old), '--yes')
     expect([code, said]).toEqual([4, expect.stringContaining('only live secret')])
     expect(await works(old)).toBe(true)
@@ -170,7 +170,7 @@ describe('clients delete-secret', () => {
     expect((await clients('delete-secret', id, idOf(old), '--yes')).code).toBe(0)
   })
 
-  test('of the new one, after a rotation: says when the one that is left ends', async () => {
+  test('deleting the new secret reports the expiry of the remaining one', async () => {
     const fresh = await rotate()
     const { said } = await clients('delete-secret', id, idOf(fresh), '--yes')
     expect(said).toContain(`ends at ${inSeconds(7 * DAY)}`)
@@ -179,7 +179,7 @@ describe('clients delete-secret', () => {
     expect(await works(again)).toBe(true)
   })
 
-  test('both at once: one goes, and one is left', async () => {
+  test('two concurrent deletions of both secrets: one remains', async () => {
     const fresh = await rotate()
     const remove = (credentials: Credentials) => clients('delete-secret', id, idOf(credentials), '--yes')
     const codes = (await Promise.all([remove(old), remove(fresh)])).map(({ code }) => code)
@@ -187,7 +187,7 @@ describe('clients delete-secret', () => {
     expect(await secrets()).toHaveLength(1)
   })
 
-  test('asks (nobody there is 2), and an unknown one is 3', async () => {
+  test('requires confirmation (without a terminal 2); an unknown secret is 3', async () => {
     await rotate()
     expect((await clients('delete-secret', id, idOf(old))).code).toBe(2)
     expect(

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** `valetkey doctor` as an operator runs it, with nothing in its environment but these settings. */
+/** Runs `valetkey doctor` with only these settings in its environment. */
 async function doctor(change: Environment = {}, args = ['--json']) {
   const environment = {
     ISSUER: 'http://localhost:4000',
@@ -41,8 +41,8 @@ async function doctor(change: Environment = {}, args = ['--json']) {
 
 const severities = ({ findings }: Document) => new Map(findings.map(({ check, severity }) => [check, severity]))
 
-test('on stores that work: every check is there, nothing is fatal but what the test servers lack, and the exit code says so', async () => {
-  // The emulation of Redis is in the process of the tests.
+test('working stores: every check is reported, and only the limits of the test servers are fatal', async () => {
+  // The emulated Redis runs in the test process.
   if (process.env.TEST_REDIS_URL === undefined) return
   const { code, out } = await doctor()
   const document = JSON.parse(out) as Document
@@ -50,7 +50,7 @@ test('on stores that work: every check is there, nothing is fatal but what the t
   expect(found.get('postgres')).toBe('ok')
   expect(found.get('postgres clock')).toBe('ok')
   expect(found.get('migrations')).toBe('ok')
-  // The test cluster throws everything away, and the tests are its superuser.
+  // The test cluster runs without fsync, and the tests connect as superuser.
   expect(found.get('postgres durability')).toBe('warning')
   expect(found.get('postgres role')).toBe('warning')
   expect(found.get('redis')).toBe('ok')
@@ -60,7 +60,7 @@ test('on stores that work: every check is there, nothing is fatal but what the t
   expect([code, document.fatal]).toEqual([0, 0])
 })
 
-test('the same in production: a superuser without fsync is fatal, and the exit code is 1', async () => {
+test('in production, a superuser and fsync off are fatal, and the exit code is 1', async () => {
   const { code, out } = await doctor({ ISSUER: 'https://auth.example', RESOURCE_URL: 'https://files.example' })
   const document = JSON.parse(out) as Document
   const found = severities(document)
@@ -68,7 +68,7 @@ test('the same in production: a superuser without fsync is fatal, and the exit c
   expect(document.fatal).toBe(document.findings.filter(({ severity }) => severity === 'fatal').length)
 })
 
-test('sign-ins that all come from a trusted proxy are a warning, until one does not', async () => {
+test('sign-ins only from trusted proxies are a warning, until one has another address', async () => {
   // As above.
   if (process.env.TEST_REDIS_URL === undefined) return
   const warnings = async () => {
@@ -90,7 +90,7 @@ test('sign-ins that all come from a trusted proxy are a warning, until one does 
   expect(await warnings()).toBe('ok')
 })
 
-test('stores that do not answer are fatal, each by itself, without a word of a password', async () => {
+test('each unreachable store is fatal, and no password is printed', async () => {
   const nobody = `127.0.0.1:${await freePort()}`
   const { code, out, errors } = await doctor({
     DATABASE_URL: `postgres://u:hush@${nobody}/d`,
@@ -101,7 +101,7 @@ test('stores that do not answer are fatal, each by itself, without a word of a p
   expect(out + errors).not.toContain('hush')
 })
 
-test('a role without rights to a new table and to functions: named, and what can be read is judged all the same', async () => {
+test('missing rights of the role are reported, and readable tables are still checked', async () => {
   // As above.
   if (process.env.TEST_REDIS_URL === undefined) return
   const owner = new Client({ connectionString: server.config.databaseUrl })
@@ -129,14 +129,14 @@ test('a role without rights to a new table and to functions: named, and what can
   }
 })
 
-test('a logo that the service could not start with is fatal', async () => {
+test('a logo that prevents the start of the service is fatal', async () => {
   const { code, out } = await doctor({ PRODUCT_LOGO: '/nowhere.png', REDIS_URL: 'redis://127.0.0.1:9' })
   const { findings } = JSON.parse(out) as Document
   expect(findings).toMatchObject([{ check: 'PRODUCT_LOGO', severity: 'fatal' }])
   expect(code).toBe(1)
 })
 
-test('settings that cannot be read are fatal, one finding each, in lines for people', async () => {
+test('each unreadable setting is one fatal finding, printed as text', async () => {
   const { code, out, errors } = await doctor({ COOKIE_KEYS: 'hush', CODE_TTL: '30' }, [])
   expect(code).toBe(1)
   expect(out).toMatch(/^fatal +COOKIE_KEYS: every key must have at least 32 characters\n +The service/m)

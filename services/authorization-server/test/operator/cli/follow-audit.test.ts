@@ -20,7 +20,7 @@ afterAll(() => stores.close())
 const INSERT = `insert into audit_events (occurred_at, event, details) select now(), $1, '{}' from generate_series(1, $2)`
 const insert = (event: string, count = 1) => stores.run(INSERT, [event, count])
 
-/** Follows while each of these happens between two looks, a second apart, and gives what was shown. */
+/** Runs one step between two polls, a second apart, and returns the shown events. */
 async function follow(
   happenings: readonly (() => Promise<unknown>)[],
   {
@@ -52,13 +52,13 @@ async function follow(
 
 const nothing = async () => {}
 
-test('each new event once, in order, and nothing of what was there', async () => {
+test('shows each new event once, in order, and no earlier event', async () => {
   await insert('before', 3)
   const { shown } = await follow([() => insert('one'), nothing, () => insert('two', 2), nothing])
   expect(shown).toEqual(['one', 'two', 'two'])
 })
 
-test('what comes before the first are shown, and after they were read, is new', async () => {
+test('shows an event that is written between the first query and the first output', async () => {
   const entries = createAuditEntryStore(stores.database)
   await insert('there')
   const showFirst = async () => {
@@ -70,16 +70,16 @@ test('what comes before the first are shown, and after they were read, is new', 
   expect((await follow([nothing, nothing], { showFirst })).shown).toEqual(['after'])
 })
 
-test('of those that the filter lets through', async () => {
+test('shows only events that match the filter', async () => {
   const happenings = [() => insert('one'), () => insert('two'), () => insert('one')]
   expect((await follow(happenings, { filter: { event: 'one' } })).shown).toEqual(['one', 'one'])
 })
 
-test('more than fit into one look', async () => {
+test('shows more events than one query returns', async () => {
   expect((await follow([() => insert('many', 2_500), nothing])).shown).toHaveLength(2_500)
 })
 
-test('an event whose id is lower and that is committed later is not missed, whenever it began', async () => {
+test('shows an event with a lower id that is committed later', async () => {
   const late = new pg.Client({ connectionString: stores.url })
   await late.connect()
   await late.query('begin')
@@ -90,12 +90,12 @@ test('an event whose id is lower and that is committed later is not missed, when
   expect(shown).toEqual(['new', 'late'])
 })
 
-test('what has been shown is not shown again, however long it goes on', async () => {
+test('shows no event twice, however long it runs', async () => {
   const happenings = Array.from({ length: 30 }, (_, second) => () => insert(`at ${second}`))
   expect((await follow(happenings)).shown).toEqual(Array.from({ length: 30 }, (_, second) => `at ${second}`))
 })
 
-test('it looks back ten seconds and no further, however many there are', async () => {
+test('queries the last ten seconds only, however many events there are', async () => {
   const real = createAuditEntryStore(stores.database)
   const asked: bigint[] = []
   const entries: typeof real = {
@@ -111,11 +111,11 @@ test('it looks back ten seconds and no further, however many there are', async (
     newest.push(BigInt(await real.newestId()))
   })
   await follow(happenings, { entries })
-  // The look of each second comes after what happened in it; the first of all is that of the start.
+  // Each poll comes after the step of its second; the first poll is at the start.
   expect(asked.at(-1)).toBe(newest.at(-12))
 })
 
-test('while Postgres is away it waits, says so once, and misses nothing', async () => {
+test('while Postgres is unavailable it waits, reports it once, and misses no event', async () => {
   const real = createAuditEntryStore(stores.database)
   let looks = 0
   const entries = {

@@ -51,7 +51,7 @@ const isAsked = async (username: string, client: Credentials) =>
   )
 
 describe('grants list', () => {
-  test('those that give access, of a user by id or name, to a client, or both', async () => {
+  test('lists active grants of a user by id or name, to a client, or both', async () => {
     for (const [username, client] of [
       ['alice', printer],
       ['alice', album],
@@ -67,7 +67,7 @@ describe('grants list', () => {
     expect(pairsOf(await listed('--client', clientId, '--user', 'bob'))).toEqual(['bob Photo Printer'])
   })
 
-  test('after the runbook for a database that has leaked: what was allowed since, as its last line says', async () => {
+  test('after the runbook for a leaked database, only newer grants are listed', async () => {
     const runbooks = readFileSync(new URL('../../../../../docs/runbooks.md', import.meta.url), 'utf8')
     const [, runbook = ''] = runbooks.split('\n## The database has leaked\n')
     const [, statements = ''] = /```sql\n([^`]+)```/.exec(runbook) ?? []
@@ -87,7 +87,7 @@ describe('grants list', () => {
     expect(await countOf()).toBe(1)
   })
 
-  test('--json: one document; a grant is what introspection calls so', async () => {
+  test('--json prints one document with the grant_id of introspection', async () => {
     const { access_token } = await allow('alice', printer)
     const [grant] = await listed()
     expect(grant).toEqual({
@@ -105,7 +105,7 @@ describe('grants list', () => {
     })
   })
 
-  test('neither what has ended nor what waits for its code', async () => {
+  test('omits ended grants and codes that were not exchanged', async () => {
     if (album === undefined) throw new Error('no client')
     await obtainCode(server, album, { username: 'alice' })
     expect(await listed()).toEqual([])
@@ -114,7 +114,7 @@ describe('grants list', () => {
     expect(await listed()).toEqual([])
   })
 
-  test('--limit says when there are more', async () => {
+  test('--limit reports if there are more grants', async () => {
     await allow('alice', printer)
     await allow('bob', printer)
     const { out, said } = await grants(['list', '--json', '--limit', '1'])
@@ -127,14 +127,14 @@ describe('grants list', () => {
     ['--user', randomUUID()],
     ['--client', 'nothing'],
     ['--client', 'no/id']
-  ])('%s %s, who is not there, is 3', async (...filter) => {
+  ])('the unknown %s %s is 3', async (...filter) => {
     expect((await grants(['list', ...filter])).code).toBe(3)
     expect((await grants(['revoke', '--yes', ...filter])).code).toBe(3)
   })
 })
 
 describe('grants revoke', () => {
-  test('one: its token is dead at once, others live; audited with who did it', async () => {
+  test('one grant: its token is inactive, other tokens stay active, and the event has the actor', async () => {
     const [one, other] = [await allow('alice', printer), await allow('alice', album)]
     const grantId = await grantIdOf(one.access_token)
     const { code, out } = await grants(['revoke', grantId, '--yes', '--json'])
@@ -156,7 +156,7 @@ describe('grants revoke', () => {
     { name: 'of a user', args: ['--user', 'alice'], dead: [true, true, false] },
     { name: 'of a user to a client', args: ['--user', 'alice', '--client'], dead: [true, false, false] },
     { name: 'to a client', args: ['--client'], dead: [true, false, true] }
-  ])('$name: those are dead at once, the others live; an entry says who did it', async ({ args, dead }) => {
+  ])('$name: their tokens are inactive, others stay active, and the event has the actor', async ({ args, dead }) => {
     const all = [await allow('alice', printer), await allow('alice', album), await allow('bob', printer)]
     const given = args.at(-1) === '--client' ? [...args, printer?.clientId ?? ''] : args
     const before = (await changesIn(server)).length
@@ -172,7 +172,7 @@ describe('grants revoke', () => {
     expect(made).toMatchObject([entry])
   })
 
-  test('ten thousand grants of a user end by one write', async () => {
+  test('10,000 grants of a user end with one statement', async () => {
     const { isAlive } = await allow('alice', printer)
     await server.database.query({
       name: '',
@@ -189,7 +189,7 @@ describe('grants revoke', () => {
   })
 
   test.each([['--user', 'alice'], ['--client']])(
-    'a remembered consent is forgotten, so that people are asked: %s',
+    'the remembered consent is deleted, so the user must consent again: %s',
     async (...args) => {
       if (printer === undefined) throw new Error('no client')
       await allow('alice', printer)
@@ -199,7 +199,7 @@ describe('grants revoke', () => {
     }
   )
 
-  test('a session goes on, and a grant of afterwards lives', async () => {
+  test('sessions and later grants stay valid', async () => {
     const browser = server.newBrowser()
     await browser.submit(await browser.open(`${ISSUER}/login`), { username: 'bob', password: PASSWORD })
     await allow('bob', printer)
@@ -208,16 +208,16 @@ describe('grants revoke', () => {
     expect(await (await allow('bob', printer)).isAlive()).toBe(true)
   })
 
-  test('a code that was not redeemed yet is worth nothing afterwards', async () => {
+  test('a code issued before the revocation cannot be exchanged', async () => {
     if (album === undefined) throw new Error('no client')
     const code = await obtainCode(server, album, { username: 'alice' })
     const { out } = await grants(['revoke', '--user', 'alice', '--yes', '--json'])
-    // There is no grant before the exchange.
+    // The grant is created by the exchange.
     expect(JSON.parse(out)).toEqual({ user_id: aliceId, ended_grants: 0 })
     expect((await exchange(server, album, code)).json()).toMatchObject({ error: 'invalid_grant' })
   })
 
-  test('it asks first: a no changes nothing (1), and where nobody can answer it refuses (2)', async () => {
+  test('requires confirmation: No changes nothing (1), without a terminal 2', async () => {
     const { isAlive } = await allow('alice', printer)
     const refused = await grants(['revoke', '--user', 'alice'], { answer: false })
     expect([refused.code, refused.said]).toEqual([1, expect.stringContaining('alice')])
@@ -225,13 +225,13 @@ describe('grants revoke', () => {
     expect(await isAlive()).toBe(true)
   })
 
-  test('neither nothing nor both kinds can be named (2), and an unknown grant is 3', async () => {
+  test('no argument, or a grant_id with --user, is 2; an unknown grant is 3', async () => {
     expect((await grants(['revoke', '--yes'])).code).toBe(2)
     expect((await grants(['revoke', randomUUID(), '--user', 'alice', '--yes'])).code).toBe(2)
     for (const id of [randomUUID(), 'no-id']) expect((await grants(['revoke', id, '--yes'])).code).toBe(3)
   })
 
-  test('a user without grants: nothing is changed, nothing is audited', async () => {
+  test('a user without grants: nothing is changed or audited', async () => {
     const entries = await changesIn(server)
     const { code, out } = await grants(['revoke', '--user', 'bob', '--yes', '--json'])
     expect([code, JSON.parse(out)]).toEqual([0, { user_id: bobId, ended_grants: 0 }])

@@ -17,7 +17,7 @@ afterAll(() => database.drop())
 
 type Run = { code: number | null; out: string; errors: string }
 
-/** The command line as it is installed: its own process, and in its environment nothing else than this. */
+/** Runs the installed command in its own process with only this environment. */
 function run(args: readonly string[], environment: Record<string, string> = {}, stdin = ''): Promise<Run> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [PROGRAM, ...args], { env: environment, stdio: 'pipe' })
@@ -34,13 +34,13 @@ function run(args: readonly string[], environment: Record<string, string> = {}, 
   })
 }
 
-test('--help is 0 on stdout, without any setting', async () => {
+test('--help without settings prints to stdout and is 0', async () => {
   const { code, out, errors } = await run(['clients', 'create', '--help'])
   expect([code, errors]).toEqual([0, ''])
   expect(out).toMatch(/^Usage: valetkey clients create/)
 })
 
-describe('wrong usage is 2 and says so on stderr', () => {
+describe('wrong usage is 2 with a message on stderr', () => {
   test.each([
     { name: 'no command', args: [] },
     { name: 'an unknown command', args: ['uesrs'] },
@@ -60,7 +60,7 @@ describe('wrong usage is 2 and says so on stderr', () => {
   })
 })
 
-describe('the whole walk, with neither Redis nor any other setting', () => {
+describe('all commands work with DATABASE_URL only', () => {
   test('migrate, twice', async () => {
     const environment = { DATABASE_URL: database.url }
     const first = await run(['migrate', '--json'], environment)
@@ -82,7 +82,7 @@ describe('the whole walk, with neither Redis nor any other setting', () => {
   })
 })
 
-test('audit tail --follow shows what others do, one document a line, until it is interrupted', async () => {
+test('audit tail --follow prints new events, one document per line, until interrupted', async () => {
   const settings = { DATABASE_URL: database.url }
   const args = [PROGRAM, 'audit', 'tail', '--follow', '--json', '--event', 'user_disabled']
   const child = spawn(process.execPath, args, { env: settings, stdio: 'pipe' })
@@ -98,7 +98,7 @@ test('audit tail --follow shows what others do, one document a line, until it is
   expect(await ended).toBe('SIGINT')
 })
 
-test('whoever reads the output may stop reading: no stack, and it ends with 1', async () => {
+test('a closed output pipe ends the command with 1 and without a stack trace', async () => {
   const settings = { DATABASE_URL: database.url }
   const child = spawn(process.execPath, [PROGRAM, 'users', 'list', '--json'], { env: settings, stdio: 'pipe' })
   child.stdout.destroy()
@@ -110,10 +110,10 @@ test('whoever reads the output may stop reading: no stack, and it ends with 1', 
   expect([code, errors]).toEqual([1, ''])
 })
 
-describe('when Postgres does not do what it should, it is 1 and one line without the password', () => {
+describe('a failure of Postgres is 1 with one line without the password', () => {
   const failures = [
-    { name: 'it is away', url: async () => `postgres://auth:hush@127.0.0.1:${await freePort()}/auth` },
-    { name: 'its name is unknown', url: async () => 'postgres://auth:hush@nowhere.invalid/auth' },
+    { name: 'Postgres is unreachable', url: async () => `postgres://auth:hush@127.0.0.1:${await freePort()}/auth` },
+    { name: 'the host name is unknown', url: async () => 'postgres://auth:hush@nowhere.invalid/auth' },
     {
       name: 'the user is unknown',
       url: async () => Object.assign(new URL(database.url), { username: 'nobody', password: 'hush' }).href

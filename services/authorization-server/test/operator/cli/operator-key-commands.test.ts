@@ -20,7 +20,7 @@ const opens = async (key: string) => {
 const actor = { kind: 'command_line', name: OPERATOR }
 
 describe('operator-keys create (contract 5)', () => {
-  test('--json: one document with an id and a key that opens the API', async () => {
+  test('--json prints one document with an id and a valid key', async () => {
     const { code, out, said } = await keys('create', '--name', 'ci', '--json')
     expect([code, said]).toEqual([0, ''])
     const made = JSON.parse(out)
@@ -39,13 +39,13 @@ describe('operator-keys create (contract 5)', () => {
     })
   })
 
-  test('without --json: lines for people, with the key, this once', async () => {
+  test('without --json: text with the key, which is shown once', async () => {
     const { out } = await keys('create', '--name', ' people ')
     expect(out).toMatch(/^Created operator key people\n.*\noperator key: {4}vk_ok_\w{49}\nIt is shown .*\n$/)
     expect((await keys('list', '--json')).out).not.toContain('vk_ok_')
   })
 
-  test('a name that a live key has is a conflict (4), and nothing is made or audited', async () => {
+  test('the name of a live key is a conflict (4), and nothing is created or audited', async () => {
     const before = await changesIn(server)
     const { code, out, said } = await keys('create', '--name', 'ci')
     expect([code, out, said]).toEqual([4, '', 'an operator key named ci exists already'])
@@ -61,7 +61,7 @@ describe('operator-keys create (contract 5)', () => {
 })
 
 describe('operator-keys revoke', () => {
-  test('--yes: the key opens nothing from then on; once more changes nothing', async () => {
+  test('--yes: the key is refused from then on; a second revocation changes nothing', async () => {
     const made = await make('to be revoked')
     const { code, out } = await keys('revoke', made.operator_key_id, '--yes', '--json')
     expect([code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ revoked_at: expect.any(String) })])
@@ -73,7 +73,7 @@ describe('operator-keys revoke', () => {
     expect(await changesIn(server)).toEqual(entries)
   })
 
-  test('those that were made with it end with it, and it says how many', async () => {
+  test('revokes the keys created with it and reports their number', async () => {
     const made = await make('parent')
     const headers = { authorization: `Bearer ${made.operator_key}` }
     const post = { method: 'POST', url: '/admin/operator-keys', headers, payload: { name: 'child' } } as const
@@ -83,7 +83,7 @@ describe('operator-keys revoke', () => {
     expect(await opens(child.operator_key)).toBe(false)
   })
 
-  test('it asks first: a no changes nothing (1), and where nobody can answer it refuses (2)', async () => {
+  test('requires confirmation: No changes nothing (1), without a terminal 2', async () => {
     const made = await make('kept')
     const args = ['operator-keys', 'revoke', made.operator_key_id]
     const refused = await runCommand(server.database, args, { answer: false })

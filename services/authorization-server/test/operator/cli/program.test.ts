@@ -54,7 +54,7 @@ describe('help (contract 5)', () => {
     }
   )
 
-  test('that of the program lists its commands, the settings and the exit codes', async () => {
+  test('valetkey --help lists commands, settings and exit codes', async () => {
     const { out } = await help('')
     for (const word of [...COMMANDS.map((command) => command.split(' ')[0] ?? ''), 'DATABASE_URL'])
       expect(out).toContain(word)

@@ -26,7 +26,7 @@ async function made(...args: string[]): Promise<Credentials & { name: string; au
 const create = () => made('create', '--name', 'files', '--audience', AUDIENCE)
 
 describe('resource-servers create', () => {
-  test('is audited without the secret; once more with the same id and secret is not', async () => {
+  test('is audited without the secret; a repetition with the same id and secret is not audited', async () => {
     const { clientId } = await create()
     expect(await lastChangeIn(server)).toMatchObject({
       event: 'resource_server_created',
@@ -43,7 +43,7 @@ describe('resource-servers create', () => {
     expect(JSON.stringify(events)).not.toContain(secret)
   })
 
-  test('again under another name: it says the name that is kept', async () => {
+  test('a repetition with another name reports the stored name', async () => {
     const again = async (name: string) => {
       const args = ['--audience', AUDIENCE, '--client-id', 'renamed', '--secret-stdin', '--json']
       const stdin = 'a-secret-made-elsewhere-of-32-or-more'
@@ -59,7 +59,7 @@ describe('resource-servers create', () => {
   })
 })
 
-test('resource-servers list: each with its audience, without any secret', async () => {
+test('resource-servers list prints each credential with its audience, without a secret', async () => {
   const { clientId, clientSecret } = await create()
   const { out } = await servers('list', '--json')
   expect(JSON.parse(out).resource_servers).toContainEqual({
@@ -74,7 +74,7 @@ test('resource-servers list: each with its audience, without any secret', async 
 })
 
 describe('resource-servers rotate-secret and delete', () => {
-  test('a second credential for the same audience works beside the first, until that is deleted', async () => {
+  test('a second credential for the audience is valid next to the first, until that is deleted', async () => {
     const first = await create()
     const second = await made('rotate-secret', first.clientId)
     expect(second).toMatchObject({ name: 'files', audience: AUDIENCE })
@@ -94,7 +94,7 @@ describe('resource-servers rotate-secret and delete', () => {
     })
   })
 
-  test('delete asks, and warns of the last one of an audience; nobody there is 2', async () => {
+  test('delete asks and warns about the last credential of an audience; without a terminal 2', async () => {
     const audience = 'https://only.example'
     const only = await made('create', '--name', 'only', '--audience', audience)
     const ask = () => runCommand(server.database, ['resource-servers', 'delete', only.clientId], { answer: false })
@@ -105,7 +105,7 @@ describe('resource-servers rotate-secret and delete', () => {
     expect(await works(only)).toBe(true)
   })
 
-  test('of an unknown one is 3', async () => {
+  test('an unknown name or id is 3', async () => {
     expect((await servers('rotate-secret', 'nobody')).code).toBe(3)
     expect((await servers('delete', 'nobody', '--yes')).code).toBe(3)
   })

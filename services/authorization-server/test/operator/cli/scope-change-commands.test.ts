@@ -53,7 +53,7 @@ describe('scopes update', () => {
     },
     { args: ['--drop-language', 'fr'], change: { translations: { de: { title: 'Ihre Berichte' } } } }
   ] as { args: string[]; change: Record<string, unknown> }[])(
-    '$args changes that and nothing else',
+    '$args changes only this member',
     async ({ args, change }) => {
       const before = await shown()
       const { code, out } = await scopes('update', name, ...args, '--json')
@@ -67,12 +67,12 @@ describe('scopes update', () => {
     }
   )
 
-  test('a built-in one may be worded anew, too', async () => {
+  test('the texts of a built-in scope can be changed', async () => {
     const { code, out } = await scopes('update', 'files.read:media', '--title', 'Hear your music', '--json')
     expect([code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ title: 'Hear your music', built_in: true })])
   })
 
-  test('to what it is already is no event', async () => {
+  test('an update to the current texts records no event', async () => {
     const events = await changesIn(server)
     expect((await scopes('update', name, '--title', 'Your reports')).code).toBe(0)
     expect(await changesIn(server)).toEqual(events)
@@ -90,13 +90,13 @@ describe('scopes update', () => {
     expect(await shown()).toEqual(before)
   })
 
-  test('of an unknown one is 3', async () => {
+  test('an unknown name or id is 3', async () => {
     expect((await scopes('update', 'unknown', '--title', 'x')).code).toBe(3)
   })
 })
 
 describe('scopes delete', () => {
-  test('one that nobody is registered for is gone, and audited with what it was', async () => {
+  test('deletes a scope without clients and audits its last state', async () => {
     const { code, out } = await scopes('delete', name, '--yes', '--json')
     expect([code, JSON.parse(out)]).toMatchObject([0, { name, taken_from: [] }])
     expect(await shown()).toBeUndefined()
@@ -106,13 +106,13 @@ describe('scopes delete', () => {
     })
   })
 
-  test('a built-in one is a conflict (4) and stays', async () => {
+  test('a built-in scope is a conflict (4) and is not deleted', async () => {
     const { code, said } = await scopes('delete', 'files.read:images', '--yes', '--from-clients')
     expect([code, said]).toEqual([4, expect.stringContaining('built in')])
     expect((await scopes('list')).out).toContain('files.read:images')
   })
 
-  test('one in use is a conflict (4) that names the clients; with --from-clients it is taken from them', async () => {
+  test('a scope of clients is a conflict (4) that names them; --from-clients removes it from them', async () => {
     const first = await server.createClient({ requiredScopes: ['files.read', name] })
     const second = await server.createClient({ requiredScopes: ['files.read'], optionalScopes: [name] })
     const refused = await scopes('delete', name, '--yes')
@@ -126,14 +126,14 @@ describe('scopes delete', () => {
     expect(await scopesOf(second.clientId)).toEqual(['files.read', ''])
   })
 
-  test('the only scope of a client is never taken from it (4)', async () => {
+  test('the only scope of a client is a conflict (4) even with --from-clients', async () => {
     const { clientId } = await server.createClient({ requiredScopes: [name] })
     const { code, said } = await scopes('delete', name, '--yes', '--from-clients')
     expect([code, said]).toEqual([4, expect.stringContaining(clientId)])
     expect(await scopesOf(clientId)).toEqual([name, ''])
   })
 
-  test('tokens that hold it keep it until they end, and what was remembered of it is forgotten', async () => {
+  test('tokens keep the scope until they end, and remembered consents to it are deleted', async () => {
     const client = await server.createClient({ requiredScopes: ['files.read', name], consent: 'remember' })
     const caller = await server.createResourceServer()
     const tokens = await obtainTokens(server, client, { scope: `files.read ${name}` })
@@ -145,14 +145,14 @@ describe('scopes delete', () => {
     expect(rows).toEqual([{ scope: ['files.read'] }])
   })
 
-  test('asks: No changes nothing (1), nobody there is 2, an unknown one is 3', async () => {
+  test('asks: No changes nothing (1), without a terminal 2, an unknown scope 3', async () => {
     expect((await runCommand(server.database, ['scopes', 'delete', name], { answer: false })).code).toBe(1)
     expect((await scopes('delete', name)).code).toBe(2)
     expect(await shown()).toBeDefined()
     expect((await scopes('delete', 'unknown', '--yes')).code).toBe(3)
   })
 
-  test('five at once: one has deleted it, the others are told that it is not there or was changed', async () => {
+  test('five concurrent deletions: one succeeds, the others are not_found or conflict', async () => {
     const codes = (await Promise.all([1, 2, 3, 4, 5].map(() => scopes('delete', name, '--yes')))).map(
       ({ code }) => code
     )

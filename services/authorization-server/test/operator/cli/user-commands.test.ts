@@ -21,14 +21,14 @@ const findHash = async (username: string) =>
   (await createUserStore(server.database).findWithPassword(username))?.passwordHash ?? ''
 
 describe('users create', () => {
-  test('--json: one document with the id and the name, and nothing else on stdout or stderr', async () => {
+  test('--json prints one document with id and name, and nothing else', async () => {
     const { code, out, said } = await create('alice', 'correct horse', '--json')
     expect([code, said]).toEqual([0, ''])
     expect(JSON.parse(out)).toEqual({ user_id: expect.stringMatching(UUID), username: 'alice' })
     expect((await attemptSignIn(server, { username: 'alice', password: 'correct horse' })).statusCode).toBe(303)
   })
 
-  test('without --json: lines for people, without the password', async () => {
+  test('without --json: text without the password', async () => {
     const { code, out } = await create('bob', 'battery staple')
     expect([code, out]).toEqual([0, expect.stringMatching(/^Created user bob\nuser id: [0-9a-f-]{36}\n$/)])
     expect(out).not.toContain('battery')
@@ -37,7 +37,7 @@ describe('users create', () => {
   test.each([
     { name: 'nothing', sent: 'secret word', password: 'secret word' },
     { name: 'a line break', sent: 'secret word\n', password: 'secret word' },
-    { name: 'the line break of Windows', sent: 'secret word\r\n', password: 'secret word' },
+    { name: 'CRLF', sent: 'secret word\r\n', password: 'secret word' },
     { name: 'blanks', sent: '  secret word  ', password: '  secret word  ' },
     { name: 'characters beyond ASCII', sent: 'Schlüssel 🔑\n', password: 'Schlüssel 🔑' }
   ])('the password is read to the end without one trailing line break: $name', async ({ name, sent, password }) => {
@@ -51,7 +51,7 @@ describe('users create', () => {
   test.each([
     { name: 'no password', stdin: '' },
     { name: 'a line break only', stdin: '\n' },
-    { name: 'a second line break, which no form could send', stdin: 'secret word\n\n' },
+    { name: 'a second line break', stdin: 'secret word\n\n' },
     { name: 'a carriage return', stdin: 'secret word\r' },
     { name: 'two lines', stdin: 'secret\nword' },
     { name: 'a tab', stdin: 'secret\tword' },
@@ -73,7 +73,7 @@ describe('users create', () => {
     }
   )
 
-  test('a name that is taken is a conflict (4), in whichever form it is typed, and changes nothing', async () => {
+  test('an existing name in any Unicode form is a conflict (4) and changes nothing', async () => {
     expect((await create('zo\u00eb', 'first password')).code).toBe(0)
     for (const username of ['zo\u00eb', ' zo\u00eb ', 'zoe\u0308']) {
       const { code, out, said } = await create(username, 'second password')
@@ -91,7 +91,7 @@ describe('users create', () => {
 })
 
 describe('users list', () => {
-  test('--json: id, name, state and time of each, by name, and no hash', async () => {
+  test('--json prints id, name, state and time of each user by name, without the hash', async () => {
     const { code, out } = await runCommand(server.database, ['users', 'list', '--json'])
     const { users } = JSON.parse(out)
     expect(code).toBe(0)

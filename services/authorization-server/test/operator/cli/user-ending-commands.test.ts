@@ -48,7 +48,7 @@ const ENDINGS = [
 describe.each(ENDINGS)('users $command', ({ command, more, event, stdin }) => {
   const run = (who: string, ...others: string[]) => users([...command, who, ...more, ...others], { stdin })
 
-  test('ends every session, token and code of this user at once, and nobody else’s (contract 2)', async () => {
+  test('ends every session, token and code of this user immediately, and none of others (contract 2)', async () => {
     const tokens = await obtain()
     const code = await obtainCode(server, client, { username })
     const browser = await signedInBrowser()
@@ -72,7 +72,7 @@ describe.each(ENDINGS)('users $command', ({ command, more, event, stdin }) => {
     expect(await lastChangeIn(server)).toMatchObject({ event, user_id: beforeId })
   })
 
-  test('is audited with who did it, and without any password', async () => {
+  test('is audited with the actor and without a password', async () => {
     const { code, out } = await run(userId, '--json')
     expect([code, JSON.parse(out).user_id]).toEqual([0, userId])
     expect(await lastChangeIn(server)).toEqual({
@@ -92,7 +92,7 @@ describe.each(ENDINGS)('users $command', ({ command, more, event, stdin }) => {
 })
 
 describe('users disable and enable', () => {
-  test('once more changes nothing and is 0', async () => {
+  test('a second time changes nothing and is 0', async () => {
     for (const command of [
       ['disable', userId, '--yes'],
       ['enable', userId]
@@ -104,7 +104,7 @@ describe('users disable and enable', () => {
     }
   })
 
-  test('an enabled user signs in again, and tokens of before stay dead', async () => {
+  test('an enabled user can sign in, and earlier tokens stay ended', async () => {
     const tokens = await obtain()
     await users(['disable', username, '--yes'])
     const { code, out } = await users(['enable', username, '--json'])
@@ -114,41 +114,44 @@ describe('users disable and enable', () => {
     expect(await lastChangeIn(server)).toMatchObject({ event: 'user_enabled', user_id: userId, details: { actor } })
   })
 
-  test.each(['disable', 'delete'])('%s asks first; a no changes nothing, and nobody is no answer', async (command) => {
-    const refused = await users([command, username], { answer: false })
-    expect([refused.code, refused.said]).toEqual([1, expect.stringContaining(username)])
-    expect((await users([command, username])).code).toBe(2)
-    expect((await attemptSignIn(server, { username, password: PASSWORD })).statusCode).toBe(303)
-  })
+  test.each(['disable', 'delete'])(
+    '%s requires confirmation: No changes nothing, without a terminal it is refused',
+    async (command) => {
+      const refused = await users([command, username], { answer: false })
+      expect([refused.code, refused.said]).toEqual([1, expect.stringContaining(username)])
+      expect((await users([command, username])).code).toBe(2)
+      expect((await attemptSignIn(server, { username, password: PASSWORD })).statusCode).toBe(303)
+    }
+  )
 })
 
 describe('users set-password', () => {
-  test('the new password signs in, the one before does not', async () => {
+  test('the new password signs in, the old one does not', async () => {
     await users(['set-password', username, '--password-stdin'], { stdin: 'a new password\n' })
     expect((await attemptSignIn(server, { username, password: 'a new password' })).statusCode).toBe(303)
     expect((await attemptSignIn(server, { username, password: PASSWORD })).statusCode).toBe(422)
   })
 
-  test.each(['', 'two\nlines', 'ü'.repeat(513)])('a password that nobody could type is 2', async (stdin) => {
+  test.each(['', 'two\nlines', 'ü'.repeat(513)])('an invalid password is 2', async (stdin) => {
     const { code } = await users(['set-password', username, '--password-stdin'], { stdin })
     expect(code).toBe(2)
     expect((await attemptSignIn(server, { username, password: PASSWORD })).statusCode).toBe(303)
   })
 })
 
-test('a name that is the id of somebody else is a conflict (4), for nobody can tell who is meant', async () => {
+test('a name that equals the id of another user is a conflict (4)', async () => {
   await server.createUser(userId, PASSWORD)
   expect((await users(['disable', userId, '--yes'])).code).toBe(4)
   expect((await users(['disable', username, '--yes'])).code).toBe(0)
 })
 
-test('a name that is the id of the same user is no conflict', async () => {
+test('a name that equals the id of the same user is accepted', async () => {
   const text = 'update users set username = user_id::text where user_id = $1'
   await server.database.query({ name: 'test_name_is_id', text, values: [userId] })
   expect((await users(['disable', userId, '--yes'])).code).toBe(0)
 })
 
-test('users list shows more than a page of them, by name', async () => {
+test('users list prints more users than one page, by name', async () => {
   await server.database.query({
     name: 'test_many_users',
     text: `insert into users (user_id, username, password_hash, created_at)

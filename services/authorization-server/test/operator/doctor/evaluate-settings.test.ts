@@ -25,11 +25,11 @@ const notWell = (findings: ReturnType<typeof judge>) =>
   findings.filter(({ severity }) => severity !== 'ok').map(({ check, severity }) => `${severity} ${check}`)
 
 describe('settings', () => {
-  test('of a good production are well', () => {
+  test('good production settings are ok', () => {
     expect(notWell(judge())).toEqual([])
   })
 
-  test('of npm start are well', () => {
+  test('the settings of npm start are ok', () => {
     const local = {
       ISSUER: 'http://localhost:4000',
       RESOURCE_URL: 'http://localhost:4100',
@@ -60,7 +60,7 @@ describe('settings', () => {
     [{ REFRESH_TOKEN_IDLE_TTL: '8000000' }, ['warning REFRESH_TOKEN_IDLE_TTL']],
     [{ REFRESH_TOKEN_MAX_TTL: '40000000' }, ['warning REFRESH_TOKEN_MAX_TTL']],
     [{ REFRESH_RETRY_WINDOW: '120' }, ['warning REFRESH_RETRY_WINDOW']]
-  ])('%j: %j, and no word of a secret', (change, expected) => {
+  ])('%j: %j, without a secret', (change, expected) => {
     const findings = judge(change)
     expect(notWell(findings)).toEqual(expected)
     expect(JSON.stringify(findings)).not.toMatch(/hush|0123456789abcdef/)
@@ -138,7 +138,7 @@ describe('clients (RFC 9700, OWASP ASVS chapter 10)', () => {
     )
   })
 
-  test('five are named, the others counted', () => {
+  test('names five clients and counts the others', () => {
     const many = Array.from({ length: 8 }, (_, index) => ({ ...well, clientId: `c${index}`, requiresPkce: false }))
     expect(judge(many).find(({ check }) => check === 'PKCE')?.what).toMatch(/: c0, c1, c2, c3, c4 and 3 more$/)
   })
@@ -151,7 +151,7 @@ describe('credentials of resource servers and operators', () => {
   test.each([
     ['resource server', 'warning age of resource servers'],
     ['operator key', 'warning age of operator keys']
-  ] as const)('a %s that is older than a year is named', (kind, expected) => {
+  ] as const)('a %s older than a year is named', (kind, expected) => {
     const findings = evaluateCredentials(
       [
         { kind, name: 'the-old-one', createdAt: old },
@@ -163,7 +163,7 @@ describe('credentials of resource servers and operators', () => {
     expect(findings.find(({ severity }) => severity === 'warning')?.what).toMatch(/: the-old-one$/)
   })
 
-  test('none at all is well', () => {
+  test('no credentials are ok', () => {
     expect(notWell(evaluateCredentials([], now))).toEqual([])
   })
 })

@@ -15,7 +15,7 @@ afterAll(() => server.close())
 
 const read = async (query = '') => (await admin.call('GET', `/audit${query}`)).json()
 
-test('the newest first, in pages, each event once; the documents are those of the command line', async () => {
+test('pages list each event once, newest first, with the documents of the command line', async () => {
   const { out } = await runCommand(server.database, ['audit', 'tail', '--json'])
   const seen: object[] = []
   let after = ''
@@ -27,7 +27,7 @@ test('the newest first, in pages, each event once; the documents are those of th
   expect([seen.toReversed(), after]).toEqual([JSON.parse(out).events, '&after=undefined'])
 })
 
-test('an event says who did it, in which request, from where', async () => {
+test('an event has actor, request id and address', async () => {
   const answer = await admin.call('POST', '/users', { username: 'alice', password: 'x' })
   const { user_id } = answer.json()
   const { events } = await read(
@@ -46,7 +46,7 @@ test('an event says who did it, in which request, from where', async () => {
   ])
 })
 
-test('a place whose event has been deleted meanwhile is the end, and no error', async () => {
+test('after a deleted event, the page is empty', async () => {
   expect(await read('?after=999999999')).toEqual({ events: [] })
 })
 

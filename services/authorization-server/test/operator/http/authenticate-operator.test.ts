@@ -34,7 +34,7 @@ async function revokedKey(): Promise<string> {
   return other.operatorKey
 }
 
-test('a live key opens it', async () => {
+test('a live key is accepted', async () => {
   const answer = await get({ authorization: `bearer ${admin.operatorKey}` })
   expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store'])
 })
@@ -53,32 +53,32 @@ describe('without a key', () => {
   })
 
   test.each(['/admin', '/admin/', '/admin/nowhere', '/admin/openapi.json', '/admin/users/x'])(
-    '%s tells strangers nothing of what is there',
+    '%s is 401 without a key, whether or not the route exists',
     async (url) => {
       expect((await get({}, url)).statusCode).toBe(401)
       expect((await server.operatorServer.inject({ method: 'DELETE', url })).statusCode).toBe(401)
     }
   )
 
-  test('a body is not read: one that is too large is 401 as well', async () => {
+  test('the body is not read: a request with a body that is too large is 401', async () => {
     const request = { method: 'POST', url: '/admin/operator-keys', payload: { name: 'x'.repeat(20_000) } } as const
     expect((await server.operatorServer.inject(request)).statusCode).toBe(401)
   })
 
-  test('it does not count as a failure', async () => {
+  test('a request without a key does not count as a failure', async () => {
     await setCounter(server, operatorAuthenticationLimit(ADDRESS), 100)
     expect((await get({})).statusCode).toBe(401)
   })
 })
 
-describe('a key that is none', () => {
+describe('an invalid key', () => {
   test.each([
     { name: 'unknown', key: async () => unknownKey(), reason: 'unknown_operator_key' },
     { name: 'revoked', key: revokedKey, reason: 'revoked_operator_key' },
     { name: 'a client secret', key: async () => mintOpaqueToken('clientSecret', randomBytes), reason: 'never_issued' },
-    { name: 'cut short', key: async () => admin.operatorKey.slice(0, -1), reason: 'never_issued' },
-    { name: 'no token at all', key: async () => '"quoted"', reason: 'malformed' }
-  ])('$name: 401 invalid_token, the same answer for all, and the cause in the audit record', async (about) => {
+    { name: 'truncated', key: async () => admin.operatorKey.slice(0, -1), reason: 'never_issued' },
+    { name: 'not a token', key: async () => '"quoted"', reason: 'malformed' }
+  ])('$name: 401 invalid_token, the same response for all, and the cause in the audit event', async (about) => {
     const answer = await get({ authorization: `Bearer ${await about.key()}` })
     expect(answer.statusCode).toBe(401)
     expect(answer.json()).toEqual({
@@ -91,19 +91,19 @@ describe('a key that is none', () => {
     expect(eventsOf(answer)).toEqual([{ event: 'operator_refused', address: ADDRESS, reason: about.reason }])
   })
 
-  test('two headers: 400, for no rule says which one counts (RFC 6750 3.1)', async () => {
+  test('two Authorization headers: 400 (RFC 6750 3.1)', async () => {
     const both = [`Bearer ${admin.operatorKey}`, `Bearer ${unknownKey()}`]
     const answer = await get({ authorization: both })
     expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_request'])
   })
 
-  test('in the query: 400, even if the header has one (RFC 6750 2.3)', async () => {
+  test('a key in the query: 400, even with a key in the header (RFC 6750 2.3)', async () => {
     const url = `/admin/operator-keys?access_token=${admin.operatorKey}`
     const answer = await get({ authorization: `Bearer ${admin.operatorKey}` }, url)
     expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_request'])
   })
 
-  test('the 101st within a minute from one address is braked, and a right key still passes', async () => {
+  test('the 101st failure within a minute from one address is 429, and a valid key is still accepted', async () => {
     await setCounter(server, operatorAuthenticationLimit(ADDRESS), 99)
     const wrong = { authorization: `Bearer ${unknownKey()}` }
     expect((await get(wrong)).statusCode).toBe(401)
@@ -116,7 +116,7 @@ describe('a key that is none', () => {
   })
 })
 
-test('while Redis is away a right key opens it, and a wrong one, which cannot be counted, is 503', async () => {
+test('while Redis is unavailable, a valid key is accepted and an invalid one is 503', async () => {
   const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const instance = await startInstance(server, { redis })
   const ask = async (key: string) => {
@@ -128,7 +128,7 @@ test('while Redis is away a right key opens it, and a wrong one, which cannot be
   redis.disconnect()
 })
 
-test('it is on the operator listener only', async () => {
+test('the API is on the operator listener only', async () => {
   const headers = { authorization: `Bearer ${admin.operatorKey}` }
   for (const listener of [server.publicServer, server.internalServer]) {
     expect((await listener.inject({ url: '/admin/operator-keys', headers })).statusCode).toBe(404)

@@ -30,7 +30,7 @@ const works = async ({ client_id: clientId, client_secret: clientSecret }: Recor
   (await exchange(server, { clientId: clientId ?? '', clientSecret: clientSecret ?? '' }, 'x')).statusCode === 400
 
 describe('/admin/clients', () => {
-  test('POST registers a client that works, GET gives what the command line shows, neither its secret', async () => {
+  test('POST registers a working client; GET returns the document of the command line, without the secret', async () => {
     const { client_secret, secret_id, ...client } = await create({ access_token_ttl: 600 })
     expect(client).toMatchObject({ type: 'confidential', refresh: true, consent: 'ask', access_token_ttl: 600 })
     expect(await works({ ...client, client_secret })).toBe(true)
@@ -45,7 +45,7 @@ describe('/admin/clients', () => {
     expect(await create({ type: 'public' })).not.toHaveProperty('client_secret')
   })
 
-  test('GET lists page after page, each client once', async () => {
+  test('GET lists each client once, in pages', async () => {
     for (let count = 0; count < 5; count++) await create()
     const seen: string[] = []
     for (let after: string | undefined = ''; after !== undefined; ) {
@@ -60,7 +60,7 @@ describe('/admin/clients', () => {
     expect(seen.toSorted()).toEqual(all.toSorted())
   })
 
-  test('PATCH replaces what is given; null takes a lifetime back; the audit names the key and what changed', async () => {
+  test('PATCH replaces the given members, null resets a lifetime, and the event has key and changes', async () => {
     const { client_id: id, client_secret: _secret, secret_id: _id, ...before } = await create({ access_token_ttl: 60 })
     const answer = await admin.call('PATCH', `/clients/${id}`, { name: 'Album', access_token_ttl: null })
     const { access_token_ttl: _ttl, ...rest } = before
@@ -77,7 +77,7 @@ describe('/admin/clients', () => {
     expect(eventsOf(answer)).toEqual([expect.objectContaining({ event: 'client_updated', clientId: id, changes })])
   })
 
-  test('disable ends all of its tokens, enable lets it in again, DELETE takes it away; each is audited', async () => {
+  test('disable ends all tokens, enable accepts the client again, DELETE deletes it; each is audited', async () => {
     const { client_id: clientId, client_secret: clientSecret } = await create()
     const tokens = await obtainTokens(server, { clientId, clientSecret })
     expect((await admin.call('POST', `/clients/${clientId}/disable`)).json().disabled).toBe(true)
@@ -111,25 +111,28 @@ describe('/admin/clients', () => {
     },
     { name: 'an unknown scope', body: { scope: 'nothing.at.all' }, status: 422, detail: 'nothing.at.all' },
     { name: 'an empty name', body: { name: ' ' }, status: 422, detail: 'name' },
-    { name: 'a lifetime of nothing', body: { access_token_ttl: 0 }, status: 400, detail: 'access_token_ttl' }
-  ])('POST and PATCH with $name: $status, which names it, and nothing changes', async ({ body, status, detail }) => {
-    const { client_id: id } = await create()
-    const before = (await admin.call('GET', `/clients/${id}`)).json()
-    const answers = [
-      await admin.call('POST', '/clients', { ...TO_CREATE, ...body }),
-      await admin.call('PATCH', `/clients/${id}`, body)
-    ]
-    for (const answer of answers) {
-      expect([answer.statusCode, answer.headers['content-type']]).toEqual([
-        status,
-        expect.stringMatching(/^application\/problem\+json/)
-      ])
-      expect(answer.json().detail).toContain(detail)
+    { name: 'a lifetime of 0', body: { access_token_ttl: 0 }, status: 400, detail: 'access_token_ttl' }
+  ])(
+    'POST and PATCH with $name: $status with the name of the member, and nothing changes',
+    async ({ body, status, detail }) => {
+      const { client_id: id } = await create()
+      const before = (await admin.call('GET', `/clients/${id}`)).json()
+      const answers = [
+        await admin.call('POST', '/clients', { ...TO_CREATE, ...body }),
+        await admin.call('PATCH', `/clients/${id}`, body)
+      ]
+      for (const answer of answers) {
+        expect([answer.statusCode, answer.headers['content-type']]).toEqual([
+          status,
+          expect.stringMatching(/^application\/problem\+json/)
+        ])
+        expect(answer.json().detail).toContain(detail)
+      }
+      expect((await admin.call('GET', `/clients/${id}`)).json()).toEqual(before)
     }
-    expect((await admin.call('GET', `/clients/${id}`)).json()).toEqual(before)
-  })
+  )
 
-  test('PATCH with no member is 422, with a type 400: that never changes', async () => {
+  test('PATCH without a member is 422, with a type 400', async () => {
     const { client_id: id } = await create()
     expect((await admin.call('PATCH', `/clients/${id}`, {})).statusCode).toBe(422)
     expect((await admin.call('PATCH', `/clients/${id}`, { type: 'public' })).statusCode).toBe(400)
@@ -144,7 +147,7 @@ describe('/admin/clients', () => {
     ['GET', '/secrets'],
     ['POST', '/secrets'],
     ['DELETE', '/secrets/000000000000']
-  ] as const)('%s /clients/…%s of nobody is 404', async (method, rest) => {
+  ] as const)('%s /clients/…%s of an unknown client is 404', async (method, rest) => {
     const body = method === 'PATCH' ? { name: 'x' } : undefined
     for (const id of ['nobody', '%00', '%27%3B'])
       expect((await admin.call(method, `/clients/${id}${rest}`, body)).statusCode).toBe(404)
@@ -152,7 +155,7 @@ describe('/admin/clients', () => {
 })
 
 describe('/admin/clients/{client_id}/secrets', () => {
-  test('POST makes a second one, GET lists both without any secret, DELETE ends the old one', async () => {
+  test('POST creates a second secret, GET lists both without values, DELETE ends the old one', async () => {
     const client = await create()
     const path = `/clients/${client.client_id}/secrets`
     const made = await admin.call('POST', path, { keep_old_for: 3600 })
@@ -174,7 +177,7 @@ describe('/admin/clients/{client_id}/secrets', () => {
     expect((await admin.call('DELETE', `${path}/${fresh.secret_id}`)).statusCode).toBe(409)
   })
 
-  test('POST without a body keeps the old one for seven days, with 0 not at all', async () => {
+  test('POST without a body keeps the old secret for seven days, with keep_old_for 0 not at all', async () => {
     const client = await create()
     const path = `/clients/${client.client_id}/secrets`
     const { old } = (await admin.call('POST', path)).json()

@@ -26,7 +26,7 @@ afterAll(() => server.close())
 
 const list = async (query = '') => (await admin.call('GET', `/grants${query}`)).json()
 
-test('GET: the documents of the command line, in pages, each grant once', async () => {
+test('GET lists each grant once, in pages, with the documents of the command line', async () => {
   for (let count = 0; count < 3; count += 1) await obtainTokens(server, client)
   const { out } = await runCommand(server.database, ['grants', 'list', '--json'])
   const first = await list('?limit=2')
@@ -36,7 +36,7 @@ test('GET: the documents of the command line, in pages, each grant once', async 
   expect((await list(`?user_id=${userId}&client_id=${client.clientId}`)).grants).toHaveLength(3)
 })
 
-test('DELETE of one: its token is dead at once; audited in the table and the log with the key', async () => {
+test("DELETE ends the grant's token immediately, audited in table and log with the key", async () => {
   const { access_token } = await obtainTokens(server, client)
   const { grants } = await list()
   const alive: string[] = []
@@ -54,7 +54,7 @@ test('DELETE of one: its token is dead at once; audited in the table and the log
   expect(await list()).toEqual({ grants: [] })
 })
 
-test('POST revoke: all of a user or to a client are dead at once', async () => {
+test('POST revoke ends all tokens of a user or to a client immediately', async () => {
   for (const [body, ended] of [
     [{ user_id: userId }, { ended_grants: 1 }],
     [{ client_id: client.clientId }, {}],
@@ -69,13 +69,17 @@ test('POST revoke: all of a user or to a client are dead at once', async () => {
 })
 
 test.each([
-  { name: 'nothing named', call: () => admin.call('POST', '/grants/revoke', {}), status: 422 },
+  { name: 'neither user nor client', call: () => admin.call('POST', '/grants/revoke', {}), status: 422 },
   { name: 'no body', call: () => admin.call('POST', '/grants/revoke'), status: 400 },
   { name: 'an unknown user', call: () => admin.call('POST', '/grants/revoke', { user_id: randomUUID() }), status: 404 },
-  { name: 'a name for an id', call: () => admin.call('POST', '/grants/revoke', { user_id: 'alice' }), status: 404 },
+  {
+    name: 'a name instead of an id',
+    call: () => admin.call('POST', '/grants/revoke', { user_id: 'alice' }),
+    status: 404
+  },
   { name: 'an unknown client', call: () => admin.call('GET', '/grants?client_id=nothing'), status: 404 },
   { name: 'an unknown grant', call: () => admin.call('DELETE', `/grants/${randomUUID()}`), status: 404 },
-  { name: 'a place that no page named', call: () => admin.call('GET', '/grants?after=a.b.c'), status: 422 }
+  { name: 'a malformed after', call: () => admin.call('GET', '/grants?after=a.b.c'), status: 422 }
 ])('$name is $status', async ({ call, status }) => {
   expect((await call()).statusCode).toBe(status)
 })

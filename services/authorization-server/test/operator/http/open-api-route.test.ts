@@ -26,7 +26,7 @@ test('the document is valid OpenAPI 3.1', async () => {
   expect(validator.version).toBe('3.1')
 })
 
-test('it describes every route, each under an id of its own, with its refusals, and all need a key', async () => {
+test('the document describes every route with a unique operationId, error responses and the key', async () => {
   const { paths, security } = await read()
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)

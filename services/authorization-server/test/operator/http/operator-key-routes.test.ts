@@ -17,7 +17,7 @@ afterAll(() => server.close())
 
 const keys = async () => (await admin.call('GET', '/operator-keys')).json().operator_keys
 
-test('POST makes a key that works, shown this once; GET lists it with its last use, without its value', async () => {
+test('POST creates a valid key and returns it once; GET lists it with its last use, without its value', async () => {
   const answer = await admin.call('POST', '/operator-keys', { name: 'backup' })
   expect(answer.statusCode).toBe(201)
   const made = answer.json()
@@ -35,7 +35,7 @@ test('POST makes a key that works, shown this once; GET lists it with its last u
   expect((await keys()).at(-1).last_used_at).toMatch(/^\d{4}-/)
 })
 
-test('making one is audited with the key that did it, in the table and in the log, without any value', async () => {
+test('POST is audited in table and log with the key of the request, without key values', async () => {
   const answer = await admin.call('POST', '/operator-keys', { name: 'deploy' })
   const { operator_key_id: operatorKeyId, operator_key: value } = answer.json()
   const details = { operatorKeyId, name: 'deploy', actor: admin.actor }
@@ -52,7 +52,7 @@ test('making one is audited with the key that did it, in the table and in the lo
   expect(JSON.stringify(await changesIn(server))).not.toContain(value.slice(6, 20))
 })
 
-test('DELETE revokes at once and for good, is audited once, and may be repeated', async () => {
+test('DELETE revokes the key immediately and permanently, is audited once, and is repeatable', async () => {
   const { operator_key_id: id, operator_key: value } = (
     await admin.call('POST', '/operator-keys', { name: 'short-lived' })
   ).json()
@@ -70,7 +70,7 @@ test('DELETE revokes at once and for good, is audited once, and may be repeated'
   expect(await changesIn(server)).toHaveLength(entries.length)
 })
 
-test('DELETE revokes all keys that were made with it, and says how many, in the answer, the table and the log', async () => {
+test('DELETE revokes all keys created with the key, with their number in response, table and log', async () => {
   const stolen = (await admin.call('POST', '/operator-keys', { name: 'stolen' })).json()
   const by = (key: string) => ({ authorization: `Bearer ${key}` })
   const made = (await admin.call('POST', '/operator-keys', { name: 'left behind' }, by(stolen.operator_key))).json()
@@ -81,7 +81,7 @@ test('DELETE revokes all keys that were made with it, and says how many, in the 
   expect(eventsOf(answer)).toMatchObject([{ event: 'operator_key_revoked', alsoRevoked: 1 }])
 })
 
-test('two that are made at once under one name: one is made, the other 409; a revoked key’s name is free again', async () => {
+test('two concurrent POSTs with one name: one is created, one is 409; the name of a revoked key is free', async () => {
   const make = () => admin.call('POST', '/operator-keys', { name: 'twin' })
   const answers = await Promise.all([make(), make(), make()])
   expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([201, 409, 409])

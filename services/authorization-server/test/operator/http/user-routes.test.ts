@@ -31,7 +31,7 @@ afterAll(() => server.close())
 const signIn = async (password: string) => (await attemptSignIn(server, { username: 'alice', password })).statusCode
 
 describe('POST /admin/users', () => {
-  test('makes a user who signs in; the document is that of the command line', async () => {
+  test('creates a user who can sign in, and returns the document of the command line', async () => {
     const answer = await admin.call('POST', '/users', { username: ' bob ', password: 'a password' })
     expect(answer.statusCode).toBe(201)
     const { out } = await runCommand(server.database, ['users', 'list', '--json'])
@@ -39,7 +39,7 @@ describe('POST /admin/users', () => {
     expect((await attemptSignIn(server, { username: 'bob', password: 'a password' })).statusCode).toBe(303)
   })
 
-  test('a name that is taken is 409, and nothing is audited', async () => {
+  test('an existing name is 409, and nothing is audited', async () => {
     const before = await changesIn(server)
     const answer = await admin.call('POST', '/users', { username: 'alice', password: 'another' })
     expect([answer.statusCode, answer.json().detail]).toEqual([409, 'user alice exists already'])
@@ -56,7 +56,7 @@ describe('POST /admin/users', () => {
   })
 })
 
-describe('what ends a user’s access', () => {
+describe('operations that end a user’s access', () => {
   test.each([
     { name: 'disable', call: () => admin.call('POST', `/users/${userId}/disable`), event: 'user_disabled' },
     {
@@ -65,7 +65,7 @@ describe('what ends a user’s access', () => {
       event: 'user_password_set'
     },
     { name: 'delete', call: () => admin.call('DELETE', `/users/${userId}`), event: 'user_deleted' }
-  ])('$name: tokens are dead at once; audited in the table and the log with the key', async ({ call, event }) => {
+  ])('$name: tokens are inactive immediately; audited in table and log with the key', async ({ call, event }) => {
     const { access_token } = await obtainTokens(server, client)
     expect(await isActive(server, resourceServer, access_token)).toBe(true)
     const answer = await call()
@@ -79,7 +79,7 @@ describe('what ends a user’s access', () => {
     expect(eventsOf(answer)).toEqual([{ event, userId, address, ...details }])
   })
 
-  test('enable lets the user sign in again; both may be repeated and are audited once', async () => {
+  test('enable lets the user sign in again; enable and disable are repeatable and audited once', async () => {
     const path = `/users/${userId}`
     const before = (await changesIn(server)).length
     for (const verb of ['disable', 'disable', 'enable', 'enable']) {
@@ -91,14 +91,14 @@ describe('what ends a user’s access', () => {
     expect(await signIn(PASSWORD)).toBe(303)
   })
 
-  test('nothing of a password is in an answer, in the table or in the log', async () => {
+  test('no password is in a response, the table or the log', async () => {
     const answer = await admin.call('PUT', `/users/${userId}/password`, { password: 'canary words' })
     const kept = JSON.stringify([answer.json(), await changesIn(server), eventsOf(answer)])
     expect(kept).not.toMatch(/canary|argon2/)
   })
 })
 
-test.each([randomUUID(), 'alice', "' or true"])('whoever is not there is 404: %j', async (id) => {
+test.each([randomUUID(), 'alice', "' or true"])('the unknown user %j is 404', async (id) => {
   const path = `/users/${encodeURIComponent(id)}`
   const answers = [
     await admin.call('GET', path),
@@ -111,7 +111,7 @@ test.each([randomUUID(), 'alice', "' or true"])('whoever is not there is 404: %j
 })
 
 describe('GET /admin/users', () => {
-  test('comes in pages, and each user once', async () => {
+  test('lists each user once, in pages', async () => {
     for (const name of ['bob', 'carol', 'dave', 'erin']) await server.createUser(name, 'x')
     const seen: string[] = []
     let query = '?limit=2'
@@ -130,7 +130,7 @@ describe('GET /admin/users', () => {
     }
   )
 
-  test('one: without its hash', async () => {
+  test('a single user is returned without the hash', async () => {
     const answer = await admin.call('GET', `/users/${userId}`)
     const created_at = expect.stringMatching(/Z$/)
     expect(answer.json()).toEqual({ user_id: userId, username: 'alice', disabled: false, created_at })

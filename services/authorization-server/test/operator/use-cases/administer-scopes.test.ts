@@ -44,7 +44,7 @@ const newClient = async (requiredScopes = ['files.read']) =>
   (await registerClient({ ...REGISTRATION, requiredScopes }, AUTHOR, deps)).client
 const scopesOfClient = async (clientId: string) => (await deps.clients.find(clientId))?.requiredScopes
 
-/** Between the look at the catalogue and the statement that writes. */
+/** Runs between the read of the catalogue and the write. */
 const deletedMeanwhile = (): ClientAdministration => ({
   ...deps,
   scopes: {
@@ -57,21 +57,21 @@ const deletedMeanwhile = (): ClientAdministration => ({
   }
 })
 
-test('a client that is changed to a scope while that is deleted does not get it', async () => {
+test('an update to a scope that is deleted concurrently is refused', async () => {
   const { clientId } = await newClient()
   const settings = { requiredScopes: ['files.read', scope] }
   await expect(updateClient({ clientId, settings }, AUTHOR, deletedMeanwhile())).rejects.toThrow(/catalogue/)
   expect(await scopesOfClient(clientId)).toEqual(['files.read'])
 })
 
-test('a client that is made for a scope while that is deleted is not made', async () => {
+test('a registration for a scope that is deleted concurrently is refused', async () => {
   const count = (await deps.clients.list()).length
   const registering = registerClient({ ...REGISTRATION, requiredScopes: [scope] }, AUTHOR, deletedMeanwhile())
   await expect(registering).rejects.toThrow(/catalogue/)
   expect(await deps.clients.list()).toHaveLength(count)
 })
 
-test('a change that is under way when the scope is deleted ends first, and what it gave is taken back', async () => {
+test('the deletion waits for a running update and removes the scope that it added', async () => {
   const { clientId } = await newClient()
   const somebody = new pg.Client({ connectionString: stores.url })
   await somebody.connect()
@@ -89,7 +89,7 @@ test('a change that is under way when the scope is deleted ends first, and what 
   expect(await scopesOfClient(clientId)).toEqual(['files.read'])
 })
 
-test('it is taken from what is remembered, in steps, and nothing else is', async () => {
+test('the deletion removes only this scope from remembered consents, in batches', async () => {
   const { clientId } = await newClient()
   await stores.run(
     `with people as (
@@ -105,7 +105,7 @@ test('it is taken from what is remembered, in steps, and nothing else is', async
   expect(await stores.run(text, [clientId])).toEqual([{ scope: ['files.read'], count: 30_000 }])
 })
 
-test('a consent that is being remembered when the scope is deleted is forgotten', async () => {
+test('a consent that is stored during the deletion loses the scope', async () => {
   const [userId, { clientId }] = [await newUser(), await newClient()]
   const remembering = new pg.Client({ connectionString: stores.url })
   await remembering.connect()
@@ -122,11 +122,11 @@ test('a consent that is being remembered when the scope is deleted is forgotten'
   expect(await createConsentStore(stores.database).findScope(userId, clientId)).toEqual(['files.read'])
 })
 
-test('a consent to a scope that is gone does not count for a new scope of the name', async () => {
+test('a consent to a deleted scope does not count for a new scope with this name', async () => {
   const [userId, { clientId }] = [await newUser(), await newClient()]
   const consents = createConsentStore(stores.database)
   await consents.remember(userId, clientId, [scope, 'files.read'])
-  // As a deletion leaves it that failed after the scope had gone.
+  // The state after a deletion that failed once the scope was deleted.
   await stores.run('delete from scopes where name = $1', [scope])
   await createScope({ name: scope, title: 'Y', description: '', translations: {} }, AUTHOR, deps)
   expect(await consents.findScope(userId, clientId)).toEqual(['files.read'])

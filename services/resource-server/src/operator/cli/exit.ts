@@ -1,4 +1,4 @@
-/** What the exit codes of `valetkey-files` mean; `valetkey-files --help` lists them. */
+/** The exit codes of `valetkey-files`; `valetkey-files --help` describes them. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
 
 /** A failed command; the message is one line. */

@@ -1,6 +1,6 @@
 /**
- * A UUIDv7 (RFC 9562 §5.7): ids that are made together lie together in the index.
- * @param randomBytes 10 of them are used
+ * A UUIDv7 (RFC 9562 §5.7): ids of one import are adjacent in the index.
+ * @param randomBytes called for 10 bytes
  */
 export function makeFileId(now: Date, randomBytes: (size: number) => Buffer): string {
   const bytes = Buffer.alloc(16)

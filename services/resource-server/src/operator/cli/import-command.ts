@@ -68,11 +68,11 @@ async function runImport(directory: string, options: ImportOptions, context: Com
       'another command is changing the files of this user; try again when it has ended'
     )
   }
-  const letGo = runs.keepLock()
+  const releaseLock = runs.keepLock()
   try {
     await importLocked({ ...options, ownerId, root, confirm }, context, files, runs)
   } finally {
-    letGo()
+    releaseLock()
   }
 }
 
@@ -102,7 +102,7 @@ async function importLocked(
     {
       save,
       makeFileId: () => makeFileId(new Date(), randomBytes),
-      onLeftOut({ kind, path, reason }) {
+      onSkipped({ kind, path, reason }) {
         if (kind === 'unreadable') unread.push(path)
         bar.clear()
         context.say(`${kind}: ${printable(path)} (${reason})\n`)
@@ -110,7 +110,7 @@ async function importLocked(
       onProgress: bar.advance,
       stop
     }
-    // Also after a failure: otherwise the line stays, and the count goes on before the process can end.
+    // Also after a failure: otherwise the line remains, and the process cannot end before the count does.
   ).finally(bar.stop)
   if (stop.aborted) {
     throw new CommandFailure(
@@ -120,7 +120,7 @@ async function importLocked(
   }
   const pruned =
     prune && confirm !== undefined
-      ? await pruneDirectory({ ownerId, root, unread, found: foundIn(counts), dryRun, confirm, stop }, runs)
+      ? await pruneDirectory({ ownerId, root, unread, found: countFound(counts), dryRun, confirm, stop }, runs)
       : undefined
   const document = { ...counts, ...(pruned !== undefined && { pruned }), ...(dryRun && { dry_run: true }) }
   const removed = pruned === undefined ? '' : `, ${pruned} pruned`
@@ -129,9 +129,9 @@ async function importLocked(
   ])
 }
 
-const foundIn = ({ imported, updated, unchanged }: ImportCounts): number => imported + updated + unchanged
+const countFound = ({ imported, updated, unchanged }: ImportCounts): number => imported + updated + unchanged
 
-/** The real path, which tells files apart at the next import: a link to the directory leads to the same files. */
+/** Resolves links, because the next import identifies files by path: a link to the directory must give the same paths. */
 async function resolveDirectory(directory: string): Promise<Buffer> {
   try {
     const root = await realpath(directory, { encoding: 'buffer' })
@@ -143,6 +143,6 @@ async function resolveDirectory(directory: string): Promise<Buffer> {
 }
 
 function summary({ imported, updated, unchanged, skipped, unreadable }: ImportCounts): string {
-  const leftOut = unreadable > 0 ? `, ${unreadable} unreadable` : ''
-  return `${imported} imported, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped${leftOut}`
+  const failed = unreadable > 0 ? `, ${unreadable} unreadable` : ''
+  return `${imported} imported, ${updated} updated, ${unchanged} unchanged, ${skipped} skipped${failed}`
 }

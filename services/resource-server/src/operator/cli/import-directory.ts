@@ -4,7 +4,7 @@ import { describeFile } from './describe-file.js'
 import { type WalkEvent, walkDirectory } from './walk-directory.js'
 
 export type ImportCounts = SaveCounts & {
-  /** Symbolic links, sockets and the like. */
+  /** Symbolic links, sockets, pipes and devices. */
   skipped: number
   unreadable: number
 }
@@ -13,11 +13,11 @@ export type ImportDeps = {
   /** Saves a batch of records, all or none. */
   save(files: readonly ImportedFile[]): Promise<SaveCounts>
   makeFileId: () => string
-  /** Called for every entry that is left out. */
-  onLeftOut: (event: Exclude<WalkEvent, { kind: 'file' }>) => void
-  /** Called after every entry. */
+  /** Called for each entry that is not imported. */
+  onSkipped: (event: Exclude<WalkEvent, { kind: 'file' }>) => void
+  /** Called after each entry. */
   onProgress: (path: Buffer) => void
-  /** Aborted, it stops after the batch that is under way. */
+  /** When aborted, the import saves the current batch and stops. */
   stop: AbortSignal
 }
 
@@ -26,7 +26,7 @@ const BATCH_SIZE = 500
 /** Saves a record for every regular file below a directory, in batches. */
 export async function importDirectory(
   { directory, excluded }: { directory: Buffer; excluded: readonly string[] },
-  { save, makeFileId, onLeftOut, onProgress, stop }: ImportDeps
+  { save, makeFileId, onSkipped, onProgress, stop }: ImportDeps
 ): Promise<ImportCounts> {
   const counts: ImportCounts = { imported: 0, updated: 0, unchanged: 0, skipped: 0, unreadable: 0 }
   // By path: a directory that changes while it is read may show an entry twice.
@@ -48,7 +48,7 @@ export async function importDirectory(
       if (batch.size >= BATCH_SIZE) await saveBatch()
     } else {
       counts[event.kind] += 1
-      onLeftOut(event)
+      onSkipped(event)
     }
     onProgress(event.path)
     if (stop.aborted) break

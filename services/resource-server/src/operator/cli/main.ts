@@ -26,7 +26,7 @@ const program = buildProgram({
   },
   out: (text) => process.stdout.write(text),
   say: (text) => process.stderr.write(text),
-  isWatched: process.stderr.isTTY === true,
+  isTerminal: process.stderr.isTTY === true,
   columns: () => process.stderr.columns ?? 80,
   confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? confirm : undefined,
   untilInterrupted: () => {

@@ -4,9 +4,9 @@ import { progressLine } from './progress-line.js'
 import { walkNames } from './walk-directory.js'
 
 export type ProgressBar = {
-  /** One more entry has been looked at. */
+  /** Counts one more entry. */
   advance(path: Buffer): void
-  /** Takes the line away, so that something else can be written. */
+  /** Removes the line, so that another line can be written. */
   clear(): void
   stop(): void
 }
@@ -15,14 +15,14 @@ const REDRAW_EVERY_MS = 100
 
 /** Shows the progress of an import on a terminal; does nothing without one. */
 export function showProgress(context: CommandDeps, directory: Buffer, excluded: readonly string[]): ProgressBar {
-  if (!context.isWatched) return { advance: () => {}, clear: () => {}, stop: () => {} }
-  const begunAt = Date.now()
+  if (!context.isTerminal) return { advance: () => {}, clear: () => {}, stop: () => {} }
+  const startedAt = Date.now()
   let drawnAt = 0
   let isDrawn = false
   let done = 0
   let total: number | undefined
   let stopped = false
-  // Beside the import: reading names alone is many times as fast as looking at each file.
+  // Runs during the import: reading only the names is many times as fast as reading each file's metadata.
   void countEntries()
 
   async function countEntries(): Promise<void> {
@@ -45,7 +45,7 @@ export function showProgress(context: CommandDeps, directory: Buffer, excluded: 
       const now = Date.now()
       if (now - drawnAt < REDRAW_EVERY_MS) return
       drawnAt = now
-      const progress = { done, total, elapsedMs: now - begunAt, path: printable(path) }
+      const progress = { done, total, elapsedMs: now - startedAt, path: printable(path) }
       context.say(`\r\u001b[K${progressLine(progress, context.columns())}`)
       isDrawn = true
     },

@@ -5,25 +5,25 @@ import { printable } from './printable.js'
 export type PruneRequest = {
   ownerId: string
   root: Buffer
-  /** What could not be read this time: nothing below it is removed. */
+  /** Paths that could not be read: no record below them is removed. */
   unread: readonly Buffer[]
-  /** How many files the walk found. */
+  /** Number of files that the walk found. */
   found: number
   dryRun: boolean
   confirm: (question: string) => Promise<boolean>
   stop: AbortSignal
 }
 
-const MOST_UNREAD = 10_000
+const MAX_UNREAD = 10_000
 
 /**
- * Removes what was entered from below a directory and was not seen there in this run.
- * @returns how many were removed, or would be
+ * Removes the records of files below a directory that this run did not find.
+ * @returns the number of removed records; with `dryRun`, of those to remove
  */
 export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): Promise<number> {
   const { ownerId, root, unread, found, dryRun, confirm, stop } = request
   try {
-    if (unread.length > MOST_UNREAD)
+    if (unread.length > MAX_UNREAD)
       throw new CommandFailure('failed', 'too many entries could not be read; nothing was removed')
     await requireLock(runs, 0)
     const below = { ownerId, prefix: prefixOf(root), unread: unread.map((path) => path.toString('utf8')) }
@@ -40,8 +40,8 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
     if (!(await confirm(`Remove ${gone} files that are no longer below ${printable(root)}?`))) return 0
     let removed = 0
     for (let isMore = true; isMore && !stop.aborted; ) {
-      // Before each batch, for the question may have stood for long: without the lock, what another import has entered
-      // meanwhile would be unseen.
+      // Before each batch, because the confirmation may have taken long: if the lock was lost, another import may have added
+      // files that this run has not seen.
       await requireLock(runs, removed)
       const batch = await runs.deleteUnseen(below)
       removed += batch.deleted
@@ -57,8 +57,8 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
 
 async function requireLock(runs: ImportRuns, removed: number): Promise<void> {
   if (await runs.isStillLocked()) return
-  const so = removed === 0 ? 'nothing was removed' : `${removed} files were removed, the others were not`
-  throw new CommandFailure('failed', `the connection to the database was lost; ${so}`)
+  const result = removed === 0 ? 'nothing was removed' : `${removed} files were removed, the others were not`
+  throw new CommandFailure('failed', `the connection to the database was lost; ${result}`)
 }
 
 /** Stored paths are text: invalid UTF-8 becomes a replacement character, so two paths could look the same. */

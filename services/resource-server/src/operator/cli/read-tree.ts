@@ -2,16 +2,19 @@ import type { Dirent } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { reasonOf } from './reason-of.js'
 
-/** Directories are gone into and not handed out. */
+/** Directories are read, not yielded. */
 export type TreeEvent =
   | { kind: 'entry'; path: Buffer; entry: Dirent<Buffer> }
   | { kind: 'unreadable'; path: Buffer; reason: string }
 
 const SLASH = Buffer.from('/')
-/** Each level down to here keeps its directory open, so that memory does not grow with it; a process may open 1,024. */
+/**
+ * Directories above this depth stay open while they are read, so that memory does not grow with their size. A process may
+ * open 1,024 files.
+ */
 const OPEN_LEVELS = 128
 
-/** The names below a directory, one by one, by a list of levels instead of recursion: depth costs no stack. */
+/** Yields the entries below a directory. It keeps a list of levels instead of recursing, so depth needs no stack. */
 export async function* readTree(top: Buffer, excluded: readonly string[]): AsyncGenerator<TreeEvent> {
   const levels = [{ path: top, entries: entriesOf(top, true) }]
   try {
@@ -33,7 +36,7 @@ export async function* readTree(top: Buffer, excluded: readonly string[]): Async
   }
 }
 
-/** @param staysOpen otherwise directories come last, from memory, when this one is closed */
+/** @param staysOpen false: subdirectories are kept in memory and yielded last, when this directory is closed */
 async function* entriesOf(path: Buffer, staysOpen: boolean): AsyncGenerator<Dirent<Buffer>, undefined, undefined> {
   const directories: Dirent<Buffer>[] = []
   for await (const entry of await openDirectory(path)) {
@@ -43,7 +46,7 @@ async function* entriesOf(path: Buffer, staysOpen: boolean): AsyncGenerator<Dire
   yield* directories
 }
 
-/** Node hands out names as bytes here too, which its types know of `readdir` only. */
+/** Node's types allow the encoding `buffer` for `readdir` only. */
 async function openDirectory(directory: Buffer): Promise<AsyncIterable<Dirent<Buffer>>> {
   const entries: unknown = await opendir(directory, { encoding: 'buffer' as BufferEncoding })
   return entries as AsyncIterable<Dirent<Buffer>>

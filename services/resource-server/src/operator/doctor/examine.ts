@@ -18,7 +18,7 @@ import { evaluateSettings } from './evaluate-settings.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
-/** Checks everything that a server with these settings would use; changes nothing. */
+/** Checks the settings, Postgres and introspection; changes nothing. */
 export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {
   let config: Config
   try {
@@ -40,9 +40,9 @@ export async function examine(environment: Environment, now = new Date()): Promi
 }
 
 async function examineIntrospection({ introspection }: Config): Promise<Finding> {
-  // Without a cache: the feed is not waited for.
-  const asking = { ...introspection, cache: { seconds: 0 } }
-  const introspector = buildIntrospector(asking, buildLogger('resource-server', 'silent'))
+  // Without a cache, so that introspection does not wait for the revocation feed.
+  const uncached = { ...introspection, cache: { seconds: 0 } }
+  const introspector = buildIntrospector(uncached, buildLogger('resource-server', 'silent'))
   try {
     await introspector.introspect('doctor', 'doctor')
     return ok('introspection', 'answers and accepts our credential')

@@ -1,15 +1,15 @@
 import { createHttpMetrics, createMetrics, type HttpMeter, type Metrics } from '@valetkey/service-kit'
 
-/** What this server counts. Each part is handed to whoever knows; what has numbers of its own is in `watch-guard.ts`. */
+/** The counters of this server. `watch-guard.ts` exports the guard's own numbers. */
 export type ServerMetrics = {
   metrics: Metrics
   http: (listener: 'public' | 'operator') => HttpMeter
   tokenRefused: (reason: string) => void
-  /** How many lists of files shared a statement. */
+  /** Called with the number of file lists in each statement. */
   listsShared: (size: number) => void
 }
 
-/** As they stand in the log. */
+/** The same values as in the log. */
 const REASONS = [
   ...['token_in_query', 'token_in_body', 'doubled_header', 'malformed', 'never_issued', 'not_active', 'other_type'],
   ...['sender_constrained', 'expired', 'other_audience', 'other_issuer', 'insufficient_scope']

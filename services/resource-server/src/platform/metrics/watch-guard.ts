@@ -1,7 +1,7 @@
 import type { FeedStatistics, WatchedIntrospector } from '@valetkey/fastify-bearer'
 import type { Metrics } from '@valetkey/service-kit'
 
-/** What the guard knows of itself: its cache, its calls to the authorization server, and the feed that both hang on. */
+/** Exports the guard's statistics: cache, introspection calls and revocation feed. */
 export function watchGuard(metrics: Metrics, { statistics }: Pick<WatchedIntrospector, 'statistics'>): void {
   watchCache(metrics, () => statistics().cache)
   watchCalls(metrics, () => statistics().calls)
@@ -21,47 +21,48 @@ function watchCache(metrics: Metrics, cache: () => Statistics['cache']): void {
       }))
     }
   )
+  metrics.gauge({ name: 'valetkey_token_cache_entries', help: 'Cached introspection results.' }, () => cache().entries)
   metrics.gauge(
-    { name: 'valetkey_token_cache_entries', help: 'Answers about tokens that are kept now.' },
-    () => cache().entries
-  )
-  metrics.gauge(
-    { name: 'valetkey_token_cache_bytes', help: 'What they take in memory, by estimate.' },
+    { name: 'valetkey_token_cache_bytes', help: 'Estimated memory of the cached results.' },
     () => cache().bytes
   )
 }
 
 function watchCalls(metrics: Metrics, calls: () => Statistics['calls']): void {
   metrics.summary(
-    { name: 'valetkey_introspection_call_seconds', help: 'Calls to the authorization server that have ended.' },
+    { name: 'valetkey_introspection_call_seconds', help: 'Completed calls to the authorization server.' },
     () => ({ count: calls().ended, sum: calls().milliseconds / 1_000 })
   )
   metrics.countElsewhere(
-    { name: 'valetkey_introspection_call_tokens_total', help: 'Tokens that these calls asked about.' },
+    { name: 'valetkey_introspection_call_tokens_total', help: 'Tokens in these calls.' },
     () => calls().tokens
   )
   metrics.countElsewhere(
-    { name: 'valetkey_introspection_failures_total', help: 'Calls that failed, or were not made at all, by reason.' },
+    { name: 'valetkey_introspection_failures_total', help: 'Calls that failed or were not made, by reason.' },
     () => Object.entries(calls().failures).map(([reason, value]) => ({ labels: { reason }, value }))
   )
 }
 
 function watchFeed(metrics: Metrics, feed: () => FeedStatistics | undefined): void {
-  /** Without a feed, and before its first proof, there is no line: a number would mean something. */
+  /** No sample without a feed or before its first proof, because a number would be wrong. */
   const known = (value: number | undefined) => (value === undefined ? [] : [{ value }])
 
   metrics.gauge(
-    { name: 'valetkey_feed_lease_held', help: '1 while the revocation feed is proved and kept answers may be used.' },
+    {
+      name: 'valetkey_feed_lease_held',
+      help: '1 while the revocation feed is verified, so cached results may be used.'
+    },
     () => known(feed() && Number(feed()?.isVerified))
   )
-  metrics.gauge({ name: 'valetkey_feed_lease_age_seconds', help: 'Since the nonce of the lease was sent.' }, () =>
-    known(inSeconds(feed()?.leaseAgeMs))
+  metrics.gauge(
+    { name: 'valetkey_feed_lease_age_seconds', help: 'Seconds since the nonce of the lease was sent.' },
+    () => known(inSeconds(feed()?.leaseAgeMs))
   )
   metrics.gauge(
-    { name: 'valetkey_feed_round_trip_seconds', help: 'How long the last nonce took to come back through Postgres.' },
+    { name: 'valetkey_feed_round_trip_seconds', help: 'Time until the last nonce returned through Postgres.' },
     () => known(inSeconds(feed()?.roundTripMs))
   )
-  metrics.countElsewhere({ name: 'valetkey_feed_losses_total', help: 'How often a proved feed was lost.' }, () =>
+  metrics.countElsewhere({ name: 'valetkey_feed_losses_total', help: 'How often a verified feed was lost.' }, () =>
     known(feed()?.losses)
   )
 }

@@ -15,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-test.each(['walkDirectory', 'walkNames'])('%s: more levels than a process may have files open', (walk) => {
+test.each(['walkDirectory', 'walkNames'])('%s reads a tree with more levels than the limit of open files', (walk) => {
   const program = `
     import { ${walk} } from ${JSON.stringify(WALK)}
     const found = {}

@@ -19,7 +19,7 @@ test.each([
   ['.png', 'application/octet-stream'],
   ['name.', 'application/octet-stream'],
   ['data.unknown-extension', 'application/octet-stream']
-])('the name %s tells the type %s, without parameters', (name, mimeType) => {
+])('the MIME type of the name %s is %s', (name, mimeType) => {
   expect(mimeTypeOfName(name)).toBe(mimeType)
 })
 
@@ -28,7 +28,7 @@ const path = Buffer.from('/home/alice/photo.png')
 const describe = (times: { mtimeMs: bigint; birthtimeMs: bigint }) =>
   describeFile({ path, name: Buffer.from('photo.png'), stats: { size: 9n, ...times } }, 'an-id')
 
-test('a file is described by its own name, size, type and times', () => {
+test('describeFile returns name, size, type, kind and times', () => {
   expect(describe({ mtimeMs: MARCH + 5n, birthtimeMs: MARCH })).toEqual({
     fileId: 'an-id',
     sourcePath: '/home/alice/photo.png',
@@ -43,19 +43,19 @@ test('a file is described by its own name, size, type and times', () => {
 })
 
 test.each([
-  { name: 'no time of birth', times: { mtimeMs: MARCH, birthtimeMs: 0n }, created: Number(MARCH) },
+  { name: 'no birth time', times: { mtimeMs: MARCH, birthtimeMs: 0n }, created: Number(MARCH) },
   { name: 'a copy that kept its times', times: { mtimeMs: MARCH, birthtimeMs: MARCH + 99n }, created: Number(MARCH) },
   {
-    name: 'a time before our era',
+    name: 'a time before the year 1',
     times: { mtimeMs: -(10n ** 15n), birthtimeMs: 0n },
     created: Date.parse('0001-01-01')
   },
-  { name: 'a time no calendar has', times: { mtimeMs: 10n ** 18n, birthtimeMs: 0n }, created: 253402300799999 }
+  { name: 'a time after the year 9999', times: { mtimeMs: 10n ** 18n, birthtimeMs: 0n }, created: 253402300799999 }
 ])('created_at: $name', ({ times, created }) => {
   expect(describe(times).createdAt.getTime()).toBe(created)
 })
 
-test('names that are not UTF-8 can be shown, and stay apart by their bytes', () => {
+test('names that are not UTF-8 are replaced for display, and differ in their path hash', () => {
   const [one, other] = [Buffer.from([0x63, 0xe9]), Buffer.from([0x63, 0xea])].map((name) =>
     describeFile({ path: name, name, stats: { size: 0n, mtimeMs: 0n, birthtimeMs: 0n } }, 'an-id')
   )
@@ -64,7 +64,7 @@ test('names that are not UTF-8 can be shown, and stay apart by their bytes', () 
   expect(one?.sourceDigest).not.toEqual(other?.sourceDigest)
 })
 
-test('file ids are UUIDs of version 7 that begin with the time (RFC 9562 §5.7)', () => {
+test('file ids are UUIDs of version 7 that begin with the time (RFC 9562 5.7)', () => {
   const id = makeFileId(new Date(0x0197_f0a1_2b3c), (size) => Buffer.alloc(size, 0xff))
   expect(id).toBe('0197f0a1-2b3c-7fff-bfff-ffffffffffff')
 })

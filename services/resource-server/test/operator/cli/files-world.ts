@@ -29,7 +29,7 @@ export async function createFilesWorld() {
       database: () => database,
       out: (text) => out.push(text),
       say: (text) => said.push(text),
-      isWatched: false,
+      isTerminal: false,
       columns: () => 80,
       confirm: undefined,
       environment: () => ({}),

@@ -29,15 +29,15 @@ function start(name: string) {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe']
   })
-  const said = { out: '', err: '' }
+  const output = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => {
-    said.out += text
+    output.out += text
   })
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    said.err += text
+    output.err += text
   })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { child, said, ended }
+  return { child, output, ended }
 }
 
 const countOf = async (name: string) => (await readStoredFiles(world.database, ownerId(name))).length
@@ -50,34 +50,34 @@ test.each([
   { name: 'SIGINT', signal: 'SIGINT', code: 130 },
   { name: 'SIGKILL', signal: 'SIGKILL', code: null }
 ] as const)(
-  'ended half-way by $name: whole batches, and the next run does the rest',
+  'an import ended by $name has saved whole batches, and the next run completes it',
   async ({ name, signal, code }) => {
-    const { child, said, ended } = start(name)
+    const { child, output, ended } = start(name)
     await whileItRuns(name)
     child.kill(signal)
     expect(await ended).toBe(code)
-    const entered = await countOf(name)
-    expect(entered).toBeGreaterThan(0)
-    expect(entered).toBeLessThan(FILES)
-    expect(said.out).toBe('')
+    const saved = await countOf(name)
+    expect(saved).toBeGreaterThan(0)
+    expect(saved).toBeLessThan(FILES)
+    expect(output.out).toBe('')
     if (signal === 'SIGINT')
-      expect(said.err).toMatch(
+      expect(output.err).toMatch(
         /^valetkey-files: interrupted after \d+ imported.* run the same command again to continue\n$/
       )
     const again = start(name)
     expect(await again.ended).toBe(0)
-    const [counts, found] = [JSON.parse(again.said.out), await countOf(name)]
+    const [counts, found] = [JSON.parse(again.output.out), await countOf(name)]
     expect(found).toBe(FILES)
-    // What was under way when it was killed may have been committed after the count.
+    // The last batch may have been committed after the count.
     expect(counts.imported + counts.unchanged).toBe(FILES)
-    expect(counts.unchanged).toBeGreaterThanOrEqual(entered)
-    expect(again.said.err).toBe('')
+    expect(counts.unchanged).toBeGreaterThanOrEqual(saved)
+    expect(again.output.err).toBe('')
   }
 )
 
-test('a path that is longer than the system takes is named, the rest goes on, and nothing below it is pruned', async () => {
+test('a path too long for the system is reported, the import continues, and nothing below it is pruned', async () => {
   const root = world.makeTree('deep', { 'a.txt': '' })
-  // Longer than 4,096 bytes: it can be made of two halves only.
+  // Longer than 4,096 bytes, so it is created as two halves.
   const step = 'd'.repeat(200)
   const half = Array(14).fill(step).join('/')
   const [upper, lower] = [path.join(root, half), path.join(world.directory, 'lower')]
@@ -100,11 +100,11 @@ test('a path that is longer than the system takes is named, the rest goes on, an
   expect(JSON.parse((await world.run([...args, '--prune', '--yes'])).out)).toMatchObject({ pruned: 1, unreadable: 0 })
 })
 
-test('on a terminal it shows how far it has come, and leaves a clean line', async () => {
+test('on a terminal, import shows its progress and removes the line at the end', async () => {
   const shown: string[] = []
   const columns = () => 100
   const { out } = await world.run(['import', '--owner', ownerId('watched'), tree], {
-    isWatched: true,
+    isTerminal: true,
     columns,
     say: (text) => shown.push(text)
   })

@@ -28,7 +28,7 @@ async function importAs(name: string, ...args: string[]) {
 
 const filesOf = (name: string) => readStoredFiles(world.database, ownerId(name))
 
-test('a real directory: names, sizes and times are those of its files', async () => {
+test('import records names, sizes and times of a real directory', async () => {
   const { counts } = await importAs('source-reader', SOURCES)
   const onDisk = readdirSync(SOURCES, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -41,13 +41,13 @@ test('a real directory: names, sizes and times are those of its files', async ()
   expect(new Set(listed.map((file) => file.mimeType))).toEqual(new Set(['text/x-typescript']))
 })
 
-test('importing again updates what changed instead of doubling it', async () => {
+test('a second import updates changed files and duplicates none', async () => {
   const root = makeTree('again', { 'a.txt': 'a', 'deep/er/b.png': 'b' })
   const before = { imported: 2, updated: 0, unchanged: 0, skipped: 0, unreadable: 0 }
   expect((await importAs('ann', root)).counts).toEqual(before)
   const idsBefore = new Map((await filesOf('ann')).map((file) => [file.name, file.fileId]))
   writeFileSync(path.join(root, 'a.txt'), 'longer')
-  // Whole seconds, for utimes rounds fractions.
+  // Whole seconds, because utimes rounds fractions.
   const later = new Date(Math.ceil(Date.now() / 1_000 + 5) * 1_000)
   utimesSync(path.join(root, 'a.txt'), later, later)
   writeFileSync(path.join(root, 'c.txt'), '')
@@ -62,7 +62,7 @@ test('importing again updates what changed instead of doubling it', async () => 
   })
 })
 
-test('a path through a link, or with detours, names the same files', async () => {
+test('a path through a link or with .. identifies the same files', async () => {
   const root = makeTree('real', { 'a.txt': 'a' })
   symlinkSync(root, path.join(directory, 'link'))
   await importAs('bob', root)
@@ -70,7 +70,7 @@ test('a path through a link, or with detours, names the same files', async () =>
   expect((await importAs('bob', `${root}/../real/.`)).counts).toMatchObject({ imported: 0, unchanged: 1 })
 })
 
-test('links and what is no file are named and left out; the circle they make does no harm', async () => {
+test('links and special files are reported and skipped, even if a link forms a loop', async () => {
   const root = makeTree('links', { 'a.txt': 'a' })
   symlinkSync(root, path.join(root, 'circle'))
   symlinkSync('/etc/passwd', path.join(root, 'passwd'))
@@ -81,7 +81,7 @@ test('links and what is no file are named and left out; the circle they make doe
   expect(said).toContain(`skipped: ${root}/pipe (neither a file nor a directory)`)
 })
 
-test('--exclude passes over a name wherever it stands', async () => {
+test('--exclude skips a name at every depth', async () => {
   const root = makeTree('excluded', {
     'a.txt': 'a',
     'node_modules/x.js': 'x',
@@ -92,12 +92,12 @@ test('--exclude passes over a name wherever it stands', async () => {
   expect(counts).toMatchObject({ imported: 1, skipped: 0 })
 })
 
-test('names that are not UTF-8, or hold what a terminal obeys, are imported and told apart', async () => {
+test('names that are not UTF-8 or contain control sequences are imported as different files', async () => {
   const root = makeTree('names', { 'line\nbreak \u001b[2J.txt': '' })
   for (const byte of [0xe9, 0xea]) {
     writeFileSync(Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([byte]), Buffer.from('.txt')]), '')
   }
-  // A lone surrogate in the three bytes that CESU-8 has for it.
+  // A lone surrogate in CESU-8, which is not valid UTF-8.
   writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xed, 0xa0, 0x80])]), '')
   expect((await importAs('eva', root)).counts).toMatchObject({ imported: 4 })
   expect((await importAs('eva', root)).counts).toMatchObject({ imported: 0, unchanged: 4 })
@@ -105,7 +105,7 @@ test('names that are not UTF-8, or hold what a terminal obeys, are imported and 
   expect(names.filter((name) => name === 'caf\ufffd.txt')).toHaveLength(2)
 })
 
-test('more files than one batch holds', async () => {
+test('import saves more files than one batch', async () => {
   const root = makeTree('many', Object.fromEntries(Array.from({ length: 1_203 }, (_, index) => [`${index}`, ''])))
   expect((await importAs('fay', root)).counts).toMatchObject({ imported: 1_203 })
   expect((await importAs('fay', root)).counts).toMatchObject({ imported: 0, updated: 0, unchanged: 1_203 })
@@ -127,7 +127,7 @@ test.each([
   { name: 'a file', args: ['--owner', someone, import.meta.filename], exitCode: 1 },
   { name: 'a user name for an owner', args: ['--owner', 'alice', '/tmp'], exitCode: 2 },
   { name: 'a directory without a name', args: ['--owner', someone, ''], exitCode: 2 },
-  { name: '--prune where nobody can answer', args: ['--owner', someone, '--prune', '/tmp'], exitCode: 2 }
+  { name: '--prune without a terminal and without --yes', args: ['--owner', someone, '--prune', '/tmp'], exitCode: 2 }
 ])('$name fails, in one line', async ({ args, exitCode }) => {
   await expect(run('import', ...args)).rejects.toMatchObject({ name: 'CommandFailure', exitCode })
 })

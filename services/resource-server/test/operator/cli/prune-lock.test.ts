@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-test('the lock is lost while the question stands, and another import enters a file: nothing is removed', async () => {
+test('prune removes nothing if the lock is lost during the confirmation', async () => {
   const root = world.makeTree('asked', { 'a.txt': '', 'gone.txt': '' })
   const owner = ['--owner', ownerId('ann')]
   await world.run(['import', ...owner, root])

@@ -24,7 +24,7 @@ async function namesOf(name: string): Promise<string[]> {
 
 const remove = (...parts: string[]) => rmSync(path.join(...parts), { recursive: true })
 
-test('what is gone is removed, and nothing else: neither of another directory nor of another user', async () => {
+test('prune removes deleted files only, and none of another directory or user', async () => {
   const root = world.makeTree('gone/a', { 'stays.txt': '', 'goes.txt': '', 'deep/goes too.txt': '' })
   const beside = world.makeTree('gone/ab', { 'beside.txt': '' })
   for (const tree of [root, beside]) await importFor('ann', tree)
@@ -37,7 +37,7 @@ test('what is gone is removed, and nothing else: neither of another directory no
   expect(await importFor('ann', root, '--prune', '--yes')).toMatchObject({ pruned: 0 })
 })
 
-test('a directory within one that was imported: only what lies below it', async () => {
+test('prune of a subdirectory removes only files below it', async () => {
   const root = world.makeTree('within', { 'a.txt': '', 'inner/b.txt': '', 'inner/c.txt': '' })
   await importFor('cai', root)
   remove(root, 'a.txt')
@@ -48,7 +48,7 @@ test('a directory within one that was imported: only what lies below it', async 
   expect(await namesOf('cai')).toEqual(['c.txt'])
 })
 
-test('what is excluded now, or has become a link, is removed', async () => {
+test('prune removes files that are now excluded or were replaced by a link', async () => {
   const root = world.makeTree('excluded', { 'a.txt': '', 'b.txt': '', 'cache/c.txt': '' })
   await importFor('dan', root)
   remove(root, 'b.txt')
@@ -60,7 +60,7 @@ test('what is excluded now, or has become a link, is removed', async () => {
   expect(await namesOf('dan')).toEqual(['a.txt'])
 })
 
-test('what could not be read stays in the books', async () => {
+test('prune keeps files below a directory that could not be read', async () => {
   const root = world.makeTree('unreadable', {
     'a.txt': '',
     'gone.txt': '',
@@ -72,7 +72,7 @@ test('what could not be read stays in the books', async () => {
   const runs = createImportRuns(world.database)
   const owner = ownerId('eva')
   await runs.own(owner)
-  // As a walk would leave it that saw a.txt and could not open "closed".
+  // The state after a walk that saw a.txt and could not open "closed".
   const [seen] = await world.database.query<{ source_digest: Buffer }>({
     name: 'digest_of_a',
     text: "select source_digest from files where owner_id = $1 and name = 'a.txt'",
@@ -86,7 +86,7 @@ test('what could not be read stays in the books', async () => {
   expect(await namesOf('eva')).toEqual(['a.txt', 'b.txt', 'c.txt'])
 })
 
-test('a directory without any file removes nothing: it may be a disk that is not mounted', async () => {
+test('prune of a directory without files removes nothing, because a disk may not be mounted', async () => {
   const root = world.makeTree('empty', { 'a.txt': '' })
   await importFor('fay', root)
   remove(root, 'a.txt')
@@ -94,25 +94,25 @@ test('a directory without any file removes nothing: it may be a disk that is not
   expect(await namesOf('fay')).toEqual(['a.txt'])
 })
 
-test('--dry-run says what would happen, and nothing does; the run after it does the same', async () => {
+test('--dry-run changes nothing and predicts the counts of the next run', async () => {
   const root = world.makeTree('dry', { 'same.txt': '', 'changed.txt': '', 'gone.txt': '' })
   await importFor('gus', root)
   writeFileSync(path.join(root, 'changed.txt'), 'longer')
   writeFileSync(path.join(root, 'new.txt'), '')
   remove(root, 'gone.txt')
   const before = await readStoredFiles(world.database, ownerId('gus'))
-  const said = await importFor('gus', root, '--prune', '--dry-run')
+  const predicted = await importFor('gus', root, '--prune', '--dry-run')
   const counts = { imported: 1, updated: 1, unchanged: 1, skipped: 0, unreadable: 0, pruned: 1 }
-  expect(said).toEqual({ ...counts, dry_run: true })
+  expect(predicted).toEqual({ ...counts, dry_run: true })
   expect(await readStoredFiles(world.database, ownerId('gus'))).toEqual(before)
   expect(await importFor('gus', root, '--prune', '--yes')).toEqual(counts)
 })
 
-describe('it asks before it removes', () => {
+describe('prune asks for confirmation', () => {
   test.each([
     { answer: true, pruned: 1, names: ['a.txt'] },
     { answer: false, pruned: 0, names: ['a.txt', 'b.txt'] }
-  ])('answered with $answer: $pruned removed', async ({ answer, pruned, names }) => {
+  ])('answer $answer: $pruned removed', async ({ answer, pruned, names }) => {
     const name = `asked ${answer}`
     const root = world.makeTree(name, { 'a.txt': '', 'b.txt': '' })
     await importFor(name, root)
@@ -125,7 +125,7 @@ describe('it asks before it removes', () => {
     expect(await namesOf(name)).toEqual(names)
   })
 
-  test('nothing to remove: nothing to ask', async () => {
+  test('no confirmation if there is nothing to remove', async () => {
     const root = world.makeTree('nothing', { 'a.txt': '' })
     const confirm = jest.fn(async (_question: string) => true)
     await world.run(['import', '--owner', ownerId('hal'), '--prune', '--json', root], { confirm })
@@ -133,8 +133,8 @@ describe('it asks before it removes', () => {
   })
 })
 
-describe('two at once for one user', () => {
-  test('imports that only add run side by side and double nothing', async () => {
+describe('concurrent commands for one user', () => {
+  test('imports without --prune run concurrently and duplicate nothing', async () => {
     const files = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`${index}.txt`, '']))
     const root = world.makeTree('both', files)
     const other = connectPostgres(world.databaseUrl, { connections: 1 })
@@ -146,7 +146,7 @@ describe('two at once for one user', () => {
     expect(await namesOf('ida')).toHaveLength(1_500)
   })
 
-  test.each(['import', 'delete'])('while something is removed, %s has to wait', async (command) => {
+  test.each(['import', 'delete'])('%s fails while another command removes files', async (command) => {
     const other = connectPostgres(world.databaseUrl, { connections: 1 })
     await createImportRuns(other).own(ownerId('jan'))
     const args = command === 'import' ? [world.makeTree('locked', { 'a.txt': '' })] : ['--yes']
@@ -156,7 +156,7 @@ describe('two at once for one user', () => {
 })
 
 describe('delete', () => {
-  test('removes all files of the user and no other, in as many batches as it takes', async () => {
+  test('delete removes all files of the user in batches, and none of other users', async () => {
     const files = Object.fromEntries(Array.from({ length: 1_203 }, (_, index) => [`${index}.txt`, '']))
     const root = world.makeTree('delete', files)
     for (const name of ['kim', 'lea']) await importFor(name, root)
@@ -169,7 +169,7 @@ describe('delete', () => {
     expect(await namesOf('lea')).toHaveLength(1_203)
   })
 
-  test('declined, or where nobody can answer, it removes nothing', async () => {
+  test('delete removes nothing if declined, or without a terminal and --yes', async () => {
     await importFor('max', world.makeTree('declined', { 'a.txt': '' }))
     const args = ['delete', '--owner', ownerId('max')]
     await expect(world.run(args, { confirm: async () => false })).rejects.toMatchObject({ exitCode: 1 })
@@ -178,13 +178,13 @@ describe('delete', () => {
   })
 })
 
-test('interrupted, it stops after the batch, says where it stands, prunes nothing, and goes on the next time', async () => {
+test('an interrupted import saves its batch, prunes nothing, and is completed by the next run', async () => {
   const files = Object.fromEntries(Array.from({ length: 1_203 }, (_, index) => [`${index}.txt`, '']))
   const root = world.makeTree('interrupted', files)
   const interruption = new AbortController()
   const args = ['import', '--owner', ownerId('ned'), '--prune', '--yes', root]
   const change = {
-    isWatched: true,
+    isTerminal: true,
     say: () => interruption.abort(),
     untilInterrupted: () => interruption.signal
   }
@@ -192,8 +192,8 @@ test('interrupted, it stops after the batch, says where it stands, prunes nothin
     exitCode: 130,
     message: /run the same command again to continue/
   })
-  const entered = (await namesOf('ned')).length
-  expect(entered).toBeGreaterThan(0)
-  expect(entered).toBeLessThan(1_203)
-  expect(await importFor('ned', root)).toMatchObject({ imported: 1_203 - entered, unchanged: entered })
+  const saved = (await namesOf('ned')).length
+  expect(saved).toBeGreaterThan(0)
+  expect(saved).toBeLessThan(1_203)
+  expect(await importFor('ned', root)).toMatchObject({ imported: 1_203 - saved, unchanged: saved })
 })

@@ -16,7 +16,7 @@ async function walk(directory: string): Promise<WalkEvent[]> {
   return events
 }
 
-test('a directory that goes away while it is walked is reported, and the rest goes on', async () => {
+test('a directory that is deleted during the walk is reported, and the walk continues', async () => {
   for (const name of ['a', 'b', 'c']) {
     mkdirSync(path.join(root, 'going', name), { recursive: true })
     writeFileSync(path.join(root, 'going', name, 'file'), '')
@@ -25,7 +25,7 @@ test('a directory that goes away while it is walked is reported, and the rest go
   for await (const event of walkDirectory(Buffer.from(path.join(root, 'going')), [])) {
     events.push(event)
     const seen = path.basename(path.dirname(event.path.toString()))
-    // The first one is open already; the entries of the other two were read with it.
+    // One of the three is open; the names of the other two have been read.
     if (events.length === 1) {
       const other = ['a', 'b', 'c'].find((name) => name !== seen) ?? ''
       rmSync(path.join(root, 'going', other), { recursive: true })
@@ -34,7 +34,7 @@ test('a directory that goes away while it is walked is reported, and the rest go
   expect(events.map((event) => event.kind).sort()).toEqual(['file', 'file', 'unreadable'])
 })
 
-/** Root may read everything: the walk is done as nobody in its place. */
+/** Root may read everything, so the work runs as the user `nobody`. */
 async function withoutPrivileges<Result>(work: () => Promise<Result>): Promise<Result> {
   if (process.geteuid?.() !== 0) return work()
   process.seteuid?.(65534)
@@ -45,7 +45,7 @@ async function withoutPrivileges<Result>(work: () => Promise<Result>): Promise<R
   }
 }
 
-test('a directory without permission is reported with the reason, and the rest goes on', async () => {
+test('a directory without permission is reported with the reason, and the walk continues', async () => {
   const directory = path.join(root, 'shut')
   mkdirSync(path.join(directory, 'locked'), { recursive: true })
   writeFileSync(path.join(directory, 'open.txt'), '')

@@ -10,7 +10,7 @@ const SECRET = 'a-secret-of-at-least-thirty-two-characters'
 const CREDENTIAL = `Basic ${Buffer.from(`files:${SECRET}`).toString('base64')}`
 
 let store: Awaited<ReturnType<typeof openFileStore>>
-/** Knows no token, and one credential. */
+/** An introspection endpoint without tokens and with one credential. */
 let endpoint: Server
 beforeAll(async () => {
   store = await openFileStore()
@@ -26,7 +26,7 @@ afterAll(async () => {
   await store.close()
 })
 
-/** `valetkey-files doctor --json` as an operator runs it, with nothing in its environment but these settings. */
+/** Runs `valetkey-files doctor --json` with only these settings in its environment. */
 async function doctor(change: Record<string, string> = {}) {
   const environment = {
     ISSUER: 'http://localhost:4000',
@@ -48,30 +48,30 @@ async function doctor(change: Record<string, string> = {}) {
   return { code, out, found: new Map(findings.map(({ check, severity }) => [check, severity])) }
 }
 
-test('what works is ok, and the exit code 0', async () => {
+test('working settings are ok, and the exit code is 0', async () => {
   const { code, found } = await doctor()
   const checks = ['ISSUER', 'PAGE_TOKEN_KEYS', 'postgres', 'postgres clock', 'migrations', 'introspection']
   expect(checks.map((check) => found.get(check))).toEqual(checks.map(() => 'ok'))
   expect(code).toBe(0)
 })
 
-test('a credential that is not known is fatal to introspection alone, and tells no secret', async () => {
+test('an unknown credential is fatal for introspection only, and no secret is printed', async () => {
   const { code, out, found } = await doctor({ INTROSPECTION_CLIENT_SECRET: 'hush' })
   expect([code, found.get('introspection'), found.get('postgres')]).toEqual([1, 'fatal', 'ok'])
   expect(found.get('INTROSPECTION_CLIENT_SECRET')).toBe('warning')
   expect(out).not.toContain('hush')
 })
 
-test('a database without migrations is fatal, and so is none at all', async () => {
+test('a database without migrations is fatal, and so is an unreachable one', async () => {
   const empty = new URL(store.url)
   empty.pathname = '/postgres'
   expect((await doctor({ RESOURCE_DATABASE_URL: empty.href })).found.get('migrations')).toBe('fatal')
-  const nobody = await doctor({ RESOURCE_DATABASE_URL: 'postgres://u:hush@127.0.0.1:9/files' })
-  expect([nobody.found.get('postgres'), nobody.code]).toEqual(['fatal', 1])
-  expect(nobody.out).not.toContain('hush')
+  const unreachable = await doctor({ RESOURCE_DATABASE_URL: 'postgres://u:hush@127.0.0.1:9/files' })
+  expect([unreachable.found.get('postgres'), unreachable.code]).toEqual(['fatal', 1])
+  expect(unreachable.out).not.toContain('hush')
 })
 
-test('in production an address without TLS is a warning inside and fatal outside', async () => {
+test('in production, an internal URL without TLS is a warning and a public one is fatal', async () => {
   const { found } = await doctor({
     ISSUER: 'https://auth.example',
     RESOURCE_URL: 'http://files.example',

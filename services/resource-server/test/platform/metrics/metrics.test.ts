@@ -17,7 +17,7 @@ async function exposed(feed: IntrospectorStatistics['feed']): Promise<string[]> 
   return (await metrics.expose()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-test('what the guard counts', async () => {
+test('the metrics contain the statistics of the guard', async () => {
   expect(await exposed({ isVerified: true, leaseAgeMs: 500, roundTripMs: 3, losses: 1 })).toEqual([
     'valetkey_token_cache_requests_total{result="hit"} 3',
     'valetkey_token_cache_requests_total{result="miss"} 2',
@@ -37,14 +37,14 @@ test('what the guard counts', async () => {
   ])
 })
 
-test('before the first proof the lease is not held, and has no age; without a feed nothing is said of one', async () => {
-  const unproved = { isVerified: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 }
+test('before the first proof the lease is 0 without an age; without a feed there are no feed metrics', async () => {
+  const unverified = { isVerified: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 }
   const feed = (lines: string[]) => lines.filter((line) => line.startsWith('valetkey_feed'))
-  expect(feed(await exposed(unproved))).toEqual(['valetkey_feed_lease_held 0', 'valetkey_feed_losses_total 0'])
+  expect(feed(await exposed(unverified))).toEqual(['valetkey_feed_lease_held 0', 'valetkey_feed_losses_total 0'])
   expect(feed(await exposed(undefined))).toEqual([])
 })
 
-test('requests and refused tokens on the operator listener, and there alone', async () => {
+test('the metrics are on the operator listener only', async () => {
   const { operatorServer } = build()
   await get('/v1/files')
   await get('/v1/files', { authorization: 'Bearer made-up' })
