@@ -4,7 +4,7 @@ import { table, writeFigures, writePicture } from './lib/figures.mjs'
 import { SENDERS } from './lib/measure.mjs'
 import { majorOf } from './lib/nodes.mjs'
 import { median, quantile } from './lib/statistics.mjs'
-import { judge, quartileRatio, ratiosOf, verdictTable } from './lib/verdicts.mjs'
+import { evaluate, quartileRatio, ratiosOf, verdictTable } from './lib/verdicts.mjs'
 import { TOKENS_IN_USE } from './lib/whole-flow.mjs'
 
 const PAGE = 'performance.md'
@@ -76,19 +76,19 @@ export function publish(results, { rounds, requests }) {
     writePicture(PICTURE, picture)
     writeFigures(PAGE, 'comparison', markdown)
   } else console.log(`\nnot written: the page needs ${ROUNDS_TO_WRITE} rounds`)
-  return judge(figures, [...GOALS, ...PEER_GOALS]).some(({ isOver }) => isOver) ? 1 : 0
+  return evaluate(figures, [...GOALS, ...PEER_GOALS]).some(({ exceedsGoal }) => exceedsGoal) ? 1 : 0
 }
 
 /** The goals, and as a table of their own those that say that no peer costs less. */
 function goalsOf(figures) {
-  const verdicts = judge(figures, PEER_GOALS)
-  const cell = ({ ratio, isOver }) => (isOver ? `**${ratio.toFixed(2)}**` : ratio.toFixed(2))
+  const verdicts = evaluate(figures, PEER_GOALS)
+  const cell = ({ ratio, exceedsGoal }) => (exceedsGoal ? `**${ratio.toFixed(2)}**` : ratio.toFixed(2))
   const rows = OPERATIONS.map((operation) => [
     TITLES[operation].split(/[:;,]/)[0],
     ...verdicts.filter((one) => one.operation === operation).map(cell)
   ])
   const head = ['valetkey / peer, at most 1.00', ...PEERS.flatMap((peer) => [`${peer}, server`, `${peer}, total`])]
-  return `${verdictTable(judge(figures, GOALS))}\n\n${table(head, rows)}`
+  return `${verdictTable(evaluate(figures, GOALS))}\n\n${table(head, rows)}`
 }
 
 function onAnotherNode({ version, figures }) {

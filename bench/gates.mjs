@@ -56,13 +56,13 @@ async function record(workplace) {
 async function pass(workplace) {
   const major = majorOf(process.versions.node)
   const recorded = readRecorded(major)
-  const judge = ({ name, counters }) => evaluateCounters(counters, recorded[name])
-  const isOver = (one) => judge(one).some(({ kind }) => kind === 'over')
+  const evaluate = ({ name, counters }) => evaluateCounters(counters, recorded[name])
+  const exceedsRecorded = (one) => evaluate(one).some(({ kind }) => kind === 'over')
   const running = { node: process.execPath, name: major }
-  const counted = await countAll(workplace, running, (one) => !isOver(one))
+  const counted = await countAll(workplace, running, (one) => !exceedsRecorded(one))
   report(`Node ${major}`, counted)
-  for (const one of counted) explain(one, judge(one))
-  return counted.some(isOver) ? 1 : 0
+  for (const one of counted) explain(one, evaluate(one))
+  return counted.some(exceedsRecorded) ? 1 : 0
 }
 
 /** @param isEnough is told what has been measured of an operation; else it is measured again */
@@ -131,8 +131,8 @@ function report(title, counted) {
   console.log(`${title}, for one request\n${table(['', ...COUNTERS], rows)}\n`)
 }
 
-function explain({ name, sent }, judged) {
-  for (const { counter, kind, recorded, most, measured } of judged) {
+function explain({ name, sent }, evaluated) {
+  for (const { counter, kind, recorded, most, measured } of evaluated) {
     const what = `${name}, ${counter}`
     if (kind === 'not_recorded') console.log(`not recorded: ${what} (Node ${process.versions.node})`)
     if (kind === 'under')
@@ -140,6 +140,6 @@ function explain({ name, sent }, judged) {
     if (kind !== 'over') continue
     console.log(`OVER: ${what}: recorded ${recorded}, at most ${most.toFixed(1)}, measured ${measured.toFixed(1)}`)
   }
-  if (!judged.some(({ kind }) => kind === 'over')) return
+  if (!evaluated.some(({ kind }) => kind === 'over')) return
   console.log(`  its requests sent: ${sent.map(({ name: what, count }) => `${count} × ${what}`).join(', ')}`)
 }

@@ -13,7 +13,7 @@ import { mainThreadSeconds } from './lib/main-thread.mjs'
 const ROUNDS = 5
 const SECONDS = 4
 const CALLERS = 16
-// More than are hashed at once, fewer than may wait: the workers never rest, and nobody is turned away.
+// More than are hashed at once and fewer than may wait, so that all workers are busy and no attempt is refused.
 const PEOPLE = 60
 
 const server = await startAuthorizationServer()

@@ -104,7 +104,7 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
     return (await walBytesSince(databaseUrl, before)) / REQUESTS
   }
 
-  /** Some that nobody redeems: a code in Redis is to be weighed, too. */
+  /** Codes that are not redeemed, to measure their size in Redis. */
   async function leaveCodes() {
     const operations = operationsOf(many.target)
     await sendAll(operations.authorize, { count: 200, senders: SENDERS })

@@ -1,10 +1,10 @@
-// npm run bench:target -- [ours.json]: both services, ready to be measured by a program of somebody else. Says where
+// npm run bench:target -- [ours.json]: both services, ready to be measured by another program. Says where
 // everything is in a JSON file, and stays until it is told to stop. README.md lists its settings. Linux only.
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { FILES_SCOPE, REDIRECT_URI, SCOPE } from './lib/books.mjs'
 import { moveToOtherCore } from './lib/cores.mjs'
 import { createStores } from './lib/stores.mjs'
+import { FILES_SCOPE, REDIRECT_URI, SCOPE } from './lib/test-data.mjs'
 import { startValetkey } from './lib/valetkey.mjs'
 import { inWorkplace } from './lib/workplace.mjs'
 
@@ -35,7 +35,7 @@ function describe({ cookie, client, resourceServer, pids, ...urls }) {
     introspect: urls.introspectUrl,
     introspect_auth: 'basic',
     introspect_headers: {},
-    // Without it whoever measures puts a resource server of its own before the introspection.
+    // For a program that has a resource server of its own and measures introspection only.
     ...(SCOPE === FILES_SCOPE && { resource: urls.filesUrl }),
     client_id: client.id,
     client_secret: client.secret,

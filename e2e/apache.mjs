@@ -1,4 +1,4 @@
-// Apache with mod_oauth2 as a resource server in front of somebody's API, introspecting at a real authorization server.
+// Apache with mod_oauth2 as a resource server in front of an API, introspecting at a real authorization server.
 // Needs the Debian packages apache2-bin and libapache2-mod-oauth2; starts everything on free ports and takes it away
 // again. node e2e/apache.mjs
 import assert from 'node:assert/strict'
@@ -29,7 +29,7 @@ try {
   const uncached = await start({ reports: `${verify('&expiry=0')}\n${scope}` })
   const cached = await start({ reports: `${verify(`&expiry=${CACHE_SECONDS}`)}\n${scope}` })
   const asShipped = await start({ reports: `${verify()}\n${scope}` })
-  const nobody = await start({ reports: `${verifyAt('http://127.0.0.1:9/introspect', credential)}\n${scope}` })
+  const unreachable = await start({ reports: `${verifyAt('http://127.0.0.1:9/introspect', credential)}\n${scope}` })
   const newToken = async (asked) => {
     const { answer, codeVerifier } = await app.authorize(at, 'allow', { resource: RESOURCE, ...asked })
     return (await app.exchange(answer.code, codeVerifier)).body.access_token
@@ -82,7 +82,7 @@ try {
     assert.equal(await statusAt(asShipped, token), 200)
   })
   await report.check('the authorization server away: refused, but as 401, as docs warn', async () => {
-    assert.equal(await statusAt(nobody, await newToken(reports)), 401)
+    assert.equal(await statusAt(unreachable, await newToken(reports)), 401)
   })
 } catch (error) {
   await report.check('the run comes to its end', () => assert.fail(error.message))

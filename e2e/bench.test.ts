@@ -61,13 +61,13 @@ describe('a counter beside its recorded value', () => {
     ['KB allocated', 12, 'over'],
     ['WAL bytes', Number.NaN, 'over']
   ])('%s of %d is %s, where 10 is recorded', (counter, value, kind) => {
-    const judged = evaluateCounters({ ...recorded, [counter]: value }, recorded)
-    expect(judged.filter((one) => one.kind !== 'within')).toEqual(
+    const results = evaluateCounters({ ...recorded, [counter]: value }, recorded)
+    expect(results.filter((one) => one.kind !== 'within')).toEqual(
       kind === 'within' ? [] : [expect.objectContaining({ counter, kind })]
     )
   })
 
-  test('is not judged where none is recorded', () => {
+  test('is not compared if none is recorded', () => {
     expect(new Set(evaluateCounters(recorded).map(({ kind }) => kind))).toEqual(new Set(['not_recorded']))
   })
 

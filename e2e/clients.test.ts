@@ -45,7 +45,7 @@ async function register(scope = 'files.read', ...options: string[]): Promise<Reg
 const discovered: Setup = { discovery: true, pkce: true, authentication: 'basic' }
 const byHand: Setup = { discovery: false, pkce: false, authentication: 'body' }
 
-describe('apps by libraries that nobody here wrote', () => {
+describe('apps with third-party client libraries', () => {
   const apps: [string, ClientLibrary, Setup, ...string[]][] = [
     ['oauth4webapi, discovery, PKCE, Basic', withOauth4webapi, discovered],
     ['oauth4webapi, by hand, secret in the body', withOauth4webapi, byHand],

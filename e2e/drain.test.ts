@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { judge, untilWell } from './fleet/flows.mjs'
+import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
 
 jest.setTimeout(60_000)
@@ -23,7 +23,7 @@ test('one of two of each service is restarted under load behind a balancer: no r
   }
   await untilWell(flows.seen, { from: Date.now() })
   await load.stop()
-  const { failed } = judge(flows.seen)
+  const { failed } = evaluateFlows(flows.seen)
   expect(failed).toEqual([])
   expect(flows.seen.filter(({ status }) => status === 503)).toEqual([])
   expect(new Set(flows.seen.map(({ what }) => what))).toEqual(new Set(['authorize', 'exchange', 'files', 'refresh']))

@@ -44,14 +44,16 @@ async function raceAll(cluster) {
 async function raceOnce(app, end, seen) {
   const first = await app.allow()
   const opened = [first]
-  let isOver = false
+  let hasEnded = false
   const loops = [
-    ...Array.from({ length: CODE_LOOPS }, (_, index) => openByCode(app, index % 2, opened, () => isOver)),
-    ...Array.from({ length: REFRESH_LOOPS }, (_, index) => keepRefreshing(app, index % 2, first, opened, () => isOver))
+    ...Array.from({ length: CODE_LOOPS }, (_, index) => openByCode(app, index % 2, opened, () => hasEnded)),
+    ...Array.from({ length: REFRESH_LOOPS }, (_, index) =>
+      keepRefreshing(app, index % 2, first, opened, () => hasEnded)
+    )
   ]
   await wait(Math.random() * LATEST_START_MS)
   const answer = await end()
-  isOver = true
+  hasEnded = true
   await Promise.all(loops)
   if (answer.status >= 400) throw new Error(`the ending was answered with ${answer.status}: ${answer.body}`)
   const alive = await app.countAlive(opened)
@@ -61,9 +63,9 @@ async function raceOnce(app, end, seen) {
 }
 
 /** By the remembered consent, as long as the user is not asked, and once more after the ending. */
-async function openByCode(app, instance, opened, isOver) {
+async function openByCode(app, instance, opened, hasEnded) {
   for (let last = false; !last; ) {
-    last = isOver()
+    last = hasEnded()
     const code = await app.authorize(instance)
     const pair = code && (await app.token(instance, exchangeForm(code)))
     if (pair) opened.push(pair)
@@ -71,10 +73,10 @@ async function openByCode(app, instance, opened, isOver) {
   }
 }
 
-async function keepRefreshing(app, instance, first, opened, isOver) {
+async function keepRefreshing(app, instance, first, opened, hasEnded) {
   let pair = first
   for (let last = false; !last && pair !== undefined; ) {
-    last = isOver()
+    last = hasEnded()
     pair = await app.token(instance, { grant_type: 'refresh_token', refresh_token: pair.refresh_token })
     if (pair !== undefined) opened.push(pair)
   }

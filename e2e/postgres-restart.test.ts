@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { type Flows, judge, untilWell } from './fleet/flows.mjs'
+import { evaluateFlows, type Flows, untilWell } from './fleet/flows.mjs'
 import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
 
 jest.setTimeout(180_000)
@@ -16,7 +16,7 @@ test('Postgres of both services restarts under load: nothing but 503 while it is
   const { flows, postgres } = world
   const load = flows.run([await flows.signIn(), await flows.signIn()])
   await untilWell(flows.seen)
-  expect(judge(flows.seen)).toMatchObject({ unavailable: 0, failed: [] })
+  expect(evaluateFlows(flows.seen)).toMatchObject({ unavailable: 0, failed: [] })
   const stoppedAt = Date.now()
   await postgres.stop()
   await untilUnavailable(flows, stoppedAt)
@@ -24,10 +24,10 @@ test('Postgres of both services restarts under load: nothing but 503 while it is
   await untilWell(flows.seen, { from: Date.now() })
   await load.stop()
 
-  expect(judge(flows.seen, stoppedAt).failed).toEqual([])
+  expect(evaluateFlows(flows.seen, stoppedAt).failed).toEqual([])
 })
 
 /** Until a request has been told that Postgres is away. */
 async function untilUnavailable({ seen }: Flows, from: number): Promise<void> {
-  while (judge(seen, from).unavailable === 0) await wait(20)
+  while (evaluateFlows(seen, from).unavailable === 0) await wait(20)
 }

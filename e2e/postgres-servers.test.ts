@@ -41,7 +41,7 @@ describe('a URL that names a primary and its standby', () => {
   beforeAll(async () => {
     pair = await startPostgresPair({ ...workshop, prepare: (superuser) => migrate(superuser, MIGRATIONS) })
     const [primary, standby] = pair.ports
-    // The standby first: whoever does not ask what it is would stay with it.
+    // The standby comes first: a client that does not check for a standby would stay connected to it.
     url = pair.standbyUrl.replace(/@[^/]+/, `@127.0.0.1:${standby},127.0.0.1:${primary}`)
   })
 

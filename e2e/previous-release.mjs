@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkout } from '../packages/dev-stack/lib/checkout.mjs'
-import { judge } from './fleet/flows.mjs'
+import { evaluateFlows } from './fleet/flows.mjs'
 import { readPreviousRelease } from './fleet/read-previous-release.mjs'
 import { startWorld } from './fleet/start-world.mjs'
 import { openWorkshop } from './fleet/workshop.mjs'
@@ -48,7 +48,7 @@ async function run() {
   const load = flows.run([await flows.signIn(), await flows.signIn()], { newcomersEveryMs: 500 })
   await wait(LOAD_MS)
   await load.stop()
-  const { requests, unavailable, failed } = judge(flows.seen)
+  const { requests, unavailable, failed } = evaluateFlows(flows.seen)
   const kinds = new Set(flows.seen.map(({ what }) => what))
   const isWell = failed.length === 0 && unavailable === 0 && kinds.size === 5
   return [

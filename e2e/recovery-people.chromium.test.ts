@@ -67,7 +67,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await signIn(page, story.world.anna)
     await page.goBack()
     await expectConsent(page, story.world.anna)
-    // The old form sent again, by somebody else: whoever is signed in stays so, and is named.
+    // The first user's form is sent while another user is signed in: that user stays signed in, and the page has their name.
     await page.goto((await send()).location)
     await finish(page, story.world.anna)
   })
@@ -97,7 +97,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await finish(page, story.world.anna)
   })
 
-  test('her consent address in a browser where nobody is signed in: they sign in and are asked; hers stays good', async () => {
+  test('her consent address in a browser without a session: its user signs in and is asked; hers stays valid', async () => {
     const annas = await ask(story.world.anna)
     const other = await story.visits.open()
     await other.goto(annas.url())
@@ -107,7 +107,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await finish(annas, story.world.anna)
   })
 
-  test('her consent address in the browser of somebody else: asked for themselves; hers stays good', async () => {
+  test("her consent address in another user's browser: that user is asked; hers stays valid", async () => {
     const annas = await ask(story.world.anna)
     const berts = await ask(story.world.bert)
     await berts.goto(annas.url())
@@ -126,7 +126,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
       return (await answered).headers().location ?? ''
     }
     const first = await redirectAfter(() => allow.click())
-    // Chromium now asks whether it may open the app, and the page takes no click until somebody has answered; nobody can here. One
+    // Chromium now asks whether it may open the app, and blocks clicks until the question is answered, which a test cannot do. One
     // that a script makes is sent, and Chromium notes that it opens no app for a script.
     const noted = page.waitForEvent('console')
     const second = await redirectAfter(() => allow.dispatchEvent('click'))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { judge, untilWell } from './fleet/flows.mjs'
+import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startSentinels } from './fleet/redis-servers.mjs'
 import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
 
@@ -21,13 +21,13 @@ test('the primary of Redis dies: nothing but 503 until the Sentinels have anothe
   await redis.replicated()
   const load = flows.run(sessions)
   await untilWell(flows.seen)
-  expect(judge(flows.seen)).toMatchObject({ unavailable: 0, failed: [] })
+  expect(evaluateFlows(flows.seen)).toMatchObject({ unavailable: 0, failed: [] })
   const killedAt = Date.now()
   await redis.killPrimary()
   await untilWell(flows.seen, { from: Date.now() })
   await load.stop()
 
-  const away = judge(flows.seen, killedAt)
+  const away = evaluateFlows(flows.seen, killedAt)
   expect(away.failed).toEqual([])
   expect(away.unavailable).toBeGreaterThan(0)
 })

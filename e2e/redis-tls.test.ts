@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { hasOpenssl } from './fleet/certificates.mjs'
-import { judge, untilWell } from './fleet/flows.mjs'
+import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startSecuredRedis } from './fleet/redis-servers.mjs'
 import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
 
@@ -23,7 +23,7 @@ test('Redis by TLS, for a user with no rights but those that docs/databases.md n
   const load = flows.run([await flows.signIn()])
   await untilWell(flows.seen)
   await load.stop()
-  const { unavailable, failed } = judge(flows.seen)
+  const { unavailable, failed } = evaluateFlows(flows.seen)
   expect([failed, unavailable]).toEqual([[], 0])
 })
 

@@ -7,12 +7,12 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { migrate } from '../packages/service-kit/dist/index.js'
-import { judge } from './fleet/flows.mjs'
+import { evaluateFlows } from './fleet/flows.mjs'
 import { startSentinels } from './fleet/redis-servers.mjs'
 import { newResourceServer, startWorld } from './fleet/start-world.mjs'
 
 const TIME_LIMIT_MINUTES = 6
-/** How long after a store is back nobody may be refused any more. */
+/** How long after a store's return requests may still be refused. */
 const RECOVERY_MS = 4_000
 const MIGRATIONS = new URL('../services/authorization-server/migrations', import.meta.url).pathname
 
@@ -46,14 +46,14 @@ async function run() {
   const problems = []
   for (const step of steps().filter(({ name }) => name.includes(values.only))) problems.push(...(await take(step)))
   await load.stop()
-  const all = judge(flows.seen)
+  const all = evaluateFlows(flows.seen)
   return [
     problems.length === 0 ? 0 : 1,
     [
       '',
       `${all.requests} requests of ${sessionCount} sessions and of newcomers, ${all.unavailable} answered by 503, ${all.failed.length} failed`,
       ...problems.slice(0, 20),
-      problems.length === 0 ? 'PASSED: nothing failed, and nobody had to sign in again' : 'FAILED'
+      problems.length === 0 ? 'PASSED: no request failed, and no user had to sign in again' : 'FAILED'
     ]
   ]
 }
@@ -93,11 +93,11 @@ async function take({ name, act, isOutage = false }) {
   const from = Date.now()
   await act()
   const acted = Date.now()
-  // Whoever is refused later than this was refused for nothing.
+  // Refusals after this time are failures.
   if (isOutage) await wait(RECOVERY_MS)
   const mended = Date.now()
   await wait(2_000)
-  const { requests, unavailable, awayFor, failed, unavailableAt } = judge(flows.seen, from)
+  const { requests, unavailable, awayFor, failed, unavailableAt } = evaluateFlows(flows.seen, from)
   const late = unavailableAt.filter((at) => at > mended).length
   const seconds = ((acted - from) / 1_000).toFixed(1)
   const outage = isOutage ? ` (over ${(awayFor / 1_000).toFixed(1)} s, ${late} of them late)` : ''

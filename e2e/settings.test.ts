@@ -10,7 +10,7 @@ const KEY = 'a-key-of-at-least-thirty-two-characters'
 const PRODUCTION = { ISSUER: 'https://auth.example', RESOURCE_URL: 'https://files.example' }
 const common = { ISSUER: 'http://localhost:4000', RESOURCE_URL: 'http://localhost:4100' }
 
-// Nobody listens where these point, so a service that went on in spite of a bad setting would end in other words.
+// No server listens at these addresses, so a service that accepted a bad setting would fail with another message.
 const authorizationServer = {
   ...common,
   DATABASE_URL: 'postgres://valetkey:secret-one@127.0.0.1:9/valetkey',
@@ -104,7 +104,7 @@ describe.each(both)('docker-compose.yml: the %s', (service, heading, least, read
     expect(given.filter((name) => !names.includes(name))).toEqual([])
   })
 
-  test('has its defaults where nobody has set anything', () => {
+  test('has its defaults if nothing is set', () => {
     const empty = Object.keys(environment).filter((name) => environment[name] === `\${${name}:-}`)
     expect(empty.length).toBeGreaterThan(3)
     const unset = Object.fromEntries(empty.map((name) => [name, '']))
@@ -112,7 +112,7 @@ describe.each(both)('docker-compose.yml: the %s', (service, heading, least, read
   })
 })
 
-test('docs/containers.md names no setting as fixed that nobody reads', () => {
+test('docs/containers.md lists only existing settings as fixed', () => {
   const names = both.flatMap(([, heading]) => documented(heading))
   expect(fixed.filter((name) => !names.includes(name))).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { Pool } from 'undici'
-import { REDIRECT_URI } from './books.mjs'
 import { sendAll } from './send-all.mjs'
+import { REDIRECT_URI } from './test-data.mjs'
 
 /** As many access tokens, each by an authorization code of its own, as an application gets them. */
 export async function collectAccessTokens(valetkey, count) {

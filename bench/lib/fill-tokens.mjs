@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { digestToken, expiryBucket, mintAccessToken } from '../../packages/oauth-protocol/dist/index.js'
-import { REDIRECT_URI, SCOPE } from './books.mjs'
+import { REDIRECT_URI, SCOPE } from './test-data.mjs'
 
 export const HOURS = 24
 const HOUR_MS = 3_600_000
-/** Real tokens among them, so that somebody can show one; no more than these are ever asked for. */
+/** The number of real tokens among them, for requests. */
 const SAMPLES = 50_000
 /** Of the bucket $1, as many as $2: their ends lie evenly within its hour. */
 const NEW_ROWS = `select number, md5('grant' || $1 || ' ' || number)::uuid as grant_id,

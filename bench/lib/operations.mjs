@@ -1,6 +1,7 @@
 // What is measured, as requests: the same for every contender, whose description says where it is and who asks.
-import { FILES, REDIRECT_URI } from './books.mjs'
+
 import { openConnections, requestText } from './connections.mjs'
+import { FILES, REDIRECT_URI } from './test-data.mjs'
 
 /**
  * @param target what startValetkey and startRival hand back; `pageSize`: how many files a page has

@@ -9,8 +9,8 @@ import pg from 'pg'
 import { createHttpBrowser } from '../../e2e/support/http-browser.mjs'
 import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { nodeProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
-import { FILES, REDIRECT_URI, SCOPE } from './books.mjs'
 import { onServerCore } from './cores.mjs'
+import { FILES, REDIRECT_URI, SCOPE } from './test-data.mjs'
 import { tryStart, untilReady } from './until-ready.mjs'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))

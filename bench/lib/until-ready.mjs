@@ -23,7 +23,7 @@ export async function untilReady(url, { name, logFile, exited }, { everyMs = 100
   throw new Error(`${name} was not ready in time: ${readFileSync(logFile, 'utf8').slice(-2_000)}`)
 }
 
-/** Starts a process only to see how long it takes until it is ready, and how much memory it has when nobody asks anything. */
+/** Starts a process only to see how long it takes until it is ready, and how much memory it has without requests. */
 export async function tryStart({ launch, url }) {
   const begun = performance.now()
   const handle = launch()

@@ -22,19 +22,19 @@ export function quartileRatio(figures, { operation, of, to, what = 'server' }) {
 }
 
 /** @param goals `{ name, operation, of, to, what, most }` each: the paired median may be `most` */
-export function judge(figures, goals) {
+export function evaluate(figures, goals) {
   return goals.map((goal) => {
     const ratio = median(ratiosOf(figures, goal))
-    return { ...goal, ratio, quartiles: quartileRatio(figures, goal), isOver: !(ratio <= goal.most) }
+    return { ...goal, ratio, quartiles: quartileRatio(figures, goal), exceedsGoal: !(ratio <= goal.most) }
   })
 }
 
 export function verdictTable(verdicts) {
   return table(
     ['goal', 'at most', 'paired median', 'quartiles', ''],
-    verdicts.map(({ name, most, ratio, quartiles, isOver }) => [
+    verdicts.map(({ name, most, ratio, quartiles, exceedsGoal }) => [
       ...[name, ...[most, ratio, quartiles].map((value) => value.toFixed(2))],
-      isOver ? '**over**' : 'within'
+      exceedsGoal ? '**over**' : 'within'
     ])
   )
 }

@@ -10,7 +10,7 @@ import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-directory.mjs'
 import { startTestServers } from '../../packages/dev-stack/lib/tests/test-servers.mjs'
 import { connectPostgres } from '../../packages/service-kit/dist/index.js'
-import { makeDatabases, prepareBooks } from './make-databases.mjs'
+import { makeDatabases, migrateDatabases } from './make-databases.mjs'
 import { startTcpProxy } from './tcp-proxy.mjs'
 
 const RESOURCE = 'https://files.example'
@@ -30,9 +30,9 @@ export async function startCluster(options = {}) {
   const processes = createProcesses()
   const { directory } = makeTestDirectory()
   const proxies = []
-  let books
+  let database
   const stop = async () => {
-    await books?.close()
+    await database?.close()
     await processes.stopAll()
     for (const proxy of proxies) await proxy.close()
     await removeTestDirectory(directory)
@@ -46,7 +46,7 @@ export async function startCluster(options = {}) {
     const addresses = { ISSUER: issuer, RESOURCE_URL: RESOURCE, TRUSTED_PROXIES: '127.0.0.1' }
     const environment = { PATH, ...addresses, LOG_LEVEL: logLevel }
     const databaseUrls = await makeDatabases(postgresUrl)
-    const commands = await prepareBooks(environment, databaseUrls, processes)
+    const commands = await migrateDatabases(environment, databaseUrls, processes)
     const shared = { ...environment, REDIS_URL: redisUrl, COOKIE_KEYS: randomSecret(), ...own }
     const servers = []
     for (const port of ports)
@@ -65,8 +65,8 @@ export async function startCluster(options = {}) {
       addResourceServer: (changes) => startResourceServer(apis.length, servers[0], { ...settings, ...changes }, false)
     }
     const running = { authorizationServers: servers, resourceServers: apis }
-    books = connectPostgres(databaseUrls[0], { connections: 2 })
-    const query = (text, values = []) => books.query({ name: '', text, values })
+    database = connectPostgres(databaseUrls[0], { connections: 2 })
+    const query = (text, values = []) => database.query({ name: '', text, values })
     return { issuer, resource: RESOURCE, redisUrl, query, ...running, ...more, ...commands, stop }
   } catch (error) {
     await stop()

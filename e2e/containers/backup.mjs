@@ -8,7 +8,7 @@ import { FILES, PERSON } from './main-job.mjs'
 export async function backUp(report, stack, { app }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'valetkey-backup-'))
   const before = await report.check(
-    'backup.sh backs up while everything runs, for the eyes of whoever ran it',
+    'backup.sh backs up while everything runs, readable only by the user who ran it',
     async () => {
       const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
       const { body: tokens } = await app.exchange(answer.code, codeVerifier)

@@ -1,4 +1,4 @@
-// What the containers may not do, and what nobody may do to them.
+// What the containers must not be able to do, and what must not be possible from outside.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { run } from './programs.mjs'
@@ -6,7 +6,7 @@ import { inspect } from './stack.mjs'
 
 const CLOSED_PORTS = [4001, 4002, 4101]
 
-/** Another program on this machine may use such a port: only what was free before the start can be judged after it. */
+/** Only ports that were free before the start are checked after it, because another program may use them. */
 export async function portsInUse() {
   const states = await Promise.all(CLOSED_PORTS.map(async (port) => [port, await accepts(port)]))
   return states.filter(([, taken]) => taken).map(([port]) => port)
@@ -63,7 +63,7 @@ export async function confinementChecks(report, stack, usedBefore) {
     assert.equal((await run(['docker', 'exec', resourceServer.Id, 'node', '-e', ask])).stdout.trim(), '401')
     const refused = await inContainer(proxy, 'timeout 4 wget -q -O - http://authorization-server:4001/introspect')
     assert.notEqual(refused.code, 0)
-    // By its address as well, not only because nobody tells the proxy the name.
+    // By its address as well, because the proxy might only not know the name.
     const [authorizationServer] = await inspect(await stack.containersOf('authorization-server'))
     for (const { IPAddress } of Object.values(authorizationServer.NetworkSettings.Networks)) {
       const { code } = await inContainer(proxy, `timeout 2 wget -q -O - http://${IPAddress}:4002/livez`)

@@ -17,7 +17,7 @@ export function documentedCommands(page, heading) {
   return Object.fromEntries(paragraphs.filter(([, blocks]) => blocks.length > 0))
 }
 
-/** With what somebody puts in place of the words that stand for something. */
+/** Replaces the placeholders of a documented command. */
 export function withNames(commands, names) {
   return commands.replace(/\b[A-Za-z_]+\b/g, (word) => names[word] ?? word)
 }

@@ -111,7 +111,7 @@ async function formerOnesAreGone(stack) {
   assert.equal(rules.match(/#[0-9a-f]{64}/g)?.length, 1)
 }
 
-/** As somebody does who has read only the first part of the page. */
+/** As an operator who has read only the first part of the page. */
 async function ownCredential(stack, app) {
   const read = async (name) =>
     (await stack.compose(['run', '--rm', '--no-deps', '-T', 'secrets', 'cat', `/secrets/files/${name}`])).stdout

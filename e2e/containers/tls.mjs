@@ -10,7 +10,7 @@ import { inspect } from './stack.mjs'
 
 const visit = fileURLToPath(new URL('tls-visit.mjs', import.meta.url))
 const AUTHORITY = '/data/caddy/pki/authorities/local/root.crt'
-/** An address of documentation, which nobody here has. */
+/** An address reserved for documentation, so no machine here has it. */
 const CLAIMED = '203.0.113.9'
 
 export async function tlsChecks(report, stack, client) {

@@ -51,7 +51,7 @@ export async function startBalancer(targets) {
     })
     sent.on('error', (error) => {
       if (outgoing.headersSent) return outgoing.destroy()
-      // Nobody took the connection, so nothing of it was sent.
+      // The connection was refused, so no byte of the request was sent.
       if (error.code === 'ECONNREFUSED' && attempts > 1) return forward(incoming, body, outgoing, attempts - 1)
       answer(outgoing, 502, `${error.code ?? error.message} from port ${target.port}`)
     })

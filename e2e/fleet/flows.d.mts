@@ -24,7 +24,7 @@ export function createFlows(app: {
 
 export function untilWell(seen: readonly Seen[], options?: { from?: number; requests?: number }): Promise<void>
 
-export function judge(
+export function evaluateFlows(
   seen: readonly Seen[],
   from?: number,
   to?: number

@@ -156,7 +156,7 @@ export async function untilWell(seen, { from = 0, requests = 20 } = {}) {
 }
 
 /** What was asked between two moments, by what came of it; `failed` is whatever is neither well nor 503. */
-export function judge(seen, from = 0, to = Number.POSITIVE_INFINITY) {
+export function evaluateFlows(seen, from = 0, to = Number.POSITIVE_INFINITY) {
   const within = seen.filter(({ at }) => at >= from && at < to)
   const unavailable = within.filter(({ status }) => status === 503)
   const failed = within.filter(({ status }) => status !== 200 && status !== 503)

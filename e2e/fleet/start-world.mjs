@@ -4,7 +4,7 @@ import { checkout } from '../../packages/dev-stack/lib/checkout.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
 import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
 import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/stores/redis.mjs'
-import { makeDatabases, prepareBooks } from '../cluster/make-databases.mjs'
+import { makeDatabases, migrateDatabases } from '../cluster/make-databases.mjs'
 import { createFlows } from './flows.mjs'
 import { startFleet } from './start-fleet.mjs'
 import { openWorkshop } from './workshop.mjs'
@@ -42,7 +42,7 @@ export async function startWorld({
     const redis = await (startStore ?? oneRedis)({ directory, processes, command })
     const urls = await makeDatabases(postgres.url)
     const environment = { PATH: process.env.PATH, LOG_LEVEL: 'warn' }
-    const commands = await prepareBooks(environment, urls, processes)
+    const commands = await migrateDatabases(environment, urls, processes)
     fleet = await startFleet({
       directory,
       processes,
@@ -115,7 +115,7 @@ async function registerApp(valetkey) {
   }
 }
 
-/** A server of one's own, for whoever stops it must not stop it for others. */
+/** A separate server, because a test that stops it must not affect other tests. */
 async function startPostgres({ directory, processes }) {
   const options = {
     directory: path.join(directory, 'postgres'),

@@ -1,16 +1,16 @@
-import { LEASE_MS, stands } from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
+import { isUnrevoked, LEASE_MS } from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
 import { type ListenSession, PROOF_MS } from '../../services/authorization-server/src/feed/listen-session.js'
 import { ANNOUNCEMENTS, NAMES, type World } from './world.js'
 
-/** Nothing can be let pass any more: what is kept has fallen, and whoever asks now hears that it was revoked. */
-export function isOver({ revokedAt, view, kept, call }: World): boolean {
+/** The token was revoked, the cache has no valid answer, and every new call returns inactive. */
+export function isFinished({ revokedAt, view, cached, call }: World): boolean {
   if (revokedAt === undefined || call?.saw === 'active') return false
-  return kept === undefined || !stands(view, kept.mark, NAMES)
+  return cached === undefined || !isUnrevoked(view, cached.mark, NAMES)
 }
 
-/** What the future of a world depends on. Numbers that only ever are compared appear as what the comparison gives. */
+/** Everything that later steps depend on. A number that is only compared is replaced by the result of the comparison. */
 export function keyOf(world: World): string {
-  const { now, granted, grantedAtEnding, revokedAt, view, kept, call, stream, left } = world
+  const { now, granted, grantedAtEnding, revokedAt, view, cached, call, stream, left } = world
   const counter = view.stream?.counter ?? 0
   const servers = world.servers.map(({ session, queue, waiting, silent }) => [
     session && Math.max(0, session.verifiedUntil - now),
@@ -36,12 +36,12 @@ export function keyOf(world: World): string {
     stream && [stream.server, stream.silent, frames],
     [view.stream !== undefined, Math.max(0, view.verifiedUntil - now)],
     [...view.nonces.keys()].map((nonce) => ageOf(world, nonce)).filter((age) => age !== undefined),
-    kept !== undefined && stands(view, kept.mark, NAMES),
-    call && [call.mark.proved, stands(view, call.mark, NAMES), now - call.begunAt, call.saw]
+    cached !== undefined && isUnrevoked(view, cached.mark, NAMES),
+    call && [call.mark.wasVerified, isUnrevoked(view, call.mark, NAMES), now - call.begunAt, call.saw]
   ])
 }
 
-/** A notification that can still change something, without the names that are only told apart. */
+/** A notification without random names; undefined if it has no effect any more. */
 function meaningOf(payload: string, world: World, session: ListenSession | undefined): unknown {
   if (payload === ANNOUNCEMENTS[world.end]) return 'ended'
   const { pulse, sent, stream, nonce } = JSON.parse(payload)
@@ -50,7 +50,7 @@ function meaningOf(payload: string, world: World, session: ListenSession | undef
   return age === undefined || stream !== world.stream?.id ? undefined : ['nonce', age]
 }
 
-/** How long ago a nonce was sent; undefined when it can prove nothing any more. */
+/** How long ago a nonce was sent; undefined if it can no longer extend the lease. */
 function ageOf({ view, now }: World, nonce: string): number | undefined {
   const sentAt = view.nonces.get(nonce)
   return sentAt === undefined || now - sentAt >= LEASE_MS ? undefined : now - sentAt

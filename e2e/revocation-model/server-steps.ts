@@ -22,14 +22,18 @@ export function serverSteps(
     w.left.listens -= 1
     w.servers[index] = listening(index, server.epochs + 1)
   })
-  may(session !== undefined && server.queue.length > 0, `server ${index} hears`, (w) => hear(w, index, broken))
-  may(server.waiting.length > 0, `Postgres answers server ${index}`, (w) => hearAnswer(w, index, broken))
-  may(session !== undefined && left.faults > 0 && !server.silent, `server ${index} goes deaf silently`, (w) => {
-    w.left.faults -= 1
-    Object.assign(at(w, index), { silent: true, queue: [] })
-  })
-  const hasGoneDeaf = session !== undefined && !isVerified(session, world.now)
-  may(hasGoneDeaf && world.stream?.server === index, `server ${index} notices that it is deaf`, (w) => {
+  may(session !== undefined && server.queue.length > 0, `server ${index} receives`, (w) => receiveAll(w, index, broken))
+  may(server.waiting.length > 0, `Postgres answers server ${index}`, (w) => receiveAudiences(w, index, broken))
+  may(
+    session !== undefined && left.faults > 0 && !server.silent,
+    `server ${index} loses its connection silently`,
+    (w) => {
+      w.left.faults -= 1
+      Object.assign(at(w, index), { silent: true, queue: [] })
+    }
+  )
+  const isExpired = session !== undefined && !isVerified(session, world.now)
+  may(isExpired && world.stream?.server === index, `server ${index} notices its lost connection`, (w) => {
     const here = at(w, index)
     Object.assign(here, { session: undefined, queue: [], waiting: [] })
     endStream(w, index)
@@ -38,8 +42,8 @@ export function serverSteps(
   may(world.stream === undefined && isOpen && left.connects > 0, `guard connects to ${index}`, (w) => connect(w, index))
 }
 
-/** All that has arrived: a connection that is slow by half is the same as one that broke before the other half. */
-export function hear(w: World, index: number, broken: BrokenRule | undefined): void {
+/** Reads all notifications. A connection that delays half of them is equivalent to one that failed after the first half. */
+export function receiveAll(w: World, index: number, broken: BrokenRule | undefined): void {
   const { session, queue, waiting } = at(w, index)
   for (const payload of queue.splice(0)) {
     const notification = readNotification(payload)
@@ -55,8 +59,8 @@ export function hear(w: World, index: number, broken: BrokenRule | undefined): v
   }
 }
 
-/** The first that waits, and all behind it that needs no answer. An answer that fails is one that says yes. */
-function hearAnswer(w: World, index: number, broken: BrokenRule | undefined): void {
+/** Delivers the waiting notifications. If the query of the audiences fails, the notification is delivered to all streams. */
+function receiveAudiences(w: World, index: number, broken: BrokenRule | undefined): void {
   const { waiting } = at(w, index)
   const isGranted = broken === 'audiences_listed_at_ending' ? w.grantedAtEnding === true : w.granted
   for (const payload of waiting.splice(0)) deliver(w, index, payload, (audience) => audience === AUDIENCE && isGranted)
@@ -68,7 +72,7 @@ function deliver(w: World, index: number, payload: string, concerns: Concerns): 
   for (const frame of receive(session, readNotification(payload), w.now, concerns)) send(w, index, frame)
 }
 
-/** Ended by the server, in order. */
+/** The server ends the stream, after the events it has sent. */
 function endStream(w: World, index: number): void {
   if (w.stream?.server === index && !w.stream.silent) w.stream.pipe.push('end')
 }
@@ -81,7 +85,7 @@ export function connect(w: World, index: number): void {
   w.stream = { server: index, id, pipe: [openStream(session, id, AUDIENCE)], silent: false }
 }
 
-/** A server that has just begun to listen. */
+/** A server with a new LISTEN connection. */
 export const listening = (index: number, epoch: number): Server => ({
   session: openSession(`epoch-${index}-${epoch}`),
   queue: [],

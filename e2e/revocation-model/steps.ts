@@ -1,7 +1,7 @@
 import { emptyView } from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
 import { pulsePayload } from '../../services/authorization-server/src/feed/listen-session.js'
 import { guardReads, guardSteps } from './guard-steps.js'
-import { connect, hear, listening, serverSteps } from './server-steps.js'
+import { connect, listening, receiveAll, serverSteps } from './server-steps.js'
 import {
   ANNOUNCEMENTS,
   type BrokenRule,
@@ -15,7 +15,7 @@ import {
 
 const TICK_MS = 1_000
 
-/** Everything works: each server listens, and the guard follows the first one. Nothing is proved yet. */
+/** The initial state: each server listens, and the guard follows the first one. The feed is not verified yet. */
 export function newWorld(servers: number, left: Left, end: End = 'token'): World {
   const world: World = {
     now: 10_000,
@@ -26,28 +26,28 @@ export function newWorld(servers: number, left: Left, end: End = 'token'): World
     servers: Array.from({ length: servers }, (_, index) => listening(index, 1)),
     stream: undefined,
     view: emptyView(),
-    kept: undefined,
+    cached: undefined,
     call: undefined,
     left: { ...left, connects: left.connects + 1 },
     stalest: 0
   }
   for (const { session } of world.servers) if (session !== undefined) notify(world, pulsePayload(session, world.now))
-  for (const index of world.servers.keys()) hear(world, index, undefined)
+  for (const index of world.servers.keys()) receiveAll(world, index, undefined)
   connect(world, 0)
   guardReads(world, undefined)
   return world
 }
 
-/** Everything that may happen next. Each step changes the world that it is given. */
+/** All possible next steps. Each changes the world that it is given. */
 export function nextSteps(world: World, broken?: BrokenRule): [name: string, step: Step][] {
   const steps: [string, Step][] = []
   const may: May = (holds, name, step) => {
     if (holds) steps.push([name, step])
   }
-  may(world.left.ticks > 0, 'a moment passes', (w) => {
+  may(world.left.ticks > 0, 'a second passes', (w) => {
     w.left.ticks -= 1
     w.now += TICK_MS
-    // As many pulses as there can be: with fewer of them less is proved, and so less let pass.
+    // With fewer pulses, the servers would be verified for a shorter time, and the guard would accept less.
     for (const { session, silent } of w.servers) {
       if (session !== undefined && !silent) notify(w, pulsePayload(session, w.now))
     }

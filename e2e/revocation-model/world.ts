@@ -6,28 +6,28 @@ import {
 } from '../../services/authorization-server/src/feed/listen-session.js'
 
 /**
- * The revocation protocol as one small world: Postgres, one or two authorization servers, the network, one guard, one grant
- * and its token. Who decides what is the code of the product itself (revocation-view.ts, listen-session.ts); the world only says
- * what may happen next, and every order of it is tried.
+ * A model of the revocation protocol: Postgres, one or two authorization servers, the network, one guard, one grant and
+ * its token. All decisions are made by the product's code (revocation-view.ts, listen-session.ts). The model only lists the
+ * possible next steps, and the test tries every order of them.
  */
 export type World = {
   now: number
-  /** What ends the token: its own revocation, the end of its user, or a table that is truncated. */
+  /** What ends the token: its own revocation, the end of its user, or a truncated table. */
   end: End
-  /** Whether the grant is there: its user has one for the audience of the guard. */
+  /** Whether the user has a grant for the guard's audience. */
   granted: boolean
-  /** Whether it was there when the transaction that ends the user began; undefined before that. */
+  /** `granted` at the start of the transaction that ends the user; undefined before that. */
   grantedAtEnding: boolean | undefined
   /** When the token's revocation was committed. */
   revokedAt: number | undefined
   servers: Server[]
   stream: Stream | undefined
   view: RevocationView
-  kept: { mark: Mark } | undefined
+  cached: { mark: Mark } | undefined
   call: { mark: Mark; begunAt: number; saw: 'active' | 'inactive' | undefined } | undefined
-  /** How often each thing may still happen: what keeps the world finite. */
+  /** How often each kind of step may still happen; keeps the model finite. */
   left: Left
-  /** The worst that was seen on the way here. */
+  /** The longest time after the revocation at which the token was accepted. */
   stalest: number
 }
 
@@ -39,16 +39,16 @@ export type Server = {
   session: ListenSession | undefined
   /** Notifications on their way to its LISTEN connection. */
   queue: string[]
-  /** Notifications that wait, the first of them for Postgres to say which audiences it concerns. */
+  /** Notifications that wait for a query of the first one's audiences. */
   waiting: string[]
-  /** Packets are swallowed both ways, and nobody is told. */
+  /** Packets are lost in both directions, without an error. */
   silent: boolean
   epochs: number
 }
 
 export type Stream = { server: number; id: string; pipe: (Frame | 'end')[]; silent: boolean }
 
-/** Rules of the protocol that a test may leave out, to see that the model finds what goes wrong then. */
+/** Rules of the protocol that a test can disable, to see that the model finds the violation. */
 export type BrokenRule =
   | 'lease_from_receipt'
   | 'no_lease'
@@ -61,7 +61,7 @@ export type BrokenRule =
 
 export const AUDIENCE = 'https://files.example'
 export const NAMES = ['jti:T', 'sub:U']
-/** What Postgres announces of each. */
+/** The notification of Postgres for each end. */
 export const ANNOUNCEMENTS: Record<End, string> = {
   token: JSON.stringify({ ended: JSON.stringify({ jti: 'T', audience: AUDIENCE }) }),
   user: '{"sub":"U"}',
@@ -70,10 +70,10 @@ export const ANNOUNCEMENTS: Record<End, string> = {
 
 /** Changes the world that it is given. */
 export type Step = (world: World) => void
-/** Offers a step, where it can happen. */
+/** Adds a step if the condition is true. */
 export type May = (holds: boolean, name: string, step: Step) => void
 
-/** A world of its own, so that a step changes this one alone. */
+/** A deep copy, so that a step changes only the copy. */
 export function copyOf(world: World): World {
   const { view, stream } = world
   return {
@@ -89,14 +89,14 @@ export function copyOf(world: World): World {
       ...view,
       stream: view.stream && { ...view.stream },
       nonces: new Map(view.nonces),
-      deaths: new Map(view.deaths)
+      revocations: new Map(view.revocations)
     },
     call: world.call && { ...world.call },
     left: { ...world.left }
   }
 }
 
-/** Committed: in the queue of every server that hears. */
+/** Commits a notification: adds it to the queue of every server that listens. */
 export function notify(w: World, payload: string): void {
   for (const server of w.servers) if (server.session !== undefined && !server.silent) server.queue.push(payload)
 }

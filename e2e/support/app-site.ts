@@ -8,14 +8,14 @@ export type AppSite = {
   redirectUri: string
   /** What the authorization server has told the app, in the order in which it came. */
   answers: URLSearchParams[]
-  /** From now on nobody is there, until `open`. */
+  /** Refuses connections until `open`. */
   close(): Promise<void>
   open(): Promise<void>
 }
 
 type AppSiteOptions = { tls?: boolean; host?: string | undefined; hopsTo?: () => string }
 
-/** The web site of somebody else's app: its callback notes what it is told and says thank you, here or where it `hopsTo`. */
+/** The web site of a third-party app. Its callback records the query and says thank you, here or where it `hopsTo`. */
 export async function openAppSite(options: AppSiteOptions = {}): Promise<AppSite> {
   const answers: URLSearchParams[] = []
   const server = options.tls ? createTlsServer(await certificate(), answer) : createServer(answer)

@@ -1,6 +1,6 @@
 /**
- * Where a browser is installed. `npm test` sets the variable; where it finds no such browser it leaves the files of tests
- * that need one out. Whoever starts Jest alone is told at once, before a stack is started in vain.
+ * The path of a browser. `npm test` sets the variable, and skips the test files that need a missing browser. If Jest is
+ * started without `npm test`, this fails before a stack is started.
  */
 export function browserPath(name: string, variable: 'TEST_CHROMIUM' | 'TEST_FIREFOX'): string {
   const path = process.env[variable]

@@ -1,4 +1,4 @@
-/** Where a walk has arrived: a page of ours, or an address of somebody else that was not opened, with status 0. */
+/** The current page of Valetkey, or an external address that was not opened, with status 0. */
 export type Page = { url: URL; status: number; html: string }
 
 export type HttpBrowser = {

@@ -10,7 +10,7 @@ export async function layoutProblems(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(inThePage)
 }
 
-/** The size of text that somebody has set in the browser; 16 is where nobody has. */
+/** The text size set in the browser; 16 is the default. */
 export async function setTextSize(page: Page, pixels: number): Promise<void> {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('Page.setFontSizes', { fontSizes: { standard: pixels, fixed: (pixels * 13) / 16 } })

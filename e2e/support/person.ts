@@ -5,7 +5,7 @@ export type Person = {
   decide(address: URL, decision: 'allow' | 'deny'): Promise<URL>
 }
 
-/** Somebody with an account and a browser without JavaScript. */
+/** A user with an account and a browser without JavaScript. */
 export function createPerson(issuer: string, account: { username: string; password: string }): Person {
   const browser = createHttpBrowser(issuer)
 

@@ -9,7 +9,7 @@ import type { Account } from './walk.js'
 
 export type RecoveryWorld = {
   at: Addresses
-  /** Her only file is `annas.txt`; so whoever lists it has a token of hers. */
+  /** Her only file is `annas.txt`, so a list that has it was made with her token. */
   anna: Account
   /** His is `berts.txt`. */
   bert: Account
@@ -65,7 +65,7 @@ export async function createRecoveryWorld(): Promise<RecoveryWorld> {
   return {
     ...{ at, anna, bert, site, app, album, register, redisIsEmulated: redis.url === undefined, restart },
     async letRequestsExpire() {
-      // Where Redis is emulated, nobody else can reach into it; but then it forgets everything at a restart.
+      // An emulated Redis cannot be reached from here, but it loses its data at a restart.
       if (redis.url === undefined) return restart()
       const held = await redis.client.keys('vk:requests:*')
       if (held.length > 0) await redis.client.del(...held)

@@ -5,10 +5,10 @@ import { type Account, press } from './walk.js'
 
 export type Words = Readonly<Record<string, string>>
 
-/** A page in one of its states, and how somebody gets there in an empty browser. */
+/** A page in one of its states, and how to get there in a new browser. */
 export type Scene = {
   name: string
-  /** Whose browser it is; nobody's where nobody has signed in. */
+  /** The signed-in user; undefined without a session. */
   by?: 'alice' | 'newcomer'
   /** The message that only this state shows, so that no other is looked at in its place. */
   says: string

@@ -86,8 +86,8 @@ function basics() {
 }
 
 /**
- * Six in a row, below those that systems hand out by themselves: so nobody is likely to take one before the start, nor
- * while everything is stopped.
+ * Six consecutive ports below the ephemeral range, so that another program is unlikely to take one before the start, or while
+ * the stack is stopped.
  */
 async function freePorts() {
   const services = ['AUTH_PUBLIC', 'AUTH_INTERNAL', 'AUTH_OPERATOR', 'FILES_PUBLIC', 'FILES_OPERATOR', 'DEMO']

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Backs up the compose stack while it runs: infra/docker/backup.sh FOLDER
-# Writes both databases and the secrets into FOLDER, which must be empty or not there yet. Whoever can read it can act as
+# Writes both databases and the secrets into FOLDER, which must be empty or not there yet. Anyone who can read it can act as
 # this installation: keep it where only operators get at it. docs/backup.md says what to do with it.
 # COMPOSE names another command than `docker compose`.
 set -euo pipefail

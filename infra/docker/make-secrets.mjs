@@ -44,7 +44,7 @@ function follow(name, before, password, after) {
 
 /**
  * The id is no secret. The authorization server holds one secret and one audience for an id, so another RESOURCE_URL or
- * another secret gets an id of its own, the same one for the same two. An id that somebody else wrote stays with the two
+ * another secret gets an id of its own, the same one for the same two. An id that was written by hand stays with the two
  * that it was first seen with; the mark beside it says which they were.
  */
 function keepCredential(secret) {

@@ -1,11 +1,11 @@
-// Who reaches what by the rendered network policies. For each port the callers that pass are named, all of them: whoever
-// is not in the list must be refused.
+// Which connections the rendered network policies allow. For each port, the complete list of callers that pass; all others
+// must be refused.
 import { isAllowed } from './network-policies.mjs'
 
 const RELEASE = 'valetkey'
 const inNamespace = (namespace, labels, address) => ({ namespace, labels, address })
 
-/** Those around a release: each has somebody beside it who differs in one thing only. */
+/** The pods around a release. For each there is another one that differs in one property only. */
 const others = {
   browser: { address: '203.0.113.7' },
   'ingress controller': inNamespace('ingress-nginx', { 'app.kubernetes.io/component': 'controller' }, '10.42.0.1'),
@@ -35,12 +35,12 @@ const everybody = Object.keys(others)
 const servers = ['authorization-server', 'resource-server']
 const migrations = ['authorization-server-migration', 'resource-server-migration']
 const jobs = [...migrations, 'credential']
-const nobody = []
+const none = []
 /** The ports of our own listeners, and one that a debugger would open. */
-const listeners = (named) => ({ 'authorization-server 9229': nobody, 'resource-server 9229': nobody, ...named })
+const listeners = (named) => ({ 'authorization-server 9229': none, 'resource-server 9229': none, ...named })
 const connections = (named) => ({
-  'databases 22': nobody,
-  'internet 443': nobody,
+  'databases 22': none,
+  'internet 443': none,
   'dns 53 UDP': [...servers, ...jobs],
   'dns 53': [...servers, ...jobs],
   'databases 5432': [...servers, ...jobs],
@@ -54,11 +54,11 @@ export const expected = {
     ...listeners({
       'authorization-server 4000': everybody,
       'authorization-server 4001': ['resource-server'],
-      'authorization-server 4002': nobody,
+      'authorization-server 4002': none,
       'resource-server 4100': everybody,
-      'resource-server 4101': nobody
+      'resource-server 4101': none
     }),
-    // Where the databases are, nobody has said.
+    // The values do not say where the databases are.
     ...connections({ 'internet 5432': [...servers, ...jobs], 'internet 6379': ['authorization-server'] })
   },
   production: {
@@ -69,23 +69,23 @@ export const expected = {
       'resource-server 4100': ['ingress controller'],
       'resource-server 4101': ['monitoring']
     }),
-    ...connections({ 'databases 26379': ['authorization-server'], 'internet 5432': nobody, 'internet 6379': nobody })
+    ...connections({ 'databases 26379': ['authorization-server'], 'internet 5432': none, 'internet 6379': none })
   },
   switched: {
     // The resource servers ask an authorization server elsewhere.
-    ...listeners({ 'authorization-server 4001': nobody, 'authorization-server 4002': ['monitoring'] }),
+    ...listeners({ 'authorization-server 4001': none, 'authorization-server 4002': ['monitoring'] }),
     // No job registers a credential there.
     'dns 53': [...servers, ...migrations],
-    'databases 22': nobody,
+    'databases 22': none,
     'databases 5432': [...servers, ...migrations],
     'databases 6379': ['authorization-server'],
-    'internet 443': nobody,
+    'internet 443': none,
     'internet 4318': servers,
     'internet 8443': ['resource-server']
   }
 }
 
-/** @returns {string[]} where the policies let somebody pass who should not, or refuse somebody who should */
+/** @returns {string[]} connections that the policies wrongly allow or wrongly refuse */
 export function wrongReach(documents, rows) {
   const policies = documents
     .filter(({ kind }) => kind === 'NetworkPolicy')

@@ -1,4 +1,4 @@
-// Values that the chart must not accept: each would render well and mean something else than whoever wrote it thinks.
+// Values that the chart must refuse, because they would render without an error and have an unexpected meaning.
 const set = (...values) => values.flatMap((value) => ['--set', value])
 const scaled = 'authorizationServer.autoscaling.enabled=true'
 

@@ -32,7 +32,7 @@ export const servicesHaveOnePort = (documents) =>
     .filter(({ kind, spec }) => kind === 'Service' && spec.ports.length !== 1)
     .map(({ metadata }) => `Service ${metadata.name} has more than one port`)
 
-/** A selector that misses its pods renders well and serves nobody. */
+/** A selector that matches no pods renders without an error. */
 export function selectorsFindPods(documents) {
   const pods = podsOf(documents)
   const selectorOf = {

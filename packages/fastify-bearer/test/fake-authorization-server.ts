@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net'
 
 export type FakeAuthorizationServer = Awaited<ReturnType<typeof startFakeAuthorizationServer>>
 
-/** A real HTTP server in the role of Valetkey's internal listener; each test says how it behaves. */
+/** An HTTP server in the role of Valetkey's internal listener; each test sets its behaviour. */
 export async function startFakeAuthorizationServer(port = 0) {
   const answers = new Map<string, object>()
   const streams = new Map<string, ServerResponse>()
   const seen = { introspections: 0, tokens: [] as string[], nonces: 0, subscriptions: 0 }
   let epoch = 1
   let counter = 0
-  let confirmsLife = true
-  let stuckStreams = 0
+  let sendsProofs = true
+  let refusedStreams = 0
   let clockAhead = 0
   let beforeAnswer: ((token: string) => Promise<unknown>) | undefined
 
@@ -28,7 +28,7 @@ export async function startFakeAuthorizationServer(port = 0) {
 
   function openStream(response: ServerResponse): void {
     seen.subscriptions += 1
-    if (seen.subscriptions <= stuckStreams) {
+    if (seen.subscriptions <= refusedStreams) {
       response.writeHead(503, { 'content-length': 100 }).write('{')
       return
     }
@@ -39,11 +39,11 @@ export async function startFakeAuthorizationServer(port = 0) {
     response.write(frame('opened', { stream: id }))
   }
 
-  async function takeNonce(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answerNonce(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await bodyOf(request))
     seen.nonces += 1
     response.writeHead(204).end()
-    if (confirmsLife) streams.get(form.get('stream') ?? '')?.write(frame('proof', { nonce: form.get('nonce') }))
+    if (sendsProofs) streams.get(form.get('stream') ?? '')?.write(frame('proof', { nonce: form.get('nonce') }))
   }
 
   const frame = (event: string, data: object) =>
@@ -51,7 +51,7 @@ export async function startFakeAuthorizationServer(port = 0) {
 
   const server = createServer((request, response) => {
     if (request.url === '/introspect') void introspect(request, response)
-    else if (request.method === 'POST') void takeNonce(request, response)
+    else if (request.method === 'POST') void answerNonce(request, response)
     else openStream(response)
   })
   server.listen(port, '127.0.0.1')
@@ -64,18 +64,18 @@ export async function startFakeAuthorizationServer(port = 0) {
     port: (server.address() as AddressInfo).port,
     seen,
     answers,
-    confirmsLife(next: boolean) {
-      confirmsLife = next
+    sendsProofs(next: boolean) {
+      sendsProofs = next
     },
-    /** By how many milliseconds its clock is ahead of the right one, as its answers tell. */
+    /** By how many milliseconds the `Date` of its responses is ahead. */
     clockAhead(next: number) {
       clockAhead = next
     },
-    /** The first ones are refused, by an answer that has no end. */
+    /** Refuses the first streams, with a body that never ends. */
     refuseStreams(count: number) {
-      stuckStreams = count
+      refusedStreams = count
     },
-    /** What each answer waits for, after it has been decided. */
+    /** Each answer waits for this, after it was decided. */
     beforeAnswer(next: ((token: string) => Promise<unknown>) | undefined) {
       beforeAnswer = next
     },
@@ -83,7 +83,7 @@ export async function startFakeAuthorizationServer(port = 0) {
       counter += 1 + skip
       for (const stream of streams.values()) stream.write(frame('revoked', members))
     },
-    /** What came so far may not be all: every stream is ended, and the next ones are of a new epoch. */
+    /** Ends every stream and begins a new epoch. */
     endStreams() {
       epoch += 1
       counter = 0

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 export type SeenCall = { path: string; headers: IncomingMessage['headers']; body: string }
 type Answer = (response: ServerResponse, call: SeenCall) => void
 
-/** A real HTTP server in the role of an RFC 7662 endpoint; each test says what it answers. */
+/** An HTTP server in the role of an RFC 7662 endpoint; each test sets its answers. */
 export async function startFakeEndpoint() {
   const calls: SeenCall[] = []
   let answer: Answer = json({ active: false })

@@ -8,7 +8,7 @@ export const RESOURCE = 'https://files.example'
 export const token = mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
 export const bearer = `Bearer ${token}`
 export const inOneHour = Math.floor(Date.now() / 1000) + 3600
-/** What an authorization server says of it. */
+/** The introspection answer for `token`. */
 export const live = {
   active: true,
   scope: 'files.read profile',
@@ -23,7 +23,7 @@ export const live = {
   grant_id: 'grant-1'
 }
 
-/** An API behind the guard, with a route for one of two scopes, one for both, and one without. */
+/** An API with a route that requires one of two scopes, one that requires both, and one without a guard. */
 export async function buildApi(url: string, options: Partial<BearerOptions> = {}): Promise<FastifyInstance> {
   const server = fastify()
   await server.register(bearerPlugin, {

@@ -4,8 +4,8 @@ import * as oauth from 'oauth4webapi'
 export type RawAnswer = { status: number; headers: Headers; body: string }
 
 /**
- * Sends bytes as they are and gives the first answer, read to the end of the connection. What the server says before
- * the request is complete counts, too: nothing is sent after `request`.
+ * Sends exactly these bytes and returns the first response. The request may be incomplete: nothing is sent after it, and
+ * the server may respond early.
  */
 export async function sendRaw(port: number, request: string): Promise<RawAnswer> {
   const socket = connect(port, '127.0.0.1')
@@ -38,14 +38,14 @@ function isComplete(answer: string): boolean {
 
 export type Challenge = { scheme: string; parameters: Record<string, string | undefined> }
 
-/** The challenges of an answer as a client reads them, by a parser that is not ours. */
+/** The challenges of a response, parsed by a client library. */
 export async function challengesOf({ status, headers }: RawAnswer): Promise<Challenge[]> {
   const answer = new Response(null, { status, headers: { 'www-authenticate': headers.get('www-authenticate') ?? '' } })
   const url = new URL('https://api.example/')
-  const asked = oauth.protectedResourceRequest('a-token', 'GET', url, undefined, undefined, {
+  const outcome = oauth.protectedResourceRequest('a-token', 'GET', url, undefined, undefined, {
     [oauth.customFetch]: async () => answer
   })
-  return asked.then(
+  return outcome.then(
     () => [],
     (error) => {
       if (!(error instanceof oauth.WWWAuthenticateChallengeError)) throw error

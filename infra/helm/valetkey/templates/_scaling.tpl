@@ -63,7 +63,7 @@ spec:
 {{- define "valetkey.serviceMonitor" -}}
 {{- $monitoring := .root.Values.serviceMonitors -}}
 {{- if and .root.Values.networkPolicy.enabled (not .root.Values.networkPolicy.operatorFrom) -}}
-{{- fail "serviceMonitors.enabled: nobody may reach the metrics; name the monitoring in networkPolicy.operatorFrom" -}}
+{{- fail "serviceMonitors.enabled: no pod may reach the metrics; add the monitoring to networkPolicy.operatorFrom" -}}
 {{- end -}}
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor

@@ -1,28 +1,28 @@
-// The processes the launcher runs. They are stopped in two steps, each of them side by side: first what uses the stores, then
-// the stores. Every wait has an end, so that a stop takes 20 seconds at most.
+// The processes that the launcher runs. They are stopped in two steps: first all that use the stores, then the stores. Every
+// wait has a limit, so that a stop takes at most 20 seconds.
 import { spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync } from 'node:fs'
 
-/** How long a process may take to stop, and then to end once it is killed. */
+/** Time limits for a process to stop, and to end after SIGKILL. */
 const LIMITS_MS = { program: 10_000, store: 6_000, kill: 2_000 }
 
-/** Thrown by a start or a run that comes after the order to stop. */
+/** Thrown by a start or a run after `stopAll` or `killAll`. */
 export class Stopping extends Error {}
 
 /**
- * @param {{ limits?: { program: number, store: number, kill: number }, say?: (line: string) => void }} options limits in
- * milliseconds; `say` gets a line for each process that did not stop by itself
+ * @param {{ limits?: { program: number, store: number, kill: number }, report?: (line: string) => void }} options limits in
+ * milliseconds; `report` gets a line for each process that did not stop by itself
  */
-export function createProcesses({ limits = LIMITS_MS, say = console.error } = {}) {
+export function createProcesses({ limits = LIMITS_MS, report = console.error } = {}) {
   const running = new Set()
   let stopping = false
 
-  /** Registered first, so that nothing can slip through between the spawn and the order to stop. */
+  /** Registers the process synchronously, so that `stopAll` cannot miss it. */
   function launch(name, program, options) {
     if (stopping) throw new Stopping('stopping')
     const child = spawn(program.command, program.args, {
       ...options,
-      // Their own session: the terminal's Ctrl-C is for the launcher, which stops them in the right order.
+      // A session of its own, so that only the launcher gets the terminal's Ctrl-C and can stop all in the right order.
       detached: true,
       stdio: program.channel ? [...options.stdio, 'ipc'] : options.stdio
     })
@@ -31,13 +31,13 @@ export function createProcesses({ limits = LIMITS_MS, say = console.error } = {}
       child.once('exit', (code, signal) => resolve({ code, signal, error: undefined }))
     })
     const handle = { name, child, exited, group: program.group, ordered: false, isStore: false }
-    handle.stop = () => stop(handle, program.stopSignal)
+    handle.stop = () => stop(handle, { stopSignal: program.stopSignal, limits, report })
     running.add(handle)
     exited.then(() => running.delete(handle))
     return handle
   }
 
-  /** Starts a program that goes on running; everything it says goes to its log file. Stores are stopped last. */
+  /** Starts a long-running program, with its output in a log file. Stores are stopped last. */
   function start({ name, program, environment, logFile, input, restartable = false, isStore = false }) {
     const log = openSync(logFile, 'a', 0o600)
     const logStart = fstatSync(log).size
@@ -51,18 +51,18 @@ export function createProcesses({ limits = LIMITS_MS, say = console.error } = {}
     }
   }
 
-  /** Runs a program to its end and hands back what it said. */
+  /** Runs a program to its end and returns its output. */
   async function run({ name, program, environment, input }) {
     const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
     const handle = launch(name, program, { env: environment, stdio })
-    const said = Promise.all([collect(handle.child.stdout), collect(handle.child.stderr)])
+    const output = Promise.all([collect(handle.child.stdout), collect(handle.child.stderr)])
     feed(handle.child, input)
-    const [ended, [stdout, stderr]] = await Promise.all([handle.exited, said])
+    const [ended, [stdout, stderr]] = await Promise.all([handle.exited, output])
     if (stopping) throw new Stopping('stopping')
     return { ...ended, stdout, stderr: ended.error === undefined ? stderr : `${ended.error.message}\n` }
   }
 
-  /** Runs a program to its end on the launcher's own terminal. */
+  /** Runs a program to its end, with its output on the launcher's terminal. */
   function show({ name, program, environment, directory }) {
     return launch(name, program, { cwd: directory, env: environment, stdio: ['ignore', 'inherit', 'inherit'] })
   }
@@ -79,19 +79,19 @@ export function createProcesses({ limits = LIMITS_MS, say = console.error } = {}
     for (const handle of running) signal(handle, 'SIGKILL')
   }
 
-  async function stop(handle, stopSignal) {
-    handle.ordered = true
-    signal(handle, stopSignal)
-    const limit = handle.isStore ? limits.store : limits.program
-    if (await endsWithin(limit, handle)) return
-    say(`The ${handle.name} did not stop within ${limit / 1000} seconds; killing it.`)
-    signal(handle, 'SIGKILL')
-    // A process that waits for a device does not end even then.
-    if (!(await endsWithin(limits.kill, handle)))
-      say(`The ${handle.name} (process ${handle.child.pid}) cannot be killed.`)
-  }
-
   return { start, run, show, stopAll, killAll, isStopping: () => stopping }
+}
+
+async function stop(handle, { stopSignal, limits, report }) {
+  handle.ordered = true
+  signal(handle, stopSignal)
+  const limit = handle.isStore ? limits.store : limits.program
+  if (await endsWithin(limit, handle)) return
+  report(`The ${handle.name} did not stop within ${limit / 1000} seconds; killing it.`)
+  signal(handle, 'SIGKILL')
+  // A process that waits for a device does not end even after SIGKILL.
+  if (!(await endsWithin(limits.kill, handle)))
+    report(`The ${handle.name} (process ${handle.child.pid}) cannot be killed.`)
 }
 
 async function endsWithin(milliseconds, { exited }) {
@@ -115,7 +115,7 @@ function signal({ child, group }, name) {
 
 function feed(child, input) {
   if (input === undefined) return
-  // A program that ends without reading its input is judged by its exit code.
+  // A program may end without reading its input; then its exit code decides.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
 }

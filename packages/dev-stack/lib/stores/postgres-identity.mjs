@@ -3,14 +3,14 @@ import { chownSync, existsSync, lstatSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { succeeds } from '../processes/programs.mjs'
 
-const NOBODY = 65534
+const UNPRIVILEGED_ID = 65534
 
-// Root's files stay root's: only inside this name space is root called nobody.
-const asMappedUser = ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`, '--']
+// Files still belong to root; only inside this name space the process has another user id.
+const asMappedUser = ['unshare', '--user', `--map-user=${UNPRIVILEGED_ID}`, `--map-group=${UNPRIVILEGED_ID}`, '--']
 
 // Where a container forbids name spaces. The one capability lets it reach a checkout that only root can enter.
-const asNobody = [
-  ...['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+const asUnprivilegedUser = [
+  ...['setpriv', `--reuid=${UNPRIVILEGED_ID}`, `--regid=${UNPRIVILEGED_ID}`, '--clear-groups'],
   ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--']
 ]
 
@@ -18,7 +18,7 @@ const asNobody = [
 export function postgresIdentity() {
   if (process.getuid?.() !== 0) return { prefix: [], owner: undefined }
   if (succeeds([...asMappedUser, 'true'])) return { prefix: asMappedUser, owner: 0 }
-  if (succeeds([...asNobody, 'true'])) return { prefix: asNobody, owner: NOBODY }
+  if (succeeds([...asUnprivilegedUser, 'true'])) return { prefix: asUnprivilegedUser, owner: UNPRIVILEGED_ID }
   throw new Error(
     'Postgres does not run as root, and this machine has no way to run it as another user. Run this as a normal user, or set DATABASE_URL and RESOURCE_DATABASE_URL to your own servers.'
   )

@@ -1,41 +1,43 @@
-import { protectedResourceMetadataUrl } from '@valetkey/oauth-protocol'
+import {
+  protectedResourceMetadata,
+  protectedResourceMetadataPath,
+  protectedResourceMetadataUrl
+} from '@valetkey/oauth-protocol'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { buildIntrospector, type IntrospectionOptions, type Introspector } from '../introspection/introspector.js'
-import { metadataRoute } from './metadata-route.js'
-import type { AnyOfScopes } from './require-scope.js'
-import { ADMITTED_BY, tokenGuard } from './token-guard.js'
+import { GUARD_CHALLENGE, tokenGuard } from './token-guard.js'
 import { refuseTokenInForm } from './token-in-form.js'
-import type { AccessToken } from './validate-token.js'
+import type { AccessToken, AnyOfScopes } from './validate-token-and-scope.js'
 
 export type BearerOptions = {
-  /** The authorization server whose tokens are accepted; `iss` of an answer, where it is given, must equal it. */
+  /** The authorization server whose tokens are accepted. Compared with `iss` of an answer, where present. */
   issuer: string
-  /** This API's own identifier: the audience that tokens must name, and the base of its metadata's URL. */
+  /** This API's resource identifier: the audience that tokens must have, and the base of the metadata URL. */
   resource: string
-  /** Shown in challenges. Default: the resource's host. */
+  /** For challenges. Default: the host of `resource`. */
   realm?: string
-  /** Listed in the metadata. Leave out what clients should not ask for on their own. */
+  /** For the metadata. Leave out scopes that clients should not request by default. */
   scopesSupported: readonly string[]
-  /** How to ask the authorization server, or a client that was built before (and is closed by its owner). */
+  /** Options of the introspection call, or an introspector that the caller built and closes. */
   introspection: IntrospectionOptions | Introspector
   /** `any` for an authorization server other than Valetkey. Default `valetkey`. */
   tokenFormat?: 'valetkey' | 'any'
   /**
-   * What an answer without `aud` means. `required` (the default) refuses it. `if-present` accepts it, for servers that
-   * never send one: then a token that was issued for any other API of that server opens this one (RFC 9700 §2.3).
+   * Whether an answer must have `aud`. `required` is the default. `if-present` accepts an answer without it, for servers
+   * that never send one; then this API accepts tokens that were issued for any other API of that server (RFC 9700 §2.3).
    */
   audience?: 'required' | 'if-present'
-  /** This API's clock. A token is refused as expired where this clock and that of the authorization server both say so. */
+  /** This API's clock. A token is expired if both this clock and the authorization server's `Date` say so. */
   now?: () => Date
-  /** Hears why a token was refused, as the log does: one of a few words, good for a counter. It must not throw. */
+  /** Called with the reason of each refusal, one of a few words that suit a counter. It must not throw. */
   onRefusal?: (reason: string) => void
 }
 
 /**
- * Makes the onRequest hook of a route: `requireAccessToken('files.read', 'files.share')` asks for every scope named,
- * `requireAccessToken({ anyOf: ['files.read', 'files.read:images'] })` for one of them, and no argument for a good token
- * of any scope.
+ * Makes the onRequest hook of a route. `requireAccessToken('files.read', 'files.share')` requires both scopes,
+ * `requireAccessToken({ anyOf: ['files.read', 'files.read:images'] })` one of them, and `requireAccessToken()` a valid
+ * token of any scope.
  */
 export type RequireAccessToken = (...scopes: string[] | [AnyOfScopes]) => onRequestHookHandler
 
@@ -44,7 +46,7 @@ declare module 'fastify' {
     requireAccessToken: RequireAccessToken
   }
   interface FastifyRequest {
-    /** The token this request came with; null until its guard has let it pass. */
+    /** The token of an accepted request; null before the guard, and on routes without a guard. */
     accessToken: AccessToken | null
   }
 }
@@ -61,17 +63,23 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
   if (introspector !== introspection) server.addHook('onClose', () => introspector.close())
 
   const { onRefusal } = options
-  const judging = { issuer, resource, isAudienceRequired, tokenFormat, now }
-  const needs = { introspector, realm, resourceMetadata, onRefusal, ...judging }
+  const expected = { issuer, resource, isAudienceRequired, tokenFormat, now }
+  const deps = { introspector, realm, resourceMetadata, onRefusal, ...expected }
   server.decorateRequest('accessToken', null)
-  server.decorateRequest(ADMITTED_BY, null)
+  server.decorateRequest(GUARD_CHALLENGE, null)
   server.decorate('requireAccessToken', (...scopes: string[] | [AnyOfScopes]) => {
     const [first] = scopes
-    return tokenGuard(needs, typeof first === 'object' ? first : (scopes as string[]))
+    return tokenGuard(deps, typeof first === 'object' ? first : (scopes as string[]))
   })
-  // A body is read only after the guard; a second token in it makes the request ambiguous all the same.
+  // A second token in the body makes the request ambiguous (RFC 6750 §2). The body is read only after the guard.
   server.addHook('preHandler', refuseTokenInForm(onRefusal))
-  await server.register(metadataRoute, { resource, issuer, scopesSupported })
+
+  // How a client that was refused finds the authorization server (RFC 9728). Public, and readable from any origin.
+  const metadata = protectedResourceMetadata({ resource, authorizationServers: [issuer], scopesSupported })
+  server.get(protectedResourceMetadataPath(resource), async (_request, reply) => {
+    reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
+    return metadata
+  })
 }
 
 /** Guards the routes of a Fastify server with OAuth 2.0 bearer tokens. */

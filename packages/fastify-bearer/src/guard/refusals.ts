@@ -2,10 +2,10 @@ import { STATUS_CODES } from 'node:http'
 import { BEARER_ERROR_STATUS, type BearerErrorCode, bearerChallenge } from '@valetkey/oauth-protocol'
 import type { FastifyReply } from 'fastify'
 
-/** What every challenge of one guard says about where it stands. */
+/** What every challenge of one guard contains. */
 export type ChallengeOptions = { realm: string; scope: string | undefined; resourceMetadata: string }
 
-/** One sentence a code, whatever the cause: a token's holder learns from the answer only what the RFC grants. */
+/** One sentence for each code, whatever the cause: the response must not tell why a token is invalid. */
 const DESCRIPTION: Readonly<Record<BearerErrorCode, string>> = {
   invalid_request: 'Send one access token, in one Authorization header, and nowhere else.',
   invalid_token: 'The access token is not valid here.',
@@ -14,21 +14,21 @@ const DESCRIPTION: Readonly<Record<BearerErrorCode, string>> = {
 
 const RETRY_AFTER_SECONDS = 2
 
-/** 401 with a challenge and no error code: nothing went wrong yet (RFC 6750 §3.1). */
-export function askForCredentials(reply: FastifyReply, context: ChallengeOptions): FastifyReply {
-  reply.header('www-authenticate', challenge(context))
+/** 401 with a challenge and no error code, for a request without credentials (RFC 6750 §3.1). */
+export function requestCredentials(reply: FastifyReply, options: ChallengeOptions): FastifyReply {
+  reply.header('www-authenticate', challenge(options))
   return sendProblem(reply, 401, 'This resource needs an access token: Authorization: Bearer …')
 }
 
 /** Refuses a request with a code of RFC 6750 §3.1. */
-export function refuse(reply: FastifyReply, context: ChallengeOptions, code: BearerErrorCode): FastifyReply {
+export function refuse(reply: FastifyReply, options: ChallengeOptions, code: BearerErrorCode): FastifyReply {
   const description = DESCRIPTION[code]
-  reply.header('www-authenticate', challenge(context, { code, description }))
+  reply.header('www-authenticate', challenge(options, { code, description }))
   return sendProblem(reply, BEARER_ERROR_STATUS[code], description, code)
 }
 
-/** Nothing is known about the token, so nothing is said about it: neither 401, which would make clients drop it. */
-export function answerUnavailable(reply: FastifyReply): FastifyReply {
+/** 503 when introspection fails. Not 401: clients would discard a token that may be valid. */
+export function sendUnavailable(reply: FastifyReply): FastifyReply {
   reply.header('retry-after', RETRY_AFTER_SECONDS)
   return sendProblem(reply, 503, 'Access tokens cannot be checked at the moment.', 'temporarily_unavailable')
 }
@@ -40,7 +40,7 @@ function challenge(
   return bearerChallenge({ realm, resourceMetadata, ...(scope && { scope }), ...(error && { error }) })
 }
 
-/** A body for people who debug; programs read status and challenge (RFC 9457). */
+/** Problem details (RFC 9457) for developers; clients read the status and the challenge. */
 function sendProblem(reply: FastifyReply, status: number, detail: string, error?: string): FastifyReply {
   return reply
     .code(status)

@@ -3,9 +3,13 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { IntrospectionAnswer } from '../introspection/introspection-answer.js'
 import { IntrospectionUnavailableError } from '../introspection/introspection-unavailable.js'
 import type { Introspector } from '../introspection/introspector.js'
-import { answerUnavailable, askForCredentials, type ChallengeOptions, refuse } from './refusals.js'
-import { challengeScope, isMetBy, type ScopeRequirement } from './require-scope.js'
-import { type AccessToken, type TokenValidation, validateToken } from './validate-token.js'
+import { type ChallengeOptions, refuse, requestCredentials, sendUnavailable } from './refusals.js'
+import {
+  challengeScope,
+  type ScopeRequirement,
+  type TokenValidation,
+  validateTokenAndScope
+} from './validate-token-and-scope.js'
 
 export type TokenGuardDeps = {
   introspector: Pick<Introspector, 'introspect'>
@@ -14,74 +18,68 @@ export type TokenGuardDeps = {
   isAudienceRequired: boolean
   realm: string
   resourceMetadata: string
-  /** Tokens of Valetkey carry a checksum: one that was never issued is refused without a call. */
+  /** Tokens of Valetkey have a checksum, so a made-up token is refused without an introspection call. */
   tokenFormat: 'valetkey' | 'any'
   now: () => Date
   onRefusal: ((reason: string) => void) | undefined
 }
 
-/** Set on a request that a guard has let pass: what the challenges of that guard say. */
-export const ADMITTED_BY = Symbol('valetkey.admittedBy')
+/** Set on a request that a guard accepted: the challenge options of that guard. */
+export const GUARD_CHALLENGE = Symbol('valetkey.guardChallenge')
 
 declare module 'fastify' {
   interface FastifyRequest {
-    [ADMITTED_BY]: ChallengeOptions | null
+    [GUARD_CHALLENGE]: ChallengeOptions | null
   }
 }
 
 /**
- * An onRequest hook that lets a request pass with a good token of fitting scope, and answers it otherwise. With a callback,
- * so that a token that is known already costs no turn of the event loop.
+ * An onRequest hook that accepts requests with a valid token of sufficient scope and refuses all others. It uses a
+ * callback instead of a promise, so that a cached token costs no turn of the event loop.
  */
-export function tokenGuard(needs: TokenGuardDeps, requirement: ScopeRequirement): onRequestHookHandler {
-  const context: ChallengeOptions = {
-    realm: needs.realm,
-    scope: challengeScope(requirement),
-    resourceMetadata: needs.resourceMetadata
-  }
+export function tokenGuard(deps: TokenGuardDeps, requirement: ScopeRequirement): onRequestHookHandler {
+  const { issuer, resource, isAudienceRequired, realm, resourceMetadata } = deps
+  const challenge: ChallengeOptions = { realm, scope: challengeScope(requirement), resourceMetadata }
+  const expected = { issuer, resource, isAudienceRequired, requirement }
 
   return function requireAccessToken(request, reply, done) {
-    // Before the header: a token in the URL has leaked already, whatever else came with it (RFC 6750 §2.3, §5.3).
-    if (carriesTokenInQuery(request)) return logAndRefuse('token_in_query', 'invalid_request')
+    // Checked before the header: a token in the URL may have leaked, whatever the header has (RFC 6750 §2.3, §5.3).
+    if (hasTokenInQuery(request)) return logAndRefuse('token_in_query', 'invalid_request')
     const credentials = readBearerCredentials(authorizationHeaders(request))
     switch (credentials.kind) {
       case 'none':
       case 'other_scheme':
-        askForCredentials(reply, context)
+        requestCredentials(reply, challenge)
         return
       case 'doubled':
         return logAndRefuse('doubled_header', 'invalid_request')
       case 'malformed':
         return logAndRefuse('malformed', 'invalid_token')
       case 'token':
-        if (needs.tokenFormat === 'valetkey' && !isWellFormed('accessToken', credentials.accessToken)) {
+        if (deps.tokenFormat === 'valetkey' && !isWellFormed('accessToken', credentials.accessToken)) {
           return logAndRefuse('never_issued', 'invalid_token')
         }
-        return whenAnswered(introspect(needs, credentials.accessToken, request), settle, fail)
+        return whenSettled(introspect(deps, credentials.accessToken, request), decide, fail)
       default:
         return credentials satisfies never
     }
 
-    function settle(answer: IntrospectionAnswer): void {
-      let judgement: TokenValidation
+    function decide(answer: IntrospectionAnswer): void {
+      let validation: TokenValidation
       try {
-        judgement = validateToken(answer, needs, needs.now())
+        validation = validateTokenAndScope(answer, expected, deps.now())
       } catch (error) {
-        // No answer at all, from an introspector of somebody else. Thrown on, it would end the process.
+        // A custom introspector returned something else. If this threw, the process would end.
         fail(error)
         return
       }
-      if (judgement.kind === 'refused') logAndRefuse(judgement.reason, 'invalid_token', judgement.jti)
-      else admit(judgement.accessToken)
-    }
-
-    function admit(accessToken: AccessToken): void {
-      if (isMetBy(accessToken.scope, requirement)) {
-        request.accessToken = accessToken
-        request[ADMITTED_BY] = context
+      if (validation.kind === 'accepted') {
+        request.accessToken = validation.accessToken
+        request[GUARD_CHALLENGE] = challenge
         done()
       } else {
-        logAndRefuse('insufficient_scope', 'insufficient_scope', accessToken.jti)
+        const reason = validation.kind === 'invalid_token' ? validation.reason : validation.kind
+        logAndRefuse(reason, validation.kind, validation.jti)
       }
     }
 
@@ -89,7 +87,7 @@ export function tokenGuard(needs: TokenGuardDeps, requirement: ScopeRequirement)
       if (error instanceof IntrospectionUnavailableError) {
         const { reason } = error
         request.log.error({ event: 'introspection_unavailable', reason, err: error }, 'introspection failed')
-        answerUnavailable(reply)
+        sendUnavailable(reply)
       } else {
         done(error as Error)
       }
@@ -97,15 +95,15 @@ export function tokenGuard(needs: TokenGuardDeps, requirement: ScopeRequirement)
 
     function logAndRefuse(reason: string, code: Parameters<typeof refuse>[2], jti?: string): void {
       request.log.info({ event: 'access_token_refused', reason, ...(jti && { jti }) }, 'access token refused')
-      refuse(reply, context, code)
-      needs.onRefusal?.(reason)
+      refuse(reply, challenge, code)
+      deps.onRefusal?.(reason)
     }
   }
 }
 
-type Answer = ReturnType<Introspector['introspect']>
+type Introspection = ReturnType<Introspector['introspect']>
 
-function introspect({ introspector }: TokenGuardDeps, token: string, request: FastifyRequest): Answer {
+function introspect({ introspector }: TokenGuardDeps, token: string, request: FastifyRequest): Introspection {
   try {
     return introspector.introspect(token, request.id)
   } catch (error) {
@@ -113,39 +111,39 @@ function introspect({ introspector }: TokenGuardDeps, token: string, request: Fa
   }
 }
 
-function whenAnswered(
-  answer: Answer,
-  settle: (answer: IntrospectionAnswer) => void,
+function whenSettled(
+  introspection: Introspection,
+  decide: (answer: IntrospectionAnswer) => void,
   fail: (error: unknown) => void
 ): void {
-  // Not every promise is one of this realm's.
-  if (isThenable(answer)) answer.then(settle, fail)
-  else settle(answer)
+  // Not `instanceof Promise`: a custom introspector may return a promise of another realm.
+  if (isThenable(introspection)) introspection.then(decide, fail)
+  else decide(introspection)
 }
 
-function isThenable(answer: Answer): answer is Promise<IntrospectionAnswer> {
-  return typeof answer === 'object' && answer !== null && 'then' in answer
+function isThenable(introspection: Introspection): introspection is Promise<IntrospectionAnswer> {
+  return typeof introspection === 'object' && introspection !== null && 'then' in introspection
 }
 
-function carriesTokenInQuery({ raw, query }: FastifyRequest): boolean {
+function hasTokenInQuery({ raw, query }: FastifyRequest): boolean {
   const url = raw.url ?? ''
   const questionMark = url.indexOf('?')
   if (questionMark >= 0 && carriesAccessToken(url.slice(questionMark + 1))) return true
-  // A server may be told that a query can begin elsewhere, or be parsed in its own way.
-  return carriesAccessTokenMember(query)
+  // Fastify can be configured to use another delimiter or parser for the query.
+  return hasTokenMember(query)
 }
 
-/** An empty parameter counts as none (RFC 6749 §3.1). */
-export function carriesAccessTokenMember(parsed: unknown): boolean {
+/** An empty parameter counts as absent (RFC 6749 §3.1). */
+export function hasTokenMember(parsed: unknown): boolean {
   if (typeof parsed !== 'object' || parsed === null || !('access_token' in parsed)) return false
   return parsed.access_token !== undefined && parsed.access_token !== ''
 }
 
-/** Every one of them: `headers.authorization` would show the first and hide the rest. */
+/** All Authorization headers: `headers.authorization` has only the first. */
 function authorizationHeaders({ raw: { rawHeaders } }: FastifyRequest): readonly string[] {
-  const found: string[] = []
+  const values: string[] = []
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() === 'authorization') found.push(rawHeaders[index + 1] ?? '')
+    if (rawHeaders[index]?.toLowerCase() === 'authorization') values.push(rawHeaders[index + 1] ?? '')
   }
-  return found
+  return values
 }

@@ -3,51 +3,51 @@ import { finished } from 'node:stream'
 import { carriesAccessToken } from '@valetkey/oauth-protocol'
 import type { FastifyRequest, preHandlerHookHandler } from 'fastify'
 import { refuse } from './refusals.js'
-import { ADMITTED_BY, carriesAccessTokenMember } from './token-guard.js'
+import { GUARD_CHALLENGE, hasTokenMember } from './token-guard.js'
 
 /**
- * A preHandler hook that refuses a request with a second token in its form (RFC 6750 §2.2, §3.1). It runs after the guard,
- * so a request that the guard refuses has no body read.
+ * A preHandler hook that refuses a request with a second token in its form (RFC 6750 §2.2, §3.1). It runs after the
+ * guard, so the body of a refused request is not read.
  */
 export function refuseTokenInForm(onRefusal: ((reason: string) => void) | undefined): preHandlerHookHandler {
   return function evaluateForm(request, reply, done) {
-    const context = request[ADMITTED_BY]
-    if (context === null || !isForm(request)) return done()
-    if (!UNPARSED_METHODS.has(request.method)) return settle(request.body)
-    readForm(request.raw, request.routeOptions.bodyLimit).then(settle, (error: Error) => {
-      // What follows of the body is not read.
+    const challenge = request[GUARD_CHALLENGE]
+    if (challenge === null || !isForm(request)) return done()
+    if (!UNPARSED_METHODS.has(request.method)) return decide(request.body)
+    readForm(request.raw, request.routeOptions.bodyLimit).then(decide, (error: Error) => {
+      // The rest of the body stays unread on the connection.
       reply.header('connection', 'close')
       done(error)
     })
 
-    function settle(form: unknown): void {
-      if (context === null || !carriesToken(form)) {
+    function decide(form: unknown): void {
+      if (challenge === null || !hasToken(form)) {
         done()
         return
       }
       request.log.info({ event: 'access_token_refused', reason: 'token_in_body' }, 'access token refused')
-      refuse(reply, context, 'invalid_request')
+      refuse(reply, challenge, 'invalid_request')
       onRefusal?.('token_in_body')
     }
   }
 }
 
-// Fastify gives the handlers of these methods no body, and leaves it unread on the connection.
+// Fastify does not parse the body of these methods, and leaves it unread on the connection.
 const UNPARSED_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE'])
 
-/** RFC 6750 §2.2: only a form can carry one; `access_token` in a JSON body is the API's own business. */
+/** Only a form can carry a token (RFC 6750 §2.2); `access_token` in a JSON body belongs to the API. */
 function isForm({ headers }: FastifyRequest): boolean {
   const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
   return mediaType === 'application/x-www-form-urlencoded'
 }
 
-function carriesToken(form: unknown): boolean {
+function hasToken(form: unknown): boolean {
   if (typeof form === 'string' || Buffer.isBuffer(form)) return carriesAccessToken(form.toString('latin1'))
-  return carriesAccessTokenMember(form)
+  return hasTokenMember(form)
 }
 
 /**
- * Reads a body to its end. How long a sender may take is up to the server's `requestTimeout`, as for any body.
+ * Reads a body to its end. The server's `requestTimeout` limits the time, as for any body.
  * @param limit bytes
  * @throws an error with `statusCode` 413 beyond the limit, and 400 if the connection ends before the body
  */
@@ -57,18 +57,18 @@ function readForm(raw: IncomingMessage, limit: number): Promise<Buffer> {
     if (Number(raw.headers['content-length'] ?? 0) > limit) return tooLarge()
     const parts: Buffer[] = []
     let length = 0
-    const stopWaiting = finished(raw, { writable: false }, (error) => {
+    const stopListening = finished(raw, { writable: false }, (error) => {
       if (error) reject(httpError(400, 'The form ended before its announced end.'))
       else resolve(Buffer.concat(parts))
     })
-    raw.on('data', function take(part: Buffer) {
+    raw.on('data', function collect(part: Buffer) {
       length += part.length
       if (length <= limit) {
         parts.push(part)
         return
       }
-      stopWaiting()
-      raw.off('data', take)
+      stopListening()
+      raw.off('data', collect)
       tooLarge()
     })
   })

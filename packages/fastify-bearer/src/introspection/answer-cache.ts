@@ -1,6 +1,6 @@
 export type CacheLimits = {
   entries: number
-  /** An estimate of what is kept, in bytes. */
+  /** Estimated. */
   bytes: number
 }
 
@@ -12,40 +12,40 @@ export type AnswerCache<Entry> = {
   size(): { entries: number; bytes: number }
 }
 
-/** Key, map node and bookkeeping of one entry. */
+/** Estimated size of the key and the map node of one entry. */
 const OVERHEAD_BYTES = 400
 
-/** A map that forgets what was asked for longest ago when it has too many entries or bytes. */
+/** A map that removes the least recently used entries when it has too many entries or bytes. */
 export function createAnswerCache<Entry>(limits: CacheLimits): AnswerCache<Entry> {
-  // A Map iterates in the order of insertion; whatever is used moves to the end.
-  const kept = new Map<string, { entry: Entry; bytes: number }>()
+  // A Map iterates in the order of insertion. `get` moves an entry to the end, so the least recently used is the first.
+  const stored = new Map<string, { entry: Entry; bytes: number }>()
   let bytes = 0
 
   function remove(key: string): void {
-    bytes -= kept.get(key)?.bytes ?? 0
-    kept.delete(key)
+    bytes -= stored.get(key)?.bytes ?? 0
+    stored.delete(key)
   }
 
   return {
     get(key) {
-      const found = kept.get(key)
+      const found = stored.get(key)
       if (found === undefined) return undefined
-      kept.delete(key)
-      kept.set(key, found)
+      stored.delete(key)
+      stored.set(key, found)
       return found.entry
     },
     set(key, entry, size) {
       remove(key)
       const cost = size + OVERHEAD_BYTES
       if (cost > limits.bytes) return
-      kept.set(key, { entry, bytes: cost })
+      stored.set(key, { entry, bytes: cost })
       bytes += cost
-      for (const oldest of kept.keys()) {
-        if (kept.size <= limits.entries && bytes <= limits.bytes) break
+      for (const oldest of stored.keys()) {
+        if (stored.size <= limits.entries && bytes <= limits.bytes) break
         remove(oldest)
       }
     },
     delete: remove,
-    size: () => ({ entries: kept.size, bytes })
+    size: () => ({ entries: stored.size, bytes })
   }
 }

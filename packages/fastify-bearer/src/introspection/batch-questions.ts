@@ -1,75 +1,75 @@
-/** A batch that takes longer than this holds up nobody who comes after it. */
+/** The next batch does not wait for one that takes longer than this. */
 const SLOW_MS = 20
-const LARGEST_BATCH = 64
+const MAX_BATCH = 64
 
-type Question<Asked, Answer> = {
-  asked: Asked
+type Waiting<Question, Answer> = {
+  question: Question
   since: number
   resolve(answer: Answer | Promise<Answer>): void
   reject(error: unknown): void
 }
 
 /**
- * Lets those who ask at the same time share a request. A question that comes alone leaves in the same turn of the event loop.
- * @param ask hands back one answer for each that was asked, in the same order; a rejection is that of one question alone
- * @param limit how long a question may wait for others to be answered, and what it fails with after that
+ * Lets concurrent questions share a request. A question without others is sent in the same turn of the event loop.
+ * @param ask returns one answer for each question, in the same order; a rejected one concerns that question only
+ * @param limit the time that a question may wait to be sent, and the error after that
  */
-export function batchQuestions<Asked, Answer>(
-  ask: (batch: readonly Asked[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
+export function batchQuestions<Question, Answer>(
+  ask: (batch: readonly Question[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
   limit: { milliseconds: number; failure: () => Error }
-): (asked: Asked) => Promise<Answer> {
-  const waiting: Question<Asked, Answer>[] = []
-  // While one batch is answered, the next gathers: with two, each would have half as many, and cost both servers more.
-  let isUnderWay = false
-  let isPlanned = false
+): (question: Question) => Promise<Answer> {
+  const waiting: Waiting<Question, Answer>[] = []
+  // One batch at a time. Two would have half the size each, and cost both servers more.
+  let isInProgress = false
+  let isScheduled = false
 
-  function plan(): void {
-    if (isPlanned || isUnderWay || waiting.length === 0) return
-    isPlanned = true
+  function schedule(): void {
+    if (isScheduled || isInProgress || waiting.length === 0) return
+    isScheduled = true
     setImmediate(send)
   }
 
   function send(): void {
-    isPlanned = false
-    refuseOverdue()
-    const batch = waiting.splice(0, LARGEST_BATCH)
+    isScheduled = false
+    rejectOverdue()
+    const batch = waiting.splice(0, MAX_BATCH)
     if (batch.length === 0) return
-    isUnderWay = true
+    isInProgress = true
     let isSlow = false
-    const makeRoom = () => {
-      isUnderWay = false
-      plan()
+    const allowNext = () => {
+      isInProgress = false
+      schedule()
     }
     const slow = setTimeout(() => {
       isSlow = true
-      makeRoom()
+      allowNext()
     }, SLOW_MS)
     void settle(batch).then(() => {
       clearTimeout(slow)
-      if (!isSlow) makeRoom()
+      if (!isSlow) allowNext()
     })
   }
 
-  /** More come than are answered: those who waited in vain hear it, and make room for who came last. */
-  function refuseOverdue(): void {
+  /** Under overload, the oldest questions fail, so that newer ones are answered within their time limit. */
+  function rejectOverdue(): void {
     const oldest = performance.now() - limit.milliseconds
-    const inTime = waiting.findIndex(({ since }) => since >= oldest)
-    const overdue = waiting.splice(0, inTime === -1 ? waiting.length : inTime)
+    const firstInTime = waiting.findIndex(({ since }) => since >= oldest)
+    const overdue = waiting.splice(0, firstInTime === -1 ? waiting.length : firstInTime)
     for (const { reject } of overdue) reject(limit.failure())
   }
 
-  async function settle(batch: readonly Question<Asked, Answer>[]): Promise<void> {
+  async function settle(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
     try {
-      const answers = await ask(batch.map(({ asked }) => asked))
+      const answers = await ask(batch.map(({ question }) => question))
       for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
   }
 
-  return (asked) =>
+  return (question) =>
     new Promise((resolve, reject) => {
-      waiting.push({ asked, since: performance.now(), resolve, reject })
-      plan()
+      waiting.push({ question, since: performance.now(), resolve, reject })
+      schedule()
     })
 }

@@ -1,50 +1,50 @@
-/** One call that was let through; its end must be told. */
+/** One call that the circuit allowed. The caller must report its end. */
 export type Attempt = { succeeded(): void; failed(now: number): void }
 
 export type Circuit = {
-  /** @returns undefined while the other side is left alone. @param now milliseconds of a monotonic clock */
+  /** @returns undefined while the circuit is open. @param now milliseconds of a monotonic clock */
   begin(now: number): Attempt | undefined
 }
 
-const FAILURES_IN_A_ROW = 5
-const FIRST_REST_MS = 250
-const LONGEST_REST_MS = 2_000
+const MAX_FAILURES = 5
+const FIRST_PAUSE_MS = 250
+const MAX_PAUSE_MS = 2_000
 
 /**
- * Leaves a server alone that does not answer: after five failures in a row calls fail at once, and after a rest one
- * single call tries whether it is back. Each failed trial doubles the rest, up to two seconds, so that a server that
- * comes back is neither missed for long nor met by everybody at once.
+ * A circuit breaker. After five failures in a row, calls fail at once; after a pause, a single trial call is allowed.
+ * Each failed trial doubles the pause, up to two seconds, so that a server that recovers is noticed soon and does not
+ * receive all calls at once.
  */
 export function createCircuit(): Circuit {
   let failures = 0
-  let restMs = 0
-  let restsUntil = 0
-  let isTrying = false
-  // Calls that began before the rest say nothing about what came after it.
-  let rests = 0
+  let pauseMs = 0
+  let pausedUntil = 0
+  let isTrialInProgress = false
+  // Counts pauses. A failed call that began before the latest pause has already been counted.
+  let pauses = 0
 
   return {
     begin(now) {
-      const isTrial = restMs > 0
+      const isTrial = pauseMs > 0
       if (isTrial) {
-        if (now < restsUntil || isTrying) return undefined
-        isTrying = true
+        if (now < pausedUntil || isTrialInProgress) return undefined
+        isTrialInProgress = true
       }
-      const begunAfter = rests
+      const pausesAtBegin = pauses
       return {
         succeeded() {
           failures = 0
-          restMs = 0
-          isTrying = false
+          pauseMs = 0
+          isTrialInProgress = false
         },
         failed(failedAt) {
-          if (begunAfter !== rests) return
+          if (pausesAtBegin !== pauses) return
           failures += 1
-          if (!isTrial && failures < FAILURES_IN_A_ROW) return
-          restMs = restMs === 0 ? FIRST_REST_MS : Math.min(restMs * 2, LONGEST_REST_MS)
-          restsUntil = failedAt + restMs
-          isTrying = false
-          rests += 1
+          if (!isTrial && failures < MAX_FAILURES) return
+          pauseMs = pauseMs === 0 ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, MAX_PAUSE_MS)
+          pausedUntil = failedAt + pauseMs
+          isTrialInProgress = false
+          pauses += 1
         }
       }
     }

@@ -1,4 +1,4 @@
-/** What an authorization server says about a token (RFC 7662 §2.2). All but `active` is optional in the RFC. */
+/** An introspection response (RFC 7662 §2.2). The RFC requires only `active`. */
 export type IntrospectionAnswer = { active: false } | ActiveAnswer
 
 export type ActiveAnswer = {
@@ -10,27 +10,27 @@ export type ActiveAnswer = {
   issuer: string | undefined
   tokenType: string | undefined
   expiresAt: Date | undefined
-  /** The authorization server's own clock when it answered, to the second; undefined where it did not tell. */
+  /** The `Date` of the response: the authorization server's clock, to the second; undefined without the header. */
   answeredAt?: Date | undefined
-  /** The name of this very token (`jti`) and of the grant it came from: what revocation events refer to. */
+  /** The ids of the token (`jti`) and its grant, to which revocation events refer. */
   tokenId: string | undefined
   grantId: string | undefined
-  /** Bound to a key by `cnf` (RFC 8705 §3.2, RFC 9449 §6.2): worth nothing without a proof that Bearer cannot carry. */
+  /** Bound to a key by `cnf` (RFC 8705 §3.2, RFC 9449 §6.2), so not valid as a bearer token. */
   isSenderConstrained: boolean
 }
 
 /**
- * Reads the body of an answer strictly: a member of the wrong type makes all of it useless, for a guess here would let
- * somebody in.
- * @returns undefined when it is not an answer at all, and so nothing is known about the token
+ * Parses the body of an answer strictly: with a member of the wrong type, the whole answer is unreadable, because a guess
+ * might accept an invalid token.
+ * @returns undefined if it is unreadable, so nothing is known about the token
  */
 export function parseIntrospectionAnswer(body: string): IntrospectionAnswer | undefined {
   return readAnswer(parseJson(body))
 }
 
 /**
- * Reads the answers about several tokens: a list, as long as that of the tokens.
- * @returns undefined when it is no such list; and in place of an answer that is none
+ * Parses the answers for several tokens: a list with one answer for each token.
+ * @returns undefined if it is no such list; an unreadable answer in the list is undefined
  */
 export function parseIntrospectionAnswers(
   body: string,
@@ -81,7 +81,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Seconds since 1970 that a Date can hold. */
+/** Seconds since 1970 within the range of `Date`. */
 function isInstant(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= 8.64e12
 }

@@ -1,10 +1,10 @@
 export type UnavailableReason = 'unreachable' | 'timeout' | 'bad_status' | 'unreadable_answer' | 'resting'
 
-/** The authorization server could not be asked, or gave no answer that can be used. Says nothing about the token. */
+/** Introspection failed, so nothing is known about the token. */
 export class IntrospectionUnavailableError extends Error {
   override name = 'IntrospectionUnavailableError'
   readonly reason: UnavailableReason
-  /** The status of the answer, where there was one. */
+  /** The status of the response; undefined without a response. */
   readonly status: number | undefined
   constructor(
     reason: UnavailableReason,
@@ -22,13 +22,13 @@ export function badStatus(status: number): IntrospectionUnavailableError {
 }
 
 export function unreadableAnswer(): IntrospectionUnavailableError {
-  return new IntrospectionUnavailableError('unreadable_answer', 'is no introspection answer')
+  return new IntrospectionUnavailableError('unreadable_answer', 'the response is not an introspection response')
 }
 
-/** Statuses that say "not now"; any other refusal is about one request, and comes from a server that is there. */
+/** Statuses of an overloaded server. Any other 4xx concerns one request, from a server that works. */
 const BUSY = [408, 429]
 
-/** Whether the server is to be left alone. Nobody's odd request may bring that about for all. */
+/** Whether a failure counts for the circuit breaker. One unusual request must not open it for all others. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof IntrospectionUnavailableError)) return true
   if (error.status !== undefined) return error.status >= 500 || BUSY.includes(error.status)

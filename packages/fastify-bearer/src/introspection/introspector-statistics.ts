@@ -1,15 +1,15 @@
 import type { UnavailableReason } from './introspection-unavailable.js'
 
-/** What an introspector has seen since it was built, and how it stands: numbers to read, for whoever watches an API. */
+/** Counters since the introspector was built, and its current state. For metrics. */
 export type IntrospectorStatistics = {
   cache: {
-    /** Answered from memory. */
+    /** Requests that were answered from the cache. */
     hits: number
-    /** Asked for, although an answer might have been kept. */
+    /** Requests that were introspected because the cache had no answer. */
     misses: number
-    /** Asked for, because nothing may be kept: there is no cache, or its feed is not proved. */
+    /** Requests that were introspected because there is no cache, or its feed is not verified. */
     bypasses: number
-    /** Kept now, and what they take by estimate. */
+    /** Current size; `bytes` is estimated. */
     entries: number
     bytes: number
   }
@@ -21,21 +21,21 @@ export type IntrospectorStatistics = {
 /** Calls to the authorization server that have ended. */
 export type CallStatistics = {
   ended: number
-  /** How long all of them took. */
+  /** Their total duration. */
   milliseconds: number
-  /** How many tokens they asked about. */
+  /** Their total number of tokens. */
   tokens: number
-  /** Those that failed; `resting`: not made at all, since the server is left alone for a moment. */
+  /** Failed calls by reason. `resting`: not sent, because the circuit breaker is open. */
   failures: Readonly<Record<UnavailableReason, number>>
 }
 
 export type FeedStatistics = {
-  /** Whether the lease runs: kept answers may be used. */
+  /** Whether the lease runs, so that cached answers may be used. */
   isVerified: boolean
-  /** Since the nonce of the lease was sent; undefined before the first proof. The lease ends at 2000. */
+  /** Time since the nonce of the lease was sent; undefined before the first proof. The lease ends at 2000. */
   leaseAgeMs: number | undefined
-  /** How long the last nonce took to come back through Postgres; undefined before the first. */
+  /** How long the last nonce took to return through Postgres; undefined before the first proof. */
   roundTripMs: number | undefined
-  /** How often a feed that was proved has been lost. */
+  /** How often a verified feed was lost. */
   losses: number
 }

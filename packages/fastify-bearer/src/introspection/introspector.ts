@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto'
 import { type FeedLog, followRevocations } from '../revocations/revocation-feed.js'
-import { beginCall, emptyView, isVerified, type Mark, stands, viewWithoutFeed } from '../revocations/revocation-view.js'
+import {
+  beginCall,
+  emptyView,
+  isUnrevoked,
+  isVerified,
+  type Mark,
+  viewWithoutFeed
+} from '../revocations/revocation-view.js'
 import { createAnswerCache } from './answer-cache.js'
 import type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
 import { createIntrospectionEndpoint, type EndpointOptions } from './introspection-endpoint.js'
@@ -8,59 +15,61 @@ import type { IntrospectorStatistics } from './introspector-statistics.js'
 import { createSharedCalls } from './shared-calls.js'
 
 export type IntrospectionOptions = EndpointOptions & {
-  /** Keep answers for a while. Without it every request asks, and a revoked token is refused at the next one. */
+  /** Without it, every request is introspected, and a revoked token is refused at the next request. */
   cache?: CacheOptions
 }
 
 export type CacheOptions = {
-  /** How long an answer may be used, in seconds, counted from the call. 0 keeps nothing. */
+  /** Maximum age of a cached answer in seconds, from the start of its call. 0 turns the cache off. */
   seconds: number
   /**
-   * The revocation feed of a Valetkey authorization server. With it, answers are used only while the feed is proved
-   * alive, and a revoked token is refused within moments. Without it, a revoked token is accepted until `seconds` are over.
+   * The revocation feed of a Valetkey authorization server. With it, cached answers are used only while the feed is
+   * verified, and a revoked token is refused within moments. Without it, a revoked token is accepted for up to `seconds`.
    */
   revocationsUrl?: string
-  /** Answers kept at most. Default 10,000. */
+  /** Maximum number of cached answers. Default 10,000. */
   maxEntries?: number
-  /** Bytes that they may take, by estimate. Default 16 MiB. */
+  /** Maximum size of the cache in bytes, estimated. Default 16 MiB. */
   maxBytes?: number
 }
 
-/** Asks an authorization server about tokens. */
+/** Introspects tokens at an authorization server. */
 export type Introspector = {
   /**
-   * Answers at once what it knows already.
+   * Returns a cached answer at once, without a promise.
    * @throws {IntrospectionUnavailableError} (a rejection) when nothing is known about the token
    */
   introspect(accessToken: string, requestId: string): IntrospectionAnswer | Promise<IntrospectionAnswer>
   close(): Promise<void>
 }
 
-/** One that tells how it does. */
+/** An introspector with statistics. */
 export type WatchedIntrospector = Introspector & { cacheState(): CacheState; statistics(): IntrospectorStatistics }
 
-/** `waiting`: answers may be kept, but the feed is not proved alive, so every request asks. */
+/** `waiting`: the feed is not verified, so every request is introspected. */
 export type CacheState = 'off' | 'live' | 'waiting'
 
 /**
  * An introspector for one authorization server. Concurrent requests for the same token share calls.
- * @param log hears when the revocation feed comes and goes
+ * @param log for changes of the revocation feed between live and lost
  */
-export function buildIntrospector(settings: IntrospectionOptions, log?: FeedLog): WatchedIntrospector {
-  const { cache } = settings
-  return cache === undefined || cache.seconds === 0 ? askingEachTime(settings) : keepingAnswers(settings, cache, log)
+export function buildIntrospector(options: IntrospectionOptions, log?: FeedLog): WatchedIntrospector {
+  const { cache } = options
+  return cache === undefined || cache.seconds === 0
+    ? uncachedIntrospector(options)
+    : cachedIntrospector(options, cache, log)
 }
 
-function askingEachTime(settings: EndpointOptions): WatchedIntrospector {
-  const endpoint = createIntrospectionEndpoint(settings)
+function uncachedIntrospector(options: EndpointOptions): WatchedIntrospector {
+  const endpoint = createIntrospectionEndpoint(options)
   const calls = createSharedCalls<IntrospectionAnswer>()
   let bypasses = 0
   return {
-    // A call that is under way may have looked before the token was revoked; so whoever comes later takes the next one.
+    // A call in progress may have been answered before a revocation, so later requests share the next call.
     introspect(accessToken, requestId) {
       bypasses += 1
-      const ask = async (requestIds: readonly string[]) => (await endpoint.ask(accessToken, requestIds)).answer
-      return calls.fresh(accessToken, ask, requestId)
+      const call = async (requestIds: readonly string[]) => (await endpoint.introspect(accessToken, requestIds)).answer
+      return calls.fresh(accessToken, call, requestId)
     },
     cacheState: () => 'off',
     statistics: () => ({
@@ -72,85 +81,83 @@ function askingEachTime(settings: EndpointOptions): WatchedIntrospector {
   }
 }
 
-type Kept = { answer: ActiveAnswer; names: readonly string[]; mark: Mark; until: number }
-type Told = { answer: IntrospectionAnswer; names: readonly string[]; mark: Mark }
+/** `names` are those of the token, its grant, user and client in revocation events. */
+type Entry = { answer: ActiveAnswer; names: readonly string[]; mark: Mark; validUntil: number }
+type MarkedAnswer = { answer: IntrospectionAnswer; names: readonly string[]; mark: Mark }
 
 const INACTIVE: IntrospectionAnswer = { active: false }
-/** Of tokens that are no good only a few are remembered, apart from the good ones, and not for long. */
-const REFUSALS = { entries: 1_000, bytes: 1024 * 1024 }
-const REFUSAL_MS = 2_000
-/** A parsed answer takes about this many times the characters it had: its members, and the names made of them. */
+/** Inactive tokens have a small cache of their own, so that they cannot displace active ones. */
+const INACTIVE_LIMITS = { entries: 1_000, bytes: 1024 * 1024 }
+const INACTIVE_MS = 2_000
+/** Estimated size of a parsed answer, with the names made from it, for each character of its text. */
 const BYTES_PER_CHARACTER = 3
 
-function keepingAnswers(
-  settings: IntrospectionOptions,
+function cachedIntrospector(
+  options: IntrospectionOptions,
   cache: CacheOptions,
   log: FeedLog | undefined
 ): WatchedIntrospector {
-  const endpoint = createIntrospectionEndpoint(settings)
-  const view = cache.revocationsUrl === undefined ? viewWithoutFeed() : emptyView()
-  const limits = { entries: cache.maxEntries ?? 10_000, bytes: cache.maxBytes ?? 16 * 1024 * 1024 }
-  const answers = createAnswerCache<Kept>(limits)
-  const refusals = createAnswerCache<number>(REFUSALS)
-  const calls = createSharedCalls<Told>()
-  const seen = { hits: 0, misses: 0, bypasses: 0 }
+  const endpoint = createIntrospectionEndpoint(options)
+  const { revocationsUrl, maxEntries = 10_000, maxBytes = 16 * 1024 * 1024 } = cache
+  const view = revocationsUrl === undefined ? viewWithoutFeed() : emptyView()
   const feed =
-    cache.revocationsUrl === undefined
-      ? undefined
-      : followRevocations({ ...settings, url: cache.revocationsUrl }, view, log)
+    revocationsUrl === undefined ? undefined : followRevocations({ ...options, url: revocationsUrl }, view, log)
+  const activeTokens = createAnswerCache<Entry>({ entries: maxEntries, bytes: maxBytes })
+  const inactiveTokens = createAnswerCache<number>(INACTIVE_LIMITS)
+  const calls = createSharedCalls<MarkedAnswer>()
+  const counts = { hits: 0, misses: 0, bypasses: 0 }
 
-  async function ask(key: string, accessToken: string, requestIds: readonly string[]): Promise<Told> {
-    const begun = performance.now()
-    const mark = beginCall(view, begun)
-    const { answer, size } = await endpoint.ask(accessToken, requestIds)
+  function lookUp(key: string, now: number): IntrospectionAnswer | undefined {
+    const entry = activeTokens.get(key)
+    if (entry !== undefined && isVerified(view, now)) {
+      if (now < entry.validUntil && isUnrevoked(view, entry.mark, entry.names)) return entry.answer
+      activeTokens.delete(key)
+    }
+    return (inactiveTokens.get(key) ?? 0) > now ? INACTIVE : undefined
+  }
+
+  async function callAndStore(key: string, token: string, requestIds: readonly string[]): Promise<MarkedAnswer> {
+    const startedAt = performance.now()
+    const mark = beginCall(view, startedAt)
+    const { answer, size } = await endpoint.introspect(token, requestIds)
     const names = answer.active ? namesOf(answer) : []
     if (!answer.active) {
-      answers.delete(key)
-      refusals.set(key, begun + REFUSAL_MS, 0)
-    } else if (mark.proved && stands(view, mark, names) && (feed === undefined || canBeNamed(answer))) {
-      const until = Math.min(begun + cache.seconds * 1_000, begun + lifeOf(answer))
-      answers.set(key, { answer, names, mark, until }, size * BYTES_PER_CHARACTER)
+      activeTokens.delete(key)
+      inactiveTokens.set(key, startedAt + INACTIVE_MS, 0)
+    } else if (mark.wasVerified && isUnrevoked(view, mark, names) && (feed === undefined || isRevocable(answer))) {
+      const validUntil = startedAt + Math.min(cache.seconds * 1_000, remainingMs(answer))
+      activeTokens.set(key, { answer, names, mark, validUntil }, size * BYTES_PER_CHARACTER)
     }
     return { answer, names, mark }
   }
 
-  function recall(key: string, now: number): IntrospectionAnswer | undefined {
-    const kept = answers.get(key)
-    if (kept !== undefined && isVerified(view, now)) {
-      if (now < kept.until && stands(view, kept.mark, kept.names)) return kept.answer
-      answers.delete(key)
-    }
-    return (refusals.get(key) ?? 0) > now ? INACTIVE : undefined
-  }
-
-  async function joinOrAsk(key: string, accessToken: string, requestId: string, now: number) {
+  async function joinOrCall(key: string, token: string, requestId: string, now: number): Promise<IntrospectionAnswer> {
     const current = isVerified(view, now) ? calls.current(key) : undefined
     if (current !== undefined) {
-      const told = await current
-      // It may have died while the call was under way: then what the call saw is older than this request. And where the
-      // lease ran out meanwhile, nobody knows.
-      if (isVerified(view, performance.now()) && stands(view, told.mark, told.names)) return told.answer
+      const { answer, mark, names } = await current
+      // The call began before this request. Its answer counts only if it was not revoked, and the lease held, meanwhile.
+      if (isVerified(view, performance.now()) && isUnrevoked(view, mark, names)) return answer
     }
-    return (await calls.fresh(key, (requestIds) => ask(key, accessToken, requestIds), requestId)).answer
+    return (await calls.fresh(key, (requestIds) => callAndStore(key, token, requestIds), requestId)).answer
   }
 
   return {
     introspect(accessToken, requestId) {
-      // What lies in memory must not be a list of tokens.
+      // A hash, so that the cache does not hold usable tokens.
       const key = hash('sha256', accessToken, 'base64')
       const now = performance.now()
-      const known = recall(key, now)
-      if (known !== undefined) {
-        seen.hits += 1
-        return known
+      const cached = lookUp(key, now)
+      if (cached !== undefined) {
+        counts.hits += 1
+        return cached
       }
-      if (isVerified(view, now)) seen.misses += 1
-      else seen.bypasses += 1
-      return joinOrAsk(key, accessToken, requestId, now)
+      if (isVerified(view, now)) counts.misses += 1
+      else counts.bypasses += 1
+      return joinOrCall(key, accessToken, requestId, now)
     },
     cacheState: () => (isVerified(view, performance.now()) ? 'live' : 'waiting'),
     statistics: () => ({
-      cache: { ...seen, ...answers.size() },
+      cache: { ...counts, ...activeTokens.size() },
       calls: endpoint.statistics(),
       feed: feed?.statistics()
     }),
@@ -161,22 +168,21 @@ function keepingAnswers(
   }
 }
 
-/** How the events of the feed call this token. */
 function namesOf({ tokenId, grantId, subject, clientId }: ActiveAnswer): string[] {
   const members = { jti: tokenId, grant_id: grantId, sub: subject, client_id: clientId }
   return Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [`${name}:${value}`]))
 }
 
-/** A feed can end only what it has a word for. */
-function canBeNamed({ tokenId, grantId, clientId }: ActiveAnswer): boolean {
+/** Whether revocation events can name this answer's token, grant and client. */
+function isRevocable({ tokenId, grantId, clientId }: ActiveAnswer): boolean {
   return tokenId !== undefined && grantId !== undefined && clientId !== undefined
 }
 
 /**
- * How many milliseconds the token may be answered for without asking: by the server's clock or by ours, whichever is ahead. A
- * clock that is wrong then costs a question, and never lets a token live longer.
+ * Time until the token expires, by the server's clock or ours, whichever is ahead. A wrong clock then causes an extra
+ * call, but never extends the token's lifetime.
  */
-function lifeOf({ expiresAt, answeredAt }: ActiveAnswer): number {
+function remainingMs({ expiresAt, answeredAt }: ActiveAnswer): number {
   if (expiresAt === undefined) return Number.POSITIVE_INFINITY
   return expiresAt.getTime() - Math.max(Date.now(), answeredAt?.getTime() ?? 0)
 }

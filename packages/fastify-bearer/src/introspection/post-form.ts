@@ -4,24 +4,22 @@ export type FormRequest = {
   path: string
   headers: Record<string, string>
   body: string
-  /** Bytes; a longer answer is not read to its end. */
+  /** In bytes. A longer answer is an error, and is not read to its end. */
   largestAnswer: number
 }
 
-/** `date` is the header of that name, the server's clock when it answered; undefined where it sent none that can be read. */
+/** `date` is the `Date` header; undefined if it is missing or unreadable. */
 export type FormAnswer = { statusCode: number; body: string; date: Date | undefined }
 
-/** The time that a call may take is over. */
+/** The call took longer than its time limit. */
 export class TimeLimitError extends Error {
   override name = 'TimeLimitError'
 }
 
 /**
- * Sends a form and reads the whole answer, within a limit for all of it: waiting for a connection, the head, and a body that
- * may come in drops. On undici's lowest level, for this stands before every request of an API, and a stream and an abort
- * signal for each would cost as much as the call. Time in which this process stood still (it waited for a processor, it
- * collected garbage) is not held against the answer, which may have come and lie unread.
- * @throws {TimeLimitError}, an error for an answer that is too long, and what undici reports of the connection
+ * Sends a form and reads the complete answer within a time limit, which covers the wait for a connection, the head and a
+ * slow body. Uses undici's `dispatch`, because a stream and an abort signal for each call would cost as much as the call.
+ * @throws {TimeLimitError}, an error for an answer that is too long, or undici's error of the connection
  */
 export function postForm(
   pool: Pool,
@@ -37,7 +35,8 @@ export function postForm(
     let size = 0
     const due = performance.now() + limitMs
     let timer = setTimeout(() => {
-      // As late as this comes, so long did nobody read.
+      // This timer fires late if the process was blocked (by garbage collection, or without a processor). The answer may
+      // have arrived unread meanwhile, so the call gets the lost time back.
       const lateMs = Math.min(performance.now() - due, limitMs)
       timer = setTimeout(giveUp, lateMs)
     }, limitMs)
@@ -52,7 +51,7 @@ export function postForm(
       { method: 'POST', path, headers, body },
       {
         onRequestStart(controller) {
-          // It may have waited for a connection until nobody waited for it any more.
+          // The time limit may have passed while the call waited for a connection.
           if (overdue !== undefined) controller.abort(overdue)
           else cancel = () => controller.abort(new TimeLimitError())
         },

@@ -1,32 +1,32 @@
 type Call<Result> = {
   result: Promise<Result>
   next: Promise<Result> | undefined
-  /** The requests for which the next one is made. */
-  waiting: string[]
+  /** Ids of the requests that the next call is made for. */
+  requestIds: string[]
 }
 
-/** Of more than that nobody will look for each. */
-const MOST_NAMED = 64
+/** Enough ids to find a call in the log. */
+const MAX_REQUEST_IDS = 64
 
 export type SharedCalls<Result> = {
-  /** The call for this key that is under way, whenever it began. */
+  /** The call for this key that is in progress, whenever it began. */
   current(key: string): Promise<Result> | undefined
   /**
-   * A call that has not begun yet: made now if none is under way, else right after that one, and then one for all who
-   * came meanwhile. However many ask, there is never more than one at a time for a key.
+   * A call that begins after this moment: now, if none is in progress, else after that one, and then one for all requests
+   * that came meanwhile. So there is at most one call at a time for each key.
    * @param call gets the ids of the requests that it is made for
    */
   fresh(key: string, call: (requestIds: readonly string[]) => Promise<Result>, requestId: string): Promise<Result>
 }
 
-/** Lets concurrent requests for the same key share calls. Failures are shared as well, and never kept. */
+/** Lets concurrent requests for the same key share calls. A failure is shared as well, but not kept. */
 export function createSharedCalls<Result>(): SharedCalls<Result> {
   const calls = new Map<string, Call<Result>>()
 
   type Make = (requestIds: readonly string[]) => Promise<Result>
 
   function start(key: string, make: Make, requestIds: readonly string[]): Promise<Result> {
-    const call: Call<Result> = { result: make(requestIds), next: undefined, waiting: [] }
+    const call: Call<Result> = { result: make(requestIds), next: undefined, requestIds: [] }
     calls.set(key, call)
     const end = () => {
       if (calls.get(key) === call) calls.delete(key)
@@ -40,9 +40,9 @@ export function createSharedCalls<Result>(): SharedCalls<Result> {
     fresh(key, make, requestId) {
       const call = calls.get(key)
       if (call === undefined) return start(key, make, [requestId])
-      const { waiting } = call
-      if (waiting.length < MOST_NAMED) waiting.push(requestId)
-      call.next ??= call.result.then(() => start(key, make, waiting))
+      const { requestIds } = call
+      if (requestIds.length < MAX_REQUEST_IDS) requestIds.push(requestId)
+      call.next ??= call.result.then(() => start(key, make, requestIds))
       return call.next
     }
   }

@@ -1,17 +1,18 @@
 import type { FeedEvent } from './revocation-view.js'
 
-/** More than any event of the feed has; a sender that never ends one must not fill our memory. */
+/** Longer than any event of the feed. Limits the memory that a sender can fill with an event that never ends. */
 const LONGEST_EVENT = 64 * 1024
 
 /**
- * Reads server-sent events out of a stream's text, as the HTML standard ("Interpreting an event stream") has it.
- * @returns takes the next piece of text, and gives the events that it completed; undefined when one has no end
+ * Reads server-sent events from a stream of text (HTML standard, "Interpreting an event stream").
+ * @returns a function that takes the next piece of text and returns the events that it completed, or undefined if an
+ * event is longer than `LONGEST_EVENT`
  */
 export function eventStreamReader(): (text: string) => FeedEvent[] | undefined {
   let rest = ''
   let isFirst = true
   let next = { event: '', data: [] as string[] }
-  // It stays until another one comes, which is what the standard asks for.
+  // The standard keeps the last id for all following events, until another id is received.
   let id = ''
 
   return (text) => {
@@ -20,17 +21,17 @@ export function eventStreamReader(): (text: string) => FeedEvent[] | undefined {
       isFirst = false
       if (unread.startsWith('\ufeff')) unread = unread.slice(1)
     }
-    // A CR at the end may be the first half of a CRLF.
-    const held = unread.endsWith('\r') ? '\r' : ''
-    const lines = unread.slice(0, unread.length - held.length).split(/\r\n|\n|\r/)
-    rest = (lines.pop() ?? '') + held
+    // A CR at the end may be the first half of a CRLF, so it is read with the next piece.
+    const lastCr = unread.endsWith('\r') ? '\r' : ''
+    const lines = unread.slice(0, unread.length - lastCr.length).split(/\r\n|\n|\r/)
+    rest = (lines.pop() ?? '') + lastCr
     const events: FeedEvent[] = []
-    for (const line of lines) takeLine(line, events)
+    for (const line of lines) readLine(line, events)
     const unfinished = next.data.reduce((length, line) => length + line.length + 1, rest.length)
     return unfinished > LONGEST_EVENT ? undefined : events
   }
 
-  function takeLine(line: string, events: FeedEvent[]): void {
+  function readLine(line: string, events: FeedEvent[]): void {
     if (line === '') {
       if (next.data.length > 0) events.push({ event: next.event || 'message', id, data: next.data.join('\n') })
       next = { event: '', data: [] }

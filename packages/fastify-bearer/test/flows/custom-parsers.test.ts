@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => endpoint?.close())
 
-/** What the guard answers at an API that reads requests in its own way. */
+/** The status of a request to an API with its own parsers. */
 async function statusOf(server: FastifyInstance, request: { url?: string; payload?: string }): Promise<number> {
   endpoint.answers(json({ active: true, aud: RESOURCE, scope: 'files.read' }))
   const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret' }
@@ -30,13 +30,13 @@ test.each([
   { parseAs: 'buffer', payload: 'access_token=abc', status: 400 },
   { parseAs: 'string', payload: 'a=b', status: 200 },
   { parseAs: 'string', payload: 'access_token=abc', status: 400 }
-] as const)('a form as a $parseAs: $payload is $status', async ({ parseAs, payload, status }) => {
+] as const)('a form parsed as a $parseAs with the body $payload: $status', async ({ parseAs, payload, status }) => {
   const server = fastify()
   server.addContentTypeParser(FORM, { parseAs: parseAs as 'string' }, (_request, body, done) => done(null, body))
   expect(await statusOf(server, { payload })).toBe(status)
 })
 
-test('a query that begins at a semicolon', async () => {
+test('a token in a query after a semicolon, with useSemicolonDelimiter: 400', async () => {
   const options: FastifyServerOptions = { routerOptions: { useSemicolonDelimiter: true } as object }
   const server = fastify(options)
   server.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, _body, done) => done(null, {}))

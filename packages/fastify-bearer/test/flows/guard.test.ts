@@ -18,7 +18,7 @@ afterAll(async () => {
   await endpoint.close()
 })
 
-/** `authorization` as a list is sent as that many headers, which the types of `inject` do not know. */
+/** A list sends several Authorization headers, which the types of `inject` do not allow. */
 function get(url: string, authorization?: string | string[]) {
   return app.inject({
     method: 'GET',
@@ -31,7 +31,7 @@ const challenge = (error?: string, description?: string) =>
   `Bearer realm="files", scope="files.read", resource_metadata="${METADATA}"` +
   (error ? `, error="${error}", error_description="${description}"` : '')
 
-test('a live token of fitting scope passes, and the handler sees what is known of it', async () => {
+test('a valid token of sufficient scope: 200, and the handler gets the token', async () => {
   endpoint.answers(json(live))
   const response = await get('/files', bearer)
   expect(response.statusCode).toBe(200)
@@ -46,7 +46,7 @@ test('a live token of fitting scope passes, and the handler sees what is known o
   })
 })
 
-test('the call carries the token, a hint, our credentials form-encoded, and the request id (RFC 7662 §2.1)', async () => {
+test('the call has the token, a hint, our credentials form-encoded, and the request id (RFC 7662 §2.1)', async () => {
   endpoint.answers(json(live))
   await app.inject({ url: '/files', headers: { authorization: bearer } })
   expect(endpoint.calls).toHaveLength(1)
@@ -68,9 +68,9 @@ test.each([
   expect(response.json()).not.toHaveProperty('error')
 })
 
-describe('401 invalid_token, the same answer for all (RFC 6750 §3.1)', () => {
+describe('401 invalid_token, the same response for all (RFC 6750 §3.1)', () => {
   const refused = [
-    { name: 'not a token at all', answer: live, authorization: 'Bearer a b' },
+    { name: 'a malformed token', answer: live, authorization: 'Bearer a b' },
     { name: 'a wrong checksum', answer: live, authorization: `${bearer.slice(0, -1)}${bearer.endsWith('0') ? 1 : 0}` },
     { name: 'not active', answer: { active: false }, authorization: bearer },
     { name: 'expired by both clocks', answer: { ...live, exp: inOneHour - 3601 }, authorization: bearer },
@@ -95,7 +95,7 @@ describe('401 invalid_token, the same answer for all (RFC 6750 §3.1)', () => {
     })
   })
 
-  test('a token that was never issued costs no call', async () => {
+  test('a token without a valid checksum causes no call', async () => {
     endpoint.answers(json(live))
     await get('/files', 'Bearer vk_at_nonsense')
     expect(endpoint.calls).toHaveLength(0)
@@ -103,10 +103,13 @@ describe('401 invalid_token, the same answer for all (RFC 6750 §3.1)', () => {
 })
 
 test.each([
-  { name: 'audience in a list', answer: { ...live, aud: ['https://other.example', RESOURCE] } },
-  { name: 'the other scope that will do', answer: { ...live, scope: 'files.read:images' } },
+  { name: 'an audience in a list', answer: { ...live, aud: ['https://other.example', RESOURCE] } },
+  { name: 'the other sufficient scope', answer: { ...live, scope: 'files.read:images' } },
   { name: 'token_type in small letters', answer: { ...live, token_type: 'bearer' } },
-  { name: 'only what RFC 7662 demands', answer: { active: true, aud: RESOURCE, scope: 'files.read' } }
+  {
+    name: 'only the required members of RFC 7662, and an audience',
+    answer: { active: true, aud: RESOURCE, scope: 'files.read' }
+  }
 ])('accepted: $name', async ({ answer }) => {
   endpoint.answers(json(answer))
   expect((await get('/files', bearer)).statusCode).toBe(200)
@@ -116,7 +119,7 @@ test.each([
   { name: 'no audience', answer: { ...live, aud: undefined }, status: 200 },
   { name: 'this audience', answer: live, status: 200 },
   { name: 'another audience', answer: { ...live, aud: 'https://other.example' }, status: 401 }
-])('where the audience need not be there: $name is $status (RFC 7662 §2.2)', async ({ answer, status }) => {
+])('audience: if-present, an answer with $name: $status (RFC 7662 §2.2)', async ({ answer, status }) => {
   endpoint.answers(json(answer))
   const api = await buildApi(endpoint.url, { audience: 'if-present' })
   expect((await api.inject({ url: '/files', headers: { authorization: bearer } })).statusCode).toBe(status)
@@ -125,8 +128,8 @@ test.each([
 
 test.each([
   { name: 'none of several', url: '/files', scope: 'profile', named: 'files.read' },
-  { name: 'no scope at all', url: '/files', scope: undefined, named: 'files.read' },
-  { name: 'one of two that are both needed', url: '/both', scope: 'files.read', named: 'files.read files.share' }
+  { name: 'no scope', url: '/files', scope: undefined, named: 'files.read' },
+  { name: 'one of two required scopes', url: '/both', scope: 'files.read', named: 'files.read files.share' }
 ])('403 insufficient_scope: $name (RFC 6750 §3.1)', async ({ url, scope, named }) => {
   endpoint.answers(json({ ...live, scope }))
   const response = await get(url, bearer)
@@ -147,9 +150,9 @@ test.each([
   expect(endpoint.calls).toHaveLength(0)
 })
 
-describe('a token is expired where the clocks of both sides say so', () => {
+describe('a token is expired if the clocks of both sides say so', () => {
   const HOUR = 3_600_000
-  /** The server answers with this `Date`; undefined: with none. */
+  /** The server answers with this `Date`; undefined: without a `Date`. */
   const answerAt = (date: number | undefined) =>
     endpoint.answers((response) => {
       response.sendDate = false
@@ -172,8 +175,8 @@ describe('a token is expired where the clocks of both sides say so', () => {
   })
 })
 
-describe('a kept answer is judged anew at each request', () => {
-  test('for its scope', async () => {
+describe('a cached answer is validated at each request', () => {
+  test('scope', async () => {
     endpoint.answers(json(live))
     const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret', cache: { seconds: 60 } }
     const api = await buildApi(endpoint.url, { introspection })
@@ -199,11 +202,11 @@ describe('a kept answer is judged anew at each request', () => {
   })
 })
 
-test('a route without a guard sees no token', async () => {
+test('on a route without a guard, accessToken is null', async () => {
   expect((await get('/open', bearer)).json()).toEqual({ accessToken: null })
 })
 
-test('the metadata names the authorization server, for every origin (RFC 9728 §2, §3.2)', async () => {
+test('the metadata names the authorization server and is readable from every origin (RFC 9728 §2, §3.2)', async () => {
   const response = await get('/.well-known/oauth-protected-resource')
   expect(response.headers['access-control-allow-origin']).toBe('*')
   expect(response.json()).toEqual({
@@ -214,7 +217,7 @@ test('the metadata names the authorization server, for every origin (RFC 9728 §
   })
 })
 
-test('a second token in a form body is ambiguous: 400 (RFC 6750 §2)', async () => {
+test('a second token in a form: 400 (RFC 6750 §2)', async () => {
   endpoint.answers(json(live))
   const api = fastify()
   api.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>

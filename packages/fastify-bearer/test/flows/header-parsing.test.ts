@@ -44,7 +44,7 @@ afterAll(async () => {
 
 type Request = { method?: string; target?: string; lines?: readonly string[]; body?: string }
 
-/** Every token is good at the authorization server, so that only the reading decides. */
+/** Every token is active at the authorization server, so that only the parsing decides. */
 function send({ method = 'GET', target = '/files', lines = [], body = '' }: Request): Promise<RawAnswer> {
   endpoint.answers(json({ active: true, aud: RESOURCE, scope: 'files.read' }))
   return sendRaw(port, [`${method} ${target} HTTP/1.1`, 'Host: files.example', ...lines, '', body].join('\r\n'))
@@ -67,16 +67,16 @@ async function expectRefusal(answer: RawAnswer, status: number, error: string | 
   expect(error_description === undefined).toBe(error === undefined)
 }
 
-describe('a token is read from (RFC 6750 §2.1, RFC 9110 §5.5, §11.1, §11.4)', () => {
+describe('200: the token is read from (RFC 6750 §2.1, RFC 9110 §5.5, §11.1, §11.4)', () => {
   test.each<{ name: string; line: string; token?: string }>([
-    { name: 'the header as the RFC shows it', line: good },
-    { name: 'a header name in small letters', line: 'authorization: Bearer abc' },
-    { name: 'a header name in capitals', line: 'AUTHORIZATION: Bearer abc' },
-    { name: 'a scheme in small letters', line: 'Authorization: bearer abc' },
-    { name: 'a scheme in capitals', line: 'Authorization: BEARER abc' },
+    { name: 'a header as in the RFC', line: good },
+    { name: 'a header name in lower case', line: 'authorization: Bearer abc' },
+    { name: 'a header name in upper case', line: 'AUTHORIZATION: Bearer abc' },
+    { name: 'a scheme in lower case', line: 'Authorization: bearer abc' },
+    { name: 'a scheme in upper case', line: 'Authorization: BEARER abc' },
     { name: 'several spaces after the scheme', line: 'Authorization: Bearer    abc' },
-    { name: 'blanks around the field value, which HTTP takes away', line: 'Authorization: \t Bearer abc \t ' },
-    { name: 'no blank after the colon', line: 'Authorization:Bearer abc' },
+    { name: 'white space around the field value, which HTTP removes', line: 'Authorization: \t Bearer abc \t ' },
+    { name: 'no space after the colon', line: 'Authorization:Bearer abc' },
     { name: 'every character of b64token', line: 'Authorization: Bearer aZ09-._~+/==', token: 'aZ09-._~+/==' },
     { name: 'a single character', line: 'Authorization: Bearer a', token: 'a' },
     { name: 'a token of 8 KB', line: `Authorization: Bearer ${'a'.repeat(8192)}`, token: 'a'.repeat(8192) }
@@ -87,11 +87,11 @@ describe('a token is read from (RFC 6750 §2.1, RFC 9110 §5.5, §11.1, §11.4)'
   })
 })
 
-describe('401 without an error code: nothing was tried (RFC 6750 §3.1)', () => {
+describe('401 without an error code: no Bearer credentials (RFC 6750 §3.1)', () => {
   test.each([
     { name: 'no header', lines: [] },
     { name: 'an empty header', lines: ['Authorization:'] },
-    { name: 'a header of blanks', lines: ['Authorization: \t '] },
+    { name: 'a header of white space', lines: ['Authorization: \t '] },
     { name: 'another scheme', lines: ['Authorization: Basic YTpi'] },
     { name: 'a longer scheme', lines: ['Authorization: BearerX abc'] },
     { name: 'a scheme of two words', lines: ['Authorization: Bearer-Token abc'] },
@@ -104,32 +104,32 @@ describe('401 without an error code: nothing was tried (RFC 6750 §3.1)', () => 
     expect(endpoint.calls).toHaveLength(0)
   })
 
-  test('HEAD is told the same, without a body', async () => {
+  test('HEAD: the same, without a body', async () => {
     const answer = await sendRaw(port, 'HEAD /files HTTP/1.1\r\nHost: files.example\r\nConnection: close\r\n\r\n')
     await expectRefusal(answer, 401, undefined)
     expect(answer.body).toBe('')
   })
 })
 
-describe('401 invalid_token: the scheme is ours, and no token follows (RFC 6750 §3.1)', () => {
+describe('401 invalid_token: the scheme Bearer without a well-formed token (RFC 6750 §3.1)', () => {
   test.each([
     { name: 'the scheme alone', line: 'Authorization: Bearer' },
     { name: 'the scheme and a space', line: 'Authorization: Bearer ' },
-    { name: 'an equals sign for a space', line: 'Authorization: Bearer=abc' },
+    { name: 'an equals sign instead of a space', line: 'Authorization: Bearer=abc' },
     { name: 'an equals sign alone', line: 'Authorization: Bearer=' },
-    { name: 'a tab for a space', line: 'Authorization: Bearer\tabc' },
+    { name: 'a tab instead of a space', line: 'Authorization: Bearer\tabc' },
     { name: 'a tab after the space', line: 'Authorization: Bearer \tabc' },
     { name: 'only padding', line: 'Authorization: Bearer ==' },
     { name: 'an equals sign within', line: 'Authorization: Bearer a=b' },
     { name: 'two tokens', line: 'Authorization: Bearer abc def' },
     { name: 'two credentials in one header', line: 'Authorization: Bearer abc, Bearer abc' },
     { name: 'two credentials of different schemes', line: 'Authorization: Bearer abc, Basic YTpi' },
-    { name: 'a comma after it', line: 'Authorization: Bearer abc,' },
+    { name: 'a comma after the token', line: 'Authorization: Bearer abc,' },
     { name: 'auth-params', line: 'Authorization: Bearer token="abc"' },
     { name: 'quotes', line: 'Authorization: Bearer "abc"' },
     { name: 'percent-encoding', line: 'Authorization: Bearer a%62c' },
     { name: 'a Latin-1 letter', line: 'Authorization: Bearer abcé' },
-    { name: 'a no-break space for a space', line: 'Authorization: Bearer\u00a0abc' },
+    { name: 'a no-break space instead of a space', line: 'Authorization: Bearer\u00a0abc' },
     { name: 'UTF-8', line: `Authorization: Bearer ${Buffer.from('abc→').toString('latin1')}` }
   ])('$name', async ({ line }) => {
     await expectRefusal(await send({ lines: [line] }), 401, 'invalid_token')
@@ -137,10 +137,10 @@ describe('401 invalid_token: the scheme is ours, and no token follows (RFC 6750 
   })
 })
 
-describe('400 invalid_request: more than one way, or a way that leaks (RFC 6750 §2, §2.3, §3.1)', () => {
+describe('400 invalid_request: more than one token, or a token in the query (RFC 6750 §2, §2.3, §3.1)', () => {
   test.each<{ name: string } & Request>([
     { name: 'two equal headers', lines: [good, good] },
-    { name: 'two headers in different letters', lines: [good, 'AUTHORIZATION: Bearer abc'] },
+    { name: 'two headers, one name in upper case', lines: [good, 'AUTHORIZATION: Bearer abc'] },
     { name: 'a second header of another scheme', lines: [good, 'Authorization: Basic YTpi'] },
     { name: 'a first header of another scheme', lines: ['Authorization: Basic YTpi', good] },
     { name: 'a second header that is empty', lines: [good, 'Authorization:'] },
@@ -149,8 +149,8 @@ describe('400 invalid_request: more than one way, or a way that leaks (RFC 6750 
     { name: 'in the query, the name encoded', target: '/files?access%5Ftoken=abc' },
     { name: 'in the query, every letter encoded', target: '/files?%61%63%63%65%73%73_token=abc' },
     { name: 'in the query twice', target: '/files?access_token=abc&access_token=abc' },
-    { name: 'in the query, not decodable', target: '/files?access_token=%ff' },
-    { name: 'in the query of a whole address', target: 'http://files.example/files?access_token=abc' },
+    { name: 'in the query, malformed encoding', target: '/files?access_token=%ff' },
+    { name: 'in the query of an absolute URL', target: 'http://files.example/files?access_token=abc' },
     { name: 'in the query after a second question mark', target: '/files?a=b?c&access_token=abc' },
     { name: 'in query and header', target: '/files?access_token=abc', lines: [good] }
   ])('$name', async (request) => {
@@ -162,9 +162,9 @@ describe('400 invalid_request: more than one way, or a way that leaks (RFC 6750 
     { name: 'a form', request: post(FORM, 'access_token=abc', good) },
     { name: 'a form, after others', request: post(FORM, 'a=b&access_token=abc', good) },
     { name: 'a form with a charset', request: post(`${FORM}; charset=UTF-8`, 'access_token=abc', good) },
-    { name: 'a form, its type in capitals', request: post(FORM.toUpperCase(), 'access_token=abc', good) },
+    { name: 'a form, its type in upper case', request: post(FORM.toUpperCase(), 'access_token=abc', good) },
     {
-      name: 'a form in chunks',
+      name: 'a chunked form',
       request: {
         method: 'POST',
         lines: [good, `Content-Type: ${FORM}`, 'Transfer-Encoding: chunked'],
@@ -176,39 +176,39 @@ describe('400 invalid_request: more than one way, or a way that leaks (RFC 6750 
   })
 })
 
-describe('not our business: the request is judged by its header alone', () => {
+describe('only the header counts, with', () => {
   test.each<{ name: string } & Request>([
-    { name: 'an empty parameter, which counts as absent (RFC 6749 §3.1)', target: '/files?access_token=' },
+    { name: 'an empty parameter in the query (RFC 6749 §3.1)', target: '/files?access_token=' },
     { name: 'a parameter of a similar name', target: '/files?access_tokens=abc&Access_Token=abc&access_token[]=abc' },
-    { name: 'a semicolon, which separates nothing in a query', target: '/files?a=b;access_token=abc' },
+    { name: 'a semicolon in the query', target: '/files?a=b;access_token=abc' },
     { name: 'access_token in JSON', ...post('application/json', '{"access_token":"abc"}') },
     { name: 'a form without a token', ...post(FORM, 'a=access_token') },
-    { name: 'a form with an empty one', ...post(FORM, 'access_token=') },
-    { name: 'a type that only begins like a form', ...post(`${FORM}-not`, 'access_token=abc') }
+    { name: 'a form with an empty token', ...post(FORM, 'access_token=') },
+    { name: 'a media type that only begins like that of a form', ...post(`${FORM}-not`, 'access_token=abc') }
   ])('$name', async (request) => {
     expect((await send({ ...request, lines: [good, ...(request.lines ?? [])] })).status).toBe(200)
     if (request.body === undefined) await expectRefusal(await send(request), 401, undefined)
   })
 
-  test('a form without the header is no way in: 401, and the form is not read (RFC 6750 §2.2)', async () => {
+  test('a token in a form without a header: 401, and the form is not read (RFC 6750 §2.2)', async () => {
     await expectRefusal(await send(post(FORM, 'access_token=abc')), 401, undefined)
     const asGet = { ...post(FORM, 'access_token=abc'), method: 'GET' }
     await expectRefusal(await send(asGet), 401, undefined)
     expect(endpoint.calls).toHaveLength(0)
   })
 
-  test('a path parameter is part of the path, and no such path is there', async () => {
+  test('a token in a path parameter: 404', async () => {
     expect((await send({ target: '/files;access_token=abc', lines: [good] })).status).toBe(404)
   })
 })
 
-describe('what HTTP itself refuses never reaches the guard', () => {
+describe('malformed HTTP is refused before the guard', () => {
   test.each([
     { name: 'a header of 64 KB', line: `Authorization: Bearer ${'a'.repeat(65_536)}`, status: 431 },
     { name: 'NUL', line: 'Authorization: Bearer abc\0', status: 400 },
     { name: 'another control character', line: 'Authorization: Bearer abc\x01', status: 400 },
-    { name: 'a blank before the colon', line: 'Authorization : Bearer abc', status: 400 },
-    { name: 'a bare line feed within', line: 'Authorization: Bearer abc\nX: y', status: 400 },
+    { name: 'a space before the colon', line: 'Authorization : Bearer abc', status: 400 },
+    { name: 'a bare line feed', line: 'Authorization: Bearer abc\nX: y', status: 400 },
     { name: 'a folded line', line: 'Authorization: Bearer\r\n abc', status: 400 }
   ])('$name: $status', async ({ line, status }) => {
     expect((await send({ lines: [line] })).status).toBe(status)
@@ -216,7 +216,7 @@ describe('what HTTP itself refuses never reaches the guard', () => {
   })
 })
 
-test('a body of 1 GB is refused before a byte of it has come', async () => {
+test('a request with a body of 1 GB is refused before its body arrives', async () => {
   const announced = ['Content-Type: application/json', 'Content-Length: 1073741824']
   await expectRefusal(await send({ method: 'POST', lines: announced }), 401, undefined)
   const lines = ['Authorization: Bearer a=b', ...announced]

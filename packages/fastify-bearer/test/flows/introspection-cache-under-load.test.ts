@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
-import { advanceClock, cachedIntrospectors, holdAnswers, live } from '../cached-introspector.js'
+import { advanceClock, cachedIntrospectors, delayAnswers, live } from '../cached-introspector.js'
 import { startFakeAuthorizationServer } from '../fake-authorization-server.js'
 import { until } from '../until.js'
 
 const world = cachedIntrospectors()
 const { build } = world
 
-describe('calls are shared', () => {
-  test('10,000 parallel requests with one new token are one call', async () => {
+describe('shared calls', () => {
+  test('10,000 concurrent requests for one token share one call', async () => {
     const { ask, untilLive } = build()
     await untilLive()
     const answers = await Promise.all(Array.from({ length: 10_000 }, () => ask()))
@@ -15,9 +15,9 @@ describe('calls are shared', () => {
     expect(world.server.seen.introspections).toBe(1)
   })
 
-  test('while the feed is not proved, or without a cache, whoever comes during a call takes the next one', async () => {
+  test('without a cache, requests during a call share the next call', async () => {
     const { ask } = build({ seconds: 0 })
-    const gate = holdAnswers(world.server, 'good')
+    const gate = delayAnswers(world.server, 'good')
     const first = ask()
     await until(() => world.server.seen.introspections === 1)
     world.server.answers.delete('good')
@@ -29,8 +29,8 @@ describe('calls are shared', () => {
   })
 })
 
-describe('floods', () => {
-  test('unknown tokens neither push out the good ones nor pile up', async () => {
+describe('many tokens', () => {
+  test('unknown tokens do not displace active ones', async () => {
     const { ask } = build({}, { withFeed: false })
     await ask()
     for (let round = 0; round < 50; round++) {
@@ -41,7 +41,7 @@ describe('floods', () => {
     expect(world.server.seen.introspections).toBe(before)
   })
 
-  test('the same unknown token again costs no call, for a moment', async () => {
+  test('an unknown token causes one call within two seconds', async () => {
     const { ask } = build({}, { withFeed: false })
     expect([await ask('unknown'), await ask('unknown')]).toEqual([false, false])
     expect(world.server.seen.introspections).toBe(1)
@@ -50,7 +50,7 @@ describe('floods', () => {
     expect(world.server.seen.introspections).toBe(2)
   })
 
-  test('more good tokens than it may keep: the ones used last stay', async () => {
+  test('with more active tokens than maxEntries, the most recently used stay cached', async () => {
     const { ask } = build({ maxEntries: 10 }, { withFeed: false })
     for (let index = 0; index < 20; index++) {
       world.server.answers.set(`t${index}`, { ...live, jti: `j${index}` })
@@ -63,8 +63,8 @@ describe('floods', () => {
   })
 })
 
-describe('the authorization server is away', () => {
-  test('kept answers go on while the lease runs and no longer, all else fails at once', async () => {
+describe('the authorization server is unavailable', () => {
+  test('cached answers are used until the lease ends; other requests fail at once', async () => {
     const { ask, untilLive } = build()
     await untilLive()
     await ask()
@@ -75,7 +75,7 @@ describe('the authorization server is away', () => {
     await expect(ask()).rejects.toMatchObject({ reason: 'unreachable' })
   })
 
-  test('after a few failures it is left alone, and it is back soon after its return', async () => {
+  test('after five failures calls pause, and they succeed soon after the server recovers', async () => {
     const { ask, untilLive } = build()
     await untilLive()
     const { port } = world.server
@@ -88,7 +88,7 @@ describe('the authorization server is away', () => {
     await untilLive()
   })
 
-  test('a connection that was closed just as it was used again costs nobody an answer', async () => {
+  test('a call on a connection that the server has closed is repeated', async () => {
     const { ask } = build({ seconds: 0 })
     await ask()
     const { port } = world.server

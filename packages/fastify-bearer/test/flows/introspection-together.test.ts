@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { buildIntrospector, type IntrospectionUnavailableError, type Introspector } from '../../src/index.js'
 import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
+import { until } from '../until.js'
 
 let endpoint: Awaited<ReturnType<typeof startFakeEndpoint>>
 let introspector: Introspector
@@ -14,16 +14,16 @@ beforeEach(() => {
 afterEach(() => introspector.close())
 afterAll(() => endpoint.close())
 
-function build(): Introspector {
+function build(timeoutMs = 500): Introspector {
   const severalUrl = new URL('introspections', endpoint.url).href
-  return buildIntrospector({ url: endpoint.url, severalUrl, clientId: 'rs', clientSecret: 'secret', timeoutMs: 500 })
+  return buildIntrospector({ url: endpoint.url, severalUrl, clientId: 'rs', clientSecret: 'secret', timeoutMs })
 }
 
-/** Answers about each token with its own name as the subject, in the way the request asks. */
-function answerByName(oddOnes: Readonly<Record<string, unknown>> = {}) {
+/** Answers each token with the token as the subject, alone or in a list. */
+function answerByName(exceptions: Readonly<Record<string, unknown>> = {}) {
   endpoint.answers((response, { path, body }) => {
     const form = new URLSearchParams(body)
-    const about = (token: string) => oddOnes[token] ?? { active: true, sub: token }
+    const about = (token: string) => exceptions[token] ?? { active: true, sub: token }
     const one = form.get('token')
     json(path === '/introspections' ? (form.get('tokens') ?? '').split(' ').map(about) : about(one ?? ''))(response)
   })
@@ -39,7 +39,7 @@ const ask = async (...tokens: string[]) =>
 
 const paths = () => endpoint.calls.map(({ path }) => path)
 
-test('tokens that are asked about at the same time go in one request, and each has its own answer', async () => {
+test('concurrent tokens share one request, and each gets its own answer', async () => {
   answerByName({ b: { active: false } })
   expect(await ask('a', 'b', 'c')).toEqual(['a', false, 'c'])
   expect(paths()).toEqual(['/introspections'])
@@ -50,24 +50,24 @@ test('tokens that are asked about at the same time go in one request, and each h
   })
 })
 
-test('a token that is asked about alone goes the way of RFC 7662', async () => {
+test('a single token is sent as RFC 7662 says', async () => {
   answerByName()
   expect(await ask('a')).toEqual(['a'])
   expect([paths(), endpoint.calls[0]?.body]).toEqual([['/introspect'], 'token=a&token_type_hint=access_token'])
 })
 
 test.each([
-  { name: 'with a blank', token: 'a b' },
+  { name: 'with a space', token: 'a b' },
   { name: 'with a plus', token: 'a+b' },
   { name: 'with an ampersand', token: 'a&tokens=b' },
-  { name: 'of great length', token: 'a'.repeat(129) }
-])('a token $name is asked about alone, and the others together', async ({ token }) => {
+  { name: 'of 129 characters', token: 'a'.repeat(129) }
+])('a token $name is sent alone, and the others together', async ({ token }) => {
   answerByName()
   expect(await ask('x', token, 'y')).toEqual(['x', token, 'y'])
   expect(paths().sort()).toEqual(['/introspect', '/introspections'])
 })
 
-test('requests for the same token are all named by the call after the one that is under way', async () => {
+test('a shared call has the ids of all its requests', async () => {
   answerByName()
   const requests = ['first-request', 'second-request', 'third-request']
   await Promise.all(requests.map((request) => introspector.introspect('a', request)))
@@ -78,7 +78,7 @@ test('requests for the same token are all named by the call after the one that i
   ])
 })
 
-test('ids that a header or a log should not have stay here, and one that comes twice is named once', async () => {
+test('request ids are sent once, and only if they are safe in a header and a log', async () => {
   answerByName()
   const requests = ['first-request', 'short', 'with blank', 'first-request', 'x'.repeat(65), 'last-request']
   await Promise.all(requests.map((request, number) => introspector.introspect(`token-${number}`, request)))
@@ -86,7 +86,7 @@ test('ids that a header or a log should not have stay here, and one that comes t
   expect(call?.headers).toMatchObject({ 'x-request-id': 'first-request', 'x-other-request-ids': 'last-request' })
 })
 
-test('more than fit into one request go in several', async () => {
+test('more than 64 tokens are sent in several requests', async () => {
   answerByName()
   const tokens = Array.from({ length: 200 }, (_, number) => `token-${number}`)
   expect(await ask(...tokens)).toEqual(tokens)
@@ -94,12 +94,12 @@ test('more than fit into one request go in several', async () => {
   for (const { body } of endpoint.calls) expect(body.split('+').length).toBeLessThanOrEqual(64)
 })
 
-test('an answer that cannot be read is the trouble of whoever asked for it', async () => {
+test('an unreadable answer in a list fails one token only', async () => {
   answerByName({ b: { active: 'yes' } })
   expect(await ask('a', 'b', 'c')).toEqual(['a', 'unreadable_answer', 'c'])
 })
 
-test('answers that are long, for their tokens have many scopes, go in one request as well', async () => {
+test('64 answers with 100 scopes each fit into one response', async () => {
   const scope = Array.from({ length: 100 }, (_, number) => `some.scope.of.an.api:${number}`).join(' ')
   const tokens = Array.from({ length: 64 }, (_, number) => `token-${number}`)
   answerByName(Object.fromEntries(tokens.map((token) => [token, { active: true, sub: token, scope }])))
@@ -107,12 +107,12 @@ test('answers that are long, for their tokens have many scopes, go in one reques
   expect(paths()).toEqual(['/introspections'])
 })
 
-test('an answer of great length about one token is none, whatever room a list has', async () => {
+test('an answer of 100,000 characters for one token fails', async () => {
   answerByName({ long: { active: true, sub: 'long', scope: 'x'.repeat(100_000) } })
   expect(await ask('long')).toEqual(['unreachable'])
 })
 
-describe('nothing is known of any of them', () => {
+describe('all tokens of a list fail if the response is', () => {
   test.each([
     { name: 'a list that is too short', answer: json([{ active: true }]), reason: 'unreadable_answer' },
     {
@@ -120,11 +120,11 @@ describe('nothing is known of any of them', () => {
       answer: json([{ active: true }, { active: true }, { active: true }]),
       reason: 'unreadable_answer'
     },
-    { name: 'one answer instead of a list', answer: json({ active: true }), reason: 'unreadable_answer' },
-    { name: 'no JSON', answer: raw(200, '['), reason: 'unreadable_answer' },
-    { name: 'a refusal of our own credentials', answer: raw(401, '{}'), reason: 'bad_status' },
+    { name: 'a single answer', answer: json({ active: true }), reason: 'unreadable_answer' },
+    { name: 'not JSON', answer: raw(200, '['), reason: 'unreadable_answer' },
+    { name: 'a 401 for our own credentials', answer: raw(401, '{}'), reason: 'bad_status' },
     { name: 'a server error', answer: raw(500, '[]'), reason: 'bad_status' },
-    { name: 'silence', answer: () => {}, reason: 'timeout' }
+    { name: 'missing', answer: () => {}, reason: 'timeout' }
   ])('$name', async ({ answer, reason }) => {
     endpoint.answers(answer)
     expect(await ask('a', 'b')).toEqual([reason, reason])
@@ -132,7 +132,7 @@ describe('nothing is known of any of them', () => {
 })
 
 test.each([403, 404, 405])(
-  'a server that does not know the address is asked about each alone, and not tried again for a while (%d)',
+  'a server without the list endpoint gets single calls, and the endpoint is not tried again for a while (%d)',
   async (status) => {
     endpoint.answers((response, { path }) =>
       (path === '/introspect' ? json({ active: true, sub: 'alone' }) : raw(status, ''))(response)
@@ -144,12 +144,20 @@ test.each([403, 404, 405])(
   }
 )
 
-test('answers that are slow hold up nobody who asks after them', async () => {
+test('slow calls do not delay later tokens', async () => {
+  await introspector.close()
+  introspector = build(10_000)
+  const delayed: (() => void)[] = []
   endpoint.answers((response, { body }) => {
-    if (!body.includes('slow')) json({ active: true, sub: 'quick' })(response)
+    if (body.includes('slow')) delayed.push(() => json({ active: true, sub: 'slow' })(response))
+    else json({ active: true, sub: 'quick' })(response)
   })
-  const slow = [ask('slow-1'), wait(5).then(() => ask('slow-2')), wait(10).then(() => ask('slow-3'))]
-  await wait(60)
-  expect(await Promise.race([ask('a'), wait(300)])).toEqual(['quick'])
-  expect(await Promise.all(slow)).toEqual([['timeout'], ['timeout'], ['timeout']])
+  const slow: Promise<unknown>[] = []
+  for (const token of ['slow-1', 'slow-2', 'slow-3']) {
+    slow.push(ask(token))
+    await until(() => delayed.length === slow.length)
+  }
+  expect(await ask('a')).toEqual(['quick'])
+  for (const answer of delayed) answer()
+  expect(await Promise.all(slow)).toEqual([['slow'], ['slow'], ['slow']])
 })

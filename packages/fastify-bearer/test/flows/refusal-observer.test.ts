@@ -19,14 +19,14 @@ afterAll(async () => {
 })
 
 test.each([
-  { name: 'a good token', request: { url: '/files' }, heard: [] },
-  { name: 'a scope that does not fit', request: { url: '/both' }, heard: ['insufficient_scope'] },
-  { name: 'a token in the query', request: { url: '/files?access_token=x' }, heard: ['token_in_query'] },
-  { name: 'none at all', request: { url: '/files', headers: {} }, heard: [] },
+  { name: 'a valid token', request: { url: '/files' }, expected: [] },
+  { name: 'an insufficient scope', request: { url: '/both' }, expected: ['insufficient_scope'] },
+  { name: 'a token in the query', request: { url: '/files?access_token=x' }, expected: ['token_in_query'] },
+  { name: 'no token', request: { url: '/files', headers: {} }, expected: [] },
   {
     name: 'a token that was never issued',
     request: { url: '/files', headers: { authorization: 'Bearer x' } },
-    heard: ['never_issued']
+    expected: ['never_issued']
   },
   {
     name: 'a second token in the form',
@@ -36,11 +36,11 @@ test.each([
       headers: { authorization: bearer, 'content-type': 'application/x-www-form-urlencoded' },
       payload: 'access_token=x'
     },
-    heard: ['token_in_body']
+    expected: ['token_in_body']
   }
-])('whoever watches hears of $name: $heard', async ({ request, heard }) => {
+])('onRefusal for $name: $expected', async ({ request, expected }) => {
   endpoint.answers(json(live))
   reasons = []
   await app.inject({ headers: { authorization: bearer }, ...request })
-  expect(reasons).toEqual(heard)
+  expect(reasons).toEqual(expected)
 })

@@ -21,26 +21,26 @@ afterEach(async () => {
 
 const ask = () => introspector.introspect('good', 'request')
 
-/** Nothing else happens in this process meanwhile: no timer, no socket. */
-function standStill(milliseconds: number): void {
+/** Blocks the event loop, with all timers and sockets. */
+function blockProcess(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
 
-describe('a process that stood still for longer than an answer may take', () => {
-  test('takes the answer that came meanwhile', async () => {
-    // The connection is there, so that the question is on its way before all stands still.
+describe('a process that is blocked for longer than timeoutMs', () => {
+  test('accepts the answer that arrived meanwhile', async () => {
+    // Opens the connection, so that the next call is sent before the process is blocked.
     await ask()
     const answer = ask()
-    standStill(2 * TIMEOUT_MS)
+    blockProcess(2 * TIMEOUT_MS)
     expect(await answer).toMatchObject({ active: true })
   })
 
-  test('gives up when none came', async () => {
+  test('fails with timeout if no answer arrived', async () => {
     server.beforeAnswer(() => new Promise(() => {}))
     const answer = ask()
     const failed = expect(answer).rejects.toMatchObject({ reason: 'timeout' })
     await until(() => server.seen.introspections === 1)
-    standStill(2 * TIMEOUT_MS)
+    blockProcess(2 * TIMEOUT_MS)
     await failed
   })
 })

@@ -5,12 +5,12 @@ import { until } from '../until.js'
 const world = cachedIntrospectors()
 const { build } = world
 
-test('a request is a bypass while the feed is not proved, then a miss, then a hit', async () => {
-  world.server.confirmsLife(false)
+test('a request is a bypass until the feed is verified, then a miss, then a hit', async () => {
+  world.server.sendsProofs(false)
   const { ask, statistics, untilLive } = build()
   await ask()
   expect(statistics().cache).toMatchObject({ hits: 0, misses: 0, bypasses: 1, entries: 0 })
-  world.server.confirmsLife(true)
+  world.server.sendsProofs(true)
   await untilLive()
   await ask()
   await ask()
@@ -19,7 +19,7 @@ test('a request is a bypass while the feed is not proved, then a miss, then a hi
   expect(statistics().cache.bytes).toBeGreaterThan(0)
 })
 
-test('the lease: its age, how long the nonce took, and whether it holds', async () => {
+test('feed: whether it is verified, the age of the lease, and the round trip', async () => {
   const { statistics, untilLive } = build()
   expect(statistics().feed).toEqual({ isVerified: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 })
   await untilLive()
@@ -27,20 +27,20 @@ test('the lease: its age, how long the nonce took, and whether it holds', async 
   expect(feed?.isVerified).toBe(true)
   expect(feed?.leaseAgeMs).toBeLessThan(2_000)
   expect(feed?.roundTripMs).toBeLessThanOrEqual(feed?.leaseAgeMs ?? 0)
-  world.server.confirmsLife(false)
+  world.server.sendsProofs(false)
   advanceClock(5_000)
   expect(statistics().feed).toMatchObject({ isVerified: false, losses: 0 })
   expect(statistics().feed?.leaseAgeMs).toBeGreaterThan(5_000)
 })
 
-test('a feed that was proved and ended is a loss', async () => {
+test('the end of a verified feed counts as a loss', async () => {
   const { statistics, untilLive } = build()
   await untilLive()
   world.server.endStreams()
   await until(() => statistics().feed?.losses === 1)
 })
 
-test('without a cache each request is a bypass, and there is no feed', async () => {
+test('without a cache every request is a bypass, and feed is undefined', async () => {
   const { ask, statistics } = build({ seconds: 0 })
   await ask()
   await ask()
@@ -48,7 +48,7 @@ test('without a cache each request is a bypass, and there is no feed', async () 
   expect(statistics().feed).toBeUndefined()
 })
 
-test('calls that ended, the tokens in them and how long they took', async () => {
+test('calls: ended, tokens and milliseconds', async () => {
   const { ask, statistics } = build({ seconds: 0 })
   await ask()
   await ask('other')
@@ -57,7 +57,7 @@ test('calls that ended, the tokens in them and how long they took', async () => 
   expect(milliseconds).toBeGreaterThan(0)
 })
 
-test('failures by their reason; while the server is left alone no call is made', async () => {
+test('failures by reason; after five failures no call is made', async () => {
   const introspector = build({}, { withFeed: false })
   await world.server.close()
   for (let attempt = 0; attempt < 7; attempt++) {

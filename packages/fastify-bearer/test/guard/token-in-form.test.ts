@@ -16,7 +16,7 @@ let endpoint: Awaited<ReturnType<typeof startFakeEndpoint>>
 let app: FastifyInstance
 let port: number
 let served: string[]
-/** Why requests were refused, and the errors that reached the API's own handler. */
+/** Reasons of refusals, and the status of errors that reached the API's own handler. */
 let refusals: string[]
 
 beforeAll(async () => {
@@ -65,23 +65,26 @@ describe('a second token in the form of a GET is an invalid_request (RFC 6750 §
   test.each([
     { name: 'GET', bytes: request('GET', withForm(body), body) },
     {
-      name: 'the type in capitals, with a charset',
+      name: 'a media type in capitals, with a charset',
       bytes: request('GET', withForm(body, `${FORM.toUpperCase()}; charset=utf-8`), body)
     },
-    { name: 'a blank before the semicolon', bytes: request('GET', withForm(body, `${FORM} ; charset=utf-8`), body) },
-    { name: 'another token', bytes: request('GET', withForm('access_token=x'), 'access_token=x') },
-    { name: 'the name is escaped', bytes: request('GET', withForm('%61ccess_token=x'), '%61ccess_token=x') },
+    { name: 'a space before the semicolon', bytes: request('GET', withForm(body, `${FORM} ; charset=utf-8`), body) },
     {
-      name: 'chunks',
+      name: 'a token other than the one in the header',
+      bytes: request('GET', withForm('access_token=x'), 'access_token=x')
+    },
+    { name: 'a percent-encoded name', bytes: request('GET', withForm('%61ccess_token=x'), '%61ccess_token=x') },
+    {
+      name: 'a chunked body',
       bytes: request('GET', [GOOD, FORM, 'Transfer-Encoding: chunked'], chunks('access_', 'token=abc'))
     },
     {
-      name: 'the body waits for 100',
+      name: 'Expect: 100-continue',
       bytes: request('GET', [...withForm(body), 'Expect: 100-continue'], body),
       before: 100
     }
   ])('$name', async ({ bytes, before }) => {
-    const answer = before === undefined ? await sendRaw(port, bytes) : await lastAnswer(bytes)
+    const answer = before === undefined ? await sendRaw(port, bytes) : await finalResponse(bytes)
     expect(answer.status).toBe(400)
     const [challenge] = await challengesOf(answer)
     expect(challenge?.parameters).toMatchObject({ error: 'invalid_request' })
@@ -94,19 +97,19 @@ describe('a second token in the form of a GET is an invalid_request (RFC 6750 §
   })
 })
 
-describe('served as before', () => {
+describe('a request without a second token is served', () => {
   test.each([
     { name: 'a form without a token', lines: withForm('a=b'), body: 'a=b' },
     { name: 'a form whose token is empty', lines: withForm('access_token='), body: 'access_token=' },
     { name: 'an empty form', lines: withForm(''), body: '' },
-    { name: 'the type of a form and no body', lines: [GOOD, FORM], body: '' },
-    { name: 'a form as long as the limit', lines: withForm('a'.repeat(LIMIT)), body: 'a'.repeat(LIMIT) },
+    { name: 'the media type of a form, without a body', lines: [GOOD, FORM], body: '' },
+    { name: 'a form as long as bodyLimit', lines: withForm('a'.repeat(LIMIT)), body: 'a'.repeat(LIMIT) },
     {
-      name: 'JSON',
+      name: 'access_token in JSON',
       lines: withForm('{"access_token":"x"}', 'Content-Type: application/json'),
       body: '{"access_token":"x"}'
     },
-    { name: 'no type', lines: [GOOD, 'Content-Length: 14'], body: 'access_token=x' },
+    { name: 'a body without a media type', lines: [GOOD, 'Content-Length: 14'], body: 'access_token=x' },
     {
       name: 'a long body of another type',
       lines: withForm('a'.repeat(500), 'Content-Type: text/plain'),
@@ -118,37 +121,37 @@ describe('served as before', () => {
     expect([served, refusals]).toEqual([['GET', 'HEAD'], []])
   })
 
-  test('two requests on one connection: the body of the first is not taken for the second', async () => {
+  test('two requests on one connection: the body of the first is not read as the second', async () => {
     const two = request('GET', withForm('a=b'), 'a=b') + request('GET', [GOOD, 'Connection: close'], '')
-    const answers = await everything(two)
+    const answers = await readAll(two)
     expect(answers.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
   })
 
-  test('a route without a guard reads no body', async () => {
+  test('a route without a guard does not read the body', async () => {
     expect(await statusOf(request('GET', [FORM, 'Content-Length: 100'], 'access_token=x', '/open'))).toBe(200)
   })
 })
 
-describe('bodies without bounds', () => {
+describe('a body larger than bodyLimit is refused', () => {
   test.each([
     {
-      name: 'a length beyond the limit, of which little is sent',
+      name: 'a Content-Length above the limit, with a short body',
       lines: [GOOD, FORM, 'Content-Length: 1000000000'],
       body: 'a=b'
     },
-    { name: 'a form beyond the limit', lines: withForm('a'.repeat(LIMIT + 1)), body: 'a'.repeat(LIMIT + 1) },
+    { name: 'a form above the limit', lines: withForm('a'.repeat(LIMIT + 1)), body: 'a'.repeat(LIMIT + 1) },
     {
-      name: 'chunks without an end',
+      name: 'a chunked body without an end',
       lines: [GOOD, FORM, 'Transfer-Encoding: chunked'],
       body: `${(500).toString(16)}\r\n${'a'.repeat(500)}\r\n`
     }
   ])('$name: 413, and the connection ends', async ({ lines, body }) => {
-    const answer = await everything(request('GET', lines, body))
+    const answer = await readAll(request('GET', lines, body))
     expect(answer).toMatch(/^HTTP\/1\.1 413 .*\r\nconnection: close\r\n/is)
     expect([served, refusals]).toEqual([[], ['413']])
   })
 
-  test('a form that ends half-way: not served, and the server goes on', async () => {
+  test('a connection that ends within the form: not served, and the server still works', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.write(request('GET', [GOOD, FORM, 'Content-Length: 100'], 'a=b'))
     await until(() => endpoint.calls.length > 0)
@@ -158,7 +161,7 @@ describe('bodies without bounds', () => {
     expect(await statusOf(request('GET', [GOOD], ''))).toBe(200)
   })
 
-  test('a request that is refused is answered before its body has come', async () => {
+  test('a refused request gets its response before its body arrives', async () => {
     const lines = [FORM, 'Content-Length: 100']
     expect(await statusOf(request('GET', lines, 'access_token=x'))).toBe(401)
     endpoint.answers(json({ active: false }))
@@ -166,15 +169,15 @@ describe('bodies without bounds', () => {
   })
 })
 
-/** An answer to HEAD announces a body that never comes, so only the end of the connection ends it. */
-const lastOfItsConnection = (bytes: string) => bytes.replace('\r\n', '\r\nConnection: close\r\n')
+/** A response to HEAD has a Content-Length without a body, so only the end of the connection shows its end. */
+const withConnectionClose = (bytes: string) => bytes.replace('\r\n', '\r\nConnection: close\r\n')
 
 async function statusOf(bytes: string): Promise<number> {
-  return Number((await everything(lastOfItsConnection(bytes))).split(' ')[1])
+  return Number((await readAll(withConnectionClose(bytes))).split(' ')[1])
 }
 
-/** Up to the end of the connection. */
-async function everything(bytes: string): Promise<string> {
+/** All bytes until the connection ends. */
+async function readAll(bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
   socket.setEncoding('latin1').on('data', (part) => {
@@ -186,9 +189,9 @@ async function everything(bytes: string): Promise<string> {
   return text
 }
 
-/** The answer after `100 Continue`. */
-async function lastAnswer(bytes: string) {
-  const text = await everything(lastOfItsConnection(bytes))
+/** The response after `100 Continue`. */
+async function finalResponse(bytes: string) {
+  const text = await readAll(withConnectionClose(bytes))
   const [, head = '', body = ''] = text.split('\r\n\r\n')
   const headers = head
     .split('\r\n')

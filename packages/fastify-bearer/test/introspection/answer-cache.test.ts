@@ -3,7 +3,7 @@ import { createAnswerCache } from '../../src/introspection/answer-cache.js'
 
 const OVERHEAD = 400
 
-test('it forgets what was asked for longest ago', () => {
+test('removes the least recently used entry', () => {
   const cache = createAnswerCache<number>({ entries: 2, bytes: 1e6 })
   cache.set('a', 1, 0)
   cache.set('b', 2, 0)
@@ -12,7 +12,7 @@ test('it forgets what was asked for longest ago', () => {
   expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual([1, undefined, 3])
 })
 
-test('bytes are a limit as well, and are counted back', () => {
+test('limits the bytes, and subtracts those of removed and replaced entries', () => {
   const cache = createAnswerCache<number>({ entries: 100, bytes: 2 * (OVERHEAD + 100) })
   cache.set('a', 1, 100)
   cache.set('b', 2, 100)
@@ -25,7 +25,7 @@ test('bytes are a limit as well, and are counted back', () => {
   expect(cache.size()).toEqual({ entries: 1, bytes: 500 })
 })
 
-test('an entry that is larger than all of it pushes nothing out, and its older form is gone', () => {
+test('an entry larger than the cache displaces no other entry, and its earlier value is removed', () => {
   const cache = createAnswerCache<number>({ entries: 100, bytes: 1_000 })
   cache.set('a', 1, 10)
   cache.set('b', 1, 10)

@@ -5,7 +5,7 @@ function fail(circuit: Circuit, now: number, times = 1): void {
   for (let count = 0; count < times; count++) circuit.begin(now)?.failed(now)
 }
 
-test('five failures in a row open it, four do not', () => {
+test('opens after five failures in a row, not after four', () => {
   const circuit = createCircuit()
   fail(circuit, 0, 4)
   expect(circuit.begin(0)).toBeDefined()
@@ -13,7 +13,7 @@ test('five failures in a row open it, four do not', () => {
   expect(circuit.begin(0)).toBeUndefined()
 })
 
-test('a success in between starts the count anew', () => {
+test('a success resets the count of failures', () => {
   const circuit = createCircuit()
   fail(circuit, 0, 4)
   circuit.begin(0)?.succeeded()
@@ -21,7 +21,7 @@ test('a success in between starts the count anew', () => {
   expect(circuit.begin(0)).toBeDefined()
 })
 
-test('after the rest one call tries, and nobody else until it has ended', () => {
+test('after the pause allows one trial call, and no other call until it ends', () => {
   const circuit = createCircuit()
   fail(circuit, 0, 5)
   expect(circuit.begin(249)).toBeUndefined()
@@ -34,21 +34,21 @@ test('after the rest one call tries, and nobody else until it has ended', () => 
   expect(circuit.begin(10_000)).toBeDefined()
 })
 
-test('each failed trial doubles the rest, up to two seconds', () => {
+test('each failed trial doubles the pause, up to two seconds', () => {
   const circuit = createCircuit()
   fail(circuit, 0, 5)
   let now = 250
-  const rests = [500, 1_000, 2_000, 2_000].map((rest) => {
+  const early = [500, 1_000, 2_000, 2_000].map((pause) => {
     fail(circuit, now)
-    const early = circuit.begin(now + rest - 1)
-    now += rest
-    return early
+    const tooEarly = circuit.begin(now + pause - 1)
+    now += pause
+    return tooEarly
   })
-  expect(rests).toEqual([undefined, undefined, undefined, undefined])
+  expect(early).toEqual([undefined, undefined, undefined, undefined])
   expect(circuit.begin(now)).toBeDefined()
 })
 
-test('many calls that fail together are one cause: the rest stays the first', () => {
+test('concurrent calls that fail cause one pause', () => {
   const circuit = createCircuit()
   const calls = Array.from({ length: 100 }, () => circuit.begin(0))
   for (const call of calls) call?.failed(10)
@@ -56,7 +56,7 @@ test('many calls that fail together are one cause: the rest stays the first', ()
   expect(circuit.begin(260)).toBeDefined()
 })
 
-test('a call from before the rest that fails late does not lengthen it, and one that succeeds late ends it', () => {
+test('a call from before the pause: a late failure does not extend the pause, a late success ends it', () => {
   const circuit = createCircuit()
   const late = circuit.begin(0)
   const lucky = circuit.begin(0)

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { createSharedCalls } from '../../src/introspection/shared-calls.js'
 
-/** Calls that end when the test says so, numbered in the order they began. */
+/** Calls that the test ends, numbered in the order they began. */
 function calls() {
   const begun: { end(): void; fail(): void }[] = []
   const make = () =>
@@ -12,7 +12,7 @@ function calls() {
   return { begun, make }
 }
 
-test('who comes during a call gets the one after it, and all of them the same', async () => {
+test('requests during a call share the next call', async () => {
   const shared = createSharedCalls<number>()
   const { begun, make } = calls()
   const first = shared.fresh('k', make, 'request')
@@ -30,7 +30,7 @@ test('who comes during a call gets the one after it, and all of them the same', 
   expect(await later).toBe(2)
 })
 
-test('whoever may take an older answer joins the call that is under way', async () => {
+test('current returns the call in progress', async () => {
   const shared = createSharedCalls<number>()
   const { begun, make } = calls()
   expect(shared.current('k')).toBeUndefined()
@@ -41,7 +41,7 @@ test('whoever may take an older answer joins the call that is under way', async 
   expect(shared.current('k')).toBeUndefined()
 })
 
-test('a call knows the requests that it is made for, of many the first', async () => {
+test('a call gets the ids of its requests, at most 64', async () => {
   const shared = createSharedCalls<readonly string[]>()
   const make = async (requestIds: readonly string[]) => requestIds
   const first = shared.fresh('k', make, 'a')
@@ -51,7 +51,7 @@ test('a call knows the requests that it is made for, of many the first', async (
   for (const answer of await Promise.all(late)) expect(answer).toEqual(named)
 })
 
-test('keys do not wait for each other', () => {
+test('calls for different keys run concurrently', () => {
   const shared = createSharedCalls<number>()
   const { begun, make } = calls()
   void shared.fresh('a', make, 'request')
@@ -59,7 +59,7 @@ test('keys do not wait for each other', () => {
   expect(begun).toHaveLength(2)
 })
 
-test('a failure is for all who wait, asks nothing more, and is not kept', async () => {
+test('a failure rejects all waiting requests, starts no further call, and is not kept', async () => {
   const shared = createSharedCalls<number>()
   const { begun, make } = calls()
   const first = shared.fresh('k', make, 'request')

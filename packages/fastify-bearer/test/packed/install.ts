@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const here = path.dirname(fileURLToPath(import.meta.url))
 const root = path.join(here, '../../../..')
 
-/** Packs the guard and installs it with npm in a project that is none of this workspace. */
+/** Packs the guard and installs it with npm in a project outside this workspace. */
 export async function installPacked() {
   const directory = mkdtempSync(path.join(tmpdir(), 'stranger-'))
   const project = path.join(directory, 'project')
@@ -23,17 +23,17 @@ export async function installPacked() {
   try {
     writeFileSync(path.join(project, 'package.json'), '{ "name": "stranger", "private": true }')
     const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--registry', registry.url]
-    // Neither this machine's settings nor its cache: what the registry has is all there is.
+    // An empty home directory, so that npm uses neither this machine's settings nor its cache.
     const environment = { PATH: process.env.PATH, HOME: path.join(directory, 'home') }
-    const wanted = [tarball, 'fastify@5', '@types/node@20']
-    await run('npm', ['install', ...quiet, ...wanted], { cwd: project, env: environment })
+    const packages = [tarball, 'fastify@5', '@types/node@20']
+    await run('npm', ['install', ...quiet, ...packages], { cwd: project, env: environment })
   } finally {
     await registry.close()
   }
   return {
     project,
     tarball,
-    /** What the workspace's compiler says about the project: nothing, when all is well. */
+    /** The errors of the workspace's compiler; '' if there are none. */
     async compile(): Promise<string> {
       const tsc = path.join(root, 'node_modules/typescript/bin/tsc')
       return run(process.execPath, [tsc, '-p', project], { cwd: project }).then(
@@ -45,16 +45,16 @@ export async function installPacked() {
   }
 }
 
-/** Runs the stranger's app until `stop`. */
+/** Runs the installed project's app until `stop`. */
 export async function startStranger(project: string, introspectionUrl: string) {
   const child = spawn(process.execPath, ['app.mjs', introspectionUrl], {
     cwd: project,
     stdio: ['ignore', 'pipe', 'inherit']
   })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  const said = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const output = createInterface(child.stdout)[Symbol.asyncIterator]()
   return {
-    address: String((await said.next()).value),
+    address: String((await output.next()).value),
     async stop() {
       child.kill()
       await ended

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 const STORE = fileURLToPath(new URL('../../../../node_modules/.pnpm', import.meta.url))
 
 /**
- * A package registry on loopback that has what this workspace has installed, and nothing else. So npm resolves,
- * downloads and unpacks as ever, and the test needs no network.
+ * A package registry on loopback with the packages that this workspace has installed. npm resolves, downloads and unpacks
+ * as usual, and the test needs no network.
  */
 export async function startStoreRegistry() {
   const packages = readStore()
@@ -34,7 +34,7 @@ export async function startStoreRegistry() {
 function readStore() {
   const packages = new Map()
   for (const entry of readdirSync(STORE)) {
-    // Folder names are name@version, with + for the slash and what peers it was linked with after a bracket.
+    // Folder names are name@version, with + for the slash; a list of peers may follow in brackets.
     const name = /^(.+?)@/.exec(entry.replace(/^@/, '%'))?.[1]?.replace(/^%/, '@').replace('+', '/')
     if (name === undefined) continue
     const folder = path.join(STORE, entry, 'node_modules', name)
@@ -53,7 +53,7 @@ function describe(name, versions, origin) {
   return { name, 'dist-tags': { latest: described.at(-1)[0] }, versions: Object.fromEntries(described) }
 }
 
-/** npm drops the first folder, whatever its name. */
+/** npm removes the first folder of the tarball, so its name does not matter. */
 function sendTarball(response, folder) {
   const tar = spawn('tar', ['-czf', '-', '-C', path.dirname(folder), path.basename(folder)], {
     stdio: ['ignore', 'pipe', 'inherit']

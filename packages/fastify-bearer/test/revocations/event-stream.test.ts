@@ -14,12 +14,12 @@ test.each([
     events: [{ event: 'revoked', id: 'e-1', data: '{"a":1}' }]
   },
   {
-    name: 'no blank after the colon',
+    name: 'no space after the colon',
     text: 'event:x\nid:1\ndata:d\n\n',
     events: [{ event: 'x', id: '1', data: 'd' }]
   },
   {
-    name: 'only one blank is taken off',
+    name: 'two spaces after the colon: one is removed',
     text: 'data:  d\n\n',
     events: [{ event: 'message', id: '', data: ' d' }]
   },
@@ -29,7 +29,7 @@ test.each([
     events: [{ event: 'message', id: '', data: 'a\nb' }]
   },
   {
-    name: 'an id stays for what follows',
+    name: 'an id applies to the next event as well',
     text: 'id: 1\ndata: a\n\ndata: b\n\n',
     events: [
       { event: 'message', id: '1', data: 'a' },
@@ -42,7 +42,7 @@ test.each([
     events: [{ event: 'message', id: '', data: 'a' }]
   },
   { name: 'comments', text: ': alive\n\n:\n\n', events: [] },
-  { name: 'no data, no event', text: 'event: x\nid: 1\n\n', events: [] },
+  { name: 'fields without data make no event', text: 'event: x\nid: 1\n\n', events: [] },
   {
     name: 'unknown fields, and a line without a colon',
     text: 'retry: 5\nfoo: bar\ndata\n\n',
@@ -54,12 +54,12 @@ test.each([
   expect(read(text)).toEqual(events)
 })
 
-test('lines may end in CR, LF or CRLF, and the stream may be cut anywhere', () => {
+test('lines end in CR, LF or CRLF, and pieces may end anywhere', () => {
   const line = fc.constantFrom('data: a', 'event: x', 'id: 7', ': c', '', 'data: \u2028é')
   const ending = fc.constantFrom('\n', '\r', '\r\n')
   fc.assert(
     fc.property(fc.array(fc.tuple(line, ending)), fc.array(fc.nat(80)), (lines, cuts) => {
-      // A lone CR before an LF would make one ending of two; that is the standard's reading too.
+      // A CR directly before an LF is one line ending, as the standard says.
       const text = lines.map(([words, end]) => words + end).join('')
       const whole = read(`${text}\n`)
       const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
@@ -72,7 +72,7 @@ test('lines may end in CR, LF or CRLF, and the stream may be cut anywhere', () =
 test.each([
   { name: 'a line', piece: 'x'.repeat(10_000) },
   { name: 'an event', piece: `data: ${'x'.repeat(10_000)}\n` }
-])('$name without end is noticed', ({ piece }) => {
+])('$name without an end: undefined', ({ piece }) => {
   const reader = eventStreamReader()
   const answers = Array.from({ length: 8 }, () => reader(piece))
   expect(answers.includes(undefined)).toBe(true)

@@ -5,22 +5,22 @@ import type { Logger } from '../process/logger.js'
 import { settleWithin } from '../process/settle-within.js'
 import { addSample, bestOf, type ClockSample, offsetOf } from './clock-samples.js'
 
-/** A process whose clock is off by more does not start, and is not ready. */
-export const MOST_OFFSET_MS = 30_000
+/** A process whose clock differs by more does not start, and is not ready. */
+export const MAX_OFFSET_MS = 30_000
 
 const MEASURE_EVERY_MS = 5_000
 const START_LIMIT_MS = 3_000
 const PROBE_LIMIT_MS = 1_000
 
-/** The clock of Postgres, as this process knows it (docs/adr/0022-one-clock.md). */
+/** The clock of Postgres, as measured by this process (docs/adr/0022-one-clock.md). */
 export type DatabaseClock = {
-  /** Postgres's time. Until it has been measured, that of this process. */
+  /** Postgres's time; before the first measurement, the time of this process. */
   now(): Date
-  /** By how many milliseconds the clock of this process is ahead of Postgres's; undefined until it has been measured. */
+  /** Milliseconds by which this process's clock is ahead of Postgres's; undefined before the first measurement. */
   offsetMs(): number | undefined
-  /** Asks Postgres once. @throws {StoreUnavailable} */
+  /** Reads Postgres's clock once. @throws {StoreUnavailable} */
   measure(): Promise<void>
-  /** For readiness: asks, and throws where the clock of this process is wrong, or was never measured. */
+  /** For readiness: measures, and throws if this process's clock is wrong or was never measured. */
   mustAgree(): Promise<void>
   /** Measures every five seconds, and logs each change between right and wrong. */
   start(logger: Pick<Logger, 'info' | 'error'>): void
@@ -35,7 +35,7 @@ const OWN: OwnClocks = { wall: () => Date.now(), monotonic: () => performance.no
 export function createDatabaseClock(database: Pick<Database, 'query'>, own = OWN): DatabaseClock {
   let samples: readonly ClockSample[] = []
   let best: ClockSample | undefined
-  let underWay: Promise<void> | undefined
+  let measuring: Promise<void> | undefined
   let wasWrong = false
   let logger: Pick<Logger, 'info' | 'error'> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -43,9 +43,9 @@ export function createDatabaseClock(database: Pick<Database, 'query'>, own = OWN
   const now = () => new Date(best === undefined ? own.wall() : own.monotonic() + offsetOf(best))
   const offsetMs = () => (best === undefined ? undefined : own.wall() - now().getTime())
 
-  async function ask(): Promise<void> {
+  async function readClock(): Promise<void> {
     const sentAt = own.monotonic()
-    const [row] = await database.query<{ now: number }>(ASK)
+    const [row] = await database.query<{ now: number }>(READ_CLOCK)
     if (row === undefined) return
     samples = addSample(samples, { theirs: row.now, sentAt, receivedAt: own.monotonic() })
     best = bestOf(samples)
@@ -63,10 +63,10 @@ export function createDatabaseClock(database: Pick<Database, 'query'>, own = OWN
   }
 
   function measure(): Promise<void> {
-    underWay ??= ask().finally(() => {
-      underWay = undefined
+    measuring ??= readClock().finally(() => {
+      measuring = undefined
     })
-    return underWay
+    return measuring
   }
 
   return {
@@ -75,15 +75,15 @@ export function createDatabaseClock(database: Pick<Database, 'query'>, own = OWN
     measure,
 
     async mustAgree() {
-      // Without an answer the last measurement counts: that Postgres is away is said by its own check.
+      // If Postgres does not answer, the last measurement counts. Its own check reports the outage.
       await settleWithin(PROBE_LIMIT_MS, [measure()])
       const offset = offsetMs()
       if (offset === undefined) throw new Error('the clock of Postgres has not been read yet')
       if (isFarOff(offset)) throw new Error(describeOffset(offset, now()))
     },
 
-    start(toLog) {
-      logger = toLog
+    start(newLogger) {
+      logger = newLogger
       logChange()
       timer = setInterval(() => measure().catch(() => {}), MEASURE_EVERY_MS)
     },
@@ -92,25 +92,24 @@ export function createDatabaseClock(database: Pick<Database, 'query'>, own = OWN
   }
 }
 
-const ASK = {
+const READ_CLOCK = {
   name: 'read_clock',
   text: 'select (extract(epoch from clock_timestamp()) * 1000)::double precision as now',
   values: []
 }
 
-const isFarOff = (offsetMs: number | undefined): boolean =>
-  offsetMs !== undefined && Math.abs(offsetMs) > MOST_OFFSET_MS
+const isFarOff = (offsetMs: number | undefined): boolean => offsetMs !== undefined && Math.abs(offsetMs) > MAX_OFFSET_MS
 
 function describeOffset(offsetMs: number, postgres: Date): string {
   const own = new Date(postgres.getTime() + offsetMs)
   const seconds = (Math.abs(offsetMs) / 1_000).toFixed(1)
   const difference = `${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} that of Postgres`
-  return `the clock of this machine is ${difference}: it is ${own.toISOString()} here, and ${postgres.toISOString()} there; let NTP set both clocks`
+  return `the clock of this machine is ${difference} (${own.toISOString()} here, ${postgres.toISOString()} there); synchronize both clocks with NTP`
 }
 
 /**
- * Measures the clock before a process serves anything. Where Postgres does not answer in time, readiness judges later.
- * @throws {ConfigurationError} when the clock of this machine differs from Postgres's by more than `MOST_OFFSET_MS`
+ * Measures the clock before a process serves anything. If Postgres does not answer in time, the readiness check decides later.
+ * @throws {ConfigurationError} when the clock of this machine differs from Postgres's by more than `MAX_OFFSET_MS`
  */
 export async function refuseWrongClock(clock: DatabaseClock): Promise<void> {
   await settleWithin(START_LIMIT_MS, [clock.measure()])
@@ -118,12 +117,12 @@ export async function refuseWrongClock(clock: DatabaseClock): Promise<void> {
   if (offset !== undefined && isFarOff(offset)) throw new ConfigurationError([describeOffset(offset, clock.now())])
 }
 
-/** The gauge of the clock; without a sample until it has been measured. */
+/** A gauge of the clock's offset; without a sample before the first measurement. */
 export function watchClock(metrics: Metrics, clock: Pick<DatabaseClock, 'offsetMs'>): void {
   metrics.gauge(
     {
       name: 'valetkey_clock_offset_seconds',
-      help: 'By how much the clock of this process is ahead of that of Postgres; negative when it is behind.'
+      help: 'Seconds by which the clock of this process is ahead of that of Postgres; negative if it is behind.'
     },
     () => {
       const offset = clock.offsetMs()

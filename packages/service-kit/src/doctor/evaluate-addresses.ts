@@ -6,10 +6,10 @@ export function isLoopback(host: string): boolean {
   return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare)
 }
 
-/** Other machines can reach it, so stricter rules apply. */
+/** Whether other machines can reach the service, so stricter rules apply. */
 export const isProduction = (issuer: string): boolean => !isLoopback(new URL(issuer).hostname)
 
-/** RFC 6749 §3.1.2.1, §10.9; RFC 9700 §2.6: codes, tokens and passwords travel there. */
+/** The URL carries codes, tokens and passwords (RFC 6749 §3.1.2.1, §10.9; RFC 9700 §2.6). */
 export function evaluatePublicUrl(check: string, url: string): Finding {
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:') return ok(check, 'is https')
@@ -21,7 +21,7 @@ export function evaluatePublicUrl(check: string, url: string): Finding {
   })
 }
 
-/** An address that only our own machines use; the network may be trusted. */
+/** An address that only our own machines use: without TLS it is only a warning, because the network may be trusted. */
 export function evaluateInnerUrl(check: string, { host, tls }: { host: string; tls: boolean }): Finding {
   if (tls) return ok(check, 'is reached over TLS')
   if (isLoopback(host)) return ok(check, 'is on this machine')

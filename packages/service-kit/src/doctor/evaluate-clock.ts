@@ -1,4 +1,4 @@
-import { MOST_OFFSET_MS } from '../clock/database-clock.js'
+import { MAX_OFFSET_MS } from '../clock/database-clock.js'
 import { type Finding, fatal, ok, warning } from './finding.js'
 
 const NOTABLE_MS = 2_000
@@ -12,7 +12,7 @@ export function evaluateClock(check: string, offsetMs: number): Finding {
     why: 'Codes, tokens and sessions start and expire too early or too late.',
     fix: 'synchronize the clocks of all machines with NTP'
   }
-  return size > MOST_OFFSET_MS ? fatal(check, complaint) : warning(check, complaint)
+  return size > MAX_OFFSET_MS ? fatal(check, complaint) : warning(check, complaint)
 }
 
 /** How far the other clock is ahead, assuming that both directions take equally long. */

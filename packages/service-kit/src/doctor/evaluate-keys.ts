@@ -1,14 +1,14 @@
 import { type Finding, graveInProduction, ok, warning } from './finding.js'
 
 const PLACEHOLDER = /change.?me|placeholder|your.?(?:secret|key)|password|example/i
-const FEWEST_CHARACTERS = 10
+const MIN_DISTINCT_CHARACTERS = 10
 const MANY = 3
 const OLD_DAYS = 365
 const DAY_MS = 86_400_000
 
 /**
- * Keys that sign, the newest first. Their length was checked when they were read.
- * @param changedAt when the file that holds them was written, where they come from one
+ * Evaluates signing keys, newest first. The configuration has already checked their length.
+ * @param changedAt when their file was written; undefined if they do not come from a file
  */
 export function evaluateKeys(
   check: string,
@@ -16,7 +16,7 @@ export function evaluateKeys(
   { isProduction, changedAt, now }: { isProduction: boolean; changedAt: Date | undefined; now: Date }
 ): readonly Finding[] {
   const findings: Finding[] = []
-  const guessable = keys.filter((key) => PLACEHOLDER.test(key) || new Set(key).size < FEWEST_CHARACTERS)
+  const guessable = keys.filter((key) => PLACEHOLDER.test(key) || new Set(key).size < MIN_DISTINCT_CHARACTERS)
   if (guessable.length > 0) {
     findings.push(
       graveInProduction(isProduction)(check, {

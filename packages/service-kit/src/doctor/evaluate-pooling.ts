@@ -3,7 +3,7 @@ import { type Finding, fatal, ok, warning } from './finding.js'
 
 const CHECK = 'postgres pooler'
 
-/** @param listens whether the service listens for notifications, which it does not do through a pooler */
+/** @param listens whether the service uses LISTEN, which does not work through a pooler */
 export function evaluatePooling(pooling: Pooling, listens: boolean): Finding {
   switch (pooling) {
     case 'direct':

@@ -5,8 +5,8 @@ import { type Finding, fatal, ok, warning } from './finding.js'
 const CHECK = 'TRUSTED_PROXIES'
 
 /**
- * Whether client addresses are known.
- * @param networks undefined: not set; empty: set to `none`, which states that no proxy is in front
+ * Whether the service can know the addresses of its clients.
+ * @param networks undefined: not set; empty: set to `none`, so no proxy is in front
  * @param publicUrl the address under which clients know this service, and the setting that names it
  */
 export function evaluateProxies(
@@ -24,7 +24,7 @@ export function evaluateProxies(
   })
 }
 
-/** The service itself speaks http. */
+/** The service itself has no TLS, so an https URL needs a proxy in front. */
 function evaluateMissing({ setting, url }: { setting: string; url: string }): Finding {
   if (!url.startsWith('https:')) return ok(CHECK, 'is not set; without https no proxy is needed')
   return fatal(CHECK, {
@@ -34,7 +34,7 @@ function evaluateMissing({ setting, url }: { setting: string; url: string }): Fi
   })
 }
 
-/** Wider than any network of proxies. CDN proxies have public addresses, but never a whole /7. */
+/** Whether a network is larger than any network of proxies. */
 function isWide(network: string): boolean {
   const [address = '', prefix] = network.split('/')
   if (prefix === undefined) return false

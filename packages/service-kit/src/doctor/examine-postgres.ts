@@ -8,13 +8,13 @@ import { type Finding, fatal, graveInProduction, ok, warning } from './finding.j
 type State = {
   role: string
   is_superuser: boolean
-  has_powers: boolean
+  has_privileges: boolean
   may_create: boolean
   owns_tables: boolean
   /** Our tables in which the role lacks one of the rights select, insert, update and delete. */
-  closed_tables: string[]
+  forbidden_tables: string[]
   /** Our `security definer` functions that the role may not execute. */
-  closed_functions: string[]
+  forbidden_functions: string[]
   fsync: string
   synchronous_commit: string
   version: number
@@ -22,7 +22,7 @@ type State = {
 
 const STATE = `
   select r.rolname as role, r.rolsuper as is_superuser,
-    r.rolcreaterole or r.rolcreatedb or r.rolbypassrls or r.rolreplication as has_powers,
+    r.rolcreaterole or r.rolcreatedb or r.rolbypassrls or r.rolreplication as has_privileges,
     has_schema_privilege(r.oid, 'public', 'create') as may_create,
     exists (
       select 1 from pg_class c
@@ -35,22 +35,22 @@ const STATE = `
           select 1 from unnest('{select,insert,update,delete}'::text[]) as needed
           where not has_table_privilege(r.oid, c.oid, needed))
       order by 1
-    ) as closed_tables,
+    ) as forbidden_tables,
     array(
       select p.proname::text from pg_proc p
       where p.pronamespace = 'public'::regnamespace and p.prosecdef and not has_function_privilege(r.oid, p.oid, 'execute')
       order by 1
-    ) as closed_functions,
+    ) as forbidden_functions,
     current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
     current_setting('server_version_num')::int as version
   from pg_roles r where r.rolname = current_user`
 
-const OLDEST = 150_000
+const MIN_VERSION = 150_000
 
 /**
  * Checks a database over one connection: reachability, a pooler in front, the clock, durability, our rights and our
  * tables.
- * @param options.listens whether the service listens for notifications
+ * @param options.listens whether the service uses LISTEN
  */
 export async function examinePostgres(
   url: string,
@@ -65,9 +65,9 @@ export async function examinePostgres(
         return (clock.rows[0]?.now ?? 0) * 1_000
       })
       const state = rows[0] as State
-      const found = [ok('postgres', `answers as ${state.role}`), evaluateClock('postgres clock', offset)]
+      const findings = [ok('postgres', `answers as ${state.role}`), evaluateClock('postgres clock', offset)]
       return [
-        ...found,
+        ...findings,
         evaluatePooling(await findPooling(url), options.listens),
         ...evaluateServer(state, options.isProduction),
         ...(await evaluateMigrations(url, options.migrations))
@@ -86,7 +86,7 @@ export async function examinePostgres(
   }
 }
 
-function evaluateRights({ role, closed_tables: tables, closed_functions: functions }: State): readonly Finding[] {
+function evaluateRights({ role, forbidden_tables: tables, forbidden_functions: functions }: State): readonly Finding[] {
   const why = 'Requests and commands that need these rights fail.'
   const onTables = fatal('postgres rights', {
     what: `${role} may not select, insert, update and delete rows in ${tables.join(', ')}`,
@@ -103,7 +103,7 @@ function evaluateRights({ role, closed_tables: tables, closed_functions: functio
 
 function evaluateServer(state: State, isProduction: boolean): readonly Finding[] {
   const findings: Finding[] = [evaluateRole(state, isProduction), ...evaluateRights(state)]
-  if (state.version < OLDEST) {
+  if (state.version < MIN_VERSION) {
     const what = `is version ${Math.floor(state.version / 10_000)}`
     findings.push(
       warning('postgres version', {
@@ -127,7 +127,7 @@ function evaluateServer(state: State, isProduction: boolean): readonly Finding[]
 
 function evaluateRole(state: State, isProduction: boolean): Finding {
   const separate = 'run the service with its own role, see "Roles" in docs/databases.md'
-  if (state.is_superuser || state.has_powers) {
+  if (state.is_superuser || state.has_privileges) {
     return graveInProduction(isProduction)('postgres role', {
       what: `${state.role} is a superuser, or may create roles or databases`,
       why: 'An attacker who takes over the service would control the whole database server.',

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Environment } from '../process/environment-reader.js'
 
-/** When the file that gives a variable was written; unknown where the environment holds the value itself. */
+/** When the file of a `…_FILE` variable was written; undefined if the environment contains the value itself. */
 export function fileChangedAt(environment: Environment, name: string): Date | undefined {
   const file = environment[`${name}_FILE`]
   if (!file) return undefined

@@ -11,12 +11,12 @@ export const ok = (check: string, what: string): Finding => ({ check, severity: 
 export const warning = (check: string, complaint: Complaint): Finding => ({ check, severity: 'warning', ...complaint })
 export const fatal = (check: string, complaint: Complaint): Finding => ({ check, severity: 'fatal', ...complaint })
 
-/** Fatal in production, a warning on a developer's machine. */
+/** `fatal` in production, `warning` on a developer's machine. */
 export const graveInProduction = (isProduction: boolean) => (isProduction ? fatal : warning)
 
 /**
- * Refuses to start with settings that `doctor` calls fatal.
- * @throws {ConfigurationError} one line for each, which begins with the variable
+ * Prevents a start with settings that `doctor` reports as fatal.
+ * @throws {ConfigurationError} one line for each fatal finding, beginning with the variable
  */
 export function refuseFatal(findings: readonly Finding[]): void {
   const lines = findings.flatMap((finding) =>
@@ -25,7 +25,7 @@ export function refuseFatal(findings: readonly Finding[]): void {
   if (lines.length > 0) throw new ConfigurationError(lines)
 }
 
-/** Settings that cannot be read, with the messages of a start. */
+/** Findings for settings that cannot be read, with the messages of a failed start. */
 export const findingsOfUnreadable = ({ problems }: ConfigurationError): readonly Finding[] =>
   problems.map((line) => {
     const [, check = 'settings', what = line] = /^([A-Z_]+): (.*)$/s.exec(line) ?? []

@@ -3,7 +3,7 @@ import type { Finding } from './finding.js'
 
 const ORDER = ['fatal', 'warning', 'ok'] as const
 
-/** @returns how many findings are fatal */
+/** @returns the number of fatal findings */
 export function printFindings(
   context: { out: (text: string) => void },
   json: boolean | undefined,

@@ -1,13 +1,13 @@
 import type { Labels } from './sample.js'
 
-/** Every value that a label may have, by the label's name. */
+/** All values of each label. */
 export type LabelValues = Readonly<Record<string, readonly string[]>>
 
 const OTHER = 'other'
 
 /**
- * Label values come from lists in the code. Whatever else comes, perhaps from outside, is `other`: nobody can make series by
- * what they send.
+ * Label values come from lists in the code. Any other value becomes `other`, so that requests from outside cannot create
+ * time series.
  */
 export function boundedLabels(lists: LabelValues) {
   const names = Object.keys(lists)
@@ -30,7 +30,7 @@ export function boundedLabels(lists: LabelValues) {
     keyOf,
     labelsOf: (values: readonly string[]): Labels =>
       Object.fromEntries(names.map((name, index) => [name, bounded(values[index], index)])),
-    /** With their keys, those with `other` left out. */
+    /** All combinations with their keys, without `other`. */
     all: combinations.map((labels) => ({ labels, key: keyOf(Object.values(labels)) }))
   }
 }

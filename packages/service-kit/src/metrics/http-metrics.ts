@@ -3,14 +3,14 @@ import type { Metrics } from './metrics.js'
 import type { RouteGroup } from './route-groups.js'
 import type { Labels } from './sample.js'
 
-/** `unknown` stands for all that reaches no route. */
+/** `unknown`: the request reached no route. */
 export type CountedRoute = { route: string; group: RouteGroup | 'unknown' }
 
-/** What one listener tells of its requests. */
+/** Counts the requests of one listener. */
 export type HttpMeter = {
-  /** @param counted.route its template: what stands in the address itself is the caller's, and would be a series each */
+  /** @param counted.route the template of the route: the actual path would create a time series for each request */
   answered(counted: CountedRoute, method: string, status: number, milliseconds: number): void
-  /** What was no request that a route could answer. */
+  /** A request that reached no route. */
   unreadable(): void
 }
 
@@ -22,19 +22,19 @@ const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx']
 /** Rate, errors and duration of each route, for all listeners of a process. */
 export function createHttpMetrics(metrics: Metrics, listeners: readonly string[]): (listener: string) => HttpMeter {
   const series: { labels: Labels; buckets: Buckets }[] = []
-  metrics.histogramOf({ name: NAME, help: 'How long requests took, by route, method and class of the status.' }, () =>
+  metrics.histogramOf({ name: NAME, help: 'Duration of requests, by route, method and class of the status.' }, () =>
     series.flatMap(({ labels, buckets }) => buckets.samples(NAME, labels))
   )
   const unreadable = metrics.counter(
     {
       name: 'valetkey_http_unreadable_requests_total',
-      help: 'What came and was not a request that a route could answer.'
+      help: 'Requests that could not be read, so no route answered them.'
     },
     { listener: listeners }
   )
 
   return (listener) => {
-    // One look by the route, one by a number: a request costs no text.
+    // Two lookups, by route and by number, without building a key string for each request.
     const routes = new Map<string, (Buckets | undefined)[]>()
 
     function newSeries({ route, group }: CountedRoute, methodAt: number, classAt: number): Buckets {

@@ -7,56 +7,56 @@ export type MetricName = { name: string; help: string }
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Coarse enough to cost nothing; what holds up an event loop for less than that holds up nobody. */
+/** Coarse, so that the measurement costs little. Shorter delays of the event loop do not matter. */
 const EVENT_LOOP_PRECISION_MS = 20
 
-/** Gauges of the library that are named like counters, which `promtool check metrics` refuses. Each is a sum of another gauge. */
+/** Gauges of prom-client that are named like counters, which `promtool check metrics` rejects. Each is the sum of another gauge. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /**
- * What a process tells Prometheus. To count is to add to a number in memory: label values, text and sums are made when
- * somebody asks, so no request waits for any of it.
+ * The metrics of a process. Counting adds to a number in memory; labels, text and sums are computed at a scrape, so no
+ * request waits for them.
  */
 export function createMetrics() {
   const registry = new Registry()
 
   function add(type: 'counter' | 'gauge' | 'histogram' | 'summary', { name, help }: MetricName, read: () => Sample[]) {
     const get = async () => ({ name, help, type, values: read(), aggregator: 'sum' })
-    // The library's own metrics hash their labels at each count; it has all it needs of one that knows its samples.
+    // Not prom-client's own metric classes: they hash the labels at each count. The registry only calls `get`.
     registry.registerMetric({ name, help, type, aggregator: 'sum', get, reset() {} } as unknown as Metric)
   }
 
   return {
-    /** Counts under the label values that are listed, which are there from the start; any other counts as `other`. */
+    /** Listed label values are exposed from the start, with 0; any other value counts as `other`. */
     counter(metric: MetricName, labels: LabelValues = {}): Counter {
       const { samples, ...counter } = createCounter(labels)
       add('counter', metric, samples)
       return counter
     },
 
-    /** @param bounds the upper ends of its buckets, ascending */
+    /** @param bounds upper bounds of the buckets, ascending */
     histogram(metric: MetricName, bounds: readonly number[], labels: LabelValues = {}): Histogram {
       const { samples, ...histogram } = createHistogram(metric.name, bounds, labels)
       add('histogram', metric, samples)
       return histogram
     },
 
-    /** One whose buckets are kept elsewhere. */
+    /** A histogram whose buckets are kept by the caller. */
     histogramOf(metric: MetricName, read: () => Sample[]): void {
       add('histogram', metric, read)
     },
 
-    /** A number that is kept elsewhere and only grows; it is looked at when somebody asks. */
+    /** A counter that is kept by the caller; `read` is called at each scrape. */
     countElsewhere(metric: MetricName, read: () => number | Sample[]): void {
       add('counter', metric, () => samplesOf(read()))
     },
 
-    /** A number that goes up and down, looked at when somebody asks. */
+    /** `read` is called at each scrape. */
     gauge(metric: MetricName, read: () => number | Sample[]): void {
       add('gauge', metric, () => samplesOf(read()))
     },
 
-    /** How often, and how much in all: what an average needs. */
+    /** Count and sum, for an average. */
     summary(metric: MetricName, read: () => { count: number; sum: number }): void {
       add('summary', metric, () => {
         const { count, sum } = read()
@@ -65,7 +65,7 @@ export function createMetrics() {
       })
     },
 
-    /** Memory, processor, event loop and garbage of this process, under the names that every dashboard knows. Once only. */
+    /** Memory, processor time, event loop and garbage collection, under the standard names. To be called once. */
     watchProcess(): void {
       collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS })
       for (const name of MISNAMED) registry.removeSingleMetric(name)

@@ -1,7 +1,7 @@
 import type { ConnectedDatabase } from '../postgres/postgres.js'
 import type { Metrics } from './metrics.js'
 
-/** How much of the pool of Postgres connections is in use. */
+/** Exposes the use of the pool of Postgres connections. */
 export function watchPool(metrics: Metrics, database: ConnectedDatabase): void {
   metrics.gauge(
     { name: 'valetkey_postgres_connections', help: 'Connections of the pool to Postgres, by what they do.' },

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyPluginOptions } from 'fastify'
 
 /**
- * What a route serves. One number for all requests would hide an outage of a rare kind of request behind a frequent kind, so
- * alerts divide failures by the requests of the same kind (infra/alerts/rules.yaml).
+ * The purpose of a route. Alerts compare failures with the requests of the same group (infra/alerts/rules.yaml), because
+ * frequent requests would otherwise hide an outage of rare ones.
  */
 export const ROUTE_GROUPS = [
-  /** Pages of the authorization server for people: authorize, login, consent, logout, account. */
+  /** Pages of the authorization server for users: authorize, login, consent, logout, account. */
   'sign_in',
   /** The token endpoint and token revocation. */
   'token',
@@ -16,9 +16,9 @@ export const ROUTE_GROUPS = [
   'files',
   /** The administration API. */
   'admin',
-  /** Metadata, API descriptions, style sheets, explanations of errors. */
+  /** Metadata, API descriptions, style sheets, error pages. */
   'static',
-  /** Probes and metrics. Their 503 is an answer, not a failure. */
+  /** Probes and metrics. Their 503 is a result, not a failure. */
   'health'
 ] as const
 
@@ -31,14 +31,14 @@ declare module 'fastify' {
   }
 }
 
-/** Puts all routes that are registered in this scope from now on into one group. A scope inside may name another. */
+/** Sets the group of all routes that are registered in this scope from now on. A nested scope may set another. */
 export function groupRoutes(scope: FastifyInstance, group: RouteGroup): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, routeGroup: group }
   })
 }
 
-/** The same plugin with all its routes in one group. */
+/** Wraps a plugin, so that all its routes are in one group. */
 export function inGroup<Options extends FastifyPluginOptions>(
   group: RouteGroup,
   routes: FastifyPluginAsync<Options>
@@ -49,7 +49,7 @@ export function inGroup<Options extends FastifyPluginOptions>(
   }
 }
 
-/** A server with a route that belongs to no group does not start: alerts could not tell what its failures mean. */
+/** Prevents a start with a route that has no group, because alerts would not cover it. */
 export function requireRouteGroups(server: FastifyInstance): void {
   const routes: { url: string; config?: { routeGroup?: RouteGroup } }[] = []
   server.addHook('onRoute', (route) => {
@@ -57,6 +57,6 @@ export function requireRouteGroups(server: FastifyInstance): void {
   })
   server.addHook('onReady', async () => {
     const missing = routes.filter(({ config }) => config?.routeGroup === undefined).map(({ url }) => url)
-    if (missing.length > 0) throw new Error(`these routes belong to no route group: ${missing.join(', ')}`)
+    if (missing.length > 0) throw new Error(`these routes have no route group: ${missing.join(', ')}`)
   })
 }

@@ -2,10 +2,10 @@ import type { Client, ClientConfig, Pool } from 'pg'
 import type { StoreState } from '../stores/store-state.js'
 import { TOO_MANY_CONNECTIONS } from './postgres-problem.js'
 
-/** How long a pool stays at what it got before it asks for one connection more. */
+/** How long a pool keeps a reduced maximum before it tries one connection more. */
 const GROW_AFTER_MS = 5_000
-const FIRST_PAUSE_MS = 50
-const LAST_PAUSE_MS = 500
+const MIN_PAUSE_MS = 50
+const MAX_PAUSE_MS = 500
 
 const REMEDY = 'raise max_connections, or the connection limit of the role or the database; or run fewer processes'
 
@@ -14,10 +14,10 @@ type Connect = (done: (error: Error | undefined) => void) => void
 export const isTooManyConnections = (error: unknown): boolean => Object(error).code === TOO_MANY_CONNECTIONS
 
 /**
- * Keeps a pool within the connections that Postgres gives it. After a refusal (SQLSTATE 53300) the pool's maximum is what
- * it has, so that statements wait for a connection that is open. Some seconds later it may try one more, and after each
- * success another one. Without any connection there is one attempt at a time, after a pause.
- * @param wanted the pool's maximum when nothing is refused
+ * Adapts a pool's maximum to the connections that Postgres allows. After a refusal (SQLSTATE 53300) the maximum becomes the
+ * number of open connections, so that statements wait for one of them. Five seconds later the pool may open one more, and
+ * another one after each success. Without any connection there is one attempt at a time, with pauses.
+ * @param wanted the pool's maximum without refusals
  */
 export function createConnectionLimit(wanted: number, state: StoreState | undefined) {
   let pool: Pool | undefined
@@ -25,9 +25,9 @@ export function createConnectionLimit(wanted: number, state: StoreState | undefi
   let pauseMs = 0
   let isLogged = false
 
-  function hold(most: number): void {
+  function limitTo(connections: number): void {
     if (pool === undefined) return
-    pool.options.max = Math.max(1, most)
+    pool.options.max = Math.max(1, connections)
     clearTimeout(growth)
     growth = setTimeout(grow, GROW_AFTER_MS).unref()
   }
@@ -40,15 +40,15 @@ export function createConnectionLimit(wanted: number, state: StoreState | undefi
   }
 
   function refused(): void {
-    // The connection that was refused is still counted.
+    // totalCount includes the refused connection.
     const connections = (pool?.totalCount ?? 1) - 1
-    hold(connections)
-    pauseMs = connections > 0 ? 0 : Math.min(LAST_PAUSE_MS, pauseMs * 2 || FIRST_PAUSE_MS)
+    limitTo(connections)
+    pauseMs = connections > 0 ? 0 : Math.min(MAX_PAUSE_MS, pauseMs * 2 || MIN_PAUSE_MS)
     if (isLogged) return
     isLogged = true
     state?.logger?.warn(
       { event: 'postgres_connection_limit', connections, wanted, remedy: REMEDY },
-      'Postgres refuses more connections: statements wait for those that are open'
+      'Postgres refuses more connections: statements wait for the open ones'
     )
   }
 
@@ -58,7 +58,7 @@ export function createConnectionLimit(wanted: number, state: StoreState | undefi
   }
 
   return {
-    /** The driver's class, with attempts that are counted here. */
+    /** The driver's class, with refusals counted and attempts paced. */
     watching: (Base: typeof Client): typeof Client => watchedClient(Base, () => pauseMs, refused),
 
     watch(watched: Pool): void {
@@ -66,10 +66,10 @@ export function createConnectionLimit(wanted: number, state: StoreState | undefi
       pool.on('connect', connected)
     },
 
-    /** Closes one connection, when there are several, so that another part of the process can have it. */
+    /** Closes one of several connections, so that another part of the process can open one. */
     async giveUpOne(): Promise<void> {
       if (pool === undefined || pool.totalCount < 2) return
-      hold(pool.totalCount - 1)
+      limitTo(pool.totalCount - 1)
       const client = await pool.connect()
       client.release(true)
     },
@@ -86,7 +86,7 @@ function watchedClient(Base: typeof Client, pauseMs: () => number, onRefusal: ()
     const connect = client.connect.bind(client) as unknown as Connect
     const attempt: Connect = (done) =>
       connect((error) => {
-        // Before the pool opens the next one in its place.
+        // Must run before the pool's callback, which may open the next connection.
         if (isTooManyConnections(error)) onRefusal()
         done(error)
       })

@@ -19,13 +19,13 @@ const HISTORY_TABLE = `
 type Migration = { name: string; sql: string; checksum: string }
 
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/
-// Any constant does, as long as every instance uses the same one for the same database.
+// An arbitrary number, the same in every release.
 const LOCK_KEY = 7_263_548_190
 
 /**
- * Applies the migrations of `directory` that `databaseUrl` has not seen, in order, each in its own transaction.
- * Several instances may run it at once: one works, the others wait and find nothing left to do. Forward only: an applied
- * file that is changed afterwards is an error.
+ * Applies the pending migrations of `directory` in order, each in its own transaction. Several instances may run it
+ * concurrently: one applies them, and the others wait and then find none. Forward only: a file that was changed after it
+ * was applied is an error.
  * @returns the names of the migrations applied now
  * @throws {MigrationError}
  */

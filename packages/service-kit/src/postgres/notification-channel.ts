@@ -6,25 +6,25 @@ import { ASK_PID, isBehindPooler } from './postgres-pooler.js'
 import { postgresUrls } from './postgres-url.js'
 
 export type NotificationChannel = {
-  /** Sends to the first channel, on the very connection that listens; resolves when Postgres has committed it. */
+  /** Sends to the first channel, on the connection that listens; resolves when Postgres has committed it. */
   notify(payload: string): Promise<void>
-  /** Ends the connection, also one that does not answer. Nothing is heard from it any more. */
+  /** Closes the connection, even if the server does not answer. No notification is delivered any more. */
   close(): Promise<void>
 }
 
 const CONNECT_LIMIT_MS = 3_000
 const STATEMENT_LIMIT_MS = 3_000
-const GOODBYE_LIMIT_MS = 500
+const END_LIMIT_MS = 500
 
 /**
- * One dedicated connection that listens on one or more channels of Postgres. A connection that falls silent is not noticed
- * here: that takes a payload of one's own that is expected back. One that has come back proves that all which was committed
- * before it was sent has been heard, on whichever of the channels.
- * @param onNotification every payload, in the order of the commits across all channels; it must not throw
- * @param onLost at most once, when the connection ends without `close`
- * @param url of several servers that it names, the first that lets it listen, which a standby does not
- * @param options.makeRoom called before it throws because Postgres gives no more connections (SQLSTATE 53300)
- * @throws when it cannot connect or listen, or when a pooler answers in Postgres's place
+ * Opens a dedicated connection that listens on one or more channels of Postgres. It does not detect a connection that fails
+ * silently; for that, the caller sends a payload and waits for its return. When it returns, every notification that was
+ * committed before it has been delivered, on all channels.
+ * @param onNotification called with every payload, in commit order across all channels; it must not throw
+ * @param onLost called at most once, when the connection ends without `close`
+ * @param url if it names several servers, the first that allows LISTEN is used, which a standby does not
+ * @param options.makeRoom called before it throws because Postgres refuses more connections (SQLSTATE 53300)
+ * @throws when it cannot connect or listen, or when a pooler is in front of Postgres
  */
 export async function openNotificationChannel(
   url: string,
@@ -34,9 +34,9 @@ export async function openNotificationChannel(
   options: { makeRoom?: () => Promise<void> } = {}
 ): Promise<NotificationChannel> {
   let failure: unknown
-  for (const one of postgresUrls(url)) {
+  for (const serverUrl of postgresUrls(url)) {
     try {
-      return await openAt(one, channels, onNotification, onLost)
+      return await openAt(serverUrl, channels, onNotification, onLost)
     } catch (error) {
       failure = error
     }
@@ -71,7 +71,7 @@ async function openAt(
 
   async function close(): Promise<void> {
     state = 'closed'
-    await settleWithin(GOODBYE_LIMIT_MS, [client.end()])
+    await settleWithin(END_LIMIT_MS, [client.end()])
     socket.destroy()
   }
 
@@ -83,38 +83,38 @@ async function openAt(
   try {
     await client.connect()
     await refusePooler(client)
-    // One transaction: there is no moment at which it listens to some of them.
+    // One transaction, so that it never listens on only some of the channels.
     await client.query(channels.map((channel) => `listen ${client.escapeIdentifier(channel)}`).join('; '))
   } catch (error) {
     await close()
     throw error
   }
-  // The server may have gone between its answer and this line.
+  // The connection may have ended after the last answer.
   if (socket.destroyed) throw new Error('the connection ended')
   state = 'open'
   return { notify: inBatches(client, channels[0]), close }
 }
 
 /**
- * A pooler that hands the connection on to others between two statements drops notifications, yet gives us back our own:
- * it would look alive. It is known by the process id it made up. One in session mode would do, but it can be switched to
- * another mode while this connection listens, and then revocations would go unheard.
+ * In transaction mode, a pooler drops notifications but still returns those that this connection sends, so the connection
+ * would seem to work. A pooler is recognized by its made-up process id. Session mode is refused as well, because a pooler
+ * can be switched to another mode while this connection listens, and revocations would be missed.
  */
 async function refusePooler(client: Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>(ASK_PID)
   if (isBehindPooler(client, rows[0]?.pid))
-    throw new Error('a pooler stands before Postgres, and cannot pass on notifications')
+    throw new Error('a pooler is in front of Postgres and cannot forward notifications')
 }
 
-/** One statement at a time, with all that has gathered meanwhile: one commit for many callers. */
+/** One statement at a time, with all payloads that arrived meanwhile: one commit for many callers. */
 function inBatches(client: Client, channel: string): (payload: string) => Promise<void> {
-  let gathering: { payloads: string[]; sent: Promise<void> } | undefined
+  let next: { payloads: string[]; sent: Promise<void> } | undefined
   let last: Promise<unknown> = Promise.resolve()
   return (payload) => {
-    if (gathering === undefined) {
+    if (next === undefined) {
       const batch: string[] = []
       const sent = last.then(async () => {
-        gathering = undefined
+        next = undefined
         await client.query({
           name: 'notify',
           text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload',
@@ -122,9 +122,9 @@ function inBatches(client: Client, channel: string): (payload: string) => Promis
         })
       })
       last = sent.catch(() => {})
-      gathering = { payloads: batch, sent }
+      next = { payloads: batch, sent }
     }
-    gathering.payloads.push(payload)
-    return gathering.sent
+    next.payloads.push(payload)
+    return next.sent
   }
 }

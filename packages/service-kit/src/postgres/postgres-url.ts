@@ -6,8 +6,8 @@ const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 've
 const FILES = ['sslrootcert', 'sslcert', 'sslkey']
 
 /**
- * One address for each server that a URL names, in libpq's form `postgres://user:password@one:5432,other:5432/name`. Of
- * several, one is the primary at a time.
+ * One URL for each server that a URL names, in libpq's form `postgres://user:password@one:5432,other:5432/name`. If there
+ * are several, one is the primary at a time.
  */
 export function postgresUrls(url: string): readonly string[] {
   const parts = PARTS.exec(url)
@@ -16,7 +16,7 @@ export function postgresUrls(url: string): readonly string[] {
   return hosts.split(',').map((host) => `${protocol}${user}${host}${verifying(withoutTarget(rest))}`)
 }
 
-/** What is wrong with it, if anything; never a part of it, for it holds a password. */
+/** The first problem of a URL, or undefined. Never quotes the URL, because it contains a password. */
 export function problemOfPostgresUrl(url: string): string | undefined {
   const [, , , hosts = '', rest = ''] = PARTS.exec(url) ?? []
   if (hosts.includes(',') && hosts.split(',').some((host) => host === '')) return 'names a host that is empty'
@@ -42,14 +42,14 @@ function problemOfFile(name: string, file: string | null): string | undefined {
   }
 }
 
-/** Ours alone: the driver does not know it. */
+/** Removes `target_session_attrs`, which the driver does not know. */
 function withoutTarget(rest: string): string {
   return rest.replace(TARGET, (_all, before: string, _value, after: string) => (after === '' ? '' : before))
 }
 
 /**
- * Every mode between `no-verify` and `verify-full` verifies certificate and name, as the driver does today; said in full, it
- * stays so, and the driver does not warn about it at each start.
+ * Every mode between `no-verify` and `verify-full` verifies certificate and name in today's driver. Writing `verify-full`
+ * keeps it so in later versions, and avoids the driver's warning at each start.
  */
 function verifying(rest: string): string {
   if (/[?&]uselibpqcompat=/.test(rest)) return rest

@@ -15,14 +15,14 @@ import { createPrimarySearch } from './postgres-primary.js'
 import { classifyPostgresError, SharedConnections, sqlStateOf } from './postgres-problem.js'
 import { postgresUrls } from './postgres-url.js'
 
-/** One named statement with its values: what every store sends. */
+/** One named statement with its values. */
 export type Statement = {
   name: string
   text: string
   values: readonly unknown[]
   /**
-   * How long its answer may take, in milliseconds, with the wait for a connection. Without: 2.5 s, the part of Postgres in
-   * the 5 s in which every request is answered. More than that is for work in the background, as `LONG_STATEMENT_MS`.
+   * Time limit in milliseconds, including the wait for a connection. Default 2.5 s: Postgres's share of the 5 s in which
+   * every request gets a response. Background work may take longer (`LONG_STATEMENT_MS`).
    */
   withinMs?: number
 }
@@ -33,54 +33,55 @@ export type Database = {
   close(): Promise<void>
 }
 
-/** How much of a pool of connections is used. */
+/** Use of a pool of connections. */
 export type PoolUse = { inUse: number; idle: number; waiting: number; most: number }
 
 export type ConnectedDatabase = Database & {
   pool(): PoolUse
-  /** Closes one connection of the pool, when there are several, for another use in this process. */
+  /** Closes one of several connections, so that this process can use it elsewhere. */
   giveUpOne(): Promise<void>
-  /** Looks for a pooler that shares connections, when the last connection came from a pooler. @throws {StoreUnavailable} */
+  /** Fails if the connections go through a pooler that shares them. @throws {StoreUnavailable} */
   refuseSharing(): Promise<void>
 }
 
-/** For housekeeping, command lines and administration of many rows. */
+/** For housekeeping, commands, and administration of many rows. */
 export const LONG_STATEMENT_MS = 10_000
 /**
- * Of a request. If Postgres stalls after Redis has stalled, the request waits for both: 1 s for Redis, 2.5 s here, and 1 s at
- * most in an exchange that waits by itself. A lock that is not had in time must be Postgres's own answer, so that the
- * connection stays.
+ * For requests. If both stores stall one after the other, a request waits 1 s for Redis, 2.5 s here, and up to 1 s in an
+ * exchange that waits by itself. Postgres's own time limits are shorter than ours, so that a statement that waits for a
+ * lock fails with an error of Postgres, and the connection stays usable.
  */
 const STATEMENT_MS = 2_500
-const CANCEL_EARLIER_MS = 500
+const CANCEL_MARGIN_MS = 500
 
 const CONNECT_LIMIT_MS = 2_000
-/** What is asked of a new connection before it is used. */
+/** For the queries on a new connection before it is used. */
 const PREPARE_LIMIT_MS = 1_000
 
 const LIMITS = {
-  // A new one costs some tens of milliseconds: those that are needed now and then stay.
+  // Opening a connection takes tens of milliseconds, so idle ones are kept for a minute.
   idleTimeoutMillis: 60_000,
   connectionTimeoutMillis: CONNECT_LIMIT_MS,
   query_timeout: PREPARE_LIMIT_MS,
   keepAlive: true
 }
 
-const KEPT = 'set plan_cache_mode = force_generic_plan'
+const GENERIC_PLANS = 'set plan_cache_mode = force_generic_plan'
 
-// What cannot go by an index goes all the same, at a price that would otherwise call for a compiler.
-const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map((way) => `set enable_${way} = off`)
-const SETTINGS = { kept: KEPT, 'kept by index': [KEPT, ...BY_INDEX, 'set jit = off'].join('; ') }
+// These settings only add to the estimated cost, so a statement without a suitable index still runs. Its high estimate would
+// trigger JIT compilation, which is therefore off.
+const INDEX_SCANS = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map((method) => `set enable_${method} = off`)
+const SETTINGS = { kept: GENERIC_PLANS, 'kept by index': [GENERIC_PLANS, ...INDEX_SCANS, 'set jit = off'].join('; ') }
 
 /**
- * A URL may name several servers; every connection goes to the primary among them, also when that is another one by then.
- * @param options.plans `kept`: every execution of a statement takes the plan that was made once for all values, for
- *   statements that are written for it. `kept by index`: and that plan goes from row to row by indexes wherever it can, so
- *   that one which was made while a table was empty is right for ten million rows too. Without: as Postgres sees fit
- * @param options.renewedAfterSeconds after that a connection makes room for a new one, and what it kept of statements ends
- *   with it, for statements that are named after tables which come and go. Without: it stays, and a lock that it holds too
- * @param options.statementMs how long a statement may take that does not say so itself; 2.5 s by default
- * @param options.state hears of failures that say that Postgres cannot be used
+ * The URL may name several servers; every connection goes to the current primary.
+ * @param options.plans `kept`: every execution of a statement uses the generic plan. `kept by index`: and that plan uses
+ *   index scans wherever possible, so that a plan made for an empty table is also right for ten million rows. Default:
+ *   Postgres decides
+ * @param options.renewedAfterSeconds maximum age of a connection. Its prepared statements end with it, which matters for
+ *   statements that name hourly tables. Default: unlimited, for connections that hold a lock
+ * @param options.statementMs time limit of statements without `withinMs`; 2.5 s by default
+ * @param options.state gets the failures that mean that Postgres is unavailable
  */
 export function connectPostgres(
   url: string,
@@ -100,7 +101,7 @@ export function connectPostgres(
   const pooling = watchPooling(url)
   const pool = new Pool({
     ...LIMITS,
-    statement_timeout: statementMs - CANCEL_EARLIER_MS,
+    statement_timeout: statementMs - CANCEL_MARGIN_MS,
     connectionString: urls[0],
     Client: limit.watching(search?.Client ?? Client),
     max: connections,
@@ -111,7 +112,7 @@ export function connectPostgres(
     }
   })
   limit.watch(pool)
-  // An idle connection that the server closes must not end the process; the next query opens another.
+  // Without a listener, an idle connection that the server closes would end the process.
   pool.on('error', () => {})
 
   async function query<Row extends QueryResultRow>(
@@ -127,7 +128,7 @@ export function connectPostgres(
       const verdict = classifyPostgresError(error)
       if (verdict.kind === 'refused') throw error
       if (verdict.kind === 'again' && attempts > 0 && isTimeLeft) return query(statement, 0, until)
-      if (verdict.kind === 'away' && !pool.ending) state?.failed(verdict.problem)
+      if (verdict.kind === 'unavailable' && !pool.ending) state?.failed(verdict.problem)
       throw new StoreUnavailable('postgres', error)
     }
   }
@@ -153,7 +154,7 @@ export function connectPostgres(
 
 type TimeLimit = { until: number; statementMs: number }
 
-/** Waits for a connection that is open when Postgres gives no other one. */
+/** Repeats the attempt while Postgres refuses more connections; the pool then waits for an open one. */
 async function send<Row extends QueryResultRow>(
   pool: Pool,
   statement: Statement,
@@ -174,15 +175,15 @@ async function sendOnce<Row extends QueryResultRow>(
   { until, statementMs }: TimeLimit
 ): Promise<QueryResult<Row>> {
   const client = await connectBy(pool, until)
-  // A connection that breaks fails the statement; without a listener it would also end the process.
+  // A broken connection fails the statement. Without a listener it would also end the process.
   const ignore = () => {}
   client.on('error', ignore)
   let failure: unknown
   try {
     const isLong = withinMs !== undefined && withinMs > statementMs
-    if (isLong) await client.query(`set statement_timeout = ${withinMs - CANCEL_EARLIER_MS}`)
+    if (isLong) await client.query(`set statement_timeout = ${withinMs - CANCEL_MARGIN_MS}`)
     const timeLeft = Math.max(1, Math.ceil(until - performance.now()))
-    // The driver knows the option; its types do not.
+    // The driver has this option, but its types do not.
     const config: QueryConfig & { query_timeout: number } = { ...(statement as QueryConfig), query_timeout: timeLeft }
     const result = await client.query<Row>(config)
     if (isLong) await client.query('reset statement_timeout')
@@ -192,12 +193,12 @@ async function sendOnce<Row extends QueryResultRow>(
     throw error
   } finally {
     client.off('error', ignore)
-    // After a failure the connection may still wait for an answer: it is closed.
+    // After a failure the connection may still have an outstanding answer, so it is closed.
     client.release(failure !== undefined)
   }
 }
 
-/** A connection of the pool. What comes after `until` goes back to the pool. */
+/** A connection of the pool. A connection that becomes available after `until` is returned to the pool. */
 async function connectBy(pool: Pool, until: number): Promise<PoolClient> {
   const connecting = pool.connect()
   let timer: NodeJS.Timeout | undefined
@@ -215,19 +216,19 @@ async function connectBy(pool: Pool, until: number): Promise<PoolClient> {
   }
 }
 
-/** The settings of a new connection, in one round trip with the number of the process behind it. */
+/** Applies the settings of a new connection and returns its process id, in one round trip. */
 async function prepare(client: ClientBase, settings: string | undefined): Promise<number | undefined> {
   const text = settings === undefined ? ASK_PID : `${settings}; ${ASK_PID}`
   const results = [await client.query(text)].flat() as QueryResult<{ pid: number }>[]
   return results.at(-1)?.rows[0]?.pid
 }
 
-/** Whether a statement was refused because a table that it names is not there. */
+/** Whether a statement failed because a table does not exist. */
 export function isUndefinedTable(error: unknown): boolean {
   return sqlStateOf(error) === '42P01'
 }
 
-/** Whether a statement was refused because a value that must be unique is there already. */
+/** Whether a statement failed because a unique value exists already. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlStateOf(error) === '23505'
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { ConfigurationError } from './environment-reader.js'
 
-/** Prints a command's result: one JSON document with `--json`, lines for people without. */
+/** Prints a command's result: one JSON document with `--json`, else lines of text. */
 export function printResult(
   { out }: { out: (text: string) => void },
   json: boolean | undefined,
@@ -11,7 +11,7 @@ export function printResult(
   out(json ? `${JSON.stringify(document, null, 2)}\n` : lines.map((line) => `${line}\n`).join(''))
 }
 
-/** What a person is told of a command that failed: a line for each problem, never a stack. */
+/** The output of a failed command: one line for each problem, never a stack trace. */
 export function linesOfFailure(error: unknown): readonly string[] {
   if (error instanceof ConfigurationError) return error.problems
   if (!(error instanceof Error)) return [String(error)]
@@ -19,13 +19,13 @@ export function linesOfFailure(error: unknown): readonly string[] {
   return [`${error.message}${cause}`]
 }
 
-/** Asks whoever sits at the terminal; anything but a yes is a no. */
+/** Asks for confirmation at the terminal. Any answer but yes means no. */
 export async function askAtTerminal(question: string): Promise<'yes' | 'no' | 'interrupted'> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim()) ? 'yes' : 'no'
   } catch {
-    // Ctrl-C or Ctrl-D at the question.
+    // Ctrl-C or Ctrl-D.
     return 'interrupted'
   } finally {
     terminal.close()

@@ -3,9 +3,9 @@ import { type DestinationStream, destination as fileDestination, type Logger, pi
 export type { Logger } from 'pino'
 
 /**
- * JSON lines on stdout. What may be logged is decided where a line is written; the redaction here is the second line of
- * defence for the members that would hurt most.
- * @param destination where the lines go instead, for a test that reads them
+ * JSON lines on stdout. The code that writes a line must not log secrets; the redaction here is a second protection for the
+ * most sensitive members.
+ * @param destination for tests that read the lines
  */
 export function buildLogger(service: string, level: string, destination: DestinationStream = standardOutput()): Logger {
   const options = {
@@ -18,7 +18,7 @@ export function buildLogger(service: string, level: string, destination: Destina
   return pino(options, destination)
 }
 
-/** Synchronous, so that a process that ends in any way has written all of its lines. */
+/** Synchronous, so that no line is lost when the process ends. */
 function standardOutput(): DestinationStream {
   return fileDestination({ dest: 1, sync: true })
 }
@@ -31,7 +31,7 @@ const REDACTED = [
   'headers.cookie',
   'req.headers',
   'err.parameters',
-  // Postgres quotes the row that it refused.
+  // Postgres quotes the refused row.
   'err.detail',
   'err.where'
 ]

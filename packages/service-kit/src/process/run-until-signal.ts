@@ -3,19 +3,19 @@ import type { Logger } from './logger.js'
 
 const STOP_TIME_LIMIT_MS = 15_000
 
-/** A service that listens. `drainDelay` is the part of `close`, in seconds, that is only a wait. */
+/** A service that listens. `drainDelay`: the seconds of `close` during which it only waits. */
 export type RunningService = { logger: Logger; drainDelay: number; close(): Promise<void> }
 
 /**
- * Starts a service and runs it until SIGTERM or SIGINT, which close it and end the process: with 0 when that went well,
- * with 1 when it failed or took too long. A signal that arrives during the start takes effect when the start is done,
- * so that nothing that the start opened is left open. A second signal ends the process at once.
+ * Starts a service and runs it until SIGTERM or SIGINT, which close it and end the process: with exit code 0, or with 1 if
+ * closing failed or took too long. A signal during the start takes effect after it, so that everything that was opened is
+ * closed. A second signal ends the process at once.
  *
- * A start that fails ends the process with 1 and says why on stderr, one line for each problem.
+ * If the start fails, the process ends with 1 and writes one line for each problem to stderr.
  */
 export async function runUntilSignal(start: () => Promise<RunningService>): Promise<void> {
-  // Before the start: without a listener SIGTERM would end the process with unfinished work, or, for process 1 of a
-  // container, do nothing.
+  // Before the start: without a listener, SIGTERM would end the process with unfinished work, or do nothing if it is process
+  // 1 of a container.
   const signalled = firstSignal()
   const service = await start().catch(refuseStart)
   await stop(service, await signalled)

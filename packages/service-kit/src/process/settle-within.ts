@@ -1,4 +1,4 @@
-/** Waits until all have ended, well or not, but no longer than that. */
+/** Waits until all tasks are settled, but no longer than the limit. */
 export async function settleWithin(milliseconds: number, tasks: readonly Promise<unknown>[]): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const timeLimit = new Promise((resolve) => {

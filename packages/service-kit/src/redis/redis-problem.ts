@@ -11,14 +11,14 @@ const CLUSTER = {
   isSetting: true
 }
 
-/** By what an error of Redis begins with; inside a script an older server puts more words before it. */
-const ANSWERS: readonly (readonly [RegExp, StoreProblem])[] = [
+/** By the error code of Redis. Not anchored, because older servers put text before the error of a script. */
+const ERRORS: readonly (readonly [RegExp, StoreProblem])[] = [
   [/\b(WRONGPASS|NOAUTH)\b|invalid (username-)?password/, CREDENTIALS],
   [
     /\bNOPERM\b|ACL failure|can't run this command or subcommand|no permission/,
     {
       reason: 'does not permit the user a command or key that is needed',
-      remedy: 'give the user the rights that docs/databases.md names',
+      remedy: 'grant the user the rights listed in docs/databases.md',
       isSetting: true
     }
   ],
@@ -27,11 +27,17 @@ const ANSWERS: readonly (readonly [RegExp, StoreProblem])[] = [
     /\b(READONLY|MASTERDOWN)\b|against a read only/,
     { reason: 'is a replica and takes no writes', remedy: 'name the primary, or the Sentinels, in REDIS_URL' }
   ],
-  [/\bOOM\b/, { reason: 'is full: maxmemory is reached', remedy: 'raise maxmemory, and do not let it evict' }],
+  [
+    /\bOOM\b/,
+    { reason: 'is full: maxmemory is reached', remedy: 'raise maxmemory, and set maxmemory-policy to noeviction' }
+  ],
   [/\bLOADING\b/, { reason: 'is loading its data' }],
   [/\bBUSY\b/, { reason: 'is busy with a script' }],
-  [/\bMISCONF\b/, { reason: 'cannot write to its disk, and so takes no writes', remedy: 'make room on its disk' }],
-  [/\bNOREPLICAS\b/, { reason: 'has too few replicas, and so takes no writes', remedy: 'bring its replicas back' }],
+  [
+    /\bMISCONF\b/,
+    { reason: 'cannot write to its disk, and so takes no writes', remedy: 'free disk space on the Redis server' }
+  ],
+  [/\bNOREPLICAS\b/, { reason: 'has too few replicas, and so takes no writes', remedy: 'restart its replicas' }],
   [
     /unknown (redis )?command/i,
     { reason: 'lacks a command that is needed', remedy: 'use version 6.2 or newer', isSetting: true }
@@ -40,19 +46,19 @@ const ANSWERS: readonly (readonly [RegExp, StoreProblem])[] = [
     /Protocol error|DENIED Redis is running in protected mode|only .*sentinel/i,
     {
       reason: 'answers, and not as a Redis that may be used',
-      remedy: 'look at host, port and TLS in REDIS_URL',
+      remedy: 'check host, port and TLS in REDIS_URL',
       isSetting: true
     }
   ]
 ]
 
 /**
- * What an error of a command or a connection says about the server.
- * @returns undefined when the server works and the command alone was wrong
+ * The problem of the server according to an error of a command or a connection.
+ * @returns undefined if the server works and only the command was wrong
  */
 export function problemOfRedis(error: unknown): StoreProblem | undefined {
   const { name, message = '' } = Object(error) as { name?: string; message?: string }
-  const known = ANSWERS.find(([pattern]) => pattern.test(message))?.[1]
+  const known = ERRORS.find(([pattern]) => pattern.test(message))?.[1]
   if (known !== undefined) return known
   return name === 'ReplyError' ? undefined : problemOfConnection(error)
 }

@@ -1,12 +1,12 @@
-/** Where Redis is, as `REDIS_URL` names it. */
+/** The parts of `REDIS_URL`. */
 export type RedisAddress = {
-  /** Of the one server, or of each Sentinel. */
+  /** The server, or all Sentinels. */
   hosts: readonly { host: string; port: number }[]
-  /** The name under which the Sentinels know the primary; without it there are none. */
+  /** The Sentinels' name of the primary; undefined without Sentinels. */
   sentinelName: string | undefined
   username: string | undefined
   password: string | undefined
-  /** What the Sentinels themselves ask for. */
+  /** Credentials of the Sentinels themselves. */
   sentinelUsername: string | undefined
   sentinelPassword: string | undefined
   database: number
@@ -19,7 +19,7 @@ const QUERY = ['sentinelUsername', 'sentinelPassword']
 
 /**
  * `redis://user:password@host:6379/0` and `redis+sentinel://user:password@one:26379,other:26379/mymaster/0`; with `rediss`
- * every connection is TLS. @throws {Error} where `problemOfRedisUrl` names a problem
+ * every connection is TLS. @throws {Error} with the problem, as `problemOfRedisUrl` returns it
  */
 export function readRedisUrl(url: string): RedisAddress {
   const [, protocol, sentinel, credentials, hosts = '', path = '', query] = PARTS.exec(url) ?? []
@@ -32,7 +32,7 @@ export function readRedisUrl(url: string): RedisAddress {
     throw new Error('must name the primary as the Sentinels do: redis+sentinel://host:26379/NAME')
   const options = new URLSearchParams(query)
   const unknown = [...options.keys()].find((name) => sentinel === undefined || !QUERY.includes(name))
-  if (unknown !== undefined) throw new Error(`has the parameter ${unknown}, which nothing reads`)
+  if (unknown !== undefined) throw new Error(`has the unknown parameter ${unknown}`)
   const [, username = '', password] = /^([^:]*)(?::(.*))?$/s.exec(credentials ?? '') ?? []
   return {
     hosts: readHosts(hosts, sentinel === undefined ? 6379 : 26_379, sentinel !== undefined),
@@ -46,7 +46,7 @@ export function readRedisUrl(url: string): RedisAddress {
   }
 }
 
-/** What is wrong with it, if anything; never a part of it that may be secret. */
+/** The problem of a URL, or undefined. Never quotes secret parts. */
 export function problemOfRedisUrl(url: string): string | undefined {
   try {
     readRedisUrl(url)
@@ -58,7 +58,7 @@ export function problemOfRedisUrl(url: string): string | undefined {
 
 function readHosts(text: string, defaultPort: number, several: boolean): RedisAddress['hosts'] {
   const names = text.split(',')
-  if (names.length > 1 && !several) throw new Error('names several hosts, which only redis+sentinel:// may')
+  if (names.length > 1 && !several) throw new Error('names several hosts, which only redis+sentinel:// allows')
   return names.map((name) => {
     const [whole, ipv6, other, port] = HOST.exec(name) ?? []
     if (whole === undefined || Number(port ?? defaultPort) > 65_535) throw new Error('a host must be host or host:port')

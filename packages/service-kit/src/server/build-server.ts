@@ -12,65 +12,49 @@ import { otherRequestIds, REQUEST_ID } from './request-ids.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Called all the time and by design: its good answers are logged at level debug. */
+    /** Called very often: its successful responses are logged at level debug. */
     isRoutine?: boolean
-    /** Its good answers stay open for as long as both sides like: no duration is measured. */
+    /** A long-lived response: no duration is measured if it succeeds. */
     isStream?: boolean
   }
 }
 
 export type BuildServerOptions = {
   logger: Logger
-  /** Addresses or networks whose X-Forwarded-For and Forwarded headers are believed; none by default. */
+  /** Addresses or networks whose X-Forwarded-For and Forwarded headers are trusted; none by default. */
   trustedProxies?: readonly string[] | undefined
-  /** Bytes; the largest request body this listener takes. */
+  /** Maximum size of a request body in bytes. */
   bodyLimit?: number
-  /** Take over the caller's X-Request-Id: only for listeners that no stranger reaches. */
+  /** Uses the caller's X-Request-Id. Only for listeners that are not public. */
   keepsRequestId?: boolean
-  /** Once aborted, every answer ends its connection, so that the next one is opened to a process that stays. */
+  /** Once aborted, every response closes its connection, so that clients connect to another process. */
   draining?: AbortSignal | undefined
-  /** The body of an answer to what reaches no route, by its status; problem details by default. */
+  /** The body of the response to a request that reaches no route, by status; problem details by default. */
   unreadable?: (status: number) => UnreadableBody
-  /** Hears of each request when it has been answered. With it, each route needs a group (`groupRoutes`). */
+  /** Counts each request after its response. With it, each route needs a group (`groupRoutes`). */
   meter?: HttpMeter
 }
 
-/** How long requests in flight may take once the server closes. */
+/** Time limit of requests in progress when the server closes. */
 const DRAIN_LIMIT_MS = 6_000
 
 const PROBES = ['/livez', '/readyz']
 
-/** A Fastify server with the limits, time-outs and request ids that every listener of every service has. */
+/** A Fastify server with the limits, time-outs and request ids of every listener. */
 export function buildServer(options: BuildServerOptions): FastifyInstance {
   const unreadable = options.unreadable ?? unreadableProblem
   const { meter } = options
   const server = fastify({
+    ...LIMITS,
     loggerInstance: options.logger,
-    // Fastify's own request lines quote the URL with its query, where codes and states travel.
+    // Fastify's own request lines contain the URL with its query, which may have codes and state values.
     logController: new LogController({ disableRequestLogging: true }),
-    // Fastify would take texts that are not addresses from the headers, and host and protocol, too: see below.
-    trustProxy: false,
     bodyLimit: options.bodyLimit ?? 16 * 1024,
-    // A slow sender is cut off: headers within 20 s, the whole request within 30 s.
-    requestTimeout: 30_000,
-    connectionTimeout: 60_000,
-    keepAliveTimeout: 65_000,
-    maxRequestsPerSocket: 0,
-    http: {
-      headersTimeout: 20_000,
-      connectionsCheckingInterval: 5_000,
-      maxHeaderSize: 16 * 1024,
-      // Refused below instead, for Node's own answer has none of our headers.
-      requireHostHeader: false
-    },
-    routerOptions: { maxParamLength: 200 },
-    // What still comes on a connection that was kept alive is served, and told to come elsewhere.
-    return503OnClosing: false,
     genReqId: (request) => {
       const given = options.keepsRequestId ? request.headers['x-request-id'] : undefined
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
     },
-    // An address that is not even one (`/%zz`) reaches no route and no hook.
+    // A path with malformed encoding (`/%zz`) reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
       meter?.unreadable()
       refuseUnreadable(
@@ -84,7 +68,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
   }) as unknown as FastifyInstance
 
   defineAddress(server, clientAddressReader(options.trustedProxies ?? []))
-  // These two run at every request, with callbacks: a promise for each would cost more than they do.
+  // This hook and that of `logResponses` use callbacks, because promises would cost more than the hooks themselves.
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
     if (options.draining?.aborted) reply.header('connection', 'close')
@@ -96,8 +80,35 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     meter?.unreadable()
     refuseExpectation(server, response, unreadable(417))
   })
+  logResponses(server, options)
+  if (meter !== undefined) requireRouteGroups(server)
+  drainQuickly(server)
+  return server
+}
+
+const LIMITS = {
+  // Fastify would also use its headers for host and protocol, and accept values that are not addresses: see defineAddress.
+  trustProxy: false,
+  // For slow senders: headers within 20 s, the whole request within 30 s.
+  requestTimeout: 30_000,
+  connectionTimeout: 60_000,
+  keepAliveTimeout: 65_000,
+  maxRequestsPerSocket: 0,
+  http: {
+    headersTimeout: 20_000,
+    connectionsCheckingInterval: 5_000,
+    maxHeaderSize: 16 * 1024,
+    // problemOfHead refuses a missing Host instead, because Node's response would lack our headers.
+    requireHostHeader: false
+  },
+  routerOptions: { maxParamLength: 200 },
+  // While the server closes, requests on open connections still get their response, with `Connection: close`.
+  return503OnClosing: false
+}
+
+function logResponses(server: FastifyInstance, { meter, keepsRequestId }: BuildServerOptions): void {
   server.addHook('onResponse', (request, reply, done) => {
-    // Each look at it makes it anew.
+    // Read once, because each access to routeOptions creates a new object.
     const { url: route = 'unknown', config } = request.routeOptions
     const { elapsedTime, statusCode: status } = reply
     const { method } = request
@@ -105,19 +116,16 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
       meter?.answered({ route, group: config.routeGroup ?? 'unknown' }, method, status, elapsedTime)
     }
     const milliseconds = Math.round(elapsedTime * 10) / 10
-    // Probes come every few seconds; what they see is in their answer.
+    // Probes come every few seconds, and their responses have the result.
     const isRoutine = config.isRoutine === true && status < 400
     const level = isRoutine || PROBES.includes(route) ? 'debug' : 'info'
-    const otherReqIds = options.keepsRequestId ? otherRequestIds(request.headers) : undefined
+    const otherReqIds = keepsRequestId ? otherRequestIds(request.headers) : undefined
     request.log[level]({ event: 'request', method, route, status, milliseconds, otherReqIds }, 'request')
     done()
   })
-  if (meter !== undefined) requireRouteGroups(server)
-  drainQuickly(server)
-  return server
 }
 
-/** Where `defineAddress` keeps the address of a request that was asked for it. */
+/** Caches the client address of a request. */
 const ADDRESS = Symbol('valetkey.address')
 
 declare module 'fastify' {
@@ -135,13 +143,13 @@ function defineAddress(server: FastifyInstance, addressOf: ClientAddress): void 
       return this[ADDRESS]
     }
   })
-  // Node keeps the address of a peer from the first look at it, and cannot find it after the connection has ended.
+  // Node determines the peer's address at the first access, and cannot do so after the connection has ended.
   server.server.on('connection', (socket: Socket) => socket.remoteAddress)
 }
 
 /**
- * Node lets a connection live on that was busy when the listener closed, for as long as it is kept alive, and waits for
- * a sender that is slow on purpose.
+ * When a listener closes, Node keeps connections that are in use, for as long as they are kept alive, and waits for slow
+ * senders without a limit.
  */
 function drainQuickly(server: FastifyInstance): void {
   let sweep: NodeJS.Timeout | undefined
@@ -160,13 +168,13 @@ function refuseUnreadable(
   request: FastifyRequest,
   reply: FastifyReply,
   code: string,
-  said: UnreadableBody
+  content: UnreadableBody
 ): FastifyReply {
   request.log.info({ event: 'unreadable_request', code }, 'unreadable request')
-  return reply.code(400).headers(plainHeaders(request.id, said)).send(said.body)
+  return reply.code(400).headers(plainHeaders(request.id, content)).send(content.body)
 }
 
-/** What an answer from outside the routes says of itself. */
+/** Headers of a response that no route makes. */
 function plainHeaders(requestId: string, { contentType, body }: UnreadableBody) {
   return {
     'Content-Type': contentType,
@@ -177,27 +185,27 @@ function plainHeaders(requestId: string, { contentType, body }: UnreadableBody) 
   }
 }
 
-/** `Expect` with anything but `100-continue` (RFC 9110 §10.1.1). Node asks before any route or hook is reached. */
-function refuseExpectation(server: FastifyInstance, response: ServerResponse, said: UnreadableBody): void {
+/** Refuses an `Expect` other than `100-continue` (RFC 9110 §10.1.1). Node emits the event before any route or hook. */
+function refuseExpectation(server: FastifyInstance, response: ServerResponse, content: UnreadableBody): void {
   const requestId = randomUUID()
   server.log.info({ event: 'unreadable_request', reqId: requestId, code: 'EXPECTATION' }, 'unreadable request')
-  // The body that it announced may follow or not, so nothing more is read from this connection.
-  response.writeHead(417, { ...plainHeaders(requestId, said), Connection: 'close' }).end(said.body)
+  // It is unknown whether the announced body follows, so the connection is closed.
+  response.writeHead(417, { ...plainHeaders(requestId, content), Connection: 'close' }).end(content.body)
 }
 
-/** What is not HTTP never reaches a route; the answer says no more than that, and the connection ends. */
+/** Refuses malformed HTTP, which reaches no route, and closes the connection. */
 function answerUnreadable(unreadable: (status: number) => UnreadableBody, meter: HttpMeter | undefined) {
   return function answer(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
-    // What follows a request that was the last one by its own word is not read, and the answer to that request stands.
+    // Data after a request with `Connection: close` is ignored, so that the response to that request is not disturbed.
     if (error.code === 'ECONNRESET' || error.code === 'HPE_CLOSED_CONNECTION' || socket.destroyed) return
     meter?.unreadable()
     const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
-    const said = unreadable(status)
+    const content = unreadable(status)
     const requestId = randomUUID()
     this.log.info({ event: 'unreadable_request', reqId: requestId, code: error.code }, 'unreadable request')
-    const headers = Object.entries({ ...plainHeaders(requestId, said), Connection: 'close' })
+    const headers = Object.entries({ ...plainHeaders(requestId, content), Connection: 'close' })
     const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headers.map(([name, value]) => `${name}: ${value}`)]
-    if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${said.body}`)
+    if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${content.body}`)
     else socket.destroy()
   }
 }

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Of a request: the two headers in which proxies name the client. Several lines of one name are a list of lines. */
+/** The two headers in which proxies name the client. Repeated headers are a list. */
 export type ForwardingHeaders = {
   readonly 'x-forwarded-for'?: HeaderValue
   readonly forwarded?: HeaderValue
@@ -10,16 +10,16 @@ type HeaderValue = string | readonly string[] | undefined
 /** The IP address of the client of a request; '' when the connection has ended before its address was read. */
 export type ClientAddress = (peer: string | undefined, headers: ForwardingHeaders) => string
 
-// A chain of proxies is short, and the longest element that a proxy writes names an address, a host and a protocol.
-const MOST_ELEMENTS = 32
-const LONGEST_ELEMENT = 512
+// Far above the length of real chains and elements; limits the work for a forged header.
+const MAX_ELEMENTS = 32
+const MAX_ELEMENT_LENGTH = 512
 
 /**
- * Reads the client's address. The headers count only if a trusted proxy made the connection. Each is read from the right:
- * every trusted proxy adds the address from which it was called, so the first address that is not a trusted proxy's is the
- * client's, and nothing left of it is read. Where a header names no address, or the two headers disagree, the connecting
- * peer counts: a client can lose its own address in this way, and never choose another one.
- * @param trustedProxies addresses or networks (`10.0.0.0/8`); none: the peer is the client
+ * Reads the client's address. The headers count only if a trusted proxy made the connection. They are read from the right:
+ * every trusted proxy appends the address of its caller, so the first address that is not a trusted proxy is the client,
+ * and everything to the left of it is ignored. If a header has no valid address, or the two headers disagree, the result is
+ * the connecting peer. So a client can hide its own address, but never choose another one.
+ * @param trustedProxies addresses or networks (`10.0.0.0/8`); if empty, the peer is the client
  */
 export function clientAddressReader(trustedProxies: readonly string[]): ClientAddress {
   const trusted = networkList(trustedProxies)
@@ -29,17 +29,17 @@ export function clientAddressReader(trustedProxies: readonly string[]): ClientAd
     if (trustedProxies.length === 0 || !isIn(trusted, connecting)) return connecting
     const forwardedFor = readChain(headers['x-forwarded-for'], (element) => ipAddress(withoutPort(element)))
     const forwarded = readChain(headers.forwarded, addressOfForwarded)
-    const claim = forwardedFor ?? forwarded
-    const isDisputed = forwarded !== undefined && forwarded !== claim
-    return claim === undefined || claim === '' || isDisputed ? connecting : claim
+    const claimed = forwardedFor ?? forwarded
+    const isDisputed = forwarded !== undefined && forwarded !== claimed
+    return claimed === undefined || claimed === '' || isDisputed ? connecting : claimed
   }
 
-  /** What one header says: undefined if it is absent, '' if the element that counts names no IP address. */
+  /** The client according to one header: undefined if the header is absent, '' if the relevant element has no IP address. */
   function readChain(header: HeaderValue, read: (element: string) => string | undefined): string | undefined {
     let furthest: string | undefined
     let count = 0
     for (const element of elementsFromTheRight(header)) {
-      const address = ++count > MOST_ELEMENTS ? undefined : read(element)
+      const address = ++count > MAX_ELEMENTS ? undefined : read(element)
       if (address === undefined) return ''
       if (!isIn(trusted, address)) return address
       furthest = address
@@ -48,7 +48,7 @@ export function clientAddressReader(trustedProxies: readonly string[]): ClientAd
   }
 }
 
-/** Whether an address in the normal form of `ipAddress` lies in one of the networks. */
+/** Whether an address, in the form that `ipAddress` returns, is in one of the networks. */
 export function networkMatcher(networks: readonly string[]): (address: string) => boolean {
   const list = networkList(networks)
   return (address) => isIn(list, address)
@@ -71,8 +71,8 @@ function networkList(networks: readonly string[]): BlockList {
 }
 
 /**
- * The elements of a list header, last first, empty ones left out (RFC 9110 §5.6.1). It scans backwards, commas in quoted
- * strings apart: what a client put into the header stands left of what the proxies added, and cannot change how that is read.
+ * The elements of a list header, last first, without empty ones (RFC 9110 §5.6.1). Commas in quoted strings do not separate.
+ * Scans backwards, so that the part from the client, on the left, cannot change how the proxies' part is read.
  */
 function* elementsFromTheRight(header: HeaderValue): Generator<string> {
   const text = typeof header === 'object' ? header.join(',') : (header ?? '')
@@ -83,12 +83,12 @@ function* elementsFromTheRight(header: HeaderValue): Generator<string> {
     if (character === '"' && !(isQuoted && isEscaped(text, index))) isQuoted = !isQuoted
     if (index >= 0 && (character !== ',' || isQuoted)) continue
     const element = text.slice(index + 1, end).trim()
-    if (element !== '') yield element.length > LONGEST_ELEMENT ? 'too long' : element
+    if (element !== '') yield element.length > MAX_ELEMENT_LENGTH ? 'too long' : element
     end = index
   }
 }
 
-/** An odd number of backslashes stands before it. */
+/** Whether an odd number of backslashes precedes the character. */
 function isEscaped(text: string, index: number): boolean {
   let first = index
   while (text[first - 1] === '\\') first -= 1
@@ -97,7 +97,7 @@ function isEscaped(text: string, index: number): boolean {
 
 const PAIR = /\s*([!#$%&'*+.^_`|~\w-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";,]*))\s*(?:;|$)/y
 
-/** The address of the one `for` of an element (RFC 7239 §4, §6). A client address in brackets is read without quotes, too. */
+/** The address of the only `for` of an element (RFC 7239 §4, §6). Accepts a bracketed address without quotes as well. */
 function addressOfForwarded(element: string): string | undefined {
   let found: string | undefined
   PAIR.lastIndex = 0
@@ -119,8 +119,8 @@ function withoutPort(node: string): string {
 }
 
 /**
- * One spelling for each IP address: no zone, an IPv4-mapped IPv6 address as IPv4, IPv6 as in RFC 5952; undefined for any
- * other text.
+ * The canonical form of an IP address: without zone, an IPv4-mapped IPv6 address as IPv4, IPv6 as in RFC 5952. Undefined for
+ * any other text.
  */
 export function ipAddress(text: string): string | undefined {
   const family = isIP(text)

@@ -1,22 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 export type Drain = {
-  /** Aborted once the process is about to stop: it is not ready any more, and asks for no kept connections. */
+  /** Aborted when the drain begins: readiness fails, and responses close their connections. */
   readonly draining: AbortSignal
-  /** Begins it, and resolves when the listeners may close. */
+  /** Begins the drain, and resolves when the listeners may close. */
   drain(): Promise<void>
 }
 
 /**
- * The time between the order to stop and the end of the listeners, in which a balancer learns that it should send its
- * requests elsewhere. All that comes meanwhile is served.
+ * The time from the stop signal to the end of the listeners, so that a load balancer can notice it. Requests are still
+ * served.
  */
 export function createDrain(delaySeconds: number): Drain {
-  const order = new AbortController()
+  const stop = new AbortController()
   return {
-    draining: order.signal,
+    draining: stop.signal,
     async drain() {
-      order.abort()
+      stop.abort()
       if (delaySeconds > 0) await wait(delaySeconds * 1_000)
     }
   }

@@ -6,10 +6,10 @@ import { problemOf } from '../stores/store-unavailable.js'
 export type Probe = () => Promise<unknown>
 
 /**
- * A dependency of this process. A function alone is one without which nothing works. `needed: 'at start'`: an instance that
- * has never reached it is not ready, so that a wrong address or secret stops a roll-out; one that has is, for what all
- * instances miss must not take all of them from the balancer. `'never'`: it is told, and decides nothing. What fails
- * because of a setting makes a process unready in any case but the last: waiting does not mend it.
+ * A dependency of this process; a plain function means `needed: 'always'`. `'at start'`: a process that has never reached it
+ * is not ready, so that a wrong address or secret stops a roll-out. A process that has reached it stays ready, because an
+ * outage that all processes share must not remove all of them from the load balancer. `'never'`: reported only. A problem
+ * that only a changed setting can fix makes a process unready, except with `'never'`.
  */
 export type HealthCheck = Probe | { needed: 'always' | 'at start' | 'never'; probe: Probe }
 
@@ -17,15 +17,15 @@ export type HealthChecks = Readonly<Record<string, HealthCheck>>
 
 export type HealthRouteOptions = {
   checks: HealthChecks
-  /** Aborted once the process is about to stop: it finishes what it has, and should get nothing more. */
+  /** Aborted when the process is about to stop, so that it gets no new requests. */
   draining?: AbortSignal | undefined
 }
 
 const CHECK_TIME_LIMIT_MS = 2_000
 
 /**
- * `GET /livez`: the process runs. `GET /readyz`: 200 where requests should be sent to this process, else 503; and dependency
- * by dependency what answers. `reasons` says why a store does not, in fixed words.
+ * `GET /livez`: the process runs. `GET /readyz`: 200 if this process should get requests, else 503, with the result of each
+ * check. `reasons` has fixed words for stores that fail.
  */
 export const healthRoutes: FastifyPluginAsync<HealthRouteOptions> = async (server, { checks, draining }) => {
   const reached = new Set<string>()
@@ -38,8 +38,8 @@ export const healthRoutes: FastifyPluginAsync<HealthRouteOptions> = async (serve
       reply.code(503)
       return { status: 'draining', checks: {} }
     }
-    const results = await Promise.all(Object.entries(checks).map(look))
-    const isUnready = results.some(({ isMissed }) => isMissed)
+    const results = await Promise.all(Object.entries(checks).map(runCheck))
+    const isUnready = results.some(({ isFatal }) => isFatal)
     const isDegraded = results.some(({ answer }) => answer !== 'ok')
     reply.code(isUnready ? 503 : 200)
     const status = isUnready ? 'unavailable' : isDegraded ? 'degraded' : 'ok'
@@ -51,13 +51,13 @@ export const healthRoutes: FastifyPluginAsync<HealthRouteOptions> = async (serve
     }
   })
 
-  async function look([name, check]: [string, HealthCheck]) {
+  async function runCheck([name, check]: [string, HealthCheck]) {
     const { needed, probe } = typeof check === 'function' ? { needed: 'always', probe: check } : check
     const { answer, problem } = await answerOf(probe)
     if (answer === 'ok') reached.add(name)
     const isNeeded =
       needed === 'always' || (needed === 'at start' && (!reached.has(name) || problem?.isSetting === true))
-    return { name, answer, problem, isMissed: isNeeded && answer !== 'ok' }
+    return { name, answer, problem, isFatal: isNeeded && answer !== 'ok' }
   }
 }
 
@@ -72,7 +72,7 @@ async function answerOf(probe: Probe): Promise<Answer> {
   }
 }
 
-/** What the probe answers. @throws what it throws, or after 2 seconds that there was no answer in time */
+/** Runs a probe. @throws what the probe throws, or a time-out after 2 seconds */
 export async function answerInTime(probe: Probe): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined
   const timeLimit = new Promise<never>((_resolve, reject) => {

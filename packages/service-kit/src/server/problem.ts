@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
-/** A refusal in words that the caller may read. */
+/** A refusal; its message is sent to the caller. */
 export class Problem extends Error {
   readonly status: number
   constructor(status: number, detail = '') {
@@ -14,8 +14,8 @@ export class Problem extends Error {
 const MEDIA_TYPE = 'application/problem+json'
 
 /**
- * Problem details (RFC 9457) without `type`, which then means: what the status says.
- * @param error the code of RFC 6750 §3.1, where what came as a bearer is what is wrong
+ * Problem details (RFC 9457) without `type`, so the status has the meaning.
+ * @param error the code of RFC 6750 §3.1, if the bearer credentials are the problem
  */
 export function sendProblem(reply: FastifyReply, { status, message }: Problem, error?: string): FastifyReply {
   return reply
@@ -25,10 +25,10 @@ export function sendProblem(reply: FastifyReply, { status, message }: Problem, e
     .send(problemJson(status, message, error))
 }
 
-/** The body of an answer to what reaches no route. */
+/** The body of the response to a request that reaches no route. */
 export type UnreadableBody = { contentType: string; body: string }
 
-/** Problem details for it. */
+/** The default `UnreadableBody`: problem details. */
 export function unreadableProblem(status: number): UnreadableBody {
   return { contentType: `${MEDIA_TYPE}; charset=utf-8`, body: problemJson(status, 'The request could not be read.') }
 }

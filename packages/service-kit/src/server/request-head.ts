@@ -3,12 +3,12 @@ import { isIPv6 } from 'node:net'
 
 type HeadProblem = 'NO_HOST' | 'REPEATED_HOST' | 'BAD_HOST' | 'REPEATED_TYPE'
 
-// RFC 3986 §3.2.2: an IP literal or a name that is not empty, and a port.
+// RFC 3986 §3.2.2: an IP literal or a non-empty name, and an optional port.
 const HOST = /^(?:\[([0-9a-f:.]+)\]|(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})+)(?::\d*)?$/i
 
 /**
- * What is wrong with the header section of a request, although Node takes it: Node keeps the first of two Host or
- * Content-Type lines, and a proxy may have taken the last (RFC 9112 §3.2, RFC 9110 §5.3). It runs at every request.
+ * Finds problems of the header section that Node accepts. Node uses the first of two Host or Content-Type lines, but a proxy
+ * may use the last (RFC 9112 §3.2, RFC 9110 §5.3). Runs for every request, so it does not allocate.
  */
 export function problemOfHead({
   httpVersion,

@@ -1,19 +1,19 @@
-/** Why a store, or another dependency, does not do what is asked of it. */
+/** Why a store or another dependency is unavailable. */
 export type StoreProblem = {
   /** For the log and `/readyz`: fixed words, never an address or a part of a URL. */
   reason: string
-  /** What an operator does about it, where that is known. */
+  /** What an operator can do, if known. */
   remedy?: string
-  /** Whether it lasts until an operator changes a setting. Such a process is not ready, whatever it could do before. */
+  /** Whether an operator must change a setting. Until then the process is not ready, even if it was before. */
   isSetting?: boolean
 }
 
-/** The codes of TLS in Node, and the one of a peer that does not speak it. */
+/** Node's error codes of TLS, including those for a peer without TLS. */
 const TLS = /^(ERR_TLS|ERR_SSL|EPROTO|CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/
 const CODE = /^[A-Z][A-Z0-9_]{1,40}$/
 const TIMEOUT = /time(d )?-?out|timeout/i
 
-/** For a failure that is no answer of the store: the network, TLS, or silence. */
+/** For an error that does not come from the store itself: the network, TLS, or a time-out. */
 export function problemOfConnection(error: unknown): StoreProblem {
   const { code, message = '' } = Object(error) as { code?: unknown; message?: string }
   const known = typeof code === 'string' && CODE.test(code) ? code : undefined

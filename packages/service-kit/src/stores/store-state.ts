@@ -1,25 +1,25 @@
 import type { Logger } from 'pino'
 import type { StoreProblem } from './store-problem.js'
 
-/** Whether a dependency of this process can be used: one place for the log, the gauge and `/readyz`. */
+/** Whether a dependency of this process is available. Shared by the log, the gauge and `/readyz`. */
 export type StoreState = {
   readonly name: string
   readonly logger: Logger | undefined
-  /** A statement, a command, a connection or a probe failed. The log says so once for each reason. */
+  /** A statement, a command, a connection or a probe failed. Logged once for each reason. */
   failed(problem: StoreProblem): void
-  /** A probe succeeded. A request alone does not say that: some may succeed while others fail. */
+  /** A probe succeeded. A successful request is not sufficient, because others may fail at the same time. */
   probed(): void
-  /** Undefined until it is known. */
+  /** Undefined before the first result. */
   isUp(): boolean | undefined
 }
 
 /**
- * @param name as it stands in the log and in `valetkey_dependency_up`
+ * @param name for the log and for `valetkey_dependency_up`
  * @param logger gets one line for each change, `dependency_unavailable` or `dependency_available`
  */
 export function createStoreState(name: string, logger?: Logger): StoreState {
   let isUp: boolean | undefined
-  /** Each reason is logged once, until it is up again: several may come in turns. */
+  /** Each reason is logged once until the dependency is available again, because several may alternate. */
   const logged = new Set<string>()
 
   return {
@@ -44,5 +44,5 @@ export function createStoreState(name: string, logger?: Logger): StoreState {
   }
 }
 
-/** What fails because of another failure that is known already: it says less. */
+/** Probably a consequence of a more precise problem that was already logged. */
 const isVague = ({ reason }: StoreProblem): boolean => /^(cannot be reached|does not answer)/.test(reason)

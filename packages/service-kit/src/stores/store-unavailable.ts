@@ -2,7 +2,7 @@ import { classifyPostgresError, isUnprepared, problemOfStatement } from '../post
 import { problemOfRedis } from '../redis/redis-problem.js'
 import type { StoreProblem } from './store-problem.js'
 
-/** Postgres or Redis did not answer, or cannot work right now. Answered with 503, never with a 4xx. */
+/** Postgres or Redis did not answer, or cannot work now. The response is 503, never a 4xx. */
 export class StoreUnavailable extends Error {
   readonly store: 'postgres' | 'redis'
   constructor(store: 'postgres' | 'redis', cause: unknown) {
@@ -12,13 +12,13 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** Whether a request that failed with this is answered with 503 and may be sent again later. */
+/** Whether a request that failed with this error gets 503, so that the client may repeat it later. */
 export const isOutage = (error: unknown): boolean => error instanceof StoreUnavailable || isUnprepared(error)
 
-/** What the failure of a probe says about a store. Undefined when the probe was of something else. */
+/** The problem of a store whose probe failed with this error. Undefined if the error is not from a store. */
 export function problemOf(error: unknown): StoreProblem | undefined {
   if (!(error instanceof StoreUnavailable)) return problemOfStatement(error)
   if (error.store === 'redis') return problemOfRedis(error.cause) ?? { reason: 'refuses a command' }
   const verdict = classifyPostgresError(error.cause)
-  return verdict.kind === 'away' ? verdict.problem : problemOfStatement(error.cause)
+  return verdict.kind === 'unavailable' ? verdict.problem : problemOfStatement(error.cause)
 }

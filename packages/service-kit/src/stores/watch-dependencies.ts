@@ -3,12 +3,12 @@ import { problemOfConnection, type StoreProblem } from './store-problem.js'
 import type { StoreState } from './store-state.js'
 import { problemOf } from './store-unavailable.js'
 
-const EVERY_MS = 5_000
-const EVERY_MS_WHILE_DOWN = 1_000
+const INTERVAL_MS = 5_000
+const INTERVAL_WHILE_DOWN_MS = 1_000
 
 /**
- * Tells the state of each dependency what its probe finds: each time that `/readyz` asks, and every few seconds, so that log
- * and gauge know without anybody asking.
+ * Reports the results of probes to the state of each dependency: at each request to `/readyz`, and every few seconds, so that
+ * log and gauge are current without requests.
  * @param states by the name of the check
  */
 export function watchDependencies(checks: HealthChecks, states: Readonly<Record<string, StoreState>>) {
@@ -30,7 +30,7 @@ export function watchDependencies(checks: HealthChecks, states: Readonly<Record<
         timers.delete(timer)
         void repeat(state, probe)
       },
-      state.isUp() ? EVERY_MS : EVERY_MS_WHILE_DOWN
+      state.isUp() ? INTERVAL_MS : INTERVAL_WHILE_DOWN_MS
     )
     timers.add(timer.unref())
   }
@@ -61,13 +61,13 @@ async function observe(state: StoreState, probe: Probe, isStopped: () => boolean
     state.probed()
     return answer
   } catch (error) {
-    // Stores that are being closed fail.
+    // Probes fail while stores are closing; that is not a problem to report.
     if (!isStopped()) state.failed(problemOf(error) ?? otherProblem(error))
     throw error
   }
 }
 
-/** Of a dependency that is no store: it may have answered, and not as it should. */
+/** For a dependency that is not a store: it may have sent an unexpected answer. */
 function otherProblem(error: unknown): StoreProblem {
   const problem = problemOfConnection(error)
   return problem.reason === 'cannot be reached' ? { reason: 'does not answer as it should' } : problem

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals'
 import { addSample, bestOf, type ClockSample, offsetOf } from '../../src/clock/clock-samples.js'
 
-/** A look that took `tookMs`, of which the way there took `thereMs`, at a clock that is `offset` ahead of the monotonic one. */
+/** A sample with a round trip of `tookMs`, of which the request took `thereMs`, of a clock that is `offset` ahead. */
 const look = (sentAt: number, offset: number, tookMs = 2, thereMs = tookMs / 2): ClockSample => ({
   theirs: sentAt + thereMs + offset,
   sentAt,
   receivedAt: sentAt + tookMs
 })
 
-test('the look with the shortest round trip counts, and it can be wrong by half of that', () => {
+test('the sample with the shortest round trip is the best; its error is at most half of that', () => {
   const samples = [look(0, 1_000, 400, 400), look(5_000, 1_000, 4, 3), look(10_000, 1_000, 300, 0)].reduce(
     addSample,
     [] as readonly ClockSample[]
@@ -18,7 +18,7 @@ test('the look with the shortest round trip counts, and it can be wrong by half 
   expect(Math.abs((best ? offsetOf(best) : 0) - 1_000)).toBeLessThanOrEqual(2)
 })
 
-test('a slow look does not replace a quick one, however late it comes', () => {
+test('a later sample with a longer round trip does not replace a better one', () => {
   const samples = addSample([look(0, 1_000)], look(5_000, 1_000, 8_000, 8_000))
   expect(bestOf(samples)?.sentAt).toBe(0)
 })
@@ -32,7 +32,7 @@ test.each([-3_600_000, -1_000, 1_000, 34_560_000_000])(
   }
 )
 
-test('a minute of looks is kept', () => {
+test('keeps the samples of one minute', () => {
   const samples = Array.from({ length: 100 }, (_, index) => look(index * 5_000, 1_000)).reduce(
     addSample,
     [] as readonly ClockSample[]
@@ -40,6 +40,6 @@ test('a minute of looks is kept', () => {
   expect(samples.map(({ sentAt }) => sentAt)).toEqual(Array.from({ length: 12 }, (_, index) => (88 + index) * 5_000))
 })
 
-test('without a look there is none', () => {
+test('without samples there is no best one', () => {
   expect(bestOf([])).toBeUndefined()
 })

@@ -9,7 +9,7 @@ const NOW = Date.parse('2026-11-22T12:00:00.000Z')
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** A process beside a Postgres that answers at once. */
+/** A process and a Postgres that answers at once. */
 function world({ ahead = 0, isReached = true } = {}) {
   const state = { elapsed: 0, ahead, isReached, lines: [] as string[] }
   const query = async () => {
@@ -25,7 +25,7 @@ function world({ ahead = 0, isReached = true } = {}) {
   return { state, clock, logger: logger as unknown as Parameters<typeof clock.start>[0] }
 }
 
-test('until Postgres has been asked, the time is that of the process, and nothing is known of its offset', async () => {
+test('before the first measurement, now() is the time of the process, and the offset is undefined', async () => {
   const { clock } = world({ ahead: HOUR })
   expect([clock.now().getTime(), clock.offsetMs()]).toEqual([NOW + HOUR, undefined])
 })
@@ -38,7 +38,7 @@ test.each([-400 * DAY, -HOUR, -1, 0, 1, HOUR, 400 * DAY])(
     expect([clock.now().getTime(), clock.offsetMs()]).toEqual([NOW, ahead])
     state.elapsed = 2_000
     expect(clock.now().getTime()).toBe(NOW + 2_000)
-    // The clock of the machine is set: that changes the offset at once, and the time not at all.
+    // Setting the clock of the machine changes the offset at once, but not now().
     state.ahead += HOUR
     expect([clock.now().getTime(), clock.offsetMs()]).toEqual([NOW + 2_000, ahead + HOUR])
   }
@@ -50,7 +50,7 @@ test.each([
   { ahead: 30_001, starts: false },
   { ahead: -30_001, starts: false },
   { ahead: 400 * DAY, starts: false }
-])('$ahead ms ahead: a process starts, and is ready: $starts', async ({ ahead, starts }) => {
+])('a clock $ahead ms ahead: the process starts and is ready: $starts', async ({ ahead, starts }) => {
   const { clock } = world({ ahead })
   const refused = await refuseWrongClock(clock).catch((error: unknown) => error)
   expect(refused instanceof ConfigurationError).toBe(!starts)
@@ -58,14 +58,14 @@ test.each([
   expect(unready === undefined).toBe(starts)
 })
 
-test('the refusal names the difference, both times and what to do, in one line', async () => {
+test('the error has the difference, both times and the remedy, in one line', async () => {
   const { clock } = world({ ahead: -HOUR })
   await expect(refuseWrongClock(clock)).rejects.toThrow(
-    'the clock of this machine is 3600.0 s behind that of Postgres: it is 2026-11-22T11:00:00.000Z here, and 2026-11-22T12:00:00.000Z there; let NTP set both clocks'
+    'the clock of this machine is 3600.0 s behind that of Postgres (2026-11-22T11:00:00.000Z here, 2026-11-22T12:00:00.000Z there); synchronize both clocks with NTP'
   )
 })
 
-test('without Postgres a process starts, and is not ready until it has read its clock', async () => {
+test('without Postgres a process starts, but is not ready before the first measurement', async () => {
   const { clock, state } = world({ ahead: HOUR, isReached: false })
   await refuseWrongClock(clock)
   await expect(clock.mustAgree()).rejects.toThrow(/not been read/)
@@ -73,12 +73,12 @@ test('without Postgres a process starts, and is not ready until it has read its 
   await expect(clock.mustAgree()).rejects.toThrow(/3600.0 s ahead of/)
   state.ahead = 0
   await clock.mustAgree()
-  // An outage of Postgres is no fault of the clock.
+  // A later outage of Postgres does not fail the check of the clock.
   state.isReached = false
   await clock.mustAgree()
 })
 
-test('each change between right and wrong is logged once', async () => {
+test('logs each change between right and wrong once', async () => {
   const { clock, state, logger } = world()
   clock.start(logger)
   for (const ahead of [0, HOUR, HOUR, HOUR + 1, 0, 0]) {
@@ -89,7 +89,7 @@ test('each change between right and wrong is logged once', async () => {
   expect(state.lines).toEqual([expect.stringMatching(/^clock_wrong: .* 3600\.0 s ahead of/), 'clock_right'])
 })
 
-test('the gauge is in seconds, with a sign, and without a sample until it is known', async () => {
+test('the gauge is in seconds with a sign, and has no sample before the first measurement', async () => {
   const { clock } = world({ ahead: -2_500 })
   const metrics = createMetrics()
   watchClock(metrics, clock)

@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals'
 import { watchBuild } from '../../src/metrics/build-metrics.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 
-test('the release is the version that package.json has at the start, beside that of Node', async () => {
+test('valetkey_build_info has the version of package.json and of Node', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'valetkey-build-'))
   const file = path.join(folder, 'package.json')
   writeFileSync(file, '{ "name": "a-service", "version": "7.8.9" }')

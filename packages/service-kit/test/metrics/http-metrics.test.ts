@@ -28,7 +28,7 @@ function build(level = 'silent', lines: string[] = []) {
   return server
 }
 
-/** How many requests were counted, by what is said of them. */
+/** The number of counted requests by labels. */
 async function counts(): Promise<Record<string, string>> {
   const { body } = await server.inject('/metrics')
   const lines = body.matchAll(/^valetkey_http_request_duration_seconds_count\{(.+)\} (\d+)$/gm)
@@ -48,7 +48,7 @@ test('requests are counted by route, method and class of the status', async () =
   })
 })
 
-test('a scope puts its routes into its group, HEAD and OPTIONS too; a scope inside names another', async () => {
+test('groupRoutes sets the group of all routes in a scope, also HEAD and OPTIONS; a nested scope may set another', async () => {
   build()
   server.register(async (outer) => {
     groupRoutes(outer, 'sign_in')
@@ -73,15 +73,15 @@ test('a scope puts its routes into its group, HEAD and OPTIONS too; a scope insi
   ])
 })
 
-test('a server with a route that belongs to no group does not start', async () => {
+test('a server with a route without a group does not start', async () => {
   const meter = createHttpMetrics(createMetrics(), ['public'])('public')
   server = buildServer({ logger: buildLogger('test', 'silent'), meter })
   server.register(inGroup('files', async (files) => void files.get('/known', async () => '')))
   server.get('/forgotten', async () => '')
-  await expect(server.ready()).rejects.toThrow('these routes belong to no route group: /forgotten')
+  await expect(server.ready()).rejects.toThrow('these routes have no route group: /forgotten')
 })
 
-test('no address, method or header that somebody makes up becomes a series', async () => {
+test('made-up paths, methods and headers create no time series', async () => {
   build()
   for (let number = 0; number < 100; number++) {
     await server.inject({ method: 'GET', url: `/made-up/${number}`, headers: { 'x-request-id': `made-up-${number}` } })
@@ -96,7 +96,7 @@ test('no address, method or header that somebody makes up becomes a series', asy
   expect((await server.inject('/metrics')).body).not.toContain('made-up')
 })
 
-test('a stream that stays open has no duration, one that is refused has', async () => {
+test('a stream has no duration, a refused stream has one', async () => {
   build()
   await server.inject('/stream')
   expect(await counts()).toEqual({})
@@ -105,8 +105,8 @@ test('a stream that stays open has no duration, one that is refused has', async 
 })
 
 test.each([
-  { name: 'no HTTP at all', bytes: 'hush\r\n\r\n' },
-  { name: 'an address that cannot be decoded', bytes: 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' },
+  { name: 'not HTTP', bytes: 'no-http\r\n\r\n' },
+  { name: 'a path with malformed encoding', bytes: 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' },
   {
     name: 'an unknown expectation',
     bytes: 'GET / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n'
@@ -122,7 +122,7 @@ test.each([
   expect(body).toContain('valetkey_http_unreadable_requests_total{listener="public"} 1\n')
 })
 
-test('/metrics is text for Prometheus, never cached, and its own log lines are below info', async () => {
+test('/metrics is Prometheus text, is not cached, and is logged below info', async () => {
   const lines: string[] = []
   build('info', lines)
   const { statusCode, headers } = await server.inject('/metrics')

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { createMetrics } from '../../src/metrics/metrics.js'
 
-/** The samples of one metric, without its comments. */
+/** The lines of one metric, without comments. */
 async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string): Promise<string[]> {
   const lines = (await metrics.expose()).split('\n')
   return lines.filter((line) => line.startsWith(name))
 }
 
-test('a counter is there from the start, 0 for each listed value, with its help and type', async () => {
+test('a counter is exposed from the start, with help, type and 0 for each listed value', async () => {
   const metrics = createMetrics()
   metrics.counter({ name: 'x_total', help: 'Things.' }, { kind: ['good', 'bad'] })
   const text = await metrics.expose()
@@ -15,7 +15,7 @@ test('a counter is there from the start, 0 for each listed value, with its help 
   expect(await samplesOf(metrics, 'x_total')).toEqual(['x_total{kind="good"} 0', 'x_total{kind="bad"} 0'])
 })
 
-test('a counter without labels counts as well', async () => {
+test('a counter without labels', async () => {
   const metrics = createMetrics()
   const counter = metrics.counter({ name: 'x_total', help: 'Things.' })
   counter.add()
@@ -23,7 +23,7 @@ test('a counter without labels counts as well', async () => {
   expect(await samplesOf(metrics, 'x_total')).toEqual(['x_total 2'])
 })
 
-test('whatever values come, there are no more series than those listed and "other"', async () => {
+test('unlisted values are counted as "other"', async () => {
   const metrics = createMetrics()
   const counter = metrics.counter({ name: 'x_total', help: 'Things.' }, { kind: ['good'], way: ['here', 'there'] })
   for (let number = 0; number < 1_000; number++) counter.add(`kind ${number}`, `way ${number}`)
@@ -37,7 +37,7 @@ test('whatever values come, there are no more series than those listed and "othe
   ])
 })
 
-test('a histogram counts each value in its own bucket and all above it, the bound included', async () => {
+test('a histogram counts a value in its bucket and all larger ones; a bound belongs to its bucket', async () => {
   const metrics = createMetrics()
   const histogram = metrics.histogram({ name: 'x_size', help: 'Sizes.' }, [1, 10], { kind: ['a'] })
   for (const size of [1, 2, 10, 11]) histogram.observe(size, 'a')
@@ -50,7 +50,7 @@ test('a histogram counts each value in its own bucket and all above it, the boun
   ])
 })
 
-test('what is kept elsewhere is looked at when somebody asks, and not before', async () => {
+test('gauge, countElsewhere and summary read their values at a scrape only', async () => {
   const metrics = createMetrics()
   let looks = 0
   metrics.gauge({ name: 'x_now', help: 'Now.' }, () => {
@@ -65,7 +65,7 @@ test('what is kept elsewhere is looked at when somebody asks, and not before', a
   expect(await samplesOf(metrics, 'x_seconds')).toEqual(['x_seconds_sum 0.5', 'x_seconds_count 2'])
 })
 
-test('the process is watched under the usual names', async () => {
+test('watchProcess exposes the standard names', async () => {
   const metrics = createMetrics()
   metrics.watchProcess()
   const text = await metrics.expose()

@@ -9,12 +9,12 @@ test.each([
   ],
   ['postgres://db/name?target_session_attrs=primary', ['postgres://db/name']],
   ['postgres://db/name?a=b&target_session_attrs=primary', ['postgres://db/name?a=b']],
-  // The driver takes all three for verify-full, and says at each start that this will change.
+  // The driver treats all three as verify-full, and warns at each start that this will change.
   ['postgres://db/name?sslmode=require&a=b', ['postgres://db/name?sslmode=verify-full&a=b']],
   ['postgres://db/name?sslmode=verify-ca', ['postgres://db/name?sslmode=verify-full']],
   ['postgres://db/name?sslmode=no-verify', ['postgres://db/name?sslmode=no-verify']],
   ['postgres://db/name?uselibpqcompat=true&sslmode=require', ['postgres://db/name?uselibpqcompat=true&sslmode=require']]
-])('%s is for the driver: %s', (url, expected) => {
+])('%s becomes %s for the driver', (url, expected) => {
   expect(postgresUrls(url)).toEqual(expected)
   expect(problemOfPostgresUrl(url)).toBeUndefined()
 })
@@ -25,7 +25,7 @@ test.each([
   ['postgres://u:hush@db/name?target_session_attrs=standby', /target_session_attrs must be/],
   ['postgres://u:hush@db/name?sslmode=always', /sslmode must be one of/],
   ['postgres://u:hush@db/name?sslrootcert=/nowhere/ca.pem', /\/nowhere\/ca\.pem, named by sslrootcert, cannot be read/]
-])('%s is refused, without a word of its secrets', (url, problem) => {
+])('%s is refused, without its secrets in the message', (url, problem) => {
   expect(problemOfPostgresUrl(url)).toMatch(problem)
   expect(problemOfPostgresUrl(url)).not.toContain('hush')
 })

@@ -2,21 +2,29 @@ import { describe, expect, test } from '@jest/globals'
 import { ConfigurationError, linesOfFailure, printResult } from '../../src/index.js'
 
 test.each([
-  { json: true, said: '{\n  "applied": []\n}\n' },
-  { json: undefined, said: 'one\ntwo\n' }
-])('a result with json $json', ({ json, said }) => {
+  { json: true, output: '{\n  "applied": []\n}\n' },
+  { json: undefined, output: 'one\ntwo\n' }
+])('printResult with json: $json', ({ json, output }) => {
   const parts: string[] = []
   printResult({ out: (text) => parts.push(text) }, json, { applied: [] }, ['one', 'two'])
-  expect(parts.join('')).toBe(said)
+  expect(parts.join('')).toBe(output)
 })
 
-describe('what a person is told of a failure', () => {
+describe('linesOfFailure:', () => {
   test.each([
-    { name: 'every problem of the settings', error: new ConfigurationError(['A: b', 'C: d']), lines: ['A: b', 'C: d'] },
+    { name: 'all problems of the settings', error: new ConfigurationError(['A: b', 'C: d']), lines: ['A: b', 'C: d'] },
     { name: 'an error', error: new Error('it broke'), lines: ['it broke'] },
-    { name: 'its cause', error: new Error('it broke', { cause: new Error('of that') }), lines: ['it broke (of that)'] },
-    { name: 'no cause that says nothing', error: new Error('it broke', { cause: new Error('') }), lines: ['it broke'] },
-    { name: 'something else that was thrown', error: 'words', lines: ['words'] }
+    {
+      name: 'an error with a cause',
+      error: new Error('it broke', { cause: new Error('of that') }),
+      lines: ['it broke (of that)']
+    },
+    {
+      name: 'an error whose cause has no message',
+      error: new Error('it broke', { cause: new Error('') }),
+      lines: ['it broke']
+    },
+    { name: 'a thrown string', error: 'words', lines: ['words'] }
   ])('$name', ({ error, lines }) => {
     expect(linesOfFailure(error)).toEqual(lines)
   })

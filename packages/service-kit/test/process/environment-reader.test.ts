@@ -46,19 +46,23 @@ describe('a variable and its file', () => {
     expect(text({ NAME_FILE: fileWith(file) })).toEqual({ value, problems: [] })
   })
 
-  test('an empty variable counts as missing, so a file may stand beside it', () => {
+  test('an empty variable counts as missing, so NAME_FILE may be set as well', () => {
     expect(text({ NAME: '', NAME_FILE: fileWith('x') })).toEqual({ value: 'x', problems: [] })
   })
 
   test.each([
-    { name: 'nothing is set', environment: {}, problem: /^NAME: is missing: a name$/ },
-    { name: 'it is empty', environment: { NAME: '' }, problem: /^NAME: is missing: a name$/ },
-    { name: 'the file is not there', environment: { NAME_FILE: '/nowhere' }, problem: /^NAME_FILE: .*cannot be read$/ }
+    { name: 'neither is set', environment: {}, problem: /^NAME: is missing: a name$/ },
+    { name: 'the variable is empty', environment: { NAME: '' }, problem: /^NAME: is missing: a name$/ },
+    {
+      name: 'the file does not exist',
+      environment: { NAME_FILE: '/nowhere' },
+      problem: /^NAME_FILE: .*cannot be read$/
+    }
   ])('one problem when $name', ({ environment, problem }) => {
     expect(text(environment).problems).toEqual([expect.stringMatching(problem)])
   })
 
-  test('one problem when the file is empty, or holds a line break only', () => {
+  test('one problem when the file is empty or has only a line break', () => {
     for (const content of ['', '\n'])
       expect(text({ NAME_FILE: fileWith(content) }).problems).toEqual([
         expect.stringMatching(/^NAME_FILE: .*is empty$/)
@@ -74,7 +78,7 @@ describe('a variable and its file', () => {
 describe('numbers', () => {
   const seconds = (value: string) => read({ N: value }, (reader) => reader.integer('N', 20, { min: 1, max: 29 }))
 
-  test.each(['1', '29', '07'])('a whole number within its bounds is taken: %s', (value) => {
+  test.each(['1', '29', '07'])('a whole number within its bounds is accepted: %s', (value) => {
     expect(seconds(value)).toEqual({ value: Number(value), problems: [] })
   })
 
@@ -85,7 +89,7 @@ describe('numbers', () => {
     }
   )
 
-  test.each(['1', '0.5', '100', '2.25'])('a factor is taken: %s', (value) => {
+  test.each(['1', '0.5', '100', '2.25'])('a factor is accepted: %s', (value) => {
     expect(read({ F: value }, (reader) => reader.factor('F', 1))).toEqual({ value: Number(value), problems: [] })
   })
 
@@ -137,7 +141,7 @@ describe('a base URL', () => {
 describe('a URL of a store', () => {
   const url = (value: string) => read({ U: value }, (reader) => reader.url('U', ['redis:', 'rediss:'], 'a server'))
 
-  test.each(['redis://cache:6379', 'rediss://:word@cache', 'REDIS://cache'])('is taken: %s', (value) => {
+  test.each(['redis://cache:6379', 'rediss://:word@cache', 'REDIS://cache'])('is accepted: %s', (value) => {
     expect(url(value)).toEqual({ value, problems: [] })
   })
 
@@ -177,14 +181,14 @@ describe('lists', () => {
     expect(networks(' 10.0.0.0/8,::1\nfd00::/8 , 192.0.2.7')).toEqual({ value, problems: [] })
   })
 
-  test('no network is not the same as the statement that there is none', () => {
+  test('a missing variable is undefined, and `none` is an empty list', () => {
     expect(networks('')).toEqual({ value: undefined, problems: [] })
     expect(networks(', ')).toEqual({ value: undefined, problems: [] })
     expect(networks('none')).toEqual({ value: [], problems: [] })
     expect(networks('none, 10.0.0.1').problems).toEqual([expect.stringContaining('"none"')])
   })
 
-  test('an IPv4 address may be written as IPv6, a network of them may not', () => {
+  test('an IPv4 address may be written as IPv6, but not an IPv4 network', () => {
     expect(networks('::ffff:10.0.0.1')).toEqual({ value: ['::ffff:10.0.0.1'], problems: [] })
     expect(networks('::ffff:0:0/96').problems).toHaveLength(1)
     expect(networks('::ffff:10.0.0.0/8').problems).toHaveLength(1)
@@ -204,11 +208,11 @@ describe('lists', () => {
     '10.0.0.0/08',
     'fe80::1%eth0',
     '*'
-  ])('what is neither is refused: %s', (wrong) =>
+  ])('neither an address nor a network, refused: %s', (wrong) =>
     expect(networks(`10.0.0.1, ${wrong}`).problems).toEqual([expect.stringContaining(JSON.stringify(wrong))])
   )
 
-  test('keys are taken newest first', () => {
+  test('keys keep their order', () => {
     const [newest, oldest] = ['n'.repeat(32), 'o'.repeat(40)]
     expect(keys(`${newest}, ${oldest}`)).toEqual({ value: [newest, oldest], problems: [] })
   })
@@ -216,7 +220,7 @@ describe('lists', () => {
   test.each([
     { name: 'one is too short', value: `${'k'.repeat(32)},${'s'.repeat(31)}` },
     { name: 'there are only separators', value: ' , ' },
-    { name: 'there is none', value: '' }
+    { name: 'the value is empty', value: '' }
   ])('keys are refused, and not quoted, when $name', ({ value }) => {
     const { problems } = keys(value)
     expect(problems).toEqual([expect.stringMatching(/^K: /)])
@@ -230,7 +234,7 @@ describe('lists', () => {
   })
 })
 
-test('all problems are reported at once, in the order of the reading', () => {
+test('all problems are reported together, in the order of the calls', () => {
   const { problems } = read({ B: 'x' }, (reader) => {
     reader.text('A', 'one')
     reader.integer('B', 1, { min: 1, max: 2 })

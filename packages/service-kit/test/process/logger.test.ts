@@ -18,12 +18,12 @@ test('a line is one JSON document with level, time and service', () => {
   })
 })
 
-test('what is below the level is not written', () => {
+test('lines below the level are not written', () => {
   expect(linesOf('warn', (logger) => logger.info('quiet'))).toEqual([])
   expect(linesOf('silent', (logger) => logger.fatal('quiet'))).toEqual([])
 })
 
-test('the members that would hurt most are redacted wherever one is written by mistake', () => {
+test('sensitive members are redacted', () => {
   const error = Object.assign(new Error('refused'), { detail: 'hush', where: 'hush', parameters: ['hush'] })
   const [line] = linesOf('info', (logger) =>
     logger.info({

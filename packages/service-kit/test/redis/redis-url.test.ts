@@ -36,7 +36,7 @@ test.each([
   expect(readRedisUrl(url)).toEqual({ ...least, ...expected })
 })
 
-describe('what cannot be meant is a problem that tells no secret', () => {
+describe('an invalid URL is a problem, without its secrets in the message', () => {
   test.each([
     'http://:hush@cache',
     'cache:6379',

@@ -21,7 +21,7 @@ function build(options: Partial<BuildServerOptions> = {}) {
   return server
 }
 
-/** Sends bytes and reads to the end of the connection. */
+/** Sends bytes and reads until the connection ends. */
 async function exchangeBytes(bytes: string): Promise<string> {
   await server.listen({ host: '127.0.0.1', port: 0 })
   const address = server.server.address()
@@ -30,15 +30,15 @@ async function exchangeBytes(bytes: string): Promise<string> {
   return text(socket)
 }
 
-test('a slow sender is cut off well within 75 seconds', () => {
+test('the time limits for a slow sender add up to less than 75 seconds', () => {
   const { server: listener } = build()
   expect(listener).toMatchObject({ headersTimeout: 20_000, requestTimeout: 30_000, keepAliveTimeout: 65_000 })
   expect(listener.timeout).toBe(60_000)
-  // How often Node looks; a sender may go on that much longer.
+  // Node checks the limits at this interval, so a sender may take that much longer.
   expect(Reflect.get(listener, 'connectionsCheckingInterval')).toBe(5_000)
 })
 
-test('every answer has a request id of our own and nosniff, a 404 included', async () => {
+test('every response has a generated request id and nosniff, also a 404', async () => {
   for (const url of ['/', '/nothing']) {
     const { headers } = await build().inject({ url, headers: { 'x-request-id': 'from-outside' } })
     expect(headers['x-request-id']).toMatch(UUID)
@@ -54,7 +54,7 @@ test.each([
   { given: 'x'.repeat(65), kept: false },
   { given: 'line\tbreak', kept: false },
   { given: 'a"quote-and-more', kept: false }
-])('a listener that no stranger reaches keeps a plain request id: $given', async ({ given, kept }) => {
+])('with keepsRequestId, a safe request id is kept: $given', async ({ given, kept }) => {
   const { headers } = await build({ keepsRequestId: true }).inject({ url: '/', headers: { 'x-request-id': given } })
   expect(headers['x-request-id'] === given).toBe(kept)
 })
@@ -66,21 +66,21 @@ test.each([
   { given: 'gateway-1234,a"quote-and-more', logged: undefined },
   { given: 'gateway-1234, gateway-5678', logged: undefined },
   { given: '', logged: undefined }
-])('it logs whose else a call is, if the list is plain: $given', async ({ given, logged }) => {
+])('with keepsRequestId, a safe list of other request ids is logged: $given', async ({ given, logged }) => {
   await build({ keepsRequestId: true }).inject({ url: '/', headers: { 'x-other-request-ids': given } })
   expect(lines.map(({ otherReqIds }) => otherReqIds)).toEqual([logged])
 })
 
-test('a listener that strangers reach logs no ids of theirs', async () => {
+test('without keepsRequestId, ids from the caller are not logged', async () => {
   await build().inject({ url: '/', headers: { 'x-other-request-ids': 'gateway-1234' } })
   expect(lines[0]).not.toHaveProperty('otherReqIds')
 })
 
 test.each([
   { name: 'no proxy is trusted by default', trusted: [], from: '10.0.0.1', address: '10.0.0.1' },
-  { name: 'a trusted proxy is believed', trusted: ['10.0.0.0/8'], from: '10.0.0.1', address: '203.0.113.7' },
-  { name: 'another peer is not', trusted: ['10.0.0.0/8'], from: '192.0.2.1', address: '192.0.2.1' }
-])('the address of a request: $name, without its port, in every context', async ({ trusted, from, address }) => {
+  { name: 'the header of a trusted proxy counts', trusted: ['10.0.0.0/8'], from: '10.0.0.1', address: '203.0.113.7' },
+  { name: 'the header of another peer does not', trusted: ['10.0.0.0/8'], from: '192.0.2.1', address: '192.0.2.1' }
+])('the client address: $name, without port, in every scope', async ({ trusted, from, address }) => {
   build({ trustedProxies: trusted })
   server.register(async (inner) => {
     inner.decorateRequest('session', null)
@@ -96,7 +96,7 @@ test.each([
   }
 })
 
-test('several lines of X-Forwarded-For are one list, whatever the client sent in the first', async () => {
+test('several X-Forwarded-For headers are one list', async () => {
   build({ trustedProxies: ['127.0.0.1'] })
   const lines = ['X-Forwarded-For: 198.51.100.1', 'X-Forwarded-For: 203.0.113.7:40001', 'Connection: close']
   expect(await exchangeBytes(`GET / HTTP/1.1\r\nHost: x\r\n${lines.join('\r\n')}\r\n\r\n`)).toContain(
@@ -104,7 +104,7 @@ test('several lines of X-Forwarded-For are one list, whatever the client sent in
   )
 })
 
-test('the address is known after the connection has ended', async () => {
+test('the client address is known after the connection has ended', async () => {
   build()
   let address: string | undefined
   const isAnswered = new Promise<void>((resolve) => {
@@ -134,7 +134,7 @@ test.each([
   expect(answer.statusCode).toBe(status)
 })
 
-test('what comes all the time by design is logged below info, unless it fails', async () => {
+test('a routine route is logged below info, unless it fails', async () => {
   build()
   server.get('/pulse', { config: { isRoutine: true } }, async (request, reply) => {
     if (request.headers['x-bad'] !== undefined) reply.code(401)
@@ -148,7 +148,7 @@ test('what comes all the time by design is logged below info, unless it fails', 
   ])
 })
 
-test('the request line of the log has no query, and probes are below info', async () => {
+test('the log has no query, and probes are below info', async () => {
   build()
   await server.inject('/?code=hush')
   await server.inject('/livez')
@@ -160,14 +160,14 @@ test('the request line of the log has no query, and probes are below info', asyn
 })
 
 test.each([
-  { name: 'no HTTP at all', bytes: 'hush\r\n\r\n', status: 400 },
+  { name: 'not HTTP', bytes: 'no-http\r\n\r\n', status: 400 },
   {
     name: 'a header section over 16 KiB',
     bytes: `GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(17_000)}\r\n\r\n`,
     status: 431
   },
   {
-    name: 'an address that cannot be decoded',
+    name: 'a path with malformed encoding',
     bytes: 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
     status: 400
   },
@@ -180,12 +180,12 @@ test.each([
   },
   { name: 'two Hosts of HTTP/1.0', bytes: 'GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n', status: 400 },
   {
-    name: 'two Hosts beside an absolute target',
+    name: 'two Hosts with an absolute URL',
     bytes: 'GET http://x/ HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n',
     status: 400
   },
   {
-    name: 'no Host beside an absolute target',
+    name: 'no Host with an absolute URL',
     bytes: 'GET http://x/ HTTP/1.1\r\nConnection: close\r\n\r\n',
     status: 400
   },
@@ -200,7 +200,7 @@ test.each([
     bytes: 'GET / HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n',
     status: 417
   }
-])('$name is $status: JSON with nosniff and an id that the log knows', async ({ bytes, status }) => {
+])('$name: $status, as JSON with nosniff and the request id of the log', async ({ bytes, status }) => {
   build()
   const answer = await exchangeBytes(bytes)
   expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))

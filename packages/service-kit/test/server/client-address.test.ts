@@ -34,7 +34,7 @@ describe('X-Forwarded-For of a trusted proxy', () => {
     ['evil", 203.0.113.10', CLIENT],
     ['10.0.0.9', '10.0.0.9'],
     ['10.0.0.9, 10.0.0.8', '10.0.0.9']
-  ])('%j names %s', (value, address) => {
+  ])('%j: the client is %s', (value, address) => {
     expect(forwardedFor(value)).toBe(address)
   })
 
@@ -45,11 +45,11 @@ describe('X-Forwarded-For of a trusted proxy', () => {
     ...['2001:db8:1:2:3:4:5:6:443', '"203.0.113.10"', 'for=203.0.113.10', '203.0.113.10 198.51.100.1', '\0', 'é'],
     ...['198.51.100.1, unknown', '198.51.100.1, garbage, 10.0.0.7', `198.51.100.1, ${'1'.repeat(5_000)}`],
     `198.51.100.1, ${Array(32).fill('10.0.0.7').join(',')}`
-  ])('%j counts as the connecting peer', (value) => {
+  ])('%j: the client is the connecting peer', (value) => {
     expect(forwardedFor(value)).toBe(PROXY)
   })
 
-  test('several lines are one list', () => {
+  test('several headers are one list', () => {
     expect(addressOf(PROXY, { 'x-forwarded-for': ['198.51.100.1', '203.0.113.10:1', '10.0.0.7'] })).toBe(CLIENT)
   })
 })
@@ -75,7 +75,7 @@ describe('Forwarded of a trusted proxy (RFC 7239)', () => {
     ['for="evil, for="203.0.113.10:80"', CLIENT],
     ['evil\\, for="203.0.113.10:80"', CLIENT],
     ['for=10.0.0.9', '10.0.0.9']
-  ])('%j names %s', (value, address) => {
+  ])('%j: the client is %s', (value, address) => {
     expect(forwarded(value)).toBe(address)
   })
 
@@ -85,7 +85,7 @@ describe('Forwarded of a trusted proxy (RFC 7239)', () => {
     ...['203.0.113.10', 'for="203.0.113.10', 'for=203.0.113.10"', 'for="203.0.113.10"x', 'for = 203.0.113.10'],
     ...['for=203.0.113.10 proto=https', 'for="203.0.113.10,198.51.100.1"', `for=203.0.113.10;host=${'a'.repeat(600)}`],
     ...['for=198.51.100.1, proto=https', ';;;', 'for=203.0.113.10;;proto=https']
-  ])('%j counts as the connecting peer', (value) => {
+  ])('%j: the client is the connecting peer', (value) => {
     expect(forwarded(value)).toBe(PROXY)
   })
 })
@@ -94,8 +94,8 @@ describe('both headers', () => {
   test.each([
     { name: 'the same address', a: '203.0.113.10', b: 'for="203.0.113.10:1"', address: CLIENT },
     { name: 'two addresses', a: '203.0.113.10', b: 'for=198.51.100.1', address: PROXY },
-    { name: 'an address and none', a: '203.0.113.10', b: 'for=unknown', address: PROXY },
-    { name: 'none and an address', a: 'unknown', b: 'for=203.0.113.10', address: PROXY },
+    { name: 'an address and no address', a: '203.0.113.10', b: 'for=unknown', address: PROXY },
+    { name: 'no address and an address', a: 'unknown', b: 'for=203.0.113.10', address: PROXY },
     { name: 'an address and an empty header', a: '203.0.113.10', b: '', address: CLIENT },
     { name: 'an empty header and an address', a: '', b: 'for=203.0.113.10', address: CLIENT }
   ])('$name: $address', ({ a, b, address }) => {
@@ -119,14 +119,14 @@ describe('the connecting peer', () => {
       address: '198.51.100.1'
     },
     { name: 'a trusted IPv6 proxy', trusted: ['2001:DB8:0::1'], peer: '2001:db8::1', address: '198.51.100.1' },
-    { name: 'its neighbour', trusted: ['2001:db8::1'], peer: '2001:db8::2', address: '2001:db8::2' },
+    { name: 'another IPv6 address', trusted: ['2001:db8::1'], peer: '2001:db8::2', address: '2001:db8::2' },
     { name: 'a trusted link-local proxy', trusted: ['fe80::/10'], peer: 'fe80::1%eth0', address: '198.51.100.1' }
   ])('$name: $address', ({ trusted, peer, address }) => {
     expect(clientAddressReader(trusted)(peer, headers)).toBe(address)
   })
 })
 
-describe('any text of a client', () => {
+describe('any text from a client', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary-ascii' }),
     fc
@@ -142,7 +142,7 @@ describe('any text of a client', () => {
   const port = fc.constantFrom('', ':1', ':65535')
   const proxies = fc.constantFrom('', ', 10.0.0.7', ', 10.0.0.7:80, [2001:db8:aaaa::1]:5')
 
-  test('left of what trusted proxies wrote into X-Forwarded-For changes nothing', () => {
+  test("to the left of the proxies' part of X-Forwarded-For has no effect", () => {
     fc.assert(
       fc.property(text, port, proxies, (sent, from, more) => {
         expect(forwardedFor(`${sent}, ${CLIENT}${from}${more}`)).toBe(CLIENT)
@@ -151,7 +151,7 @@ describe('any text of a client', () => {
     )
   })
 
-  test('left of what trusted proxies wrote into Forwarded changes nothing', () => {
+  test("to the left of the proxies' part of Forwarded has no effect", () => {
     const more = fc.constantFrom('', ', for=10.0.0.7', ', for="10.0.0.7:80";proto=https, for="[2001:db8:aaaa::1]"')
     fc.assert(
       fc.property(text, port, more, (sent, from, rest) => {
@@ -161,7 +161,7 @@ describe('any text of a client', () => {
     )
   })
 
-  test('in the header that the proxy does not write names no other address', () => {
+  test('in the header that the proxy does not write cannot change the address to another one', () => {
     fc.assert(
       fc.property(text, (sent) => {
         expect([CLIENT, PROXY]).toContain(addressOf(PROXY, { 'x-forwarded-for': CLIENT, forwarded: sent }))
@@ -170,7 +170,7 @@ describe('any text of a client', () => {
     )
   })
 
-  test('without a trusted proxy is not read', () => {
+  test('is ignored without a trusted proxy', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         expect(addressOf('192.0.2.1', { 'x-forwarded-for': a, forwarded: b })).toBe('192.0.2.1')
@@ -178,7 +178,7 @@ describe('any text of a client', () => {
     )
   })
 
-  test('leads to an IP address in its one spelling, whatever the whole header is', () => {
+  test('results in a canonical IP address', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         const address = addressOf(PROXY, { 'x-forwarded-for': a, forwarded: b })
@@ -189,7 +189,7 @@ describe('any text of a client', () => {
   })
 })
 
-test('networks match addresses of their own family only, IPv4-mapped ones as IPv4', () => {
+test('a network matches addresses of its family only; IPv4-mapped ones count as IPv4', () => {
   const isInside = networkMatcher(['10.0.0.0/8', '::ffff:192.0.2.1'])
   expect(['10.1.2.3', '192.0.2.1', '11.0.0.1', '2001:db8::1', '', 'text'].map(isInside)).toEqual([
     ...[true, true, false, false, false, false]

@@ -20,13 +20,13 @@ const broken = async () => {
   throw new Error('connect ECONNREFUSED at a secret address')
 }
 
-test('/readyz is 200 when every dependency answers, and is never cached', async () => {
+test('/readyz is 200 if every dependency answers, and is not cached', async () => {
   const answer = await serverWith({ postgres: fine, redis: fine }).inject('/readyz')
   expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok', checks: { postgres: 'ok', redis: 'ok' } }])
   expect(answer.headers['cache-control']).toBe('no-store')
 })
 
-test('/readyz is 503 and names the dependency that does not answer, without the reason', async () => {
+test('/readyz is 503 and names the dependency that fails, without the error', async () => {
   const answer = await serverWith({ postgres: fine, redis: broken }).inject('/readyz')
   expect(answer.statusCode).toBe(503)
   expect(answer.json()).toEqual({ status: 'unavailable', checks: { postgres: 'ok', redis: 'unavailable' } })
@@ -40,7 +40,7 @@ test('/readyz answers within three seconds when a dependency hangs', async () =>
   expect(Date.now() - startedAt).toBeLessThan(3_000)
 })
 
-test('/readyz: what is needed at the start decides until it has answered once, and is told from then on', async () => {
+test('/readyz: a check needed at the start makes it 503 until it has succeeded once, and is only reported then', async () => {
   let probe = broken as () => Promise<unknown>
   const server = serverWith({ postgres: fine, redis: { needed: 'at start', probe: () => probe() } })
   const readiness = async () => {
@@ -54,7 +54,7 @@ test('/readyz: what is needed at the start decides until it has answered once, a
   expect(await readiness()).toEqual([200, 'degraded', 'unavailable'])
 })
 
-test('/readyz: what is never needed is told, and decides nothing', async () => {
+test('/readyz: a check that is never needed is only reported', async () => {
   const answer = await serverWith({ postgres: fine, feed: { needed: 'never', probe: broken } }).inject('/readyz')
   expect([answer.statusCode, answer.json()]).toEqual([
     200,
@@ -62,12 +62,12 @@ test('/readyz: what is never needed is told, and decides nothing', async () => {
   ])
 })
 
-test('/livez asks nobody', async () => {
+test('/livez runs no check', async () => {
   const answer = await serverWith({ postgres: broken }).inject('/livez')
   expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }])
 })
 
-test('/readyz is 503 and asks nobody once the process is about to stop', async () => {
+test('/readyz is 503 while draining, without running checks', async () => {
   const server = buildServer({ logger: buildLogger('test', 'silent') })
   servers.push(server)
   server.register(healthRoutes, { checks: { postgres: fine }, draining: AbortSignal.abort() })
@@ -76,7 +76,7 @@ test('/readyz is 503 and asks nobody once the process is about to stop', async (
   expect((await server.inject('/livez')).statusCode).toBe(200)
 })
 
-test('/readyz: a setting that is wrong makes a process unready that was ready before, and the reason is named', async () => {
+test('/readyz: a wrong setting makes a ready process unready, with the reason', async () => {
   let probe = fine as () => Promise<unknown>
   const server = serverWith({ postgres: fine, redis: { needed: 'at start', probe: () => probe() } })
   const readiness = async () => {

@@ -27,21 +27,25 @@ test.each([
     'a%zz'
   ],
   ...['::1', '[::1', '[::1]x', '[]', '[:::]', '[127.0.0.1]', '[fe80::1%25eth0]', 'é', 'a\tb', 'a\\b', 'a"b', '<a>']
-])('Host: %j is not', (host) => {
+])('Host: %j is invalid', (host) => {
   expect(head('Host', host)).toBe('BAD_HOST')
 })
 
 test.each([
   { name: 'no Host', rawHeaders: ['Accept', '*/*'], problem: 'NO_HOST' },
   { name: 'two Hosts', rawHeaders: ['Host', 'a', 'host', 'a'], problem: 'REPEATED_HOST' },
-  { name: 'a second Host that is empty', rawHeaders: ['Host', 'a', 'HOST', ''], problem: 'REPEATED_HOST' },
-  { name: 'two types', rawHeaders: ['Host', 'a', 'Content-Type', 'b', 'content-type', 'b'], problem: 'REPEATED_TYPE' },
+  { name: 'a second, empty Host', rawHeaders: ['Host', 'a', 'HOST', ''], problem: 'REPEATED_HOST' },
+  {
+    name: 'two Content-Types',
+    rawHeaders: ['Host', 'a', 'Content-Type', 'b', 'content-type', 'b'],
+    problem: 'REPEATED_TYPE'
+  },
   { name: 'values that are names of headers', rawHeaders: ['Host', 'host', 'Vary', 'host'], problem: undefined }
 ])('$name', ({ rawHeaders, problem }) => {
   expect(head(...rawHeaders)).toBe(problem)
 })
 
-test('HTTP/1.0 may leave out Host, and may not repeat it', () => {
+test('HTTP/1.0 may omit Host, but not repeat it', () => {
   expect(problemOfHead({ httpVersion: '1.0', rawHeaders: [] })).toBeUndefined()
   expect(problemOfHead({ httpVersion: '1.0', rawHeaders: ['Host', 'a', 'Host', 'b'] })).toBe('REPEATED_HOST')
 })

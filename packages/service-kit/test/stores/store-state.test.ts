@@ -12,7 +12,7 @@ function watchedState() {
   return { state: createStoreState('redis', logger), said: () => lines.map(({ event, reason }) => [event, reason]) }
 }
 
-test('a first success is no news; each change is one line, however many requests fail', () => {
+test('logs one line for each change; the first success is not a change', () => {
   const { state, said } = watchedState()
   expect(state.isUp()).toBeUndefined()
   state.probed()
@@ -29,7 +29,7 @@ test('a first success is no news; each change is one line, however many requests
   ])
 })
 
-test('another reason is one more line, unless it says less; reasons in turns are logged once each', () => {
+test('logs each reason once, unless it is less precise than the last', () => {
   const { state, said } = watchedState()
   for (let request = 0; request < 10; request++) {
     state.failed({ reason: 'cannot be reached (ECONNREFUSED)' })
@@ -42,7 +42,7 @@ test('another reason is one more line, unless it says less; reasons in turns are
   ])
 })
 
-test('the gauge: no line until it is known, then 1 or 0', async () => {
+test('the gauge has no sample until the state is known, then 1 or 0', async () => {
   const metrics = createMetrics()
   const { state } = watchedState()
   watchDependencyStates(metrics, [state])
@@ -54,7 +54,7 @@ test('the gauge: no line until it is known, then 1 or 0', async () => {
   expect(await samples()).toEqual(['valetkey_dependency_up{dependency="redis"} 0'])
 })
 
-test('a probe tells the state what it finds, and /readyz what it threw', async () => {
+test('a probe sets the state, and rethrows its error for /readyz', async () => {
   const { state, said } = watchedState()
   let probe = async () => {}
   const { checks, start, stop } = watchDependencies(

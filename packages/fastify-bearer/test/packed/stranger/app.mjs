@@ -1,4 +1,4 @@
-// A stranger's API, in JavaScript, with nothing but what the README says.
+// An API in JavaScript that uses the guard as the README describes.
 import { bearerPlugin } from '@valetkey/fastify-bearer'
 import { fastify } from 'fastify'
 

@@ -141,7 +141,7 @@ describe('a connection that cannot listen is an error', () => {
     await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve))
     const address = pooler.address()
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-    await expect(listen(atPort(testDatabase.url, port))).rejects.toThrow('a pooler stands before Postgres')
+    await expect(listen(atPort(testDatabase.url, port))).rejects.toThrow('a pooler is in front of Postgres')
     pooler.close()
   })
 })

@@ -1,12 +1,12 @@
-// What both services need in their books before they can be measured: entered by their command lines, as operators do.
+// The data that both services need before they can be measured, created with their command lines.
 import { closeSync, ftruncateSync, mkdirSync, openSync, utimesSync } from 'node:fs'
 import path from 'node:path'
 import { commandLine } from '../../packages/dev-stack/lib/start/command-lines.mjs'
 
 export const FILES = 50
-/** What the file list asks for. */
+/** The scope of the file list. */
 export const FILES_SCOPE = 'files.read'
-/** What is asked for. A program that measures `bench:target` may insist on a name of its own. */
+/** The requested scope. A program that measures `bench:target` may require another name. */
 export const SCOPE = process.env.BENCH_SCOPE || FILES_SCOPE
 export const REDIRECT_URI = 'http://127.0.0.1:9/cb'
 
@@ -14,7 +14,14 @@ const USERNAME = 'bench'
 const PASSWORD = 'correct horse battery staple'
 
 /** @param refreshes whether the client gets refresh tokens */
-export async function fillBooks({ databaseUrl, resourceDatabaseUrl, resourceUrl, directory, processes, refreshes }) {
+export async function createTestData({
+  databaseUrl,
+  resourceDatabaseUrl,
+  resourceUrl,
+  directory,
+  processes,
+  refreshes
+}) {
   const { PATH } = process.env
   const commands = (service, environment) => commandLine({ service, environment: { PATH, ...environment }, processes })
   const valetkey = commands('authorization-server', { DATABASE_URL: databaseUrl })
@@ -38,7 +45,7 @@ export async function fillBooks({ databaseUrl, resourceDatabaseUrl, resourceUrl,
   }
 }
 
-/** Sparse: the books hold names, sizes and times, no contents. */
+/** Sparse files, because the import reads names, sizes and times, but no contents. */
 function makeFiles(directory) {
   const files = path.join(directory, 'files')
   mkdirSync(files)

@@ -1,0 +1,86 @@
+import type { ActiveAnswer, IntrospectionAnswer } from '../introspection/introspection-answer.js'
+
+/** The token of an accepted request. */
+export type AccessToken = {
+  scope: ReadonlySet<string>
+  audience: readonly string[]
+  /** The user's id at the authorization server; undefined for a token without a user. */
+  subject: string | undefined
+  clientId: string | undefined
+  expiresAt: Date | undefined
+  jti: string | undefined
+  grantId: string | undefined
+}
+
+/** One of several scopes is sufficient. */
+export type AnyOfScopes = {
+  anyOf: readonly string[]
+  /** The scope that challenges name. Default: the first of the list. */
+  challengeScope?: string
+}
+
+/** The scope that a route requires: all scopes of a list, or one of several. */
+export type ScopeRequirement = readonly string[] | AnyOfScopes
+
+/** Why a token is refused. Only the log has it; the client gets the same response for all (RFC 6750 §3.1). */
+export type InvalidTokenReason =
+  | 'not_active'
+  | 'other_type'
+  | 'sender_constrained'
+  | 'expired'
+  | 'other_audience'
+  | 'other_issuer'
+
+export type TokenValidation =
+  | { kind: 'accepted'; accessToken: AccessToken }
+  | { kind: 'invalid_token'; reason: InvalidTokenReason; jti: string | undefined }
+  | { kind: 'insufficient_scope'; jti: string | undefined }
+
+/** What an introspection answer must say for this resource. */
+export type Expected = {
+  issuer: string
+  resource: string
+  isAudienceRequired: boolean
+  requirement: ScopeRequirement
+}
+
+/** Decides about a token by its introspection answer, whether the answer is new or cached. */
+export function validateTokenAndScope(answer: IntrospectionAnswer, expected: Expected, now: Date): TokenValidation {
+  if (!answer.active) return { kind: 'invalid_token', reason: 'not_active', jti: undefined }
+  const { scope, audience, subject, clientId, expiresAt, tokenId: jti, grantId } = answer
+  const reason = findFault(answer, expected, now)
+  if (reason !== undefined) return { kind: 'invalid_token', reason, jti }
+  // Last: only a client with a valid token may learn which scope is missing.
+  if (!isSufficient(scope, expected.requirement)) return { kind: 'insufficient_scope', jti }
+  return { kind: 'accepted', accessToken: { scope, audience, subject, clientId, expiresAt, jti, grantId } }
+}
+
+function findFault(
+  answer: ActiveAnswer,
+  { issuer, resource, isAudienceRequired }: Expected,
+  now: Date
+): InvalidTokenReason | undefined {
+  // A sender-constrained token is only valid with a proof of possession, which the Bearer scheme cannot carry.
+  if (answer.tokenType !== undefined && answer.tokenType.toLowerCase() !== 'bearer') return 'other_type'
+  if (answer.isSenderConstrained) return 'sender_constrained'
+  // Expired only if both clocks agree, because either may be wrong. The introspector limits the age of cached answers.
+  const present = answer.answeredAt !== undefined && answer.answeredAt < now ? answer.answeredAt : now
+  if (answer.expiresAt !== undefined && answer.expiresAt <= present) return 'expired'
+  // Without an audience, the token may have been issued for another API (RFC 9700 §2.3).
+  const mayBeMissing = answer.audience.length === 0 && !isAudienceRequired
+  if (!mayBeMissing && !answer.audience.includes(resource)) return 'other_audience'
+  if (answer.issuer !== undefined && answer.issuer !== issuer) return 'other_issuer'
+  return undefined
+}
+
+function isSufficient(scope: ReadonlySet<string>, requirement: ScopeRequirement): boolean {
+  return 'anyOf' in requirement
+    ? requirement.anyOf.some((token) => scope.has(token))
+    : requirement.every((token) => scope.has(token))
+}
+
+/** `scope` of the challenge: the scope that a client has to request (RFC 6750 §3). */
+export function challengeScope(requirement: ScopeRequirement): string | undefined {
+  const scope = 'anyOf' in requirement ? (requirement.challengeScope ?? requirement.anyOf[0]) : requirement.join(' ')
+  return scope || undefined
+}
