@@ -1,6 +1,6 @@
 import { type AuthorizationRequest, errorLocation, redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { allowForms } from '../../http/pages.js'
+import { allowForms } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import type { TokenLifetimes } from '../../platform/clients/client-lifetimes.js'

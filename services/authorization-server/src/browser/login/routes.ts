@@ -1,6 +1,6 @@
 import { redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { allowForms } from '../../http/pages.js'
+import { allowForms } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf } from '../../platform/request-parts.js'
