@@ -90,7 +90,7 @@ describe('memory answers only while it is proved that changes are heard', () => 
     asked = []
     expect([await answer(), asked.includes('find_client_with_secrets')]).toEqual([PROVEN, true])
     refusing = undefined
-    const { find } = instance.deps.authorize.judge.clients
+    const { find } = instance.deps.authorize.validation.clients
     for (asked = ['']; asked.length > 0; await sleep(5)) {
       asked = []
       expect(await find(client.clientId)).toMatchObject({ name: 'Another' })
@@ -114,7 +114,7 @@ test('a change that would not be announced: nothing is answered from memory unti
   const failures = () => lines.filter(({ event }) => event === 'registry_load_failed')
   while (failures().length < 3) await sleep(5)
   expect(JSON.stringify(failures())).toContain('triggers announce_to_registry are missing')
-  const { find } = careful.deps.authorize.judge.clients
+  const { find } = careful.deps.authorize.validation.clients
   asked = []
   await find(client.clientId)
   expect(asked).toContain('find_client')
@@ -137,7 +137,7 @@ test('before anything is loaded, or where nobody listens, each is asked for: one
       }
     })
   })
-  const { find } = deaf.deps.authorize.judge.clients
+  const { find } = deaf.deps.authorize.validation.clients
   expect([await find(client.clientId), await find('nobody')]).toEqual([
     expect.objectContaining({ clientId: client.clientId }),
     undefined
