@@ -5,7 +5,7 @@ import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
-import { nextStep, type SessionState } from '../steps/next-step.js'
+import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { appView } from './app-view.js'
 
 export type AccountRouteOptions = {
@@ -23,8 +23,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
 
   pages.get<{ Querystring: { done?: string } }>('/account/apps', async (request, reply) => {
     const user = request.signedIn
-    const session: SessionState = user ? { kind: 'signed_in', rememberedScope: [] } : { kind: 'none' }
-    const step = nextStep({ session, authorization: undefined })
+    const step = nextStep({ session: stateOfPage(user), authorization: undefined })
     if (step !== 'show_account' || user === undefined) return reply.redirect(`${issuer}/login`, 303)
     const [connected, catalogue] = await Promise.all([apps.list(user.userId), scopes.list()])
     return reply.view('account-apps.hbs', {

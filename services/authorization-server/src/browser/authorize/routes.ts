@@ -6,15 +6,21 @@ import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { Allowance, AllowanceStore } from '../../storage/postgres/allowances.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
-import { addPendingRequest, clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
+import {
+  addPendingRequest,
+  clientQuery,
+  namedPendingRequest,
+  reasonForReturn,
+  stepUrl
+} from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import type { UnverifiedSession } from '../session/session-plugin.js'
-import { nextStep, type SessionState } from '../steps/next-step.js'
+import { nextStep, requiresSignIn, type SessionState } from '../steps/next-step.js'
 
 export type AuthorizeRouteOptions = {
   issuer: string
   validation: ValidationDeps
-  pending: Pick<PendingRequestStore, 'hold'>
+  pending: Pick<PendingRequestStore, 'hold' | 'take'>
   allowances: AllowanceStore
   issue: IssueCodeDeps
   audit: AuditTrail
@@ -52,7 +58,12 @@ async function serve(
 ): Promise<FastifyReply> {
   const session = request.unverifiedSession
   const allowance = session && (await readAllowance(session, authorization, options))
-  const step = nextStep({ session: toSessionState(allowance), authorization })
+  const isForThisRequest = requiresSignIn(authorization.request) && (await takeSignIn(request, options))
+  const step = nextStep({ session: toSessionState(allowance, isForThisRequest), authorization })
+  if (step === 'login_required' || step === 'consent_required') {
+    await recordRefusal(step, request, options)
+    return redirectError({ ...authorization.request, ...PAGE_REQUIRED[step] }, reply, options)
+  }
   if (step === 'issue_code' && session !== undefined) {
     return issueAndRedirect({ ...authorization, session, allowance }, request, reply, options)
   }
@@ -79,10 +90,15 @@ function readAllowance(
   return allowances.read({ userId, userGeneration, sessionGeneration, clientId: client.clientId })
 }
 
-function toSessionState(allowance: Allowance | undefined): SessionState {
-  return allowance === undefined
-    ? { kind: 'none' }
-    : { kind: 'signed_in', rememberedScope: allowance.rememberedScope }
+/** Whether the user has just signed in for this request. Each sign-in counts once. */
+async function takeSignIn(request: FastifyRequest, { pending }: AuthorizeRouteOptions): Promise<boolean> {
+  const signedInFor = namedPendingRequest(request, request.unverifiedSession)
+  return signedInFor !== undefined && (await pending.take(signedInFor))
+}
+
+function toSessionState(allowance: Allowance | undefined, isForThisRequest: boolean): SessionState {
+  if (allowance === undefined) return { kind: 'none' }
+  return { kind: 'signed_in', isForThisRequest, rememberedScope: allowance.rememberedScope }
 }
 
 async function issueAndRedirect(
@@ -128,5 +144,10 @@ function redirectError(refused: RedirectError, reply: FastifyReply, { issuer }: 
   const failure = { ...refused, errorUri: errorUri(issuer, refused.error) }
   return reply.redirect(errorLocation({ ...refused, issuer }, failure), 303)
 }
+
+const PAGE_REQUIRED = {
+  login_required: { error: 'login_required', description: 'The user must sign in.' },
+  consent_required: { error: 'consent_required', description: 'The user must allow access.' }
+} as const
 
 const DISABLED = { error: 'access_denied', description: 'The account or app was disabled.' } as const

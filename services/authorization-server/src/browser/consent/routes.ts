@@ -23,7 +23,7 @@ import {
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
-import { nextStep, remembersConsent, type SessionState } from '../steps/next-step.js'
+import { nextStep, remembersConsent, type SessionState, stateOfPage } from '../steps/next-step.js'
 import { type ConsentQuestion, consentView } from './consent-view.js'
 import { type DecideDeps, decideConsent, readDecision } from './decide-consent.js'
 import { type RepeatDeps, repeatDecision } from './repeat-decision.js'
@@ -69,7 +69,7 @@ async function findPendingConsent(
   const named = namedPendingRequest(request, user)
   if (user === undefined || named === undefined || validated.kind !== 'accepted') return undefined
   const isPending = await pending.isHeld(named)
-  const session: SessionState = isPending ? { kind: 'decision_pending' } : { kind: 'signed_in', rememberedScope: [] }
+  const session: SessionState = isPending ? { kind: 'decision_pending' } : stateOfPage(user)
   if (nextStep({ session, authorization: validated }) !== 'ask_consent') return undefined
   const { client } = validated
   const rememberedScope = remembersConsent(client) ? await consents.findScope(user.userId, client.clientId) : []

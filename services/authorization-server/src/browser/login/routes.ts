@@ -6,11 +6,12 @@ import type { Message } from '../../platform/i18n/language.js'
 import { formOf } from '../../platform/request-parts.js'
 import { checkForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
+import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { formActionSources } from '../pending-requests/form-action.js'
-import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
+import { addPendingRequest, clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { openSession, type SessionOptions } from '../session/session-plugin.js'
-import { nextStep, type SessionState } from '../steps/next-step.js'
+import { nextStep, requiresSignIn, stateOfPage } from '../steps/next-step.js'
 import { knowsAccount, rememberAccount } from './known-browser.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
@@ -18,6 +19,7 @@ import { signOut } from './sign-out.js'
 
 export type LoginRouteOptions = PageOptions & {
   validation: ValidationDeps
+  pending: Pick<PendingRequestStore, 'hold'>
   session: SessionOptions
   signIn: SignInDeps
 }
@@ -76,8 +78,7 @@ async function findStep(
   const query = clientQuery(request)
   const validated = query === '' ? undefined : await validateRequest(query, validation)
   if (validated !== undefined && validated.kind !== 'accepted') return { kind: 'elsewhere' }
-  const session: SessionState = request.signedIn ? { kind: 'signed_in', rememberedScope: [] } : { kind: 'none' }
-  const step = nextStep({ session, authorization: validated })
+  const step = nextStep({ session: stateOfPage(request.signedIn), authorization: validated })
   return step === 'sign_in' ? { kind: 'sign_in', authorization: validated } : { kind: 'elsewhere' }
 }
 
@@ -111,8 +112,12 @@ async function submit(
     case 'signed_in': {
       const remembered = rememberAccount(knownAccounts, account, cookieKeys)
       reply.setCookie(names.knownAccounts, remembered, { ...attributes, maxAge: KNOWN_ACCOUNTS_SECONDS })
-      await openSession(request, reply, result.user, session)
-      return leave(clientQuery(request), reply, options)
+      const owner = await openSession(request, reply, result.user, session)
+      const query = clientQuery(request)
+      if (authorization === undefined || !requiresSignIn(authorization.request)) return leave(query, reply, options)
+      // Proves to /oauth/authorize that the user has signed in for this request. An edited address cannot.
+      const { id } = await addPendingRequest(request, owner, options.pending)
+      return reply.redirect(stepUrl(options.issuer, '/oauth/authorize', query, { resume: id }), 303)
     }
   }
 }

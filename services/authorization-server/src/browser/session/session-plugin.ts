@@ -14,7 +14,7 @@ export type SignedIn = {
   sessionHash: string
 }
 
-/** The session record that the browser's cookie names. Postgres decides whether it is still valid: its user may have ended it. */
+/** The session that the cookie names. The user may have ended it; Postgres decides whether it is still valid. */
 export type UnverifiedSession = SessionRecord & { sessionHash: string }
 
 declare module 'fastify' {
@@ -99,19 +99,21 @@ function isOfGeneration(session: SessionRecord, user: User): boolean {
   return session.userGeneration === user.generation && session.sessionGeneration === user.sessionGeneration
 }
 
-/** Opens a session under a new id and ends the earlier one, so that an id from before the sign-in is invalid (session fixation). */
+/** Opens a session under a new id. Ends the earlier one: an id from before sign-in becomes invalid (session fixation). */
 export async function openSession(
   request: FastifyRequest,
   reply: FastifyReply,
   user: Pick<User, 'userId' | 'generation' | 'sessionGeneration'>,
   { cookies, sessions, now }: SessionOptions
-): Promise<void> {
+): Promise<UnverifiedSession> {
   const sessionId = newRandomId()
   const { userId, generation, sessionGeneration } = user
   const record = { userId, userGeneration: generation, sessionGeneration, signedInAt: now().getTime() }
-  await sessions.open(hashId(sessionId), record, IDLE_SECONDS)
+  const sessionHash = hashId(sessionId)
+  await sessions.open(sessionHash, record, IDLE_SECONDS)
   await closeSession(request, sessions)
   reply.setCookie(cookies.names.session, sessionId, cookies.attributes)
+  return { ...record, sessionHash }
 }
 
 /** Ends the session in the store, so that every copy of its cookie is invalid. */

@@ -11,17 +11,27 @@ export type NextStep =
   | 'issue_code'
   /** `/account/apps` */
   | 'show_account'
+  /** `/oauth/authorize` redirects with this error, because the client sent `prompt=none`. */
+  | 'login_required'
+  | 'consent_required'
 
 export type SessionState =
   /** No session, or one that has ended. */
   | { kind: 'none' }
   | {
       kind: 'signed_in'
+      /** The user signed in after this request began. */
+      isForThisRequest: boolean
       /** Scope of the remembered consent. A step that does not depend on it leaves it empty. */
       rememberedScope: readonly string[]
     }
   /** Signed in, and the pending authorization request is stored for this user, browser and session. */
   | { kind: 'decision_pending' }
+
+/** State for a page that needs no remembered consent: it is shown, or redirects to `/oauth/authorize`. */
+export function stateOfPage(user: object | undefined): SessionState {
+  return user === undefined ? { kind: 'none' } : { kind: 'signed_in', isForThisRequest: false, rememberedScope: [] }
+}
 
 export type Situation = {
   session: SessionState
@@ -34,13 +44,21 @@ export type Situation = {
  * So an edited address cannot skip a step.
  */
 export function nextStep({ session, authorization }: Situation): NextStep {
-  if (session.kind === 'none') return 'sign_in'
-  if (authorization === undefined) return 'show_account'
-  // The user is being asked. A consent remembered in another tab must not decide instead of the buttons.
-  if (session.kind === 'decision_pending') return 'ask_consent'
+  if (authorization === undefined) return session.kind === 'none' ? 'sign_in' : 'show_account'
   const { client, request } = authorization
+  const mayShowPage = !request.prompt.includes('none')
+  if (session.kind === 'none') return mayShowPage ? 'sign_in' : 'login_required'
+  // The user is being asked, so sign-in is done. A consent remembered in another tab must not decide instead of the buttons.
+  if (session.kind === 'decision_pending') return mayShowPage ? 'ask_consent' : 'consent_required'
+  if (requiresSignIn(request) && !session.isForThisRequest) return 'sign_in'
   const isRemembered = remembersConsent(client) && isWithinScope(request.scope, session.rememberedScope)
-  return isRemembered ? 'issue_code' : 'start_consent'
+  if (isRemembered && !request.prompt.includes('consent')) return 'issue_code'
+  return mayShowPage ? 'start_consent' : 'consent_required'
+}
+
+/** Whether a session from before this request is not enough. */
+export function requiresSignIn({ prompt }: AuthorizationRequest): boolean {
+  return prompt.includes('login') || prompt.includes('select_account')
 }
 
 /**

@@ -44,6 +44,11 @@ const badMethod = { error: 'invalid_request', description: 'The only code_challe
 const badChallenge = { error: 'invalid_request', description: 'code_challenge is not 43 base64url characters.' }
 const loneMethod = { error: 'invalid_request', description: 'code_challenge_method was sent without code_challenge.' }
 const noTarget = { error: 'invalid_target', description: 'The resource is not known here.' }
+const badPrompt = {
+  error: 'invalid_request',
+  description: 'The prompt none cannot be combined with another value.'
+}
+const needsLogin = { error: 'login_required', description: 'The user must sign in.' }
 const noType = { error: 'invalid_request', description: 'The parameter response_type is missing.' }
 
 const REFUSALS: readonly Refusal[] = [
@@ -104,6 +109,11 @@ const REFUSALS: readonly Refusal[] = [
   { name: 'scope not UTF-8', change: { scope: undefined }, appended: '&scope=files.read%C0%AF', ...malformed('scope') },
   { name: 'scope twice', appended: '&scope=files.read', ...once('scope') },
   { name: 'scope twice, once by an encoded name', appended: '&%73cope=files.read%3Aimages', ...once('scope') },
+
+  { name: 'prompt twice', appended: '&prompt=login&prompt=login', ...once('prompt') },
+  { name: 'prompt none with login', change: { prompt: 'none login' }, ...badPrompt },
+  { name: 'prompt none with an unknown value', change: { prompt: 'create none' }, ...badPrompt },
+  { name: 'prompt none without a session', change: { prompt: 'none' }, ...needsLogin },
 
   { name: 'no challenge, public client', client: 'public', ...needsPkce },
   { name: 'no challenge, client registered to need one', client: 'pkce', ...needsPkce },
@@ -226,8 +236,8 @@ const ACCEPTED: readonly Case[] = [
   { name: 'bracketed twins of known parameters', appended: '&scope[]=files.write&state[a]=1&response_type[]=token' },
   { name: 'twins in upper case', appended: '&SCOPE=files.write&State=1&Response_Type=token' },
   { name: 'ampersands and equals signs alone', appended: '&&&=&==&a&b=' },
-  { name: 'prompt=none', appended: '&prompt=none' },
   { name: 'prompt=login&max_age=0', appended: '&prompt=login&max_age=0' },
+  { name: 'an unknown prompt', appended: '&prompt=create' },
   { name: 'a request object', appended: '&request=eyJhbGciOiJub25lIn0.e30.' },
   { name: 'a request_uri', appended: '&request_uri=https%3A%2F%2Fevil.example%2Frequest' },
   { name: 'response_mode=fragment', appended: '&response_mode=fragment' },

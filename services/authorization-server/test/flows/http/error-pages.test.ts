@@ -28,7 +28,7 @@ describe('the page of an error code', () => {
     expect(answer.body).toContain(`<title>${code} · Valetkey</title>`)
     const text = visibleText(answer.body)
     expect(text).toMatch(
-      new RegExp(`^Valetkey Error code ${code} \\S.+ Usual causes \\S.+ How to fix it \\S.+ Defined in RFC `)
+      new RegExp(`^Valetkey Error code ${code} \\S.+ Usual causes \\S.+ How to fix it \\S.+ Defined in (RFC|OpenID) `)
     )
     expect(answer.body.match(/<li>[^<]{10,}<\/li>/g)?.length).toBeGreaterThanOrEqual(2)
   })
