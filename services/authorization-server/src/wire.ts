@@ -166,7 +166,15 @@ export function wire(
     scopes,
     session,
     authorize: { issuer, validation, pending, allowances, issue, audit },
-    login: { issuer, cookieKeys, validation, pending, session, audit, signIn: { users, passwordQueue, limiter, audit, decoyHash } },
+    login: {
+      issuer,
+      cookieKeys,
+      validation,
+      pending,
+      session,
+      audit,
+      signIn: { users, passwordQueue, limiter, audit, decoyHash }
+    },
     consent: {
       issuer,
       cookieKeys,

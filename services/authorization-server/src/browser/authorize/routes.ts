@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
-import type { Allowance, AllowanceStore } from '../../storage/postgres/allowances.js'
+import type { AllowanceStore, AllowedGenerations } from '../../storage/postgres/allowances.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import {
@@ -56,65 +56,62 @@ async function serve(
   reply: FastifyReply,
   options: AuthorizeRouteOptions
 ): Promise<FastifyReply> {
-  const session = request.unverifiedSession
-  const allowance = session && (await readAllowance(session, authorization, options))
-  const isForThisRequest = requiresSignIn(authorization.request) && (await takeSignIn(request, options))
-  const step = nextStep({ session: toSessionState(allowance, isForThisRequest), authorization })
+  const user = await findUser(authorization, request, options)
+  // The registry in memory does not contain the change yet.
+  if (user?.kind === 'client_disabled') return redirectError({ ...authorization.request, ...DISABLED }, reply, options)
+  const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
   if (step === 'login_required' || step === 'consent_required') {
     await recordRefusal(step, request, options)
     return redirectError({ ...authorization.request, ...PAGE_REQUIRED[step] }, reply, options)
   }
-  if (step === 'issue_code' && session !== undefined) {
-    return issueAndRedirect({ ...authorization, session, allowance }, request, reply, options)
-  }
-  const query = clientQuery(request)
-  const again = reasonForReturn(request)
-  // A page has set our cookie and sent the browser here, and the browser did not send it.
-  if (!request.browserIsKnown && again !== undefined) {
-    return showErrorPage('no_cookie', request, reply, options, stepUrl(options.issuer, '/oauth/authorize', query))
-  }
-  const notice = again === 'interrupted' ? again : undefined
-  if (step === 'sign_in' || session === undefined) {
-    return reply.redirect(stepUrl(options.issuer, '/login', query, { again: notice }), 303)
-  }
-  const { id } = await addPendingRequest(request, session, options.pending)
-  return reply.redirect(stepUrl(options.issuer, '/consent', query, { resume: id, again: notice }), 303)
+  if (user === undefined || step === 'sign_in') return redirectToPage('/login', undefined, request, reply, options)
+  if (step !== 'issue_code') return redirectToPage('/consent', user.session, request, reply, options)
+  const { userId, userGeneration } = user.session
+  const allowed = { userId, userGeneration, ...user.generations, scope: authorization.request.scope }
+  const { code } = await issueCode(authorization.request, allowed, options.issue, request)
+  return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, code), 303)
 }
+
+type FoundUser =
+  | { kind: 'client_disabled' }
+  | { kind: 'signed_in'; session: UnverifiedSession; state: SessionState; generations: AllowedGenerations }
 
 /** One statement verifies the session and reads the remembered consent and the generations for the code. */
-function readAllowance(
-  { userId, userGeneration, sessionGeneration }: UnverifiedSession,
-  { client }: Accepted,
-  { allowances }: AuthorizeRouteOptions
-): Promise<Allowance | undefined> {
-  return allowances.read({ userId, userGeneration, sessionGeneration, clientId: client.clientId })
+async function findUser(
+  { client, request: authorizationRequest }: Accepted,
+  request: FastifyRequest,
+  { allowances, pending }: AuthorizeRouteOptions
+): Promise<FoundUser | undefined> {
+  const session = request.unverifiedSession
+  if (session === undefined) return undefined
+  const { userId, userGeneration, sessionGeneration } = session
+  const allowance = await allowances.read({ userId, userGeneration, sessionGeneration, clientId: client.clientId })
+  if (allowance === undefined) return undefined
+  const { rememberedScope, generations } = allowance
+  if (generations === undefined) return { kind: 'client_disabled' }
+  // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.
+  const signIn = requiresSignIn(authorizationRequest) ? namedPendingRequest(request, session) : undefined
+  const isForThisRequest = signIn !== undefined && (await pending.take(signIn))
+  return { kind: 'signed_in', session, state: { kind: 'signed_in', isForThisRequest, rememberedScope }, generations }
 }
 
-/** Whether the user has just signed in for this request. Each sign-in counts once. */
-async function takeSignIn(request: FastifyRequest, { pending }: AuthorizeRouteOptions): Promise<boolean> {
-  const signedInFor = namedPendingRequest(request, request.unverifiedSession)
-  return signedInFor !== undefined && (await pending.take(signedInFor))
-}
-
-function toSessionState(allowance: Allowance | undefined, isForThisRequest: boolean): SessionState {
-  if (allowance === undefined) return { kind: 'none' }
-  return { kind: 'signed_in', isForThisRequest, rememberedScope: allowance.rememberedScope }
-}
-
-async function issueAndRedirect(
-  granted: { request: Accepted['request']; session: UnverifiedSession; allowance: Allowance | undefined },
+async function redirectToPage(
+  path: '/login' | '/consent',
+  owner: UnverifiedSession | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
   options: AuthorizeRouteOptions
 ): Promise<FastifyReply> {
-  const { request: authorizationRequest, session, allowance } = granted
-  const generations = allowance?.generations
-  // The registry in memory does not know yet that the client was disabled.
-  if (generations === undefined) return redirectError({ ...authorizationRequest, ...DISABLED }, reply, options)
-  const { userId, userGeneration } = session
-  const allowed = { userId, userGeneration, ...generations, scope: authorizationRequest.scope }
-  const { code } = await issueCode(authorizationRequest, allowed, options.issue, request)
-  return reply.redirect(successLocation({ ...authorizationRequest, issuer: options.issuer }, code), 303)
+  const { issuer, pending } = options
+  const query = clientQuery(request)
+  const again = reasonForReturn(request)
+  // A page has set our cookie and sent the browser here, and the browser did not send it.
+  if (!request.browserIsKnown && again !== undefined) {
+    return showErrorPage('no_cookie', request, reply, options, stepUrl(issuer, '/oauth/authorize', query))
+  }
+  const notice = again === 'interrupted' ? again : undefined
+  const resume = owner && (await addPendingRequest(request, owner, pending)).id
+  return reply.redirect(stepUrl(issuer, path, query, { resume, again: notice }), 303)
 }
 
 async function showErrorPage(
@@ -128,11 +125,7 @@ async function showErrorPage(
   return sendErrorPage(request, reply, { status: 400, reason, retryUrl })
 }
 
-async function recordRefusal(
-  reason: string,
-  request: FastifyRequest,
-  { audit }: AuthorizeRouteOptions
-): Promise<void> {
+async function recordRefusal(reason: string, request: FastifyRequest, { audit }: AuthorizeRouteOptions): Promise<void> {
   const userId = (await request.verifySession())?.userId
   // The client_id as sent: no client needs to have it.
   const named = parseParameters(clientQuery(request)).get('client_id')

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Statement } from '@valetkey/service-kit'
-import { type AllowanceStore, createAllowanceStore, type SessionAndClient } from '../../../src/storage/postgres/allowances.js'
+import {
+  type AllowanceStore,
+  createAllowanceStore,
+  type SessionAndClient
+} from '../../../src/storage/postgres/allowances.js'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
 import { createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-access.js'
