@@ -5,14 +5,20 @@ import { isCodeChallenge } from './pkce.js'
 import { isRegisteredRedirectUri } from './redirect-uri.js'
 import { isWithinScope, parseScope } from './scope.js'
 
+const PROMPTS = ['none', 'login', 'select_account', 'consent'] as const
+
+/** A value of the parameter `prompt` (OpenID Connect Core §3.1.2.1). */
+export type Prompt = (typeof PROMPTS)[number]
+
 export type AuthorizationRequest = {
   clientId: string
   redirectUri: string
   scope: readonly string[]
-  /** The resource identifier that the token will be for (RFC 8707). */
+  /** Resource identifier that the token is for (RFC 8707). */
   audience: string
   state: string | undefined
   codeChallenge: string | undefined
+  prompt: readonly Prompt[]
 }
 
 export type AuthorizationOutcome =
@@ -29,20 +35,20 @@ export type AuthorizationOutcome =
 export type AuthorizationOptions = {
   /** The enabled client of that client_id. */
   client: Client | undefined
-  /** The audience of a request that names no resource. */
+  /** The audience of a request without `resource`. */
   defaultAudience: string
-  /** Whether a resource server is registered for the resource that was named. */
+  /** Whether a resource server is registered for this `resource`. */
   isKnownAudience: (resource: string) => boolean
 }
 
 type Refusal = { error: OAuthErrorCode; description: string }
 
-/** Judges the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.4.1, RFC 8707 §2, RFC 9700 §2.1). */
+/** Validates the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.4.1, RFC 8707 §2, RFC 9700 §2.1). */
 export function validateAuthorizationRequest(
   parameters: FormParameters,
   context: AuthorizationOptions
 ): AuthorizationOutcome {
-  // Nothing may be redirected before these two pass (RFC 6749 §4.1.2.1): else this is an open redirector.
+  // No redirect before these two checks: it would make this an open redirector (RFC 6749 §4.1.2.1).
   const { client } = context
   if (client === undefined || parameters.get('client_id') !== client.clientId) {
     return { kind: 'show_error_page', reason: 'unknown_client' }
@@ -52,13 +58,14 @@ export function validateAuthorizationRequest(
     return { kind: 'show_error_page', reason: 'redirect_uri_mismatch' }
   }
 
-  // From here on the client's own address is told what is wrong. Shape comes first: a repeated parameter has no value
-  // that the later checks could judge. Scope and resource come last, when the request is known to be a code request.
+  // The redirect URI is registered, so errors are sent to it. Repeated and malformed parameters come first, because they
+  // have no value that the later checks could use. Scope and resource come last, because they belong to a code request.
   const state = parameters.get('state')
   const refusal =
     refuseShape(parameters) ??
     refuseResponseType(parameters) ??
     refuseCodeChallenge(parameters, client) ??
+    refusePrompt(parameters) ??
     refuseScope(parameters, client) ??
     refuseResource(parameters, context)
   if (refusal !== undefined) return { kind: 'redirect_error', redirectUri, state, ...refusal }
@@ -71,12 +78,21 @@ export function validateAuthorizationRequest(
       scope: parseScope(parameters.get('scope') ?? '') ?? [],
       audience: parameters.get('resource') ?? context.defaultAudience,
       state,
-      codeChallenge: parameters.get('code_challenge')
+      codeChallenge: parameters.get('code_challenge'),
+      prompt: PROMPTS.filter((prompt) => promptValues(parameters).includes(prompt))
     }
   }
 }
 
-const SINGLE_PARAMETERS = ['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method', 'resource']
+const SINGLE_PARAMETERS = [
+  'response_type',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'resource',
+  'prompt'
+]
 
 function refuseShape(parameters: FormParameters): Refusal | undefined {
   const repeated = SINGLE_PARAMETERS.find((name) => parameters.isRepeated(name))
@@ -103,9 +119,20 @@ function refuseCodeChallenge(parameters: FormParameters, client: Client): Refusa
     const needed = client.type === 'public' || client.requiresPkce
     return needed ? refuse('This client must send a code_challenge (PKCE).') : undefined
   }
-  // A challenge without a method would mean `plain` (RFC 7636 §4.3), which protects nobody.
+  // A challenge without a method would mean `plain` (RFC 7636 §4.3), which does not protect the code.
   if (method !== 'S256') return refuse('The only code_challenge_method is S256.')
   return isCodeChallenge(challenge) ? undefined : refuse('code_challenge is not 43 base64url characters.')
+}
+
+/** `none` excludes every other value, also an unknown one. Other unknown values are ignored. */
+function refusePrompt(parameters: FormParameters): Refusal | undefined {
+  const values = promptValues(parameters)
+  if (!values.includes('none') || values.every((value) => value === 'none')) return undefined
+  return { error: 'invalid_request', description: 'The prompt none cannot be combined with another value.' }
+}
+
+function promptValues(parameters: FormParameters): string[] {
+  return (parameters.get('prompt') ?? '').split(' ').filter((value) => value !== '')
 }
 
 function refuseScope(parameters: FormParameters, client: Client): Refusal | undefined {

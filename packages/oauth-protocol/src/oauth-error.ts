@@ -9,7 +9,9 @@ export type OAuthErrorCode =
   | 'invalid_scope' // §4.1.2.1, §5.2
   | 'invalid_target' // RFC 8707 §2
   | 'access_denied' // RFC 6749 §4.1.2.1
-  | 'server_error' // §4.1.2.1
+  | 'login_required' // OpenID Connect Core §3.1.2.6
+  | 'consent_required' // OpenID Connect Core §3.1.2.6
+  | 'server_error' // RFC 6749 §4.1.2.1
   | 'temporarily_unavailable' // §4.1.2.1; here also for JSON answers with 429 and 503
 
 /** The status of a JSON error. Only the HTTP edge overrides it (404, 405, 413, 429). */
@@ -23,6 +25,8 @@ export const OAUTH_ERROR_STATUS: Readonly<Record<OAuthErrorCode, number>> = {
   invalid_scope: 400,
   invalid_target: 400,
   access_denied: 400,
+  login_required: 400,
+  consent_required: 400,
   server_error: 500,
   temporarily_unavailable: 503
 }

@@ -32,6 +32,7 @@ const FAULTS: readonly Fault[] = [
     change: { code_challenge_method: 'plain' },
     decides: redirect('invalid_request', /code_challenge_method/)
   },
+  { name: 'prompt none login', change: { prompt: 'none login' }, decides: redirect('invalid_request', /prompt/) },
   { name: 'unknown scope', change: { scope: 'files.delete' }, decides: redirect('invalid_scope', /scope/) },
   {
     name: 'unknown resource',
@@ -74,7 +75,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   state: ['xyz', 'é "\\ &', '\u0000'],
   code_challenge: [CHALLENGE, 'short'],
   code_challenge_method: ['S256', 'plain'],
-  resource: ['https://files.example', 'https://evil.example']
+  resource: ['https://files.example', 'https://evil.example'],
+  prompt: ['login consent', 'none', 'none login', 'unknown']
 }
 
 const anyQuery = fc

@@ -38,7 +38,14 @@ const repeated: readonly Refused[] = [
     appended: '&code_challenge_method=%00',
     error: 'invalid_request'
   },
-  { name: 'a malformed resource', appended: '&resource=%ff', error: 'invalid_request' }
+  { name: 'a malformed resource', appended: '&resource=%ff', error: 'invalid_request' },
+  { name: 'prompt twice', change: { prompt: 'login' }, appended: '&prompt=login', error: 'invalid_request' },
+  { name: 'a malformed prompt', appended: '&prompt=%ff', error: 'invalid_request' },
+  ...['none login', 'consent none', 'none select_account', 'none unknown'].map((prompt) => ({
+    name: `the prompts "${prompt}"`,
+    change: { prompt },
+    error: 'invalid_request'
+  }))
 ]
 
 const responseTypes: readonly Refused[] = [

@@ -14,7 +14,8 @@ const ACCEPTED = {
   scope: ['files.read'],
   audience: 'https://files.example',
   state: 'xyz',
-  codeChallenge: CHALLENGE
+  codeChallenge: CHALLENGE,
+  prompt: []
 }
 const NO_PKCE = { code_challenge: undefined, code_challenge_method: undefined }
 
@@ -50,7 +51,18 @@ describe('accepted', () => {
       change: { redirect_uri: 'http://127.0.0.1:5123/cb' },
       request: { redirectUri: 'http://127.0.0.1:5123/cb' }
     },
-    { name: 'unknown parameters', change: { no_such_parameter: 'x', 'no-such-parameter': 'y' }, request: {} },
+    { name: 'unknown parameters', change: { no_such_parameter: 'x', nonce: 'n', request_uri: 'urn:x' }, request: {} },
+    { name: 'an empty prompt', change: { prompt: '' }, request: {} },
+    ...(['none', 'login', 'select_account', 'consent'] as const).map((prompt) => ({
+      name: `prompt ${prompt}`,
+      change: { prompt },
+      request: { prompt: [prompt] }
+    })),
+    { name: 'two prompts', change: { prompt: 'consent login' }, request: { prompt: ['login', 'consent'] } },
+    { name: 'prompt none twice', change: { prompt: 'none none' }, request: { prompt: ['none'] } },
+    { name: 'unknown prompts', change: { prompt: 'create Login' }, request: {} },
+    { name: 'an unknown prompt beside login', change: { prompt: 'create login' }, request: { prompt: ['login'] } },
+    { name: 'prompts with more than one blank', change: { prompt: ' login  ' }, request: { prompt: ['login'] } },
     { name: 'a client secret', change: { client_secret: 's' }, request: {} },
     { name: 'bracketed names', change: { 'scope[]': 'x', 'redirect_uri[0]': 'https://evil.example' }, request: {} }
   ])('authorization request: $name is accepted (RFC 6749 §4.1.1)', ({ change, request }) => {

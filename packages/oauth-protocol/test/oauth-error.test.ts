@@ -19,6 +19,8 @@ const STATUS: readonly { code: OAuthErrorCode; status: number }[] = [
   { code: 'invalid_scope', status: 400 },
   { code: 'invalid_target', status: 400 },
   { code: 'access_denied', status: 400 },
+  { code: 'login_required', status: 400 },
+  { code: 'consent_required', status: 400 },
   { code: 'server_error', status: 500 },
   { code: 'temporarily_unavailable', status: 503 }
 ]

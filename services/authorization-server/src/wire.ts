@@ -129,8 +129,8 @@ export function wire(
     refreshTokenMax: config.refreshTokenMaxTtl
   }
   const session = { cookies: cookiePolicy(issuer), sessions, users, now }
-  const judge = { clients, resourceServers, defaultAudience: config.resourceUrl }
-  const issue = { allowances, codes, audit, codeTtl: config.codeTtl, randomBytes }
+  const validation = { clients, resourceServers, defaultAudience: config.resourceUrl }
+  const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   const limiter = createLimiter(createAttemptCounterStore(redis), config.limitsFactor, watched.limiterRefused)
   const authentication = { clients, limiter, usage: usage.clientSecrets, now }
   const decoyHash = once(() => hashPassword(newRandomId()))
@@ -165,18 +165,27 @@ export function wire(
     pages: { issuer, languages: loadLanguages(), branding: loadBranding(config) },
     scopes,
     session,
-    authorize: { issuer, judge, pending, consents, issue },
-    login: { issuer, cookieKeys, judge, session, signIn: { users, passwordQueue, limiter, audit, decoyHash } },
+    authorize: { issuer, validation, pending, allowances, issue, audit },
+    login: {
+      issuer,
+      cookieKeys,
+      validation,
+      pending,
+      session,
+      audit,
+      signIn: { users, passwordQueue, limiter, audit, decoyHash }
+    },
     consent: {
       issuer,
       cookieKeys,
-      judge,
+      validation,
       pending,
       consents,
       scopes,
       lifetimes,
-      decide: { issuer, pending, consents, issue },
-      repeat: { pending, codes }
+      decide: { issuer, pending, consents, allowances, issue, audit },
+      repeat: { pending, codes },
+      audit
     },
     account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now },
     token: {

@@ -1,6 +1,6 @@
 import { formatHex, interpolate, wcagContrast } from 'culori'
 
-// The surfaces of style.css, by day and by night; how much of the accent its tint holds.
+// The surface colours of style.css in light and dark mode, and the share of the accent colour in a tint.
 const LIGHT_SURFACE = '#ffffff'
 const DARK_SURFACE = '#1b211e'
 const TINT = 0.07
@@ -9,8 +9,8 @@ const TINT = 0.07
 const MIN_CONTRAST = 4.5
 
 /**
- * The custom properties that put an operator's colour in place of ours. One that would be hard to read is moved towards
- * black by day and towards white by night, as far as it takes.
+ * The custom properties that replace our accent colour by the operator's. A colour with too little contrast is mixed with
+ * black in light mode and with white in dark mode, until the contrast is high enough.
  */
 export function accentProperties(color: string): string {
   return `
@@ -34,7 +34,7 @@ function properties(color: string, surface: string, towards: string): string {
 function readable(color: string, surface: string, towards: string): string {
   for (let share = 0; share < 1; share += 0.05) {
     const moved = between(color, towards, share)
-    // The tint is nearer to the accent than the surface is, so it is the harder test.
+    // The tint is closer to the accent than the surface is, so its contrast is the lower of the two.
     if (wcagContrast(moved, tintOf(moved, surface)) >= MIN_CONTRAST) return moved
   }
   return towards

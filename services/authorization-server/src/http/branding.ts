@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { ConfigurationError } from '@valetkey/service-kit'
 
-/** What an operator sets so that the pages look like theirs. */
+/** The operator's product name, logo and colour on the pages. */
 export type Branding = {
   productName: string
   logo: { content: Buffer; type: string } | undefined
@@ -13,7 +13,7 @@ export type Branding = {
 const LOGO_TYPES: Readonly<Record<string, string>> = { '.svg': 'image/svg+xml', '.png': 'image/png' }
 const MAX_LOGO_BYTES = 256 * 1024
 
-/** @throws {ConfigurationError} when the logo cannot be read or is not fit to be sent with every page */
+/** @throws {ConfigurationError} when the logo cannot be read, has another type or is too large */
 export function loadBranding(settings: {
   productName: string
   productLogo: string | undefined

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { MessageValues } from '../platform/i18n/language.js'
 import { PasswordQueueFull } from '../platform/passwords/password-queue.js'
 
-/** What happened; the texts are `page_error.<reason>.title`, `.message` and `.advice` of the message files. */
+/** The texts are `page_error.<reason>.title`, `.message` and `.advice` of the message files. */
 export const ERROR_PAGE_REASONS = [
   'request_too_long',
   'unknown_client',
@@ -24,7 +24,7 @@ export type ErrorPage = {
   status: number
   reason: (typeof ERROR_PAGE_REASONS)[number]
   values?: MessageValues
-  /** Only ever an address of our own. */
+  /** Always an address of this service. */
   retryUrl?: string | undefined
 }
 
@@ -40,7 +40,7 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, page
   })
 }
 
-/** The error handler of every page. */
+/** The error handler of all pages. */
 export function pageErrorHandler(
   error: FastifyError | Error,
   request: FastifyRequest,

@@ -76,7 +76,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       const client = newRegistration(change)
       const digest = client.type === 'public' ? undefined : digestToken(clientSecret)
       await createClientChangeStore(database).create(client, digest, NOTE)
-      await until(async () => (await deps.authorize.judge.clients.find(client.clientId)) !== undefined)
+      await until(async () => (await deps.authorize.validation.clients.find(client.clientId)) !== undefined)
       return { clientId: client.clientId, clientSecret }
     },
 

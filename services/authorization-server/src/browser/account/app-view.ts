@@ -11,11 +11,11 @@ export type AppView = {
   since: Date
   lastUsed: Date | ''
   live: boolean
-  /** What it can do while nobody is there. */
+  /** Whether it can read files while the user does not use it. */
   away: Message
 }
 
-/** What a person reads about one connected app. */
+/** The texts about one connected app. */
 export function appView(app: ConnectedApp, catalogue: readonly Scope[], language: Language, now: Date): AppView {
   const { clientId, name, verified, since, live } = app
   return {

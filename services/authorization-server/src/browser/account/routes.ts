@@ -5,6 +5,7 @@ import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
+import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { appView } from './app-view.js'
 
 export type AccountRouteOptions = {
@@ -16,20 +17,21 @@ export type AccountRouteOptions = {
   now: () => Date
 }
 
-/** `/account/apps`: which apps may use the account, and a button for each that ends it. */
+/** `/account/apps`: lists the apps with access to the account, each with a button that ends its access. */
 export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pages, options) => {
   const { issuer, cookieKeys, apps, scopes, audit, now } = options
 
   pages.get<{ Querystring: { done?: string } }>('/account/apps', async (request, reply) => {
     const user = request.signedIn
-    if (user === undefined) return reply.redirect(`${issuer}/login`, 303)
+    const step = nextStep({ session: stateOfPage(user), authorization: undefined })
+    if (step !== 'show_account' || user === undefined) return reply.redirect(`${issuer}/login`, 303)
     const [connected, catalogue] = await Promise.all([apps.list(user.userId), scopes.list()])
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       done: request.query.done === 'ended' ? 'account.ended' : '',
       username: user.username,
       apps: connected.map((app) => appView(app, catalogue, request.language, now())),
-      csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
+      csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
       endUrl: `${issuer}/account/apps/end`,
       logoutUrl: `${issuer}/logout`
     })
@@ -42,7 +44,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     }
     const clientId = formOf(request).get('client_id')
     const user = request.signedIn
-    // Another session than the one that was shown the form: show what is true now.
+    // The form was shown to another session: show the present list.
     if (check === 'stale' || user === undefined || clientId === undefined) {
       return reply.redirect(`${issuer}/account/apps`, 303)
     }

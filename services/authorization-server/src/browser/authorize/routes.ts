@@ -2,131 +2,145 @@ import { errorLocation, isClientIdentifier, parseParameters, successLocation } f
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
-import { remembersConsent } from '../../platform/clients/remembers-consent.js'
-import type { ConsentStore } from '../../storage/postgres/consents.js'
+import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { AllowanceStore, AllowedGenerations } from '../../storage/postgres/allowances.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
-import { type Allowed, type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
-import { clientQuery, holdRequest, sentAgain, stepUrl } from '../pending-requests/pending-request.js'
+import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
+import {
+  addPendingRequest,
+  clientQuery,
+  namedPendingRequest,
+  reasonForReturn,
+  stepUrl
+} from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import type { SignedIn } from '../session/session-plugin.js'
-import { type Asking, nextStep } from './next-step.js'
+import type { UnverifiedSession } from '../session/session-plugin.js'
+import { nextStep, requiresSignIn, type SessionState } from '../steps/next-step.js'
 
 export type AuthorizeRouteOptions = {
   issuer: string
-  judge: ValidationDeps
-  pending: Pick<PendingRequestStore, 'hold'>
-  consents: Pick<ConsentStore, 'findScope'>
+  validation: ValidationDeps
+  pending: Pick<PendingRequestStore, 'hold' | 'take'>
+  allowances: AllowanceStore
   issue: IssueCodeDeps
+  audit: AuditTrail
 }
-
-/** What may not be answered by a redirect: the person sees a page, and no link to an unchecked address. */
-type BadRequest = 'no_cookie' | Extract<ValidatedRequest, { kind: 'show_error_page' }>['reason']
-
-/** The user of a session, with the generations it was opened under. */
-type SessionUser = Pick<Allowed, 'userId' | 'userGeneration' | 'sessionGeneration'>
 
 type Accepted = Extract<ValidatedRequest, { kind: 'accepted' }>
+type RedirectError = Omit<Extract<ValidatedRequest, { kind: 'redirect_error' }>, 'kind'>
+/** Errors that must not be sent by a redirect: the user sees a page. */
+type ErrorPageReason = 'no_cookie' | Extract<ValidatedRequest, { kind: 'show_error_page' }>['reason']
 
-/** `GET /oauth/authorize` (RFC 6749 §4.1.1): where every request starts, and where sign-in and consent come back to. */
+/** `GET /oauth/authorize` (RFC 6749 §4.1.1): every request starts here, and sign-in returns here. */
 export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async (pages, options) => {
-  const { issuer, judge, pending, consents, issue } = options
-
-  // No HEAD: a request that is only looked at must neither be held nor get a code.
-  pages.get(
-    '/oauth/authorize',
-    { exposeHeadRoute: false, config: { verifiesSession: true } },
-    async (request, reply) => {
-      const judged = await validateRequest(clientQuery(request), judge)
-      switch (judged.kind) {
-        case 'show_error_page':
-          return showErrorPage(judged.reason, request, reply)
-        case 'redirect_error':
-          await recordRefusal(judged.error, request)
-          return redirectError(reply, judged)
-        case 'accepted':
-          return goOn(judged, request, reply)
-      }
+  // No HEAD: it would store a pending authorization request or issue a code.
+  const route = { exposeHeadRoute: false, config: { verifiesSession: true } }
+  pages.get('/oauth/authorize', route, async (request, reply) => {
+    const validated = await validateRequest(clientQuery(request), options.validation)
+    switch (validated.kind) {
+      case 'show_error_page':
+        return showErrorPage(validated.reason, request, reply, options)
+      case 'redirect_error':
+        await recordRefusal(validated.error, request, options)
+        return redirectError(validated, reply, options)
+      case 'accepted':
+        return serve(validated, request, reply, options)
     }
-  )
-
-  async function goOn(accepted: Accepted, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const session = request.unverifiedSession
-    if (session !== undefined) {
-      const step = nextStep({ ...accepted, asking: { kind: 'unverified_session' } })
-      const location = step.kind === 'issue_code' ? await tryCode(accepted, session, request) : undefined
-      if (location !== undefined) return reply.redirect(location, 303)
-    }
-    return lookUpAndGoOn(accepted, request, reply)
-  }
-
-  /** The ordinary way, where nobody has a session, somebody must be asked, or a code at once was declined. */
-  async function lookUpAndGoOn(
-    accepted: Accepted,
-    request: FastifyRequest,
-    reply: FastifyReply
-  ): Promise<FastifyReply> {
-    const user = await request.verifySession()
-    const step = nextStep({ ...accepted, asking: await lookUp(accepted, user) })
-    if (step.kind === 'issue_code' && user !== undefined) {
-      const location = await tryCode(accepted, user, request)
-      if (location === undefined) return redirectError(reply, { ...accepted.request, ...DISABLED })
-      return reply.redirect(location, 303)
-    }
-    const query = clientQuery(request)
-    const again = sentAgain(request)
-    // A step that saw no cookie has set one and sent the browser here.
-    if (!request.browserIsKnown && again !== undefined) {
-      return showErrorPage('no_cookie', request, reply, stepUrl(issuer, '/oauth/authorize', query))
-    }
-    const notice = again === 'interrupted' ? again : undefined
-    if (step.kind === 'sign_in' || user === undefined) {
-      return reply.redirect(stepUrl(issuer, '/login', query, { again: notice }), 303)
-    }
-    const { id } = await holdRequest(request, user, pending)
-    return reply.redirect(stepUrl(issuer, '/consent', query, { resume: id, again: notice }), 303)
-  }
-
-  async function lookUp({ client }: Accepted, user: SignedIn | undefined): Promise<Asking> {
-    if (user === undefined) return { kind: 'nobody' }
-    const rememberedScope = remembersConsent(client) ? await consents.findScope(user.userId, client.clientId) : []
-    return { kind: 'signed_in', rememberedScope }
-  }
-
-  /** @returns where the code goes; undefined when the statement that opens the grant has declined */
-  async function tryCode(
-    { request: asked }: Accepted,
-    user: SessionUser,
-    request: FastifyRequest
-  ): Promise<string | undefined> {
-    const issued = await issueCode(asked, { ...user, scope: asked.scope, consent: 'remembered' }, issue, request)
-    return issued && successLocation({ ...asked, issuer }, issued.code)
-  }
-
-  async function showErrorPage(
-    reason: BadRequest,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    retryUrl?: string
-  ): Promise<FastifyReply> {
-    await recordRefusal(reason, request)
-    return sendErrorPage(request, reply, { status: 400, reason, retryUrl })
-  }
-
-  async function recordRefusal(reason: string, request: FastifyRequest): Promise<void> {
-    const userId = (request.signedIn ?? (await request.verifySession()))?.userId
-    // As the request names it: it need not be known.
-    const named = parseParameters(clientQuery(request)).get('client_id')
-    const clientId = named !== undefined && isClientIdentifier(named) ? named : undefined
-    issue.audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
-  }
-
-  function redirectError(
-    reply: FastifyReply,
-    refused: Omit<Extract<ValidatedRequest, { kind: 'redirect_error' }>, 'kind'>
-  ): FastifyReply {
-    const failure = { ...refused, errorUri: errorUri(issuer, refused.error) }
-    return reply.redirect(errorLocation({ ...refused, issuer }, failure), 303)
-  }
+  })
 }
+
+/** Carries out the next step of an accepted request. */
+async function serve(
+  authorization: Accepted,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AuthorizeRouteOptions
+): Promise<FastifyReply> {
+  const user = await findUser(authorization, request, options)
+  // The registry in memory does not contain the change yet.
+  if (user?.kind === 'client_disabled') return redirectError({ ...authorization.request, ...DISABLED }, reply, options)
+  const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
+  if (step === 'login_required' || step === 'consent_required') {
+    await recordRefusal(step, request, options)
+    return redirectError({ ...authorization.request, ...PAGE_REQUIRED[step] }, reply, options)
+  }
+  if (user === undefined || step === 'sign_in') return redirectToPage('/login', undefined, request, reply, options)
+  if (step !== 'issue_code') return redirectToPage('/consent', user.session, request, reply, options)
+  const { userId, userGeneration } = user.session
+  const allowed = { userId, userGeneration, ...user.generations, scope: authorization.request.scope }
+  const { code } = await issueCode(authorization.request, allowed, options.issue, request)
+  return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, code), 303)
+}
+
+type FoundUser =
+  | { kind: 'client_disabled' }
+  | { kind: 'signed_in'; session: UnverifiedSession; state: SessionState; generations: AllowedGenerations }
+
+/** One statement verifies the session and reads the remembered consent and the generations for the code. */
+async function findUser(
+  { client, request: authorizationRequest }: Accepted,
+  request: FastifyRequest,
+  { allowances, pending }: AuthorizeRouteOptions
+): Promise<FoundUser | undefined> {
+  const session = request.unverifiedSession
+  if (session === undefined) return undefined
+  const { userId, userGeneration, sessionGeneration } = session
+  const allowance = await allowances.read({ userId, userGeneration, sessionGeneration, clientId: client.clientId })
+  if (allowance === undefined) return undefined
+  const { rememberedScope, generations } = allowance
+  if (generations === undefined) return { kind: 'client_disabled' }
+  // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.
+  const signIn = requiresSignIn(authorizationRequest) ? namedPendingRequest(request, session) : undefined
+  const isForThisRequest = signIn !== undefined && (await pending.take(signIn))
+  return { kind: 'signed_in', session, state: { kind: 'signed_in', isForThisRequest, rememberedScope }, generations }
+}
+
+async function redirectToPage(
+  path: '/login' | '/consent',
+  owner: UnverifiedSession | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AuthorizeRouteOptions
+): Promise<FastifyReply> {
+  const { issuer, pending } = options
+  const query = clientQuery(request)
+  const again = reasonForReturn(request)
+  // A page has set our cookie and sent the browser here, and the browser did not send it.
+  if (!request.browserIsKnown && again !== undefined) {
+    return showErrorPage('no_cookie', request, reply, options, stepUrl(issuer, '/oauth/authorize', query))
+  }
+  const notice = again === 'interrupted' ? again : undefined
+  const resume = owner && (await addPendingRequest(request, owner, pending)).id
+  return reply.redirect(stepUrl(issuer, path, query, { resume, again: notice }), 303)
+}
+
+async function showErrorPage(
+  reason: ErrorPageReason,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AuthorizeRouteOptions,
+  retryUrl?: string
+): Promise<FastifyReply> {
+  await recordRefusal(reason, request, options)
+  return sendErrorPage(request, reply, { status: 400, reason, retryUrl })
+}
+
+async function recordRefusal(reason: string, request: FastifyRequest, { audit }: AuthorizeRouteOptions): Promise<void> {
+  const userId = (await request.verifySession())?.userId
+  // The client_id as sent: no client needs to have it.
+  const named = parseParameters(clientQuery(request)).get('client_id')
+  const clientId = named !== undefined && isClientIdentifier(named) ? named : undefined
+  audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
+}
+
+function redirectError(refused: RedirectError, reply: FastifyReply, { issuer }: AuthorizeRouteOptions): FastifyReply {
+  const failure = { ...refused, errorUri: errorUri(issuer, refused.error) }
+  return reply.redirect(errorLocation({ ...refused, issuer }, failure), 303)
+}
+
+const PAGE_REQUIRED = {
+  login_required: { error: 'login_required', description: 'The user must sign in.' },
+  consent_required: { error: 'consent_required', description: 'The user must allow access.' }
+} as const
 
 const DISABLED = { error: 'access_denied', description: 'The account or app was disabled.' } as const

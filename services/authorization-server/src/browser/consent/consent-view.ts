@@ -8,42 +8,43 @@ import type { Scope } from '../../storage/postgres/scopes.js'
 export type ConsentView = {
   clientName: string
   verified: boolean
-  /** Where the answer goes: a host, or the scheme of an app. */
+  /** Target of the response: a host, or the scheme of an app. */
   destination: string
-  /** Key of a warning, where the answer stays on the person's own device and anything there may catch it. */
+  /** Key of a warning for a target on the user's own device, where other programs could receive the response. */
   destinationAdvice: string
   required: readonly DescribedScope[]
   optional: readonly DescribedScope[]
-  /** Allowed before, and not asked again. */
+  /** Allowed earlier. The user cannot leave them out. */
   remembered: readonly DescribedScope[]
   lasts: Message
 }
 
-export type Asked = {
+/** The request that the user decides about. */
+export type ConsentQuestion = {
   request: AuthorizationRequest
   client: ClientRegistration
-  /** What this user has allowed this client before, where it is remembered. */
+  /** Scope of the remembered consent; empty if the client does not remember consents. */
   rememberedScope: readonly string[]
 }
 
-/** Which of the scopes asked for stand under which heading; every one stands under exactly one. */
-export function sortScopes({ request, client, rememberedScope }: Asked) {
+/** Divides the requested scopes among the headings of the page. Each scope is in exactly one list. */
+export function sortScopes({ request, client, rememberedScope }: ConsentQuestion) {
   const remembered = request.scope.filter((name) => rememberedScope.includes(name))
-  const asked = request.scope.filter((name) => !rememberedScope.includes(name))
+  const others = request.scope.filter((name) => !rememberedScope.includes(name))
   const isRequired = (name: string): boolean => client.requiredScopes.includes(name)
-  return { remembered, required: asked.filter(isRequired), optional: asked.filter((name) => !isRequired(name)) }
+  return { remembered, required: others.filter(isRequired), optional: others.filter((name) => !isRequired(name)) }
 }
 
-/** What the consent page says, in the order in which the client asked. */
+/** The texts of the consent page. Scopes keep the order of the request. */
 export function consentView(
-  asked: Asked,
+  question: ConsentQuestion,
   catalogue: readonly Scope[],
   lifetimes: TokenLifetimes,
   language: Language
 ): ConsentView {
-  const { client, request } = asked
+  const { client, request } = question
   const describe = (name: string) => describeScope(name, catalogue, language)
-  const { required, optional, remembered } = sortScopes(asked)
+  const { required, optional, remembered } = sortScopes(question)
   return {
     clientName: client.name,
     verified: client.verified,
@@ -51,7 +52,7 @@ export function consentView(
     required: required.map(describe),
     optional: optional.map(describe),
     remembered: remembered.map(describe),
-    lasts: howLong(client, lifetimesOf(client, lifetimes), language)
+    lasts: durationOfAccess(client, lifetimesOf(client, lifetimes), language)
   }
 }
 
@@ -67,7 +68,7 @@ function destinationOf(redirectUri: string): { destination: string; destinationA
   }
 }
 
-function howLong(client: Client, lifetimes: TokenLifetimes, language: Language): Message {
+function durationOfAccess(client: Client, lifetimes: TokenLifetimes, language: Language): Message {
   return client.issuesRefreshTokens
     ? { key: 'consent.lasts_away', values: { time: language.duration(lifetimes.refreshTokenMax) } }
     : { key: 'consent.lasts_once', values: { time: language.duration(lifetimes.accessToken) } }

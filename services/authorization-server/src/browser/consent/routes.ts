@@ -1,10 +1,10 @@
 import { type AuthorizationRequest, errorLocation, redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { allowForms } from '../../http/pages.js'
+import { allowForms } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
+import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { TokenLifetimes } from '../../platform/clients/client-lifetimes.js'
-import { remembersConsent } from '../../platform/clients/remembers-consent.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
@@ -15,130 +15,166 @@ import { formActionSources } from '../pending-requests/form-action.js'
 import {
   type Again,
   clientQuery,
-  type HeldRequest,
-  namedRequest,
-  sentAgain,
+  namedPendingRequest,
+  type PendingAuthorizationRequest,
+  reasonForReturn,
   stepUrl
 } from '../pending-requests/pending-request.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
-import { type Asked, consentView } from './consent-view.js'
+import { nextStep, remembersConsent, type SessionState, stateOfPage } from '../steps/next-step.js'
+import { type ConsentQuestion, consentView } from './consent-view.js'
 import { type DecideDeps, decideConsent, readDecision } from './decide-consent.js'
 import { type RepeatDeps, repeatDecision } from './repeat-decision.js'
 
 export type ConsentRouteOptions = {
   issuer: string
   cookieKeys: readonly string[]
-  judge: ValidationDeps
+  validation: ValidationDeps
   pending: Pick<PendingRequestStore, 'isHeld'>
   consents: Pick<ConsentStore, 'findScope'>
   scopes: Pick<ScopeStore, 'list'>
   lifetimes: TokenLifetimes
   decide: DecideDeps
   repeat: RepeatDeps
+  audit: AuditTrail
 }
 
-type Step = { held: HeldRequest; asked: Asked; user: SignedIn }
+type PendingConsent = { pending: PendingAuthorizationRequest; question: ConsentQuestion; user: SignedIn }
 
-/** `/consent`: what is asked, by whom, and the two buttons. */
+/** `/consent`: shows what the client requests, and carries out Allow or Deny. */
 export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, judge, pending, consents, scopes, lifetimes, decide, repeat } = options
-
   pages.get('/consent', async (request, reply) => {
-    const step = await findStep(request)
-    if (step === undefined) return startAgain(request, reply, request.browserIsKnown ? undefined : 'no_cookie')
-    const { held, asked, user } = step
-    const query = clientQuery(request)
-    allowForms(reply, formActionSources(redirectTarget(asked.request.redirectUri)))
-    const catalogue = await scopes.list()
-    return reply.view('consent.hbs', {
-      title: { key: 'consent.title', values: { client: asked.client.name } },
-      ...consentView(asked, catalogue, lifetimes, request.language),
-      isAskedAgain: sentAgain(request) === 'interrupted',
-      username: user.username,
-      csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionDigest: user.sessionDigest }),
-      answerKey: newRandomId(),
-      action: stepUrl(issuer, '/consent', query, { resume: held.id }),
-      switchAction: stepUrl(issuer, '/logout', query),
-      appsUrl: `${issuer}/account/apps`
-    })
+    const consent = await findPendingConsent(request, options)
+    if (consent !== undefined) return showConsent(consent, request, reply, options)
+    return startAgain(request, reply, options, request.browserIsKnown ? undefined : 'no_cookie')
   })
 
   pages.post('/consent', async (request, reply) => {
-    const check = checkForm(request, { issuer, cookieKeys })
-    if (check === 'foreign') return refuseForeign(request, reply)
-    if (check === 'stale') return startAgain(request, reply, 'interrupted')
-    const given = formOf(request).get('answer_key')
-    // Without it the decision holds all the same; only a second sending cannot be answered again.
-    const answerKey = isRandomId(given) ? given : newRandomId()
-    const step = await findStep(request)
-    if (step === undefined) return repeatOrStartAgain(answerKey, request, reply)
-    const decision = readDecision(formOf(request), step.asked)
-    if (decision === undefined) return startAgain(request, reply, 'interrupted')
-    const { held, asked, user } = step
-    const outcome = await decideConsent(decision, { ...asked, held, user, answerKey }, decide, request)
-    switch (outcome.kind) {
-      case 'allowed':
-        return reply.redirect(outcome.location, 303)
-      case 'denied':
-        return redirectDenied(asked.request, reply)
-      case 'decided_before':
-        // Another sending of this form was a moment faster.
-        return repeatOrStartAgain(answerKey, request, reply)
-    }
+    const check = checkForm(request, options)
+    if (check === 'foreign') return refuseForeign(request, reply, options)
+    if (check === 'stale') return startAgain(request, reply, options, 'interrupted')
+    return decide(request, reply, options)
   })
+}
 
-  async function repeatOrStartAgain(
-    answerKey: string,
-    request: FastifyRequest,
-    reply: FastifyReply
-  ): Promise<FastifyReply> {
-    const held = namedRequest(request)
-    const decision = formOf(request).get('decision')
-    if (held === undefined || (decision !== 'allow' && decision !== 'deny')) {
-      return startAgain(request, reply, 'interrupted')
-    }
-    const outcome = await repeatDecision({ held, decision, answerKey }, repeat)
-    // Judged by what the address says: after a decision nothing is held any more.
-    const judged = await validateRequest(clientQuery(request), judge)
-    if (outcome.kind === 'decided_before' || judged.kind !== 'accepted') {
-      return startAgain(request, reply, 'interrupted')
-    }
-    const concerned = { clientId: judged.client.clientId, userId: request.signedIn?.userId }
-    decide.issue.audit.record(request, { event: 'consent_answer_repeated', ...concerned, reason: outcome.kind })
-    return outcome.kind === 'allowed' ? reply.redirect(outcome.location, 303) : redirectDenied(judged.request, reply)
-  }
+/** What the page needs, if it is the next step of this request and session. */
+async function findPendingConsent(
+  request: FastifyRequest,
+  { validation, pending, consents }: ConsentRouteOptions
+): Promise<PendingConsent | undefined> {
+  const user = request.signedIn
+  const validated = await validateRequest(clientQuery(request), validation)
+  const named = namedPendingRequest(request, user)
+  if (user === undefined || named === undefined || validated.kind !== 'accepted') return undefined
+  const isPending = await pending.isHeld(named)
+  const session: SessionState = isPending ? { kind: 'decision_pending' } : stateOfPage(user)
+  if (nextStep({ session, authorization: validated }) !== 'ask_consent') return undefined
+  const { client } = validated
+  const rememberedScope = remembersConsent(client) ? await consents.findScope(user.userId, client.clientId) : []
+  return { pending: named, question: { ...validated, rememberedScope }, user }
+}
 
-  /** What this page needs: a request that is held for this user, browser and session, and still good. */
-  async function findStep(request: FastifyRequest): Promise<Step | undefined> {
-    const held = namedRequest(request)
-    const user = request.signedIn
-    if (held === undefined || user === undefined || !(await pending.isHeld(held))) return undefined
-    const judged = await validateRequest(clientQuery(request), judge)
-    if (judged.kind !== 'accepted') return undefined
-    const remembers = remembersConsent(judged.client)
-    const rememberedScope = remembers ? await consents.findScope(user.userId, judged.client.clientId) : []
-    return { held, asked: { ...judged, rememberedScope }, user }
-  }
+async function showConsent(
+  { pending, question, user }: PendingConsent,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer, cookieKeys, scopes, lifetimes }: ConsentRouteOptions
+): Promise<FastifyReply> {
+  const query = clientQuery(request)
+  allowForms(reply, formActionSources(redirectTarget(question.request.redirectUri)))
+  const catalogue = await scopes.list()
+  return reply.view('consent.hbs', {
+    title: { key: 'consent.title', values: { client: question.client.name } },
+    ...consentView(question, catalogue, lifetimes, request.language),
+    isAskedAgain: reasonForReturn(request) === 'interrupted',
+    username: user.username,
+    csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
+    answerKey: newRandomId(),
+    action: stepUrl(issuer, '/consent', query, { resume: pending.id }),
+    switchAction: stepUrl(issuer, '/logout', query),
+    appsUrl: `${issuer}/account/apps`
+  })
+}
 
-  function redirectDenied(asked: AuthorizationRequest, reply: FastifyReply): FastifyReply {
-    const failure = { ...DENIED, errorUri: errorUri(issuer, DENIED.error) }
-    return reply.redirect(errorLocation({ ...asked, issuer }, failure), 303)
+async function decide(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ConsentRouteOptions
+): Promise<FastifyReply> {
+  const sentKey = formOf(request).get('answer_key')
+  // Without the field the decision is still valid; only a second Allow cannot get the same redirect.
+  const answerKey = isRandomId(sentKey) ? sentKey : newRandomId()
+  const consent = await findPendingConsent(request, options)
+  if (consent === undefined) return repeatOrStartAgain(answerKey, request, reply, options)
+  const { pending, question, user } = consent
+  const decision = readDecision(formOf(request), question)
+  if (decision === undefined) return startAgain(request, reply, options, 'interrupted')
+  const outcome = await decideConsent(decision, { ...question, pending, user, answerKey }, options.decide, request)
+  switch (outcome.kind) {
+    case 'allowed':
+      return reply.redirect(outcome.location, 303)
+    case 'denied':
+      return redirectDenied(question.request, reply, options)
+    case 'decided_before':
+      // The same form was sent twice, and the other request came first.
+      return repeatOrStartAgain(answerKey, request, reply, options)
   }
+}
 
-  /** `/oauth/authorize` decides what is to be done: sign in, ask anew, or say what is wrong. */
-  function startAgain(request: FastifyRequest, reply: FastifyReply, again: Again | undefined): FastifyReply {
-    const query = clientQuery(request)
-    if (query === '') return sendErrorPage(request, reply, { status: 400, reason: 'no_request' })
-    return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, { again }), 303)
+async function repeatOrStartAgain(
+  answerKey: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ConsentRouteOptions
+): Promise<FastifyReply> {
+  const pending = namedPendingRequest(request, request.signedIn)
+  const decision = formOf(request).get('decision')
+  if (pending === undefined || (decision !== 'allow' && decision !== 'deny')) {
+    return startAgain(request, reply, options, 'interrupted')
   }
+  const outcome = await repeatDecision({ pending, decision, answerKey }, options.repeat)
+  const validated = await validateRequest(clientQuery(request), options.validation)
+  if (outcome.kind === 'decided_before' || validated.kind !== 'accepted') {
+    return startAgain(request, reply, options, 'interrupted')
+  }
+  const subject = { clientId: validated.client.clientId, userId: request.signedIn?.userId }
+  options.audit.record(request, { event: 'consent_answer_repeated', ...subject, reason: outcome.kind })
+  return outcome.kind === 'allowed'
+    ? reply.redirect(outcome.location, 303)
+    : redirectDenied(validated.request, reply, options)
+}
 
-  function refuseForeign(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const query = clientQuery(request)
-    const retryUrl = query === '' ? undefined : stepUrl(issuer, '/oauth/authorize', query)
-    return refuseForeignForm(request, reply, { issuer, audit: decide.issue.audit, retryUrl })
-  }
+function redirectDenied(
+  authorizationRequest: AuthorizationRequest,
+  reply: FastifyReply,
+  { issuer }: ConsentRouteOptions
+): FastifyReply {
+  const failure = { ...DENIED, errorUri: errorUri(issuer, DENIED.error) }
+  return reply.redirect(errorLocation({ ...authorizationRequest, issuer }, failure), 303)
+}
+
+/** Back to `/oauth/authorize`, which carries out the next step or reports the error. */
+function startAgain(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer }: ConsentRouteOptions,
+  again: Again | undefined
+): FastifyReply {
+  const query = clientQuery(request)
+  if (query === '') return sendErrorPage(request, reply, { status: 400, reason: 'no_request' })
+  return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, { again }), 303)
+}
+
+function refuseForeign(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer, audit }: ConsentRouteOptions
+): FastifyReply {
+  const query = clientQuery(request)
+  const retryUrl = query === '' ? undefined : stepUrl(issuer, '/oauth/authorize', query)
+  return refuseForeignForm(request, reply, { issuer, audit, retryUrl })
 }
 
 const DENIED = { error: 'access_denied', description: 'The user did not allow access.' } as const

@@ -6,12 +6,12 @@ import { isCsrfToken } from './csrf-token.js'
 
 export type FormCheck =
   | 'own'
-  /** The browser says it comes from a page of ours, but the form no longer fits: another session, cleared cookies. */
+  /** From a page of ours, but the CSRF token is invalid: the session has changed or the cookies were deleted. */
   | 'stale'
-  /** Another site made the browser send it, or nobody knows who did. */
+  /** From another site, or of unknown origin. */
   | 'foreign'
 
-/** Whether a form POST comes from a page of ours that this browser was shown, in this session. */
+/** Checks that a form POST comes from a page that was shown to this browser in this session. */
 export function checkForm(
   request: FastifyRequest,
   options: { issuer: string; cookieKeys: readonly string[] }
@@ -19,15 +19,15 @@ export function checkForm(
   const { origin } = request.headers
   const site = request.headers['sec-fetch-site']
   const ourOrigin = new URL(options.issuer).origin
-  // Old browsers and programs send neither header; then the form's own field has to do.
+  // Old browsers and programs send neither header. The CSRF token decides alone then.
   if ((origin !== undefined && origin !== ourOrigin) || (site !== undefined && site !== 'same-origin')) return 'foreign'
-  const owner = { browserId: request.browserId, sessionDigest: request.signedIn?.sessionDigest }
-  const belongs = request.browserIsKnown && isCsrfToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
-  if (belongs) return 'own'
+  const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
+  const isValid = request.browserIsKnown && isCsrfToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
+  if (isValid) return 'own'
   return origin === ourOrigin ? 'stale' : 'foreign'
 }
 
-/** Answers a form that came from elsewhere: nothing was changed, and the way back is a page of ours. */
+/** Refuses a form from another site. The error page links only to a page of ours. */
 export function refuseForeignForm(
   request: FastifyRequest,
   reply: FastifyReply,

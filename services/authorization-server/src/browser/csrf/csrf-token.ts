@@ -1,25 +1,25 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Whom a form was made for: this browser, and the session it had when the form was shown. */
-export type FormOwner = { browserId: string; sessionDigest: string | undefined }
+/** The browser that a form was shown to, and its session at that time. */
+export type FormOwner = { browserId: string; sessionHash: string | undefined }
 
-/** The value of the hidden field `csrf_token`. Bound to the session too: a form shown to one user serves no other. */
+/** The value of the hidden field `csrf_token`. It is bound to the session, so a form shown to one user is invalid for another. */
 export function createCsrfToken(keys: readonly string[], owner: FormOwner): string {
   return sign(keys[0] ?? '', owner)
 }
 
-/** Whether a form came from a page that this browser was shown. Older keys still verify while keys are rotated. */
+/** Whether the token was made for this owner. Tokens of older keys stay valid while keys are rotated. */
 export function isCsrfToken(value: string | undefined, keys: readonly string[], owner: FormOwner): boolean {
   if (value === undefined) return false
-  const given = Buffer.from(value)
+  const sent = Buffer.from(value)
   return keys.some((key) => {
     const expected = Buffer.from(sign(key, owner))
-    return given.length === expected.length && timingSafeEqual(given, expected)
+    return sent.length === expected.length && timingSafeEqual(sent, expected)
   })
 }
 
 function sign(key: string, owner: FormOwner): string {
   return createHmac('sha256', key)
-    .update(`csrf_token\n${owner.browserId}\n${owner.sessionDigest ?? ''}`)
+    .update(`csrf_token\n${owner.browserId}\n${owner.sessionHash ?? ''}`)
     .digest('base64url')
 }

@@ -1,12 +1,12 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** How many accounts one browser is remembered for. */
+/** Number of accounts in one cookie. */
 const MAX_ACCOUNTS = 8
 const SEPARATOR = '~'
 
 /**
- * The value of the cookie that says which accounts this browser has signed in to before. It only lifts the limit over all
- * addresses; it signs nobody in. Each entry is a MAC, so nobody can make one and nobody can read an account from it.
+ * The value of the cookie that lists the accounts that this browser has signed in to. The cookie signs no user in; it only
+ * exempts from the limit over all addresses. Each entry is a MAC, so it cannot be forged and does not reveal the account.
  */
 export function rememberAccount(cookie: string | undefined, account: string, keys: readonly string[]): string {
   const entry = sign(keys[0] ?? '', account)
@@ -19,13 +19,13 @@ export function knowsAccount(cookie: string | undefined, account: string, keys: 
   return keys.some((key) => {
     const expected = Buffer.from(sign(key, account))
     return entries.some((entry) => {
-      const given = Buffer.from(entry)
-      return given.length === expected.length && timingSafeEqual(given, expected)
+      const sent = Buffer.from(entry)
+      return sent.length === expected.length && timingSafeEqual(sent, expected)
     })
   })
 }
 
 function sign(key: string, account: string): string {
-  const digest = createHash('sha256').update(account).digest()
-  return createHmac('sha256', key).update('known_browser\n').update(digest).digest('base64url')
+  const accountHash = createHash('sha256').update(account).digest()
+  return createHmac('sha256', key).update('known_browser\n').update(accountHash).digest('base64url')
 }

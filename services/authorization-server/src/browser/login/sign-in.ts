@@ -12,7 +12,7 @@ export type SignInDeps = {
   passwordQueue: Pick<PasswordQueue, 'run'>
   limiter: Pick<Limiter, 'attempt'>
   audit: AuditTrail
-  /** The hash of a password that nobody has, made with the parameters in force when it is first asked for. */
+  /** The hash of a random password, with the present hashing parameters. */
   decoyHash: () => Promise<string>
 }
 
@@ -23,15 +23,15 @@ export type SignInResult =
   | { kind: 'refused' }
   | { kind: 'not_evaluated'; reason: LimitReason; retryAfterSeconds: number }
 
-/** The account as it was typed, in the form in which it is compared and counted. */
+/** The user name as it is compared and counted: normalised and trimmed. */
 export function toAccount(username: string): string {
   return username.normalize('NFC').trim()
 }
 
 /**
- * Checks a user name and password. Whatever is wrong, the same work is done and the same answer given. Only an attempt that
- * was judged and is wrong is counted: after an outage or with a full queue there is no result that could tell anything.
- * @throws {PasswordQueueFull} when too many others are being checked
+ * Checks a user name and password. Every refusal takes the same work and has the same result, so that neither time nor text
+ * reveals whether an account exists. Only a wrong password is counted, not an attempt that an outage or a full queue ended.
+ * @throws {PasswordQueueFull} when too many passwords are waiting to be checked
  */
 export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: AuditedRequest): Promise<SignInResult> {
   const turn = {
@@ -39,20 +39,20 @@ export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: 
     group: addressGroup(audited.ip),
     isKnown: attempt.knownBrowser
   }
-  const judging = {
+  const evaluation = {
     limits: signInLimits(attempt.account, audited.ip, attempt.knownBrowser),
     isKnown: attempt.knownBrowser,
-    judge: () => judge(attempt, turn, deps),
-    isFailure: ({ refusal }: Judged) => refusal !== undefined
+    judge: () => checkPassword(attempt, turn, deps),
+    isFailure: ({ refusal }: CheckedPassword) => refusal !== undefined
   }
   try {
-    const judged = await deps.limiter.attempt(judging)
-    if (judged.refusal !== undefined) {
-      deps.audit.record(audited, { event: 'sign_in_failed', userId: judged.user?.userId, reason: judged.refusal })
+    const checked = await deps.limiter.attempt(evaluation)
+    if (checked.refusal !== undefined) {
+      deps.audit.record(audited, { event: 'sign_in_failed', userId: checked.user?.userId, reason: checked.refusal })
       return { kind: 'refused' }
     }
-    deps.audit.record(audited, { event: 'sign_in_succeeded', userId: judged.user.userId })
-    return { kind: 'signed_in', user: judged.user }
+    deps.audit.record(audited, { event: 'sign_in_succeeded', userId: checked.user.userId })
+    return { kind: 'signed_in', user: checked.user }
   } catch (error) {
     if (!(error instanceof TooManyAttempts)) throw error
     const { reason, retryAfterSeconds } = error
@@ -61,11 +61,15 @@ export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: 
   }
 }
 
-type Judged = { refusal: undefined; user: User } | { refusal: string; user: User | undefined }
+type CheckedPassword = { refusal: undefined; user: User } | { refusal: string; user: User | undefined }
 
-async function judge({ account, password }: SignInAttempt, turn: HashingTurn, deps: SignInDeps): Promise<Judged> {
+async function checkPassword(
+  { account, password }: SignInAttempt,
+  turn: HashingTurn,
+  deps: SignInDeps
+): Promise<CheckedPassword> {
   const found = await deps.users.findWithPassword(account)
-  // Whoever comes first waits until there is a decoy, whether it is needed or not: the time must not tell.
+  // Always awaited, also if the user exists: the time must not reveal that.
   const decoyHash = await deps.decoyHash()
   const matches = await deps.passwordQueue.run(() => verifyPassword(found?.passwordHash ?? decoyHash, password), turn)
   if (found === undefined) return { refusal: 'unknown_user', user: undefined }
@@ -75,14 +79,14 @@ async function judge({ account, password }: SignInAttempt, turn: HashingTurn, de
   return { refusal: undefined, user: found.user }
 }
 
-type RightPassword = { found: { user: User; passwordHash: string }; password: string; turn: HashingTurn }
+type OutdatedHash = { found: { user: User; passwordHash: string }; password: string; turn: HashingTurn }
 
-async function renewHash({ found, password, turn }: RightPassword, deps: SignInDeps): Promise<void> {
+async function renewHash({ found, password, turn }: OutdatedHash, deps: SignInDeps): Promise<void> {
   try {
     const to = await deps.passwordQueue.run(() => hashPassword(password), turn)
     await deps.users.replacePasswordHash(found.user.userId, { from: found.passwordHash, to })
   } catch (error) {
-    // The password was right; its hash is renewed at a quieter sign-in.
+    // The password is right. A later sign-in renews the hash.
     if (!(error instanceof PasswordQueueFull)) throw error
   }
 }

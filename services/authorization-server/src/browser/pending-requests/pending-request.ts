@@ -2,42 +2,43 @@ import { parseParameters, withoutParameter } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
 import { rawQuery } from '../../platform/request-parts.js'
 import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pending-requests.js'
-import { digestId, isRandomId, newRandomId } from '../session/random-id.js'
-import type { SignedIn } from '../session/session-plugin.js'
+import { hashId, isRandomId, newRandomId } from '../session/random-id.js'
 
-// FormParameters of our own. They stand after the client's own query.
-/** Carries the id of a held request to the consent page. */
+// Parameters of Valetkey itself, appended to the client's query.
+/** The id of a pending authorization request. */
 const RESUME = 'resume'
-/** Says why the browser comes to a step again. */
+/** Why the browser comes to a step again. */
 const AGAIN = 'again'
 
-export type Step = '/oauth/authorize' | '/login' | '/consent' | '/logout'
+export type StepPath = '/oauth/authorize' | '/login' | '/consent' | '/logout'
 
-/** `no_cookie`: it came without our cookie. `interrupted`: the form that it sent could not be accepted. */
+/** `no_cookie`: the browser did not send our cookie. `interrupted`: the form that it sent could not be accepted. */
 export type Again = 'no_cookie' | 'interrupted'
 
-/** A request whose consent page was shown in this browser and session, under an id that only the page's address has. */
-export type HeldRequest = PendingRequest & { id: string }
+/** A stored authorization request whose user is being asked. Only the address of its page contains the id. */
+export type PendingAuthorizationRequest = PendingRequest & { id: string }
 
-/** The client's own query in the address of a page, without our additions; empty where no client asks for anything. */
+type Owner = { userId: string; sessionHash: string }
+
+/** The client's query without the parameters of Valetkey. Empty if the address contains no authorization request. */
 export function clientQuery(request: FastifyRequest): string {
   const query = withoutParameter(withoutParameter(rawQuery(request), RESUME), AGAIN)
   const parameters = parseParameters(query)
   return parameters.get('client_id') === undefined && !parameters.isRepeated('client_id') ? '' : query
 }
 
-/** Why the browser comes to this step again; undefined where it comes for the first time. */
-export function sentAgain(request: FastifyRequest): Again | undefined {
+/** Why the browser comes to this step again. Undefined at its first visit. */
+export function reasonForReturn(request: FastifyRequest): Again | undefined {
   const again = parseParameters(rawQuery(request)).get(AGAIN)
   return again === 'no_cookie' || again === 'interrupted' ? again : undefined
 }
 
-/** The address of a step. Every address has the whole request, so that nothing of it is stored before a sign-in. */
+/** The address of a step. It contains the whole request, so that nothing is stored before sign-in. */
 export function stepUrl(
   issuer: string,
-  step: Step,
+  step: StepPath,
   query: string,
-  own: { resume?: string; again?: Again | undefined } = {}
+  own: { resume?: string | undefined; again?: Again | undefined } = {}
 ): string {
   const resume = own.resume === undefined ? '' : `${RESUME}=${own.resume}`
   const again = own.again === undefined ? '' : `${AGAIN}=${own.again}`
@@ -45,26 +46,29 @@ export function stepUrl(
   return `${issuer}${step}${parts.length > 0 ? '?' : ''}${parts.join('&')}`
 }
 
-/** Holds the request in the address for its user, who is to be asked. */
-export async function holdRequest(
+/** Stores the request in the address as pending for this user, browser and session. */
+export async function addPendingRequest(
   request: FastifyRequest,
-  user: SignedIn,
+  owner: Owner,
   pending: Pick<PendingRequestStore, 'hold'>
-): Promise<HeldRequest> {
-  const held = describe(newRandomId(), user, request)
-  await pending.hold(held)
-  return held
+): Promise<PendingAuthorizationRequest> {
+  const added = describe(newRandomId(), owner, request)
+  await pending.hold(added)
+  return added
 }
 
-/** The request that the address of the consent page names, whether or not it is held. */
-export function namedRequest(request: FastifyRequest): HeldRequest | undefined {
+/** The pending authorization request that the address names. The store decides whether it exists. */
+export function namedPendingRequest(
+  request: FastifyRequest,
+  owner: Owner | undefined
+): PendingAuthorizationRequest | undefined {
   const id = parseParameters(rawQuery(request)).get(RESUME)
-  if (!isRandomId(id) || request.signedIn === undefined || !request.browserIsKnown) return undefined
-  return describe(id, request.signedIn, request)
+  if (!isRandomId(id) || owner === undefined || !request.browserIsKnown) return undefined
+  return describe(id, owner, request)
 }
 
-/** Another query, browser or session makes another digest, which is not held. */
-function describe(id: string, { userId, sessionDigest }: SignedIn, request: FastifyRequest): HeldRequest {
-  const digest = digestId([id, request.browserId, sessionDigest, clientQuery(request)].join('\n'))
+/** Another query, browser or session gives another hash, which is not stored. */
+function describe(id: string, { userId, sessionHash }: Owner, request: FastifyRequest): PendingAuthorizationRequest {
+  const digest = hashId([id, request.browserId, sessionHash, clientQuery(request)].join('\n'))
   return { id, userId, digest }
 }

@@ -19,12 +19,12 @@ export type ValidatedRequest =
   | { kind: 'show_error_page'; reason: 'request_too_long' }
   | { kind: 'accepted'; request: AuthorizationRequest; client: ClientRegistration }
 
-// The query stands in the addresses of all pages and in the Referer of their forms, which must fit into the request headers.
+// The query is in the addresses of all pages and in the Referer of their forms, which must fit into the request headers.
 const MAX_QUERY_LENGTH = 8_000
 
 /**
- * Looks up what a query names and lets the protocol judge it. Every step does this anew, so that a client that was
- * changed or disabled meanwhile is treated as it is now.
+ * Looks up the client and the resource of a query and validates the request. Every step does this again, so that a change
+ * of the client takes effect at once.
  */
 export async function validateRequest(query: string, deps: ValidationDeps): Promise<ValidatedRequest> {
   if (query.length > MAX_QUERY_LENGTH) return { kind: 'show_error_page', reason: 'request_too_long' }

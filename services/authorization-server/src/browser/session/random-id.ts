@@ -11,7 +11,7 @@ export function isRandomId(value: string | undefined): value is string {
   return value !== undefined && RANDOM_ID.test(value)
 }
 
-/** Ids of sessions, browsers and held requests are stored by their hash only. */
-export function digestId(id: string): string {
+/** Ids of sessions and pending authorization requests are stored as hashes only. */
+export function hashId(id: string): string {
   return hash('sha256', id, 'base64url')
 }

@@ -3,35 +3,35 @@ import fastifyPlugin from 'fastify-plugin'
 import type { User, UserStore } from '../../storage/postgres/users.js'
 import type { SessionRecord, SessionStore } from '../../storage/redis/sessions.js'
 import type { CookiePolicy } from './cookies.js'
-import { digestId, isRandomId, newRandomId } from './random-id.js'
+import { hashId, isRandomId, newRandomId } from './random-id.js'
 
-/** Who is signed in in this browser. */
+/** The user who is signed in to this browser. */
 export type SignedIn = {
   userId: string
   username: string
   userGeneration: number
   sessionGeneration: number
-  sessionDigest: string
+  sessionHash: string
 }
 
-/** What a browser's cookie opened. Whether it is alive only Postgres knows: its user may have ended it. */
-export type UnverifiedSession = SessionRecord & { sessionDigest: string }
+/** The session that the cookie names. The user may have ended it; Postgres decides whether it is still valid. */
+export type UnverifiedSession = SessionRecord & { sessionHash: string }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set for every page: a new browser gets an id with the answer. */
+    /** Set for every page: a new browser gets an id with the response. */
     browserId: string
-    /** The browser brought its id along. If not, it cannot own any form or held request. */
+    /** The browser sent its id. If not, it cannot own a form or a pending authorization request. */
     browserIsKnown: boolean
     unverifiedSession: UnverifiedSession | undefined
-    /** On a route that is registered with `verifiesSession` it is there when `verifySession` has been called. */
+    /** On a route that is registered with `verifiesSession`, undefined until `verifySession` has been called. */
     signedIn: SignedIn | undefined
-    /** Looks up whether the session is alive, and sets `signedIn`. */
+    /** Verifies the session against Postgres and sets `signedIn`. */
     verifySession(): Promise<SignedIn | undefined>
   }
 
   interface FastifyContextConfig {
-    /** The route proves the session itself, where it needs to; until then nobody is signed in. */
+    /** The route verifies the session itself. Until then `signedIn` is undefined. */
     verifiesSession?: boolean
   }
 }
@@ -45,10 +45,10 @@ export type SessionOptions = {
 
 const IDLE_SECONDS = 12 * 3600
 const MAX_SECONDS = 7 * 86_400
-/** By how much two processes may differ that both are ready. */
+/** The clocks of two ready processes differ by less than this. */
 const MOST_AHEAD_MS = 60_000
 
-/** Knows the browser and its session on every page of the scope that it is registered in. */
+/** Finds the browser id and the session of every request in the scope that it is registered in. */
 export const sessionPlugin = fastifyPlugin<SessionOptions>(
   async (pages, { cookies, sessions, users, now }) => {
     pages.decorateRequest('browserId', '')
@@ -72,25 +72,25 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
     async function findSession(request: FastifyRequest): Promise<UnverifiedSession | undefined> {
       const sessionId = request.cookies[cookies.names.session]
       if (!isRandomId(sessionId)) return undefined
-      const sessionDigest = digestId(sessionId)
-      const session = await sessions.findAndExtend(sessionDigest, IDLE_SECONDS)
-      if (session === undefined || !isWithinLife(session, now())) return undefined
-      return { ...session, sessionDigest }
+      const sessionHash = hashId(sessionId)
+      const session = await sessions.findAndExtend(sessionHash, IDLE_SECONDS)
+      if (session === undefined || !isWithinLifetime(session, now())) return undefined
+      return { ...session, sessionHash }
     }
 
     async function findSignedIn(session: UnverifiedSession): Promise<SignedIn | undefined> {
       const user = await users.findById(session.userId)
-      // A disabled user, a deleted one, one with a new password and one who signed out everywhere have no sessions.
+      // Disabling or deleting the user, a new password and signing out everywhere end all sessions.
       if (user === undefined || user.disabled || !isOfGeneration(session, user)) return undefined
-      const { userGeneration, sessionGeneration, sessionDigest } = session
-      return { userId: user.userId, username: user.username, userGeneration, sessionGeneration, sessionDigest }
+      const { userGeneration, sessionGeneration, sessionHash } = session
+      return { userId: user.userId, username: user.username, userGeneration, sessionGeneration, sessionHash }
     }
   },
   { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }
 )
 
-/** Not one from the future either: a process with a wrong clock cannot open a session that never ends. */
-function isWithinLife({ signedInAt }: SessionRecord, now: Date): boolean {
+/** A session from the future is refused, too: a process with a wrong clock must not open a session that never ends. */
+function isWithinLifetime({ signedInAt }: SessionRecord, now: Date): boolean {
   const ageMs = now.getTime() - signedInAt
   return ageMs >= -MOST_AHEAD_MS && ageMs < MAX_SECONDS * 1000
 }
@@ -99,23 +99,25 @@ function isOfGeneration(session: SessionRecord, user: User): boolean {
   return session.userGeneration === user.generation && session.sessionGeneration === user.sessionGeneration
 }
 
-/** Starts a session under a new id and ends the one before it: an id from before the sign-in is worth nothing after. */
+/** Opens a session under a new id. Ends the earlier one: an id from before sign-in becomes invalid (session fixation). */
 export async function openSession(
   request: FastifyRequest,
   reply: FastifyReply,
   user: Pick<User, 'userId' | 'generation' | 'sessionGeneration'>,
   { cookies, sessions, now }: SessionOptions
-): Promise<void> {
+): Promise<UnverifiedSession> {
   const sessionId = newRandomId()
   const { userId, generation, sessionGeneration } = user
   const record = { userId, userGeneration: generation, sessionGeneration, signedInAt: now().getTime() }
-  await sessions.open(digestId(sessionId), record, IDLE_SECONDS)
+  const sessionHash = hashId(sessionId)
+  await sessions.open(sessionHash, record, IDLE_SECONDS)
   await closeSession(request, sessions)
   reply.setCookie(cookies.names.session, sessionId, cookies.attributes)
+  return { ...record, sessionHash }
 }
 
-/** Ends the session on the server; the cookie left behind opens nothing. */
+/** Ends the session in the store, so that every copy of its cookie is invalid. */
 export async function closeSession(request: FastifyRequest, sessions: SessionStore): Promise<void> {
   const { signedIn } = request
-  if (signedIn !== undefined) await sessions.close(signedIn.userId, signedIn.sessionDigest)
+  if (signedIn !== undefined) await sessions.close(signedIn.userId, signedIn.sessionHash)
 }

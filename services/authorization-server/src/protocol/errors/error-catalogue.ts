@@ -20,6 +20,8 @@ const ENTRIES: Readonly<Record<OAuthErrorCode, { causes: number; remedies: numbe
   invalid_scope: { causes: 4, remedies: 2, source: 'RFC 6749 §3.3, §4.1.2.1, §5.2, §6' },
   invalid_target: { causes: 1, remedies: 1, source: 'RFC 8707 §2' },
   access_denied: { causes: 1, remedies: 1, source: 'RFC 6749 §4.1.2.1' },
+  login_required: { causes: 1, remedies: 1, source: 'OpenID Connect Core §3.1.2.6' },
+  consent_required: { causes: 1, remedies: 1, source: 'OpenID Connect Core §3.1.2.6' },
   server_error: { causes: 1, remedies: 1, source: 'RFC 6749 §4.1.2.1' },
   temporarily_unavailable: { causes: 2, remedies: 1, source: 'RFC 6749 §4.1.2.1; RFC 6585 §4' }
 }

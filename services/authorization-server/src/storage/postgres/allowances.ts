@@ -1,54 +1,66 @@
 import { batched, type Database } from '@valetkey/service-kit'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
 
-/** What the user of a session allows a client, now or by a consent that is remembered. */
-export type Allowance = {
+/** A session and the client whose authorization request it serves. */
+export type SessionAndClient = {
   userId: string
   /** Generations that the session was opened under: a session that has ended allows nothing. */
   userGeneration: number
   sessionGeneration: number
   clientId: string
-  scope: readonly string[]
-  /** `remembered`: the user was not asked this time, so the scope must be within what is remembered. */
-  consent: 'given' | 'remembered'
 }
 
 /** Generations at Allow. The exchange compares them, so that an ending between the two makes the code worthless. */
 export type AllowedGenerations = { clientGeneration: number; authorizationGeneration: number }
 
-type Row = { number: number; client_generation: number; authorization_generation: number }
+/** What the user of a session allows a client. */
+export type Allowance = {
+  /** Empty if no remembered consent counts. */
+  rememberedScope: readonly string[]
+  /** Undefined if the client is disabled or deleted. */
+  generations: AllowedGenerations | undefined
+}
 
-/** Checks what users allow; allowances of concurrent requests share a statement, which only reads. */
+type Row = {
+  number: number
+  client_generation: number | null
+  authorization_generation: number | null
+  remembered_scope: string[]
+}
+
+/** Reads what users allow. Concurrent requests share one statement, which writes nothing. */
 export function createAllowanceStore(database: Database, onBatch?: (size: number) => void) {
-  async function readAll(allowances: readonly Allowance[]): Promise<readonly (AllowedGenerations | undefined)[]> {
-    const rows = await database.query<Row>({ name: 'read_allowance', text: TEXT, values: [JSON.stringify(allowances)] })
-    const found: (AllowedGenerations | undefined)[] = allowances.map(() => undefined)
-    for (const row of rows) {
-      const generations = { clientGeneration: row.client_generation }
-      found[row.number - 1] = { ...generations, authorizationGeneration: row.authorization_generation }
-    }
+  async function readAll(all: readonly SessionAndClient[]): Promise<readonly (Allowance | undefined)[]> {
+    const rows = await database.query<Row>({ name: 'read_allowance', text: TEXT, values: [JSON.stringify(all)] })
+    const found: (Allowance | undefined)[] = all.map(() => undefined)
+    for (const row of rows) found[row.number - 1] = toAllowance(row)
     return found
   }
 
   return {
-    /**
-     * @returns undefined when the session, the user or the client has ended or is disabled, or when what is remembered does
-     *   not cover the scope
-     */
+    /** @returns undefined if the session has ended, or its user is disabled or deleted */
     read: batched(readAll, { onBatch, eachAloneWhenRefused: true })
   }
 }
 
 export type AllowanceStore = ReturnType<typeof createAllowanceStore>
 
+function toAllowance(row: Row): Allowance {
+  const { client_generation: clientGeneration, authorization_generation: authorizationGeneration } = row
+  const isClientEnabled = clientGeneration !== null && authorizationGeneration !== null
+  return {
+    rememberedScope: row.remembered_scope,
+    generations: isClientEnabled ? { clientGeneration, authorizationGeneration } : undefined
+  }
+}
+
 const TEXT = `select a.number::integer, c.generation as client_generation,
-    ${AUTHORIZATION_GENERATION} as authorization_generation
+    ${AUTHORIZATION_GENERATION} as authorization_generation,
+    case when r.authorization_generation = ${AUTHORIZATION_GENERATION} then r.scope else '{}' end as remembered_scope
   from rows from (json_to_recordset($1) as ("userId" uuid, "userGeneration" integer, "sessionGeneration" integer,
-      "clientId" text, scope text[], consent text))
-    with ordinality as a (user_id, user_generation, session_generation, client_id, scope, consent, number)
+      "clientId" text))
+    with ordinality as a (user_id, user_generation, session_generation, client_id, number)
   join users u on u.user_id = a.user_id and u.generation = a.user_generation
     and u.session_generation = a.session_generation and u.disabled_at is null
-  join clients c on c.client_id = a.client_id and c.disabled_at is null
-  left join consents r on r.user_id = u.user_id and r.client_id = c.client_id
-  where a.consent = 'given'
-    or (r.scope @> a.scope and r.authorization_generation = ${AUTHORIZATION_GENERATION})`
+  left join clients c on c.client_id = a.client_id and c.disabled_at is null
+  left join consents r on r.user_id = u.user_id and r.client_id = c.client_id`

@@ -35,13 +35,13 @@ async function connect(username: string, client: Credentials, scope = 'files.rea
 
 const isActive = async (token: string) => (await introspect(server, resourceServer, token)).json().active
 describe('connected apps', () => {
-  test('need a sign-in, and are where it leads to', async () => {
+  test('require a sign-in, which returns to them', async () => {
     const { page } = await signedIn(await newUser())
     expect(page.url).toBe(APPS)
     expect(page.body).toContain('No app has access to your account.')
   })
 
-  test('show name, permissions, day, last use and what the app can do while nobody is there', async () => {
+  test('show name, permissions, day, last use, and whether the app has access while the user is away', async () => {
     const username = await newUser()
     const away = await server.createClient({ name: 'Stays', verified: true })
     const once = await server.createClient({ name: 'Once <b>', issuesRefreshTokens: false })
@@ -70,7 +70,7 @@ describe('connected apps', () => {
     expect(page.body).toContain('>files.read<')
   })
 
-  test('an unredeemed code and an ended grant are no access', async () => {
+  test('an unredeemed code and an ended grant are not listed', async () => {
     const username = await newUser()
     const client = await server.createClient()
     await obtainCode(server, client, { username })
@@ -80,7 +80,7 @@ describe('connected apps', () => {
     expect((await signedIn(username)).page.body).toContain('No app has access')
   })
 
-  test('what an operator has ended is no access', async () => {
+  test('a grant that an operator ended is not listed', async () => {
     const username = await newUser()
     const client = await server.createClient()
     await connect(username, client)
@@ -88,7 +88,7 @@ describe('connected apps', () => {
     expect((await signedIn(username)).page.body).toContain('No app has access')
   })
 
-  test('ending one ends all of its tokens at once, and nobody else’s', async () => {
+  test('ending access ends all tokens of that app, and no other tokens', async () => {
     const [username, other] = [await newUser(), await newUser()]
     const [client, bystander] = [await server.createClient(), await server.createClient({ name: 'Zebra' })]
     const ended = [await connect(username, client), await connect(username, client)]
@@ -103,12 +103,12 @@ describe('connected apps', () => {
       expect((await refresh(server, client, refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
     }
     for (const { access_token } of kept) expect(await isActive(access_token)).toBe(true)
-    // A code that was on its way brings tokens that are dead already.
+    // A code issued before is exchanged for tokens that are already invalid.
     const late = (await exchange(server, client, open)).json()
     expect(await isActive(late.access_token)).toBe(false)
   })
 
-  test('ending one forgets its consent: the next request asks again', async () => {
+  test('ending access forgets the consent: the next request shows the page', async () => {
     const username = await newUser()
     const client = await server.createClient({ consent: 'remember' })
     await connect(username, client)
@@ -117,7 +117,7 @@ describe('connected apps', () => {
     expect((await browser.open(authorizeUrl(client.clientId))).body).toContain('value="allow"')
   })
 
-  test('an app whose tokens are all gone stays listed while it would not have to ask', async () => {
+  test('an app without tokens is listed while its consent is remembered', async () => {
     const username = await newUser()
     const client = await server.createClient({ consent: 'remember' })
     const { refresh_token } = await connect(username, client)
@@ -138,7 +138,7 @@ describe('connected apps', () => {
     { name: 'without a CSRF field', fields: { csrf_token: '' }, headers: {}, status: 303 },
     { name: 'from another origin', fields: {}, headers: { origin: 'https://evil.example' }, status: 403 },
     { name: 'from another site', fields: {}, headers: { 'sec-fetch-site': 'cross-site' }, status: 403 }
-  ])('ending one $name ends nothing', async ({ fields, headers, status }) => {
+  ])('a form to end access $name ends nothing', async ({ fields, headers, status }) => {
     const username = await newUser()
     const client = await server.createClient()
     const { access_token } = await connect(username, client)
@@ -147,7 +147,7 @@ describe('connected apps', () => {
     expect(await isActive(access_token)).toBe(true)
   })
 
-  test('ending one for an app that is not there is no error', async () => {
+  test('ending access of an unknown app is no error', async () => {
     const username = await newUser()
     await connect(username, await server.createClient())
     const { browser, page } = await signedIn(username)
@@ -157,7 +157,7 @@ describe('connected apps', () => {
 })
 
 describe('signing out', () => {
-  test('ends this session on the server, says so, and leaves the apps alone', async () => {
+  test('ends this session in the store, shows a notice, and ends no token', async () => {
     const username = await newUser()
     const { access_token } = await connect(username, await server.createClient())
     const { browser } = await signedIn(username)
@@ -169,14 +169,14 @@ describe('signing out', () => {
     expect(await isActive(access_token)).toBe(true)
   })
 
-  test('leaves the other browsers signed in', async () => {
+  test('ends no session of other browsers', async () => {
     const username = await newUser()
     const [one, other] = [await signedIn(username), await signedIn(username)]
     await signOut(one.browser)
     expect((await other.browser.open(APPS)).url).toBe(APPS)
   })
 
-  test('everywhere ends every session of this user, and no token', async () => {
+  test('everywhere ends all sessions of this user, and no token', async () => {
     const [username, bystander] = [await newUser(), await newUser()]
     const { access_token } = await connect(username, await server.createClient())
     const [one, other, foreign] = [await signedIn(username), await signedIn(username), await signedIn(bystander)]

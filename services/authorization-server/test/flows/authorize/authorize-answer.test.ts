@@ -22,7 +22,7 @@ afterAll(() => server.close())
 
 const newClient = async (...redirectUris: string[]) => (await server.createClient({ redirectUris })).clientId
 
-/** The three ways in which a request can end. */
+/** The three kinds of responses. */
 const ENDINGS: Readonly<Record<string, (url: string) => Promise<LightMyRequestResponse>>> = {
   refused: async (url) => browser.get(url.replace('response_type=code', 'response_type=token')),
   denied: async (url) => browser.submitOnly(await browser.open(url), { decision: 'deny' }),
@@ -39,7 +39,7 @@ const STATES: readonly { name: string; encoded: string; value: string | null }[]
   { name: 'an ampersand and an equals sign', encoded: 'a%26error%3Dx', value: 'a&error=x' },
   { name: 'a bare equals sign', encoded: 'a=b==', value: 'a=b==' },
   { name: 'a percent sign', encoded: '100%25', value: '100%' },
-  { name: 'what looks encoded', encoded: '%252F%2541', value: '%2F%41' },
+  { name: 'text that looks percent-encoded', encoded: '%252F%2541', value: '%2F%41' },
   { name: 'a hash', encoded: 'a%23b', value: 'a#b' },
   { name: 'a semicolon', encoded: 'a;b', value: 'a;b' },
   { name: 'quotes and angle brackets', encoded: '%22%3E%3Cscript%3E%27', value: '"><script>\'' },
@@ -47,11 +47,11 @@ const STATES: readonly { name: string; encoded: string; value: string | null }[]
   { name: 'base64', encoded: 'YWI/Y2Q+ZQ%3D%3D', value: 'YWI/Y2Q ZQ==' },
   { name: 'a backslash', encoded: 'a%5Cb', value: 'a\\b' },
   { name: 'a URL', encoded: 'https%3A%2F%2Fapp.example%2F%3Fa%3Db%26c', value: 'https://app.example/?a=b&c' },
-  { name: 'composed and decomposed letters, unlike', encoded: 'e%CC%81%C3%A9', value: 'e\u0301\u00e9' },
+  { name: 'composed and decomposed letters', encoded: 'e%CC%81%C3%A9', value: 'e\u0301\u00e9' },
   { name: 'an emoji', encoded: '%F0%9F%94%91', value: '🔑' },
   { name: 'right to left', encoded: '%E2%80%AEtxt', value: '\u202etxt' },
   { name: 'unreserved characters', encoded: "-._~!*'()", value: "-._~!*'()" },
-  { name: 'a word of the answer', encoded: 'code', value: 'code' },
+  { name: 'the name of a response parameter', encoded: 'code', value: 'code' },
   { name: 'very long', encoded: 's'.repeat(7000), value: 's'.repeat(7000) },
   { name: 'empty', encoded: '', value: null }
 ]
@@ -74,7 +74,7 @@ describe.each(Object.keys(ENDINGS))(
   }
 )
 
-describe('the answer is appended to the registered redirect URI (RFC 6749 3.1.2)', () => {
+describe('response parameters are appended to the registered redirect URI (RFC 6749 3.1.2)', () => {
   test.each([
     { registered: 'https://app.example/cb', before: 'https://app.example/cb?' },
     { registered: 'https://app.example/cb?', before: 'https://app.example/cb?' },
@@ -103,7 +103,7 @@ describe('the answer is appended to the registered redirect URI (RFC 6749 3.1.2)
     for (const answer of [refused, denied, allowed]) expect(answer?.statusCode).toBe(303)
   })
 
-  test('a port the app got from its system is kept in the answer (RFC 8252 7.3)', async () => {
+  test('the port of the requested loopback URI is kept in the response (RFC 8252 7.3)', async () => {
     const redirectUri = 'http://127.0.0.1:51004/cb'
     const url = authorizeUrl(await newClient('http://127.0.0.1/cb'), { redirect_uri: redirectUri })
     const allowed = await ENDINGS.allowed?.(url)
@@ -121,7 +121,7 @@ describe('other methods and headers at /oauth/authorize', () => {
     if (method !== 'HEAD') expect(JSON.parse(answer.body)).toMatchObject({ error: 'invalid_request' })
   })
 
-  test('neither HEAD nor POST leaves a held request, a grant or a code', async () => {
+  test('HEAD and POST store no pending request, grant or code', async () => {
     const before = await server.redis.dbsize()
     const rows = async () =>
       (await server.database.query({ name: 'n', text: 'select 1 from grants', values: [] })).length
@@ -153,7 +153,7 @@ describe('other methods and headers at /oauth/authorize', () => {
     { name: 'host', value: 'evil.example' },
     { name: 'x-original-url', value: '/errors/invalid_request' },
     { name: 'x-rewrite-url', value: '/errors/invalid_request' }
-  ])('$name moves no redirect to another host', async ({ name, value }) => {
+  ])('$name does not change the host of a redirect', async ({ name, value }) => {
     const answer = await send(await pathFor(), { headers: { [name]: value } })
     expect(answer.headers.location).toMatch(/^http:\/\/localhost:4000\/login\?/)
   })

@@ -141,12 +141,12 @@ describe('redirect_uri: an error page with status 400, whatever else is wrong (R
     expectErrorPage(await authorize({ ...ALL_ELSE_WRONG, ...change }, appended), WRONG_REDIRECT_URI)
   })
 
-  test('the only registered one is no default for a missing one', async () => {
+  test('a missing redirect URI is not replaced by the only registered one', async () => {
     expectErrorPage(await authorize({ redirect_uri: undefined }), WRONG_REDIRECT_URI)
   })
 })
 
-describe('once client and redirect URI are right, the app is told by redirect', () => {
+describe('with a valid client and redirect URI, errors are sent by redirect', () => {
   const WRONGS: readonly { name: string; change: Change; appended?: string; error: string }[] = [
     { name: 'a repeated parameter', change: {}, appended: '&scope=files.read', error: 'invalid_request' },
     { name: 'a malformed parameter', change: { scope: 'files.read\u0000' }, error: 'invalid_request' },
@@ -161,7 +161,7 @@ describe('once client and redirect URI are right, the app is told by redirect', 
   ]
   const pairs = WRONGS.flatMap((first, index) => WRONGS.slice(index + 1).map((second) => ({ first, second })))
 
-  test.each(pairs)('of $first.name and $second.name the first is reported', async ({ first, second }) => {
+  test.each(pairs)('$first.name and $second.name: the first is reported', async ({ first, second }) => {
     const change = { ...second.change, ...first.change }
     const answer = await authorize(change, `${first.appended ?? ''}${second.appended ?? ''}`)
     expect(answer.statusCode).toBe(303)
@@ -175,7 +175,7 @@ describe('the length of a request', () => {
   test.each([
     { length: 8000, status: 303 },
     { length: 8001, status: 400 }
-  ])('a query of $length characters answers $status', async ({ length, status }) => {
+  ])('a query of $length characters is $status', async ({ length, status }) => {
     const path = authorizeUrl(client.clientId).slice(ISSUER.length)
     const filler = 'a'.repeat(length - (path.length - '/oauth/authorize?'.length) - '&x='.length)
     const answer = await send(`${path}&x=${filler}`, { headers: { accept: 'text/html' } })
@@ -183,7 +183,7 @@ describe('the length of a request', () => {
     if (status === 400) expectErrorPage(answer, 'This request is too long')
   })
 
-  test('one that does not fit a header ends in 431', async () => {
+  test('a query that does not fit into the request head is 431', async () => {
     const answer = await authorize({}, `&x=${'a'.repeat(17_000)}`)
     expect(answer.statusCode).toBe(431)
     expect(answer.headers['cache-control']).toBe('no-store')

@@ -44,6 +44,11 @@ const badMethod = { error: 'invalid_request', description: 'The only code_challe
 const badChallenge = { error: 'invalid_request', description: 'code_challenge is not 43 base64url characters.' }
 const loneMethod = { error: 'invalid_request', description: 'code_challenge_method was sent without code_challenge.' }
 const noTarget = { error: 'invalid_target', description: 'The resource is not known here.' }
+const badPrompt = {
+  error: 'invalid_request',
+  description: 'The prompt none cannot be combined with another value.'
+}
+const needsLogin = { error: 'login_required', description: 'The user must sign in.' }
 const noType = { error: 'invalid_request', description: 'The parameter response_type is missing.' }
 
 const REFUSALS: readonly Refusal[] = [
@@ -105,8 +110,13 @@ const REFUSALS: readonly Refusal[] = [
   { name: 'scope twice', appended: '&scope=files.read', ...once('scope') },
   { name: 'scope twice, once by an encoded name', appended: '&%73cope=files.read%3Aimages', ...once('scope') },
 
+  { name: 'prompt twice', appended: '&prompt=login&prompt=login', ...once('prompt') },
+  { name: 'prompt none with login', change: { prompt: 'none login' }, ...badPrompt },
+  { name: 'prompt none with an unknown value', change: { prompt: 'create none' }, ...badPrompt },
+  { name: 'prompt none without a session', change: { prompt: 'none' }, ...needsLogin },
+
   { name: 'no challenge, public client', client: 'public', ...needsPkce },
-  { name: 'no challenge, client registered to need one', client: 'pkce', ...needsPkce },
+  { name: 'no challenge, client that requires PKCE', client: 'pkce', ...needsPkce },
   { name: 'an empty challenge, public client', client: 'public', change: { code_challenge: '' }, ...needsPkce },
   { name: 'an empty challenge with a method', client: 'public', change: challenge(''), ...loneMethod },
   { name: 'a method without challenge', change: { code_challenge_method: 'S256' }, ...loneMethod },
@@ -140,7 +150,7 @@ const REFUSALS: readonly Refusal[] = [
   { name: 'method twice', change: S256, appended: '&code_challenge_method=S256', ...once('code_challenge_method') },
 
   { name: 'resource unknown', change: { resource: 'https://evil.example/' }, ...noTarget },
-  { name: 'resource with a slash too many', change: { resource: `${AUDIENCE}/` }, ...noTarget },
+  { name: 'resource with an additional slash', change: { resource: `${AUDIENCE}/` }, ...noTarget },
   { name: 'resource in another case', change: { resource: OTHER_AUDIENCE.toUpperCase() }, ...noTarget },
   { name: 'resource with a fragment', change: { resource: `${OTHER_AUDIENCE}#x` }, ...noTarget },
   { name: 'resource that is no URI', change: { resource: 'files' }, ...noTarget },
@@ -164,21 +174,21 @@ const REFUSALS: readonly Refusal[] = [
   },
   { name: 'state not UTF-8', change: { state: undefined }, appended: '&state=%FF', ...malformed('state'), state: null },
   {
-    name: 'state an overlong encoding',
+    name: 'state with an overlong encoding',
     change: { state: undefined },
     appended: '&state=%C0%80',
     ...malformed('state'),
     state: null
   },
   {
-    name: 'state half a surrogate pair',
+    name: 'state with half a surrogate pair',
     change: { state: undefined },
     appended: '&state=%ED%A0%80',
     ...malformed('state'),
     state: null
   },
   {
-    name: 'state broken percent-encoding',
+    name: 'state with a broken percent-encoding',
     change: { state: undefined },
     appended: '&state=100%',
     ...malformed('state'),
@@ -186,7 +196,7 @@ const REFUSALS: readonly Refusal[] = [
   }
 ]
 
-describe('what the app is told by redirect: error, description, error_uri, state and iss, and nothing else', () => {
+describe('redirect to the app contains error, description, error_uri, state and iss only', () => {
   test.each(REFUSALS)('$name: $error (RFC 6749 4.1.2.1, RFC 9207 2)', async (refusal) => {
     const answer = await authorize(refusal)
     expect(answer.statusCode).toBe(303)
@@ -205,13 +215,13 @@ describe('what the app is told by redirect: error, description, error_uri, state
 })
 
 const ACCEPTED: readonly Case[] = [
-  { name: 'the least there is' },
+  { name: 'only required parameters and state' },
   { name: 'an optional scope alone', change: { scope: 'files.read:images' } },
   { name: 'all scopes', change: { scope: 'files.read:images files.read' } },
   { name: 'one scope named twice', change: { scope: 'files.read files.read' } },
   { name: 'an S256 challenge', change: S256 },
   { name: 'an S256 challenge, public client', client: 'public', change: S256 },
-  { name: 'an S256 challenge, client registered to need one', client: 'pkce', change: S256 },
+  { name: 'an S256 challenge, client that requires PKCE', client: 'pkce', change: S256 },
   { name: 'an empty challenge and an empty method', change: { code_challenge: '', code_challenge_method: '' } },
   { name: 'the default resource by name', change: { resource: AUDIENCE } },
   { name: 'another registered resource', change: { resource: OTHER_AUDIENCE } },
@@ -223,21 +233,21 @@ const ACCEPTED: readonly Case[] = [
   { name: 'an unknown parameter that is malformed', appended: '&foo=%00%FF%zz' },
   { name: 'an unknown parameter with a malformed name', appended: '&%zz=1&%FF=2' },
   { name: 'names of JavaScript objects', appended: '&__proto__=1&constructor=2&toString=3&__proto__[state]=4' },
-  { name: 'bracketed twins of known parameters', appended: '&scope[]=files.write&state[a]=1&response_type[]=token' },
-  { name: 'twins in upper case', appended: '&SCOPE=files.write&State=1&Response_Type=token' },
+  { name: 'known parameters with brackets', appended: '&scope[]=files.write&state[a]=1&response_type[]=token' },
+  { name: 'known parameters in upper case', appended: '&SCOPE=files.write&State=1&Response_Type=token' },
   { name: 'ampersands and equals signs alone', appended: '&&&=&==&a&b=' },
-  { name: 'prompt=none', appended: '&prompt=none' },
   { name: 'prompt=login&max_age=0', appended: '&prompt=login&max_age=0' },
+  { name: 'an unknown prompt', appended: '&prompt=create' },
   { name: 'a request object', appended: '&request=eyJhbGciOiJub25lIn0.e30.' },
   { name: 'a request_uri', appended: '&request_uri=https%3A%2F%2Fevil.example%2Frequest' },
   { name: 'response_mode=fragment', appended: '&response_mode=fragment' },
   { name: 'nonce, display, login_hint, ui_locales', appended: '&nonce=n&display=popup&login_hint=alice&ui_locales=de' },
   { name: 'a code_verifier', appended: `&code_verifier=${'v'.repeat(43)}` },
   { name: 'a client_secret', appended: '&client_secret=vk_cs_x' },
-  { name: 'parameters called as our own', appended: '&resume=abc&resume=def&again=abc' }
+  { name: 'parameters named resume and again', appended: '&resume=abc&resume=def&again=abc' }
 ]
 
-describe('what is accepted goes on to the sign-in page', () => {
+describe('an accepted request redirects to the sign-in page', () => {
   test.each(ACCEPTED)('$name', async (request) => {
     const answer = await authorize(request)
     expect(answer.statusCode).toBe(303)

@@ -21,7 +21,7 @@ beforeAll(async () => {
   pauses = started.pauses
 })
 beforeEach(async () => {
-  // A user, a client and a browser for which the code comes at once.
+  // A user with a remembered consent, and the browser of the user.
   username = `user-${Math.random()}`
   userId = await server.createUser(username, PASSWORD)
   client = await server.createClient({ consent: 'remember' })
@@ -39,7 +39,7 @@ const run = (name: string, text: string) => server.database.query({ name, text, 
 const grants = async () => (await run('test_grants_of', 'select 1 from grants where user_id = $1')).length
 const codes = async () => (await server.redis.keys('vk:code:*')).length
 
-/** What comes of a request, when it leaves neither a grant nor a code behind. */
+/** The path that a request ends at. It must make no grant and no code. */
 async function refusedTo(opening: () => Promise<{ url: string }>): Promise<string> {
   const before = [await grants(), await codes()]
   const { url } = await opening()
@@ -47,7 +47,7 @@ async function refusedTo(opening: () => Promise<{ url: string }>): Promise<strin
   return new URL(url).pathname
 }
 
-test('the code comes at once, and its exchange brings one grant', async () => {
+test('a remembered consent gives a code without a page, and its exchange makes one grant', async () => {
   const before = await grants()
   const answer = await browser.get(authorizeUrl(client.clientId))
   const { code = '' } = responseParameters(answer)
@@ -57,7 +57,7 @@ test('the code comes at once, and its exchange brings one grant', async () => {
   expect(await grants()).toBe(before + 1)
 })
 
-describe('a session that has ended issues nothing, whatever is remembered: sign in', () => {
+describe('a session that has ended gets the sign-in page, although the consent is remembered', () => {
   const endings: { name: string; end(): Promise<unknown> }[] = [
     { name: 'the user was disabled', end: () => disable(server, 'user', userId) },
     {
@@ -81,7 +81,7 @@ describe('a session that has ended issues nothing, whatever is remembered: sign 
     expect(await refusedTo(() => browser.open(authorizeUrl(client.clientId)))).toBe('/login')
   })
 
-  test.each(endings.slice(0, 5))('$name, while the request was under way', async ({ end }) => {
+  test.each(endings.slice(0, 5))('$name, during the request', async ({ end }) => {
     const there = new Browser(paused.publicServer, paused.config.issuer)
     for (const [name, value] of browser.cookies) there.cookies.set(name, value)
     pauses.next = { before: 'read_allowance', run: end }
@@ -90,7 +90,7 @@ describe('a session that has ended issues nothing, whatever is remembered: sign 
   })
 })
 
-describe('a consent that does not cover the request: ask', () => {
+describe('a consent that does not cover the request: the consent page is shown', () => {
   test.each([
     { name: 'it was withdrawn', text: 'delete from consents where user_id = $1', scope: 'files.read' },
     { name: 'it is smaller', text: 'select $1::uuid', scope: 'files.read files.read:images' }
@@ -100,7 +100,7 @@ describe('a consent that does not cover the request: ask', () => {
   })
 })
 
-test('a client that is disabled while the request is under way: access_denied, as when somebody has just allowed it', async () => {
+test('a client that is disabled during the request: access_denied', async () => {
   const there = new Browser(paused.publicServer, paused.config.issuer)
   for (const [name, value] of browser.cookies) there.cookies.set(name, value)
   pauses.next = { before: 'read_allowance', run: () => disable(server, 'client', client.clientId) }
@@ -111,13 +111,13 @@ test('a client that is disabled while the request is under way: access_denied, a
 })
 
 test.each([
-  { name: 'a session that is alive is named', end: async () => {}, named: true },
-  { name: 'one that has ended is not', end: () => disable(server, 'user', userId), named: false }
-])('who asked for what is refused: $name in the audit record', async ({ end, named }) => {
+  { name: 'valid session: recorded', end: async () => {}, named: true },
+  { name: 'ended session: not recorded', end: () => disable(server, 'user', userId), named: false }
+])('user of a refused request in the audit record: $name', async ({ end, named }) => {
   await end()
   const answer = await browser.get(authorizeUrl(client.clientId, { scope: 'files.write' }))
   expect(responseParameters(answer)).toMatchObject({ error: 'invalid_scope' })
-  // Writes what is queued; the trail works on.
+  // Writes the queued events; the trail can be used afterwards.
   await server.deps.audit.close()
   const text = "select user_id from audit_events where request_id = $1 and event = 'authorization_refused'"
   const values = [answer.headers['x-request-id']]

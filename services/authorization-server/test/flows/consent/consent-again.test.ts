@@ -32,7 +32,7 @@ function expectStartedAgain(page: Page): void {
 }
 
 describe('Allow, sent a second time', () => {
-  test('gives the very same redirect, and its code works once', async () => {
+  test('gives the same redirect, and the code works once', async () => {
     const { browser, consent } = await atConsent()
     const first = await allow(browser, consent)
     const second = await allow(browser, consent)
@@ -42,14 +42,14 @@ describe('Allow, sent a second time', () => {
     expect((await exchange(server, client, code)).statusCode).toBe(200)
   })
 
-  test('in parallel, a dozen times: one code, everyone gets it', async () => {
+  test('12 concurrent times: all responses contain the same code', async () => {
     const { browser, consent } = await atConsent()
     const answers = await Promise.all(Array.from({ length: 12 }, () => allow(browser, consent)))
     expect(new Set(answers.map(locationOf)).size).toBe(1)
     expect(responseParameters(answers[0] as Page).code).toMatch(/^vk_ac_/)
   })
 
-  test('starts the request again once the code was redeemed', async () => {
+  test('after the code was redeemed: starts the request again', async () => {
     const { browser, consent } = await atConsent()
     const code = responseParameters(await allow(browser, consent)).code ?? ''
     await exchange(server, client, code)
@@ -58,20 +58,20 @@ describe('Allow, sent a second time', () => {
     expect((await browser.open(locationOf(again))).body).toContain('value="allow"')
   })
 
-  test('of another rendering of the page starts the request again: it does not have the key', async () => {
+  test('from a second copy of the page, which has another answer key: starts the request again', async () => {
     const { browser, consent } = await atConsent()
     const reloaded = await browser.open(consent.url)
     await allow(browser, consent)
     expectStartedAgain(await allow(browser, reloaded))
   })
 
-  test('with another key in the form starts the request again', async () => {
+  test('with another answer key in the form: starts the request again', async () => {
     const { browser, consent } = await atConsent()
     await allow(browser, consent)
     expectStartedAgain(await browser.submitOnly(consent, { decision: 'allow', answer_key: 'A'.repeat(43) }))
   })
 
-  test('from another browser gives nothing', async () => {
+  test('from another browser: gives no redirect to the app', async () => {
     const { browser, consent } = await atConsent()
     await allow(browser, consent)
     const other = server.newBrowser()
@@ -79,7 +79,7 @@ describe('Allow, sent a second time', () => {
     expectStartedAgain(await allow(other, consent))
   })
 
-  test('from another person’s browser, with that person’s own CSRF field and the key of the form, gives nothing', async () => {
+  test('from another user’s browser, with a valid CSRF token and the answer key: gives no redirect to the app', async () => {
     await server.createUser('carol', PASSWORD)
     const { browser, consent } = await atConsent()
     await allow(browser, consent)
@@ -91,20 +91,20 @@ describe('Allow, sent a second time', () => {
     expect(responseParameters(await allow(browser, consent)).code).toMatch(/^vk_ac_/)
   })
 
-  test('after signing out and in again gives nothing: the form belongs to the session before', async () => {
+  test('after signing out and in again: no redirect to the app, because the form belongs to the earlier session', async () => {
     const { browser, consent } = await atConsent()
     await allow(browser, consent)
     await browser.submit(await signOut(browser), { username: 'alice', password: PASSWORD })
     expectStartedAgain(await allow(browser, consent))
   })
 
-  test('turned into Deny gives no code', async () => {
+  test('changed to Deny: gives no code', async () => {
     const { browser, consent } = await atConsent()
     await allow(browser, consent)
     expectStartedAgain(await deny(browser, consent))
   })
 
-  test('a form without the key is carried out once, and starts again the second time', async () => {
+  test('a form without the answer key works once, and starts the request again the second time', async () => {
     const { browser, consent } = await atConsent()
     const first = await browser.submitOnly(consent, { decision: 'allow', answer_key: '' })
     expect(responseParameters(first).code).toMatch(/^vk_ac_/)
@@ -112,7 +112,7 @@ describe('Allow, sent a second time', () => {
   })
 })
 
-test('neither the code nor the redirect can be read in Redis, and the sealed answer goes with the code', async () => {
+test('Redis contains neither the code nor the redirect in clear text, and the encrypted redirect is deleted with the code', async () => {
   const { browser, consent } = await atConsent()
   const code = responseParameters(await allow(browser, consent)).code ?? ''
   const records = async () => {
@@ -134,7 +134,7 @@ test('neither the code nor the redirect can be read in Redis, and the sealed ans
 })
 
 describe('Deny, sent a second time', () => {
-  test('gives the same answer again', async () => {
+  test('gives the same response', async () => {
     const { browser, consent } = await atConsent()
     const first = await deny(browser, consent)
     const second = await deny(browser, consent)
@@ -142,16 +142,16 @@ describe('Deny, sent a second time', () => {
     expect(locationOf(second)).toBe(locationOf(first))
   })
 
-  test('turned into Allow starts the request again', async () => {
+  test('changed to Allow: starts the request again', async () => {
     const { browser, consent } = await atConsent()
     await deny(browser, consent)
     expectStartedAgain(await allow(browser, consent))
   })
 })
 
-test('a process that died over a decision does not hold the next form up for good', async () => {
+test('a process that ended during a decision does not block the next form', async () => {
   const { browser, consent } = await atConsent()
-  // What the take leaves behind when the process ends right after it.
+  // The state of Redis if the process ends right after it took the request.
   for (const list of await server.redis.keys('vk:requests:*')) {
     const decision = list.replace('vk:requests:', 'vk:decision:')
     for (const digest of await server.redis.lrange(list, 0, -1)) {

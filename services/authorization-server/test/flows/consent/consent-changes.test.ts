@@ -46,8 +46,8 @@ async function useAnotherAccount(browser: Browser, page: Page): Promise<Page> {
   return browser.submit(otherAccountForm(page), {})
 }
 
-describe('a decision is taken once', () => {
-  test('twenty at once: one grant, and one code for all of them', async () => {
+describe('a request is decided once', () => {
+  test('20 concurrent forms: one grant, and the same code for all', async () => {
     const { browser, page } = await openConsent(server, client.clientId)
     const answers = await Promise.all(Array.from({ length: 20 }, () => postForm(server, browser, page, ALLOW, OWN)))
     expect(new Set(codesIn(answers)).size).toBe(1)
@@ -60,7 +60,7 @@ describe('a decision is taken once', () => {
   test.each([
     ['Allow after Deny', 'deny', 'allow'],
     ['Deny after Allow', 'allow', 'deny']
-  ])('%s is asked anew and changes nothing', async (_name, first, second) => {
+  ])('%s: the user is asked again, and nothing changes', async (_name, first, second) => {
     const { browser, page } = await openConsent(server, client.clientId)
     const decided = responseParameters(await browser.submitOnly(page, { decision: first }))
     expect(isConsent(await browser.submit(page, { decision: second }))).toBe(true)
@@ -68,7 +68,7 @@ describe('a decision is taken once', () => {
     expect(await countGrants()).toBe(first === 'allow' ? 1 : 0)
   })
 
-  test('back to the page after Allow: asked anew', async () => {
+  test('reload of the page after Allow: the user is asked again', async () => {
     const { browser, page } = await openConsent(server, client.clientId)
     const { code = '' } = responseParameters(await browser.submitOnly(page, ALLOW))
     expect(isConsent(await browser.open(page.url))).toBe(true)
@@ -77,15 +77,15 @@ describe('a decision is taken once', () => {
   })
 })
 
-describe('a form serves the session it was shown in', () => {
-  test('after signing out it leads to the sign-in page, and allows nothing', async () => {
+describe('a form is valid only in the session that it was shown in', () => {
+  test('after signing out: the sign-in page, and no code', async () => {
     const { browser, page } = await openConsent(server, client.clientId)
     await signOut(browser)
     expect(pathOf(await browser.submit(page, ALLOW))).toBe('/login')
     expect(await countGrants()).toBe(0)
   })
 
-  test('after another user signed in, that user is asked', async () => {
+  test('after another user signed in: that user is asked', async () => {
     const { browser, page } = await openConsent(server, client.clientId)
     const login = await useAnotherAccount(browser, page)
     await browser.submit(login, { username: 'bob', password: PASSWORD })
@@ -94,7 +94,7 @@ describe('a form serves the session it was shown in', () => {
     expect(await countGrants()).toBe(0)
   })
 
-  test('after the same user signed out and in again, it is shown again', async () => {
+  test('after the same user signed out and in again: the page is shown again', async () => {
     const { browser, page } = await openConsent(server, client.clientId)
     const login = await useAnotherAccount(browser, page)
     await browser.submit(login, { username: 'alice', password: PASSWORD })
@@ -117,7 +117,7 @@ describe('a form serves the session it was shown in', () => {
   })
 })
 
-describe('what has changed between the page and Allow holds', () => {
+describe('changes between the page and Allow take effect', () => {
   const update = async (set: string, value: unknown) =>
     server.database.query({
       name: `update ${set}`,
@@ -137,11 +137,11 @@ describe('what has changed between the page and Allow holds', () => {
       title: 'This app is not known here'
     },
     {
-      name: 'the redirect URI was taken from the registration',
+      name: 'the redirect URI was removed from the registration',
       change: () => update('redirect_uris', ['https://app.example/other']),
       title: 'This app sent a wrong return address'
     }
-  ])('$name: an error page without a way back to the app', async ({ change, title }) => {
+  ])('$name: an error page without a link to the app', async ({ change, title }) => {
     const { browser, page } = await openConsent(server, client.clientId)
     await change()
     for (const ended of [await browser.submit(page, ALLOW), await browser.open(page.url)]) {
@@ -159,7 +159,7 @@ describe('what has changed between the page and Allow holds', () => {
       error: 'invalid_scope'
     },
     { name: 'the client must now use PKCE', change: () => update('requires_pkce', true), error: 'invalid_request' }
-  ])('$name: the app is told $error', async ({ change, error }) => {
+  ])('$name: redirect with $error', async ({ change, error }) => {
     const { browser, page } = await openConsent(server, client.clientId)
     await change()
     const answer = await browser.submit(page, ALLOW)

@@ -29,13 +29,13 @@ async function afterFirstConsent(change: Partial<ClientRegistration> = {}) {
 
 const headings = (html: string) => [...html.matchAll(/<h2>([^<]+)<\/h2>/g)].map(([, text]) => text)
 
-test('what was allowed before is not asked again', async () => {
+test('scopes that were allowed before are not asked again', async () => {
   const { ask } = await afterFirstConsent()
   const answer = await ask('files.read:images')
   expect(responseParameters(answer).code).toMatch(/^vk_ac_/)
 })
 
-test('only the new scope is asked; the earlier one is shown as allowed and stays in the token', async () => {
+test('only the new scope is asked; the earlier scope is listed as allowed and is in the token', async () => {
   const { client, browser, ask } = await afterFirstConsent()
   const page = await ask('files.read:images files.read:documents')
   expect(headings(page.body)).toEqual(['Untick what you do not want to allow', 'You have allowed this before'])
@@ -43,7 +43,7 @@ test('only the new scope is asked; the earlier one is shown as allowed and stays
   expect((await exchange(server, client, code)).json().scope).toBe('files.read:images files.read:documents')
 })
 
-test('a new scope that is unticked leaves the earlier one alone', async () => {
+test('unticking a new scope does not remove the earlier one', async () => {
   const { client, browser, ask } = await afterFirstConsent()
   const page = await ask('files.read:images files.read:documents')
   const unticked = { decision: 'allow', 'scope.files.read:documents': '' }
@@ -60,12 +60,12 @@ test('another user of the same browser is asked', async () => {
   expect(page.body).toContain('value="allow"')
 })
 
-test('a client that is not set to remember is asked each time', async () => {
+test('a client that does not remember consents: the user is asked each time', async () => {
   const { ask } = await afterFirstConsent({ consent: 'ask' })
   expect((await ask('files.read:images')).body).toContain('value="allow"')
 })
 
-test('a public client is asked each time, whatever its record says (RFC 8252 8.6)', async () => {
+test('a public client: the user is asked each time, whatever its record says (RFC 8252 8.6)', async () => {
   const pkce = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
   const client = await server.createClient({ ...SCOPES, consent: 'remember', type: 'public', requiresPkce: true })
   const browser = server.newBrowser()

@@ -26,8 +26,8 @@ afterAll(() => server.close())
 
 type Fields = Record<string, string>
 
-/** Opens a request and tells how it goes on; where the page is shown, it is answered. */
-const heldIn = (dump: string) => dump.split('\n').filter((line) => line.startsWith('vk:requests:'))
+/** Opens a request and, if the consent page is shown, sends its form. */
+const pendingIn = (dump: string) => dump.split('\n').filter((line) => line.startsWith('vk:requests:'))
 
 async function ask(browser: Browser, clientId: string, scope: string, fields: Fields = { decision: 'allow' }) {
   const page = await browser.open(authorizeUrl(clientId, { scope, ...PKCE }))
@@ -37,7 +37,7 @@ async function ask(browser: Browser, clientId: string, scope: string, fields: Fi
 }
 
 describe('a client that is registered to remember consent', () => {
-  test('is allowed without a page the second time, with a code for what it asked', async () => {
+  test('gets a code without a page the second time', async () => {
     const client = await server.createClient(REMEMBERS)
     const browser = await signedInBrowser(server)
     expect(await ask(browser, client.clientId, 'files.read')).toMatchObject({ wasAsked: true })
@@ -66,21 +66,21 @@ describe('a client that is registered to remember consent', () => {
       asks: true
     },
     {
-      name: 'what was left of it',
+      name: 'the other scopes of that consent',
       first: 'files.read files.read:media',
       second: 'files.read',
       fields: { decision: 'allow', 'scope.files.read:media': '' },
       asks: false
     },
     { name: 'the same after Deny', first: 'files.read', second: 'files.read', fields: { decision: 'deny' }, asks: true }
-  ])('for $name: asked again: $asks', async ({ first, second, fields, asks }) => {
+  ])('$name: the user is asked again: $asks', async ({ first, second, fields, asks }) => {
     const { clientId } = await server.createClient(REMEMBERS)
     const browser = await signedInBrowser(server)
     expect((await ask(browser, clientId, first, fields)).wasAsked).toBe(true)
     expect((await ask(browser, clientId, second)).wasAsked).toBe(asks)
   })
 
-  test('what was allowed at two times adds up, and a smaller request takes nothing away', async () => {
+  test('consents add up, and a smaller request removes nothing', async () => {
     const { clientId } = await server.createClient(REMEMBERS)
     const browser = await signedInBrowser(server)
     await ask(browser, clientId, 'files.read')
@@ -99,7 +99,7 @@ describe('a client that is registered to remember consent', () => {
     expect((await ask(bob, clientId, 'files.read', { decision: 'deny' })).wasAsked).toBe(true)
   })
 
-  test('nobody signed in: the sign-in page comes first, then the code at once', async () => {
+  test('without a session: the sign-in page, then the code', async () => {
     const { clientId } = await server.createClient(REMEMBERS)
     await ask(await signedInBrowser(server), clientId, 'files.read')
     const browser = server.newBrowser()
@@ -110,16 +110,16 @@ describe('a client that is registered to remember consent', () => {
     )
   })
 
-  test('a remembered consent leaves no request held', async () => {
+  test('a remembered consent stores no pending request', async () => {
     const { clientId } = await server.createClient(REMEMBERS)
     const browser = await signedInBrowser(server)
     await ask(browser, clientId, 'files.read')
-    const held = heldIn(await dumpRedis(server))
+    const before = pendingIn(await dumpRedis(server))
     expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(false)
-    expect(heldIn(await dumpRedis(server))).toEqual(held)
+    expect(pendingIn(await dumpRedis(server))).toEqual(before)
   })
 
-  test('a disabled client gets the error page all the same', async () => {
+  test('a disabled client gets the error page', async () => {
     const { clientId } = await server.createClient(REMEMBERS)
     const browser = await signedInBrowser(server)
     await ask(browser, clientId, 'files.read')
@@ -128,8 +128,8 @@ describe('a client that is registered to remember consent', () => {
   })
 })
 
-describe('every other client is asked for each time', () => {
-  test('one that is registered to ask', async () => {
+describe('all other clients: the user is asked each time', () => {
+  test('a client registered with --consent ask', async () => {
     const { clientId } = await server.createClient({ ...REMEMBERS, consent: 'ask' })
     const browser = await signedInBrowser(server)
     for (let time = 0; time < 3; time++) expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(true)
@@ -137,7 +137,7 @@ describe('every other client is asked for each time', () => {
     expect(await server.database.query({ name: 'consents_of', text, values: [clientId] })).toEqual([])
   })
 
-  test('a public one, even if its row says remember and a consent is stored (RFC 8252 8.6)', async () => {
+  test('a public client, although its row says remember and a consent is stored (RFC 8252 8.6)', async () => {
     const { clientId } = await server.createClient({ ...REMEMBERS, type: 'public', requiresPkce: true })
     const text = 'insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, $3, now())'
     await server.database.query({ name: 'store_consent', text, values: [aliceId, clientId, ['files.read']] })
@@ -145,7 +145,7 @@ describe('every other client is asked for each time', () => {
     for (let time = 0; time < 2; time++) expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(true)
   })
 
-  test('one that no longer is registered to remember', async () => {
+  test('a client that was changed to ask', async () => {
     const { clientId } = await server.createClient(REMEMBERS)
     const browser = await signedInBrowser(server)
     await ask(browser, clientId, 'files.read')

@@ -16,14 +16,14 @@ describe.each([
   { who: 'a browser with a session', start: () => signedInBrowser(server) },
   { who: 'a browser without a session', start: async () => server.newBrowser() }
 ])('the consent page without a request in its address, for $who', ({ start }) => {
-  test.each(['/consent', '/consent?state=mine&resume=x'])('%s says how to go on', async (address) => {
+  test.each(['/consent', '/consent?state=mine&resume=x'])('%s explains what to do', async (address) => {
     const browser = await start()
     const shown = await browser.get(`${ISSUER}${address}`)
     const sent = await postTo(server, browser, address, 'decision=allow', { origin: ISSUER })
     for (const { statusCode, body } of [shown, sent]) {
       expect(statusCode).toBe(400)
       expect(visibleText(body)).toContain('Go back to the app you came from and start again there.')
-      // No address of the app is known, and none of ours would help.
+      // The app is unknown, so there is nothing to link to.
       expect(addressesOn(body).filter((url) => !url.includes('/assets/'))).toEqual([])
     }
   })

@@ -155,24 +155,24 @@ describe('what is allowed is what was asked for, less what was unticked', () => 
     { name: 'required ones cannot be left out', fields: { 'scope.files.read': '' }, granted: 'files.read' },
     { name: 'one that was not asked for', fields: ON, scope: 'files.read', granted: 'files.read' },
     {
-      name: 'one the client may not have',
+      name: 'a scope that is not registered for the client',
       fields: { ...ON, 'scope.files.read:documents': 'on' },
       granted: 'files.read files.read:images files.read:media'
     },
     { name: 'a scope parameter in the form', fields: { scope: 'files.read:documents' }, granted: 'files.read' },
     {
-      name: 'another value than on',
+      name: 'a value other than on',
       fields: { 'scope.files.read:images': 'yes', 'scope.files.read:media': 'ON' },
       granted: 'files.read'
     },
     {
-      name: 'only optional ones asked for, one ticked',
+      name: 'only optional scopes requested, one ticked',
       fields: { 'scope.files.read:images': 'on' },
       scope: 'files.read:images files.read:media',
       granted: 'files.read:images'
     },
     {
-      name: 'only optional ones asked for, none ticked: that is Deny',
+      name: 'only optional scopes requested, none ticked: counts as Deny',
       fields: {},
       scope: 'files.read:images files.read:media',
       granted: undefined
@@ -192,7 +192,7 @@ describe('what is allowed is what was asked for, less what was unticked', () => 
 describe('the two buttons', () => {
   const plain = async () => open({}, { state: 'a state' })
 
-  test('Deny answers access_denied with state and iss, by 303 (RFC 6749 4.1.2.1, RFC 9207 2)', async () => {
+  test('Deny redirects with 303, access_denied, state and iss (RFC 6749 4.1.2.1, RFC 9207 2)', async () => {
     const { browser, page } = await plain()
     const answer = await browser.submitOnly(page, { decision: 'deny' })
     expect(answer.statusCode).toBe(303)
@@ -207,16 +207,16 @@ describe('the two buttons', () => {
   })
 
   test.each([
-    { name: 'neither', decisions: [] },
-    { name: 'an empty one', decisions: [''] },
+    { name: 'no button', decisions: [] },
+    { name: 'an empty value', decisions: [''] },
     { name: 'both', decisions: ['allow', 'deny'] },
-    { name: 'both, the other way round', decisions: ['deny', 'allow'] },
+    { name: 'both, in the other order', decisions: ['deny', 'allow'] },
     { name: 'Allow twice', decisions: ['allow', 'allow'] },
-    { name: 'one that there is not', decisions: ['maybe'] },
+    { name: 'an unknown value', decisions: ['maybe'] },
     { name: 'Allow in another case', decisions: ['ALLOW'] },
     { name: 'Allow with a blank', decisions: ['allow '] },
     { name: 'Allow with a NUL', decisions: ['allow\u0000'] }
-  ])('$name decides nothing: the page is shown again, and its form still works', async ({ decisions }) => {
+  ])('$name is no decision: the page is shown again, and its form is valid', async ({ decisions }) => {
     const { browser, page } = await plain()
     const body = new URLSearchParams({ csrf_token: hiddenField(page.body, 'csrf_token') })
     for (const decision of decisions) body.append('decision', decision)
@@ -226,7 +226,7 @@ describe('the two buttons', () => {
     expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
   })
 
-  test('a decision in the address instead of the form decides nothing', async () => {
+  test('a decision in the address instead of the form is no decision', async () => {
     const { browser, page } = await plain()
     const body = new URLSearchParams({ csrf_token: hiddenField(page.body, 'csrf_token') }).toString()
     const answer = await postTo(server, browser, `${page.url}&decision=allow`, body, OWN)

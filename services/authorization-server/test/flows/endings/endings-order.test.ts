@@ -98,5 +98,5 @@ test('a consent that is given while the access is ended is not remembered', asyn
   pauses.next = { before: 'read_allowance', run: async () => endings[0]?.end(access) }
   // The user allowed it at the same moment: the code counts as one of afterwards.
   expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
-  expect(await server.deps.authorize.consents.findScope(access.userId, access.client.clientId)).toEqual([])
+  expect(await server.deps.consent.consents.findScope(access.userId, access.client.clientId)).toEqual([])
 })

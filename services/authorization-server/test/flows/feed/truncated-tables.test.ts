@@ -87,6 +87,6 @@ test('the registry forgets what it holds', async () => {
   const { clientId } = await server.createClient()
   await run('truncate users, clients cascade')
   for (const { deps } of instances) {
-    await until(async () => (await deps.authorize.judge.clients.find(clientId)) === undefined)
+    await until(async () => (await deps.authorize.validation.clients.find(clientId)) === undefined)
   }
 })

@@ -19,7 +19,7 @@ describe('CORS (OAuth 2.1 3.1, 3.2)', () => {
     { url: '/token', method: 'POST' },
     { url: '/oauth/revoke', method: 'POST' },
     { url: '/.well-known/oauth-authorization-server', method: 'GET' }
-  ])('a preflight for $url is granted to any origin, with Authorization and Content-Type', async ({ url, method }) => {
+  ])('a preflight for $url allows any origin, Authorization and Content-Type', async ({ url, method }) => {
     const { statusCode, headers, body } = await server.publicServer.inject(preflight(url, method))
     expect([statusCode, body]).toEqual([204, ''])
     expect(headers['access-control-allow-origin']).toBe('*')
@@ -36,7 +36,7 @@ describe('CORS (OAuth 2.1 3.1, 3.2)', () => {
   })
 
   test.each(['/oauth/authorize', '/login', '/consent', '/logout'])(
-    'none at %s, neither for a preflight nor for a request',
+    '%s allows no origin, neither for a preflight nor for a request',
     async (url) => {
       const answers = await Promise.all([
         server.publicServer.inject(preflight(url, 'GET')),

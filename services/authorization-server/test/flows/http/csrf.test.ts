@@ -11,7 +11,7 @@ type Shown = { browser: Browser; page: Page }
 type Form = {
   show: (where: TestServer) => Promise<Shown>
   fields: Record<string, string>
-  /** Whether the form did what it is for. */
+  /** Whether the form took effect. */
   worked: (answer: LightMyRequestResponse, browser: Browser) => Promise<boolean>
 }
 
@@ -57,9 +57,9 @@ type Attempt = {
   name: string
   fields?: Record<string, string | undefined>
   headers?: Record<string, string>
-  /** Done to the browser between the page and the form. */
+  /** Changes the browser between page and form. */
   meanwhile?: (shown: Shown) => Promise<void> | void
-  /** Instead of the page's own hidden field. */
+  /** Replaces hidden fields of the page. */
   token?: (shown: Shown) => Promise<string>
 }
 
@@ -112,7 +112,7 @@ const foreignForms: readonly Attempt[] = [
   },
   { name: 'a malformed cookie', meanwhile: ({ browser }) => void browser.cookies.set('vk_browser', 'short') },
   {
-    name: 'another session than the page was shown in',
+    name: 'another session than that of the page',
     meanwhile: async ({ browser }) => {
       const other = await signedInBrowser(server, 'mallory')
       browser.cookies.set('vk_session', other.cookies.get('vk_session') ?? '')
@@ -131,7 +131,7 @@ async function attempt(form: Form, { fields = {}, headers = {}, meanwhile, token
   return { ...shown, answer }
 }
 
-/** Nothing happened, and nothing was used up: the form that belongs to the page still does its work. */
+/** The form had no effect, and the unchanged form of the page still works. */
 async function expectUntouched(form: Form, { browser, page, answer }: Shown & { answer: LightMyRequestResponse }) {
   expect(answer.headers.location ?? '').not.toContain('code=')
   expect(answer.cookies.map(({ name }) => name)).not.toContain('vk_session')
@@ -141,24 +141,21 @@ async function expectUntouched(form: Form, { browser, page, answer }: Shown & { 
 }
 
 describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
-  test.each(foreignHeaders)('with $name is refused with 403, whatever it holds', async (attempted) => {
+  test.each(foreignHeaders)('with $name is refused with 403', async (attempted) => {
     const result = await attempt(form, attempted)
     expect(result.answer.statusCode).toBe(403)
     expect(visibleText(result.answer.body)).toContain('This form could not be accepted')
     await expectUntouched(form, result)
   })
 
-  test.each(foreignForms)(
-    'with $name and no word of the browser where it comes from is refused with 403',
-    async (attempted) => {
-      const result = await attempt(form, attempted)
-      expect(result.answer.statusCode).toBe(403)
-      await expectUntouched(form, result)
-    }
-  )
+  test.each(foreignForms)('with $name and without Origin and Sec-Fetch-Site is refused with 403', async (attempted) => {
+    const result = await attempt(form, attempted)
+    expect(result.answer.statusCode).toBe(403)
+    await expectUntouched(form, result)
+  })
 
   test.each(foreignForms)(
-    'with $name from a page of ours leads back to a page that is good, and does nothing',
+    'with $name and our Origin redirects to a valid page, and has no effect',
     async (attempted) => {
       const result = await attempt(form, { ...attempted, headers: OWN })
       expect(result.answer.statusCode).toBe(303)
@@ -167,14 +164,14 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     }
   )
 
-  test('with the right token is taken from an old browser that sends neither Origin nor Sec-Fetch-Site', async () => {
+  test('with a valid token is accepted from an old browser that sends neither Origin nor Sec-Fetch-Site', async () => {
     const { browser, page } = await form.show(server)
     expect(hiddenField(page.body, 'csrf_token')).toMatch(CSRF_TOKEN)
     const answer = await postForm(server, browser, page, form.fields)
     expect(await form.worked(answer, browser)).toBe(true)
   })
 
-  test('is not taken with the token in the address instead of the body', async () => {
+  test('with the token in the address instead of the body is refused', async () => {
     const { browser, page } = await form.show(server)
     const token = hiddenField(page.body, 'csrf_token')
     const { pathname, search } = new URL(page.url)
@@ -188,7 +185,7 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     expect(answer.statusCode).toBe(403)
   })
 
-  test('is not taken with the token twice', async () => {
+  test('with the token twice is refused', async () => {
     const { browser, page } = await form.show(server)
     const token = hiddenField(page.body, 'csrf_token')
     const url = step === 'logout' ? '/logout' : page.url
@@ -196,7 +193,7 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     expect((await postTo(server, browser, url, body)).statusCode).toBe(403)
   })
 
-  test('signed with the key before is taken while both keys are set, and not after', async () => {
+  test('with a token of the earlier key is accepted while both keys are set', async () => {
     const newKey = 'another-key-for-tests-of-32-characters'
     const both = await startInstance(server, { config: { cookieKeys: [newKey, ...server.config.cookieKeys] } })
     const newOnly = await startInstance(server, { config: { cookieKeys: [newKey] } })
@@ -208,7 +205,7 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
   })
 })
 
-test('a token from before the sign-in is none after it', async () => {
+test('a token from before sign-in is invalid after it', async () => {
   const { browser, page: login } = await FORMS.login.show(server)
   const before = hiddenField(login.body, 'csrf_token')
   const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })

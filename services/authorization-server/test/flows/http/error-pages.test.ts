@@ -33,7 +33,7 @@ describe('the page of an error code', () => {
     expect(answer.body).toContain(`<title>${code} · Valetkey</title>`)
     const text = visibleText(answer.body)
     expect(text).toMatch(
-      new RegExp(`^Valetkey Error code ${code} \\S.+ Usual causes \\S.+ How to fix it \\S.+ Defined in RFC `)
+      new RegExp(`^Valetkey Error code ${code} \\S.+ Usual causes \\S.+ How to fix it \\S.+ Defined in (RFC|OpenID) `)
     )
     expect(text).toContain(`Defined in ${source}`)
     expect(answer.body.match(/<li>[^<]{10,}<\/li>/g)).toHaveLength(causes.length + remedies.length)
@@ -56,7 +56,7 @@ describe('the page of an error code', () => {
     '%3Cscript%3Ealert(1)%3C%2Fscript%3E',
     '..%2Flogin',
     '%00'
-  ])('there is none for %s: 404, with the known codes and nothing of the address', async (code) => {
+  ])('%s is unknown: 404 with the known codes, and nothing of the address', async (code) => {
     const answer = await send(`/errors/${code}`, { headers: HTML })
     expect(answer.statusCode).toBe(404)
     const text = visibleText(answer.body)
@@ -69,7 +69,7 @@ describe('the page of an error code', () => {
     { length: 200, status: 404 },
     { length: 201, status: 400 },
     { length: 5000, status: 400 }
-  ])('one of $length letters is $status', async ({ length, status }) => {
+  ])('a code of $length letters is $status', async ({ length, status }) => {
     expect((await send(`/errors/${'a'.repeat(length)}`)).statusCode).toBe(status)
   })
 
@@ -81,7 +81,7 @@ describe('the page of an error code', () => {
   )
 })
 
-describe('an address that there is not', () => {
+describe('an unknown address', () => {
   test.each([
     '/',
     '/nothing',
@@ -112,20 +112,20 @@ describe('an address that there is not', () => {
   })
 
   test.each(['/assets/..%2f..%2fpackage.json', '/assets/%2e%2e/%2e%2e/package.json', '/assets/../../package.json'])(
-    '%s leads out of no folder',
+    '%s does not leave the folder',
     async (path) => {
       expect((await send(path)).statusCode).toBe(404)
     }
   )
 
-  test.each(['/%zz', '/login%', '/%ff', '/errors/%e0%a4'])('%s, which is not even one, is 400', async (path) => {
+  test.each(['/%zz', '/login%', '/%ff', '/errors/%e0%a4'])('%s is malformed: 400', async (path) => {
     const answer = await send(path, { headers: HTML })
     expect([answer.statusCode, JSON.parse(answer.body).error]).toEqual([400, 'invalid_request'])
     expect([answer.headers['cache-control'], answer.headers['x-content-type-options']]).toEqual(['no-store', 'nosniff'])
   })
 })
 
-describe('what an error page shows', () => {
+describe('an error page', () => {
   const pages: readonly { name: string; path: () => Promise<string> | string; request?: Parameters<RawSend>[1] }[] = [
     { name: 'unknown client', path: () => authorizeUrl('https://evil.example').slice(ISSUER.length) },
     {
@@ -163,7 +163,7 @@ describe('what an error page shows', () => {
   ]
 
   test.each(pages)(
-    '$name: our own addresses only, its request id, no word of how it is made',
+    '$name: contains only our addresses and its request id, and no implementation details',
     async ({ path, request = {} }) => {
       const answer = await send(await path(), { ...request, headers: { ...HTML, ...request.headers } })
       expect(answer.statusCode).toBeGreaterThanOrEqual(400)
@@ -181,7 +181,7 @@ describe('what an error page shows', () => {
     }
   )
 
-  test('a foreign form may start again at our own address, with the app’s query as it was', async () => {
+  test('a foreign form: the page links to /oauth/authorize with the unchanged query', async () => {
     const { clientId } = await server.createClient()
     const path = authorizeUrl(clientId).slice(`${ISSUER}/oauth/authorize`.length)
     for (const step of ['/login', '/consent']) {

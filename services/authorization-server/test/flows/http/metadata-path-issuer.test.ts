@@ -27,7 +27,7 @@ describe.each([
 
   const get = (url: string) => server.publicServer.inject({ method: 'GET', url })
 
-  test('is described between host and path, under its own name byte for byte (RFC 8414 3.3)', () => {
+  test('has metadata between host and path, with the exact issuer (RFC 8414 3.3)', () => {
     expect(metadata).toMatchObject({
       issuer,
       authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -37,13 +37,13 @@ describe.each([
   })
 
   test.each([WELL_KNOWN, `${base}${WELL_KNOWN}`, `${WELL_KNOWN}${base}/`, `${WELL_KNOWN}${base}x`])(
-    'and not at %s',
+    'has no metadata at %s',
     async (url) => {
       expect((await get(url)).statusCode).toBe(404)
     }
   )
 
-  test('sign-in, consent and code, from page to page as the pages say', async () => {
+  test('sign-in, consent and code work by the addresses of the pages', async () => {
     const browser = server.newBrowser()
     const query = new URLSearchParams({
       response_type: 'code',
@@ -62,7 +62,7 @@ describe.each([
     tokens = pairOf(await post(server, pathOf('token_endpoint'), form, basic(client)))
   })
 
-  test('introspection names the issuer byte for byte (RFC 7662 2.2)', async () => {
+  test('introspection contains the exact issuer (RFC 7662 2.2)', async () => {
     expect((await introspect(server, resourceServer, tokens.access_token)).json().iss).toBe(issuer)
   })
 
@@ -74,14 +74,14 @@ describe.each([
     expect((await introspect(server, resourceServer, second.access_token)).body).toBe('{"active":false}')
   })
 
-  test('an error of the token endpoint points at a page that is there', async () => {
+  test('error_uri of the token endpoint is an existing page', async () => {
     const form = { grant_type: 'refresh_token', refresh_token: 'x', ...bodyCredentials(client) }
     const { error_uri } = (await post(server, pathOf('token_endpoint'), form)).json()
     expect(error_uri).toBe(`${issuer}/errors/invalid_grant`)
     expect((await get(new URL(error_uri).pathname)).statusCode).toBe(200)
   })
 
-  test('a page finds its style sheet', async () => {
+  test('the stylesheet of a page exists', async () => {
     const page = await server.newBrowser().get(`${issuer}/errors/invalid_grant`)
     const [, href] = /<link rel="stylesheet" href="([^"]+)"/.exec(page.body) ?? []
     const url = new URL(href ?? '', `${issuer}/errors/`)
@@ -89,7 +89,7 @@ describe.each([
     expect((await get(url.pathname)).statusCode).toBe(200)
   })
 
-  test('a wrong method under the path is 405 as JSON, whatever the caller accepts', async () => {
+  test('a wrong method is 405 with JSON, whatever the caller accepts', async () => {
     for (const name of ['token_endpoint', 'revocation_endpoint'] as const) {
       const answer = await server.publicServer.inject({
         method: 'GET',

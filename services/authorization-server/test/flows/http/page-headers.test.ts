@@ -133,7 +133,7 @@ describe('security headers of every page and redirect', () => {
     if (status !== 303) expect(headers['content-type']).toMatch(/^(text\/html|application\/json); charset=utf-8$/)
   })
 
-  test.each(PAGES)('$name: no script, no inline style, no event handler, nothing from elsewhere', async ({ get }) => {
+  test.each(PAGES)('$name: contains no script, inline style, event handler or foreign resource', async ({ get }) => {
     const { body } = await get()
     expect(body).not.toMatch(/<(script|style|iframe|object|embed|base|link rel="(?!icon|stylesheet))/i)
     expect(body).not.toMatch(/<[^>]+\s(on\w+|style)\s*=/i)
@@ -146,7 +146,7 @@ describe('security headers of every page and redirect', () => {
 
 const LOOPBACK = ' http://127.0.0.1:* http://localhost:* https:'
 
-describe('form-action names where the answer goes, or browsers hold it back', () => {
+describe('form-action contains the redirect target, because browsers would block the redirect', () => {
   test.each([
     {
       registered: 'https://app.example/callback',
@@ -173,7 +173,7 @@ describe('form-action names where the answer goes, or browsers hold it back', ()
     }
   })
 
-  test('a page for nobody’s request names nobody', async () => {
+  test('a page without an authorization request names no target in form-action', async () => {
     const browser = server.newBrowser()
     const login = await browser.open(authorizeUrl(await newClient()))
     await server.database.query({ name: 'disable_all', text: 'update clients set disabled_at = now()', values: [] })
@@ -188,7 +188,7 @@ describe('assets', () => {
   test.each([
     ['style.css', 'text/css; charset=utf-8'],
     ['icon.svg', 'image/svg+xml']
-  ])('%s may be kept, is of its type, and runs nothing', async (name, type) => {
+  ])('%s may be cached, has its type, and runs no script', async (name, type) => {
     const { statusCode, headers, body } = await server.publicServer.inject(`/assets/${name}`)
     expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([200, type, 'public, max-age=300'])
     expect(headers['x-content-type-options']).toBe('nosniff')
@@ -197,7 +197,7 @@ describe('assets', () => {
   })
 })
 
-describe('answers for programs', () => {
+describe('responses to programs', () => {
   const post = (url: string, to = server) =>
     to.publicServer.inject({
       method: 'POST',
@@ -206,7 +206,7 @@ describe('answers for programs', () => {
       payload: 'grant_type=authorization_code'
     })
 
-  test.each(['/token', '/oauth/revoke'])('POST %s carries no header that only pages need', async (url) => {
+  test.each(['/token', '/oauth/revoke'])('POST %s has no headers of pages', async (url) => {
     const { headers } = await post(url)
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy']) {

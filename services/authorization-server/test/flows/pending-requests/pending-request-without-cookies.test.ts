@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Follows redirects as a browser does that forgets every cookie, and gives up when browsers do. */
+/** Follows redirects like a browser that keeps no cookies, up to the number at which browsers stop. */
 async function openWithoutCookies(url: string): Promise<{ page: Page; redirects: number }> {
   for (let redirects = 0; redirects <= 20; redirects++) {
     const page = await server.newBrowser().get(url)
@@ -28,7 +28,7 @@ async function openWithoutCookies(url: string): Promise<{ page: Page; redirects:
 const pathOf = (page: Page) => new URL(page.url).pathname
 
 test.each(['/oauth/authorize', '/login', '/consent'])(
-  'a browser that keeps no cookie is told so, and not sent round in circles, from %s',
+  '%s shows a page about cookies to a browser that keeps none, and does not redirect for ever',
   async (step) => {
     const url = authorizeUrl(client.clientId)
     const { page, redirects } = await openWithoutCookies(url.replace('/oauth/authorize', step))
@@ -40,7 +40,7 @@ test.each(['/oauth/authorize', '/login', '/consent'])(
   }
 )
 
-test('a sign-in form without a cookie is answered by the same page, and checks no password', async () => {
+test('a sign-in form without a cookie gets the same page, and the password is not checked', async () => {
   const browser = server.newBrowser()
   const login = await browser.open(authorizeUrl(client.clientId))
   browser.cookies.clear()
@@ -50,13 +50,13 @@ test('a sign-in form without a cookie is answered by the same page, and checks n
   expect(visibleText(page.body)).toContain('Your browser did not save our cookie')
 })
 
-test('nothing of such a browser is stored', async () => {
+test('a browser without cookies stores nothing', async () => {
   const before = await server.redis.dbsize()
   await openWithoutCookies(authorizeUrl(client.clientId))
   expect(await server.redis.dbsize()).toBe(before)
 })
 
-test('an app is still told by redirect what is wrong with its request', async () => {
+test('errors of the request are reported to a browser without cookies, too', async () => {
   const { page } = await openWithoutCookies(authorizeUrl('nobody'))
   expect(visibleText(page.body)).toContain('This app is not known here')
   const url = `${authorizeUrl(client.clientId, { scope: undefined })}&again=no_cookie`
@@ -68,7 +68,7 @@ test.each<{ step: string; browser: () => Promise<Browser> }>(
     { step, browser: async () => server.newBrowser() },
     { step, browser: () => signedInBrowser(server) }
   ])
-)('an address of $step copied from another browser starts the request anew', async ({ step, browser: start }) => {
+)('an address of $step copied from another browser starts the request again', async ({ step, browser: start }) => {
   const copied = (await server.newBrowser().open(authorizeUrl(client.clientId))).url.replace('/login', step)
   const browser = await start()
   const page = await browser.open(copied)
@@ -76,7 +76,7 @@ test.each<{ step: string; browser: () => Promise<Browser> }>(
   expect(pathOf(page)).toBe(browser.cookies.has('vk_session') ? '/consent' : '/login')
 })
 
-test('a parameter of the app’s that is called as one of ours does not matter', async () => {
+test('parameters of the app named resume and again are ignored', async () => {
   const page = await server.newBrowser().open(`${authorizeUrl(client.clientId)}&resume=x&again=x`)
   expect([page.statusCode, pathOf(page)]).toEqual([200, '/login'])
   expect(page.url.startsWith(`${ISSUER}/login?`)).toBe(true)

@@ -20,20 +20,20 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const resumeOf = (page: Pick<Page, 'url'>) => new URL(page.url).searchParams.get('resume') ?? ''
-const heldLists = () => server.redis.keys('vk:requests:*')
-async function held(): Promise<string[]> {
-  const lists = (await heldLists()).map((list) => server.redis.lrange(list, 0, -1))
+const pendingLists = () => server.redis.keys('vk:requests:*')
+async function pending(): Promise<string[]> {
+  const lists = (await pendingLists()).map((list) => server.redis.lrange(list, 0, -1))
   return (await Promise.all(lists)).flat()
 }
-async function loseHeld(): Promise<void> {
-  const lists = await heldLists()
+async function losePending(): Promise<void> {
+  const lists = await pendingLists()
   if (lists.length > 0) await server.redis.del(...lists)
 }
 const isConsent = (page: Page) => page.statusCode === 200 && new URL(page.url).pathname === '/consent'
 const openLogin = async (browser: Browser, change = {}) => browser.open(authorizeUrl(client.clientId, change))
 
-describe('two tabs of one browser are two requests', () => {
-  test('each ends in its own state and scope, in whatever order they are answered', async () => {
+describe('two tabs of one browser have two pending requests', () => {
+  test('each response has its own state and scope, in any order of decisions', async () => {
     const browser = await signedInBrowser(server)
     const first = await openLogin(browser, { state: 'first', scope: 'files.read' })
     const second = await openLogin(browser, { state: 'second', scope: 'files.read:images' })
@@ -48,7 +48,7 @@ describe('two tabs of one browser are two requests', () => {
     expect(scopes).toEqual(['files.read:images', 'files.read'])
   })
 
-  test('the very same request opened twice is held twice', async () => {
+  test('the same request opened twice is stored twice', async () => {
     const browser = await signedInBrowser(server)
     const [first, second] = [await openLogin(browser), await openLogin(browser)]
     expect(resumeOf(first)).not.toBe(resumeOf(second))
@@ -57,7 +57,7 @@ describe('two tabs of one browser are two requests', () => {
     expect(responseParameters(allowed)).toHaveProperty('code')
   })
 
-  test('after signing in in one tab, the form of the other goes on without a password', async () => {
+  test('after sign-in in one tab, the sign-in form of the other tab needs no password', async () => {
     const browser = server.newBrowser()
     const first = await openLogin(browser, { state: 'first' })
     const second = await openLogin(browser, { state: 'second' })
@@ -72,11 +72,11 @@ describe('two tabs of one browser are two requests', () => {
   })
 })
 
-describe('a request belongs to the browser that brought it', () => {
+describe('a pending request belongs to its browser', () => {
   test.each<{ who: string; browser: () => Promise<Browser> }>([
-    { who: 'a browser that was never here', browser: async () => server.newBrowser() },
+    { who: 'a browser without cookies', browser: async () => server.newBrowser() },
     {
-      who: 'another browser that nobody signed in to',
+      who: 'another browser without a session',
       browser: async () => {
         const browser = server.newBrowser()
         await browser.open(`${ISSUER}/login`)
@@ -85,9 +85,9 @@ describe('a request belongs to the browser that brought it', () => {
     },
     { who: 'another browser of the same user', browser: async () => signedInBrowser(server) },
     { who: 'another user’s browser', browser: async () => signedInBrowser(server, 'mallory') }
-  ])('$who cannot see or answer it by its address', async ({ browser: open }) => {
+  ])('$who cannot see or decide it by its address', async ({ browser: open }) => {
     const { browser: owner, page } = await openConsent(server, client.clientId, { change: { state: 'mine' } })
-    const before = await held()
+    const before = await pending()
     const stranger = await open()
     for (const step of ['/login', '/consent', '/oauth/authorize']) {
       const answer = await stranger.get(page.url.replace('/consent', step))
@@ -101,24 +101,24 @@ describe('a request belongs to the browser that brought it', () => {
       303,
       expect.stringMatching(/^http:\/\/localhost:4000\/oauth\/authorize\?(?!.*resume).*&again=interrupted$/)
     ])
-    expect(await held()).toEqual(expect.arrayContaining(before))
+    expect(await pending()).toEqual(expect.arrayContaining(before))
     const allowed = await owner.submitOnly(page, { decision: 'allow' })
     expect(responseParameters(allowed)).toMatchObject({ code: expect.any(String), state: 'mine' })
   })
 })
 
-describe('a request is held under the very query it came with', () => {
+describe('a pending request belongs to its exact query', () => {
   test.each<{ name: string; tamper: (url: string) => string }>([
     { name: 'a wider scope', tamper: (url) => url.replace('scope=files.read', 'scope=files.read+files.read%3Aimages') },
     { name: 'another state', tamper: (url) => url.replace('state=a+state', 'state=evil') },
-    { name: 'the state encoded otherwise', tamper: (url) => url.replace('state=a+state', 'state=a%20state') },
+    { name: 'the state in another encoding', tamper: (url) => url.replace('state=a+state', 'state=a%20state') },
     { name: 'another parameter', tamper: (url) => url.replace('&resume', '&x=1&resume') },
-    { name: 'no challenge any more', tamper: (url) => url.replace(/&code_challenge.*(?=&resume)/, '') },
+    { name: 'without the challenge', tamper: (url) => url.replace(/&code_challenge.*(?=&resume)/, '') },
     {
       name: 'the parameters in another order',
       tamper: (url) => url.replace(/response_type=code&(.*)(?=&resume)/, '$1&response_type=code')
     }
-  ])('$name with its id is another request', async ({ tamper }) => {
+  ])('$name with its id: the user is asked again', async ({ tamper }) => {
     const challenge = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
     const { browser, page } = await openConsent(server, client.clientId, { change: challenge })
     const changed = tamper(page.url)
@@ -140,7 +140,7 @@ describe('a request is held under the very query it came with', () => {
     `${'a'.repeat(42)}=`,
     '../x',
     'a'.repeat(43)
-  ])('the id "%s" is none: the request starts anew', async (id) => {
+  ])('the id "%s" is invalid: the user is asked again', async (id) => {
     const browser = await signedInBrowser(server)
     const shown = await browser.open(
       `${authorizeUrl(client.clientId).replace('/oauth/authorize', '/consent')}&resume=${id}`
@@ -149,7 +149,7 @@ describe('a request is held under the very query it came with', () => {
     expect(resumeOf(shown)).not.toBe(id)
   })
 
-  test('two ids are none', async () => {
+  test('two ids are invalid', async () => {
     const { browser, page } = await openConsent(server, client.clientId)
     const shown = await browser.open(`${page.url}&resume=${resumeOf(page)}`)
     expect(isConsent(shown)).toBe(true)
@@ -157,47 +157,47 @@ describe('a request is held under the very query it came with', () => {
   })
 })
 
-describe('how long a request is held', () => {
-  test('not at all before its user has signed in', async () => {
-    await loseHeld()
+describe('a request is stored as pending', () => {
+  test('only after its user has signed in', async () => {
+    await losePending()
     const browser = server.newBrowser()
     const login = await openLogin(browser)
     await browser.submit(login, { username: 'alice', password: 'wrong' })
     await browser.open(login.url)
     await browser.open(login.url.replace('/login', '/consent'))
-    expect(await held()).toEqual([])
+    expect(await pending()).toEqual([])
     await browser.submit(login, SIGN_IN)
-    expect(await held()).toHaveLength(1)
+    expect(await pending()).toHaveLength(1)
   })
 
-  test('an hour, under a hash that needs its id, query, browser and session', async () => {
+  test('for an hour, as a hash of id, query, browser and session', async () => {
     const { page } = await openConsent(server, client.clientId)
-    expect(await held()).toContainEqual(expect.stringMatching(/^[\w-]{43}$/))
-    expect((await held()).join()).not.toContain(resumeOf(page))
-    for (const list of await heldLists()) {
+    expect(await pending()).toContainEqual(expect.stringMatching(/^[\w-]{43}$/))
+    expect((await pending()).join()).not.toContain(resumeOf(page))
+    for (const list of await pendingLists()) {
       expect(await server.redis.ttl(list)).toBeGreaterThan(3590)
       expect(await server.redis.ttl(list)).toBeLessThanOrEqual(3600)
     }
   })
 
-  test('one that is gone starts anew, with the same query', async () => {
+  test('a request that was lost starts again with the same query', async () => {
     const browser = server.newBrowser()
     const consent = await browser.submit(await openLogin(browser, { state: 'kept' }), SIGN_IN)
-    await loseHeld()
+    await losePending()
     const asked = await browser.submit(consent, { decision: 'allow' })
     expect(isConsent(asked)).toBe(true)
     const allowed = await browser.submitOnly(asked, { decision: 'allow' })
     expect(responseParameters(allowed)).toMatchObject({ code: expect.any(String), state: 'kept' })
   })
 
-  test('a reload of the consent page keeps it', async () => {
+  test('also after a reload of the consent page', async () => {
     const { browser, page } = await openConsent(server, client.clientId)
-    const before = await held()
+    const before = await pending()
     expect((await browser.open(page.url)).url).toBe(page.url)
-    expect(await held()).toEqual(before)
+    expect(await pending()).toEqual(before)
   })
 
-  test('the hundred newest of one user: the one before them starts anew', async () => {
+  test('up to 100 for each user: the oldest starts again', async () => {
     const { browser, page: oldest } = await openConsent(server, client.clientId)
     const second = await openLogin(browser)
     for (let count = 0; count < 99; count++) await browser.get(authorizeUrl(client.clientId))
@@ -206,8 +206,8 @@ describe('how long a request is held', () => {
   })
 })
 
-describe('doubled forms and the way back', () => {
-  test('a sign-in form sent twice at once signs in and goes on with the one request', async () => {
+describe('forms sent twice, and the Back button', () => {
+  test('two concurrent sign-in forms: both redirect to the request', async () => {
     const browser = server.newBrowser()
     const login = await openLogin(browser)
     const answers = await Promise.all([1, 2].map(() => browser.submitOnly(login, SIGN_IN)))
@@ -219,7 +219,7 @@ describe('doubled forms and the way back', () => {
     expect(isConsent(await browser.open(onwards))).toBe(true)
   })
 
-  test('back to the sign-in page after it: straight on to what is asked', async () => {
+  test('Back to the sign-in page after sign-in: the consent page', async () => {
     const browser = server.newBrowser()
     const login = await openLogin(browser)
     const consent = await browser.submit(login, SIGN_IN)
@@ -229,7 +229,7 @@ describe('doubled forms and the way back', () => {
     expect(isConsent(resent)).toBe(true)
     expect(browser.cookies.get('vk_session')).toBe(session)
     expect(visibleText(resent.body)).toContain('Allow Photo Printer?')
-    // The page from before is still good.
+    // The earlier page is still valid.
     expect(responseParameters(await browser.submitOnly(consent, { decision: 'allow' }))).toHaveProperty('code')
   })
 })

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { bindingDigests, digestToken } from '@valetkey/oauth-protocol'
-import { digestId } from '../../../src/browser/session/random-id.js'
+import { hashId } from '../../../src/browser/session/random-id.js'
 import { createRecordAuthentication } from '../../../src/platform/encryption/authenticate-records.js'
 import {
   AUDIENCE,
@@ -38,7 +38,7 @@ async function forgedDuring(kind: 'vk:session' | 'vk:code', run: () => Promise<u
 }
 
 describe('a session that mallory writes', () => {
-  const keyOf = (browser: Browser) => `vk:session:${digestId(browser.cookies.get('vk_session') ?? '')}`
+  const keyOf = (browser: Browser) => `vk:session:${hashId(browser.cookies.get('vk_session') ?? '')}`
 
   let alice: { browser: Browser; record: string }
   let mallory: { browser: Browser; record: string }
@@ -100,7 +100,7 @@ test('a record without a valid MAC is logged, only with its kind', async () => {
   const logging = await startTestServer({}, logger)
   const browser = logging.newBrowser()
   browser.cookies.set('vk_session', 'm'.repeat(43))
-  await logging.redis.set(`vk:session:${digestId('m'.repeat(43))}`, '{}')
+  await logging.redis.set(`vk:session:${hashId('m'.repeat(43))}`, '{}')
   await browser.open(`${ISSUER}/login`)
   await logging.close()
   const logged = lines.filter(({ event }) => event === 'redis_record_forged')

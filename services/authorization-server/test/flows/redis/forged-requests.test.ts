@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { digestToken } from '@valetkey/oauth-protocol'
-import { digestId } from '../../../src/browser/session/random-id.js'
+import { hashId } from '../../../src/browser/session/random-id.js'
 import { type Credentials, ISSUER, REDIRECT_URI, type TestServer } from '../../support/authorization-server.js'
 import type { Page } from '../../support/browser.js'
 import { authorizeUrl, exchange, responseParameters } from '../../support/flow.js'
@@ -41,11 +41,11 @@ test('an entry copied to mallory’s list is invalid, because it is bound to bro
 test('an entry that mallory invents for alice is invalid, because she does not know alice’s browser id', async () => {
   const { browser, page } = await openConsent(server, printer.clientId)
   // The hash of alice's session is in the name of its key. Only her cookie has her browser id.
-  const session = digestId(browser.cookies.get('vk_session') ?? '')
+  const session = hashId(browser.cookies.get('vk_session') ?? '')
   const guessed = 'g'.repeat(43)
   const query = authorizeUrl(album.clientId).split('?')[1] ?? ''
-  for (const browserId of ['', guessed, digestId(guessed)]) {
-    await server.redis.lpush(await listOf('alice'), digestId([guessed, browserId, session, query].join('\n')))
+  for (const browserId of ['', guessed, hashId(guessed)]) {
+    await server.redis.lpush(await listOf('alice'), hashId([guessed, browserId, session, query].join('\n')))
   }
   const opened = await browser.open(`${ISSUER}/consent?${query}&resume=${guessed}`)
   // The consent page is shown again, with an id that mallory does not know.

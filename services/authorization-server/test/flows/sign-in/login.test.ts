@@ -12,11 +12,11 @@ const LONG = 'a'.repeat(10_000)
 
 let server: TestServer
 let client: Credentials
-/** What a wrong password gets. */
+/** The response to a wrong password. */
 let reference: LightMyRequestResponse
 
 beforeAll(async () => {
-  // Far more failures than any limit; the limits have tests of their own.
+  // These tests make more failures than the limits allow. The limits have their own tests.
   server = await startTestServer({ LIMITS_FACTOR: '100' })
   client = await server.createClient({ name: 'Photo Printer' })
   await server.createUser('alice', PASSWORD)
@@ -40,14 +40,14 @@ async function tryToSignIn(fields: Record<string, string | undefined>) {
   return { browser, page, answer: await postForm(server, browser, page, fields, OWN) }
 }
 
-describe('whatever is wrong with name or password, the answer is the same', () => {
+describe('every wrong name or password gets the same response', () => {
   test.each<{ name: string; fields: Record<string, string | undefined> }>([
     { name: 'an unknown user', fields: { username: 'nobody', password: PASSWORD } },
     { name: 'a disabled user with the right password', fields: { username: 'disabled', password: PASSWORD } },
     { name: 'a disabled user with a wrong password', fields: { username: 'disabled', password: 'wrong' } },
     { name: 'the name in another case', fields: { username: 'ALICE', password: PASSWORD } },
     { name: 'the password in another case', fields: { username: 'alice', password: PASSWORD.toUpperCase() } },
-    { name: 'a blank behind the password', fields: { username: 'alice', password: `${PASSWORD} ` } },
+    { name: 'a blank after the password', fields: { username: 'alice', password: `${PASSWORD} ` } },
     { name: 'only the start of the password', fields: { username: 'alice', password: PASSWORD.slice(0, -1) } },
     { name: 'the password without its blanks', fields: { username: 'padded', password: 'padded password' } },
     { name: 'no password', fields: { username: 'alice', password: undefined } },
@@ -57,7 +57,7 @@ describe('whatever is wrong with name or password, the answer is the same', () =
     { name: 'nothing', fields: { username: undefined, password: undefined } },
     { name: 'a name of blanks', fields: { username: '   ', password: PASSWORD } },
     { name: 'a name of 10,000 letters', fields: { username: LONG, password: PASSWORD } },
-    { name: 'a name of 10,000 letters behind the right one', fields: { username: `alice${LONG}`, password: PASSWORD } },
+    { name: 'the right name followed by 10,000 letters', fields: { username: `alice${LONG}`, password: PASSWORD } },
     { name: 'a password of 10,000 letters', fields: { username: 'alice', password: LONG } },
     { name: 'a password of 1025 bytes', fields: { username: 'limit', password: 'p'.repeat(1025) } },
     { name: 'a NUL in the name', fields: { username: 'alice\u0000', password: PASSWORD } },
@@ -78,20 +78,20 @@ describe('whatever is wrong with name or password, the answer is the same', () =
     expect(visibleText(answer.body)).toBe(visibleText(reference.body))
     expect(visibleText(answer.body)).toContain('The user name or the password is wrong.')
     expect(answer.cookies).toEqual([])
-    // The name is there to be mended, the password is not; nothing of either is markup.
+    // The form contains the escaped name and not the password.
     const shown = { ...page, ...answer, url: page.url }
     const typed = fields.username ?? ''
     const entered = /\p{Cc}/u.test(typed) ? '' : typed
     expect(firstForm(shown.body).fields).toMatchObject({ username: entered, password: '' })
     expect(answer.body).not.toContain('<script')
-    // And the request goes on from the same page.
+    // The same page can be used to sign in.
     const next = await browser.submit(shown, { username: 'alice', password: PASSWORD })
     expect(visibleText(next.body)).toContain('Allow Photo Printer?')
   })
 
-  test('an unknown user costs the time of a known one', async () => {
+  test('an unknown user takes as long as a known user', async () => {
     const fastest = new Map<string, number>()
-    // In turns, so that whatever else this machine does slows all of them alike.
+    // In turns, so that other load of the machine slows all of them alike.
     for (let round = 0; round < 8; round++) {
       for (const username of ['alice', 'nobody', 'disabled', LONG]) {
         const { browser, page } = await openLogin()
@@ -100,13 +100,13 @@ describe('whatever is wrong with name or password, the answer is the same', () =
         fastest.set(username, Math.min(fastest.get(username) ?? Infinity, performance.now() - start))
       }
     }
-    // Without the work of a password hash it would be a tenth.
+    // Without a password hash it would take a tenth.
     const known = fastest.get('alice') ?? Infinity
     for (const [, time] of fastest) expect(time).toBeGreaterThan(known / 3)
   })
 })
 
-describe('who signs in', () => {
+describe('accepted names and passwords', () => {
   test.each([
     { name: 'blanks around the name', username: '  alice\u00a0', password: PASSWORD, as: 'alice' },
     { name: 'blanks in the name', username: 'with two  blanks', password: PASSWORD, as: 'with two blanks' },
@@ -132,7 +132,7 @@ describe('who signs in', () => {
   })
 })
 
-describe('what is no form of ours is refused before anything is checked', () => {
+describe('a body that is no form is refused before the password is checked', () => {
   const fields = { username: 'alice', password: PASSWORD }
 
   test.each([
@@ -147,7 +147,7 @@ describe('what is no form of ours is refused before anything is checked', () => 
       status: 413
     },
     { name: 'an empty form', type: 'application/x-www-form-urlencoded', payload: '', status: 303 }
-  ])('$name answers $status', async ({ type, payload, status }) => {
+  ])('$name is $status', async ({ type, payload, status }) => {
     const { browser, page } = await openLogin()
     const answer = await postTo(server, browser, page.url, payload, { ...OWN, 'content-type': type })
     expect(answer.statusCode).toBe(status)
@@ -156,8 +156,8 @@ describe('what is no form of ours is refused before anything is checked', () => 
   })
 })
 
-describe('a sign-in that no app asked for', () => {
-  test('ends on the page of the account, from which one signs out', async () => {
+describe('a sign-in without an authorization request', () => {
+  test('leads to the account page, which has a sign-out button', async () => {
     const browser = await signedInBrowser(server)
     const page = await browser.open(`${ISSUER}/login`)
     expect(page.url).toBe(`${ISSUER}/account/apps`)
@@ -168,20 +168,20 @@ describe('a sign-in that no app asked for', () => {
     expect(browser.cookies.has('vk_session')).toBe(false)
   })
 
-  test('names no app on its form', async () => {
+  test('names no app on the form', async () => {
     const page = await server.newBrowser().open(`${ISSUER}/login`)
     expect(page.statusCode).toBe(200)
     expect(page.body).not.toContain('to continue to')
     expect(firstForm(page.body).action).toBe(`${ISSUER}/login`)
   })
 
-  test('GET /logout signs nobody out', async () => {
+  test('GET /logout ends no session', async () => {
     const browser = await signedInBrowser(server)
     expect((await browser.get(`${ISSUER}/logout`)).headers.location).toBe(`${ISSUER}/login`)
     expect((await browser.open(`${ISSUER}/login`)).body).toContain('You are signed in')
   })
 
-  test('a query that is no request of an app changes nothing', async () => {
+  test('a query without client_id is ignored', async () => {
     const page = await server.newBrowser().open(`${ISSUER}/login?utm_source=mail&done=__proto__`)
     expect(page.statusCode).toBe(200)
     expect(firstForm(page.body).action).toBe(`${ISSUER}/login`)

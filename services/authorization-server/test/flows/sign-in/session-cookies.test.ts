@@ -5,7 +5,7 @@ import { PASSWORD, responseParameters } from '../../support/flow.js'
 
 const cookiesOf = (answer: LightMyRequestResponse): string[] => [answer.headers['set-cookie'] ?? []].flat()
 
-/** Over https the names carry __Host-, which a browser takes only with Secure, Path=/ and without Domain. */
+/** With https the names begin with __Host-, which browsers accept only with Secure, Path=/ and without Domain. */
 const ISSUERS = [
   { issuer: 'http://localhost:4000', prefix: '', secure: '' },
   { issuer: 'http://127.0.0.1:4000', prefix: '', secure: '' },
@@ -29,7 +29,7 @@ describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
     return `${issuer}/oauth/authorize?response_type=code&client_id=${client.clientId}&redirect_uri=${redirectUri}&scope=files.read`
   }
 
-  test('are HttpOnly and SameSite=Lax for the whole host, and die with the browser but for the list of known accounts', async () => {
+  test('are HttpOnly, SameSite=Lax and for the whole host; all but the list of known accounts end with the browser', async () => {
     const browser = server.newBrowser()
     const first = await browser.get(authorize())
     const attributes = `Path=/; HttpOnly;${secure} SameSite=Lax`
@@ -45,7 +45,7 @@ describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
     expect(answer.body).toBe('')
   })
 
-  test('carry the walk from the request to the code, with every address under the issuer', async () => {
+  test('work from the request to the code, and every address is below the issuer', async () => {
     const browser = server.newBrowser()
     const login = await browser.open(authorize())
     expect(login.url.startsWith(`${issuer}/login?`)).toBe(true)
@@ -66,7 +66,7 @@ describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
     { name: 'much too long', value: 'B'.repeat(4000) },
     { name: 'of another alphabet', value: `${'B'.repeat(42)}.` },
     { name: 'the name of an object', value: '__proto__' }
-  ])('that give a browser an id we never gave ($name) are replaced', async ({ value }) => {
+  ])('an invalid browser id ($name) is replaced', async ({ value }) => {
     const browser = server.newBrowser()
     browser.cookies.set(`${prefix}vk_browser`, value)
     await browser.open(`${issuer}/login`)

@@ -12,7 +12,7 @@ import { stopClock } from '../../support/clock.js'
 import { dumpRedis } from '../../support/dump-stores.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { hiddenField } from '../../support/page-content.js'
-import { openConsent, postForm, signedInBrowser } from '../../support/pages.js'
+import { openConsent, signedInBrowser } from '../../support/pages.js'
 import { deleteRow, disable, enable } from '../../support/tokens.js'
 
 const HOUR = 3600
@@ -49,11 +49,11 @@ function withSession(sessionId: string): Browser {
   return browser
 }
 
-describe('a new session id at sign-in: none from before is worth anything after (session fixation)', () => {
+describe('sign-in makes a new session id, and an earlier id is invalid (session fixation)', () => {
   test.each([
-    { name: 'one of the right form', planted: async () => 'P'.repeat(43) },
+    { name: 'a well-formed id', planted: async () => 'P'.repeat(43) },
     {
-      name: 'one that was signed out',
+      name: 'an id of a session that was signed out',
       planted: async () => {
         const browser = await signedInBrowser(server, 'bob')
         const sessionId = sessionOf(browser)
@@ -61,9 +61,9 @@ describe('a new session id at sign-in: none from before is worth anything after 
         return sessionId
       }
     },
-    { name: 'one that is too long', planted: async () => 'P'.repeat(5000) },
-    { name: 'one of another form', planted: async () => '__proto__' }
-  ])('$name, planted before', async ({ planted }) => {
+    { name: 'an id that is too long', planted: async () => 'P'.repeat(5000) },
+    { name: 'a malformed id', planted: async () => '__proto__' }
+  ])('$name, set before sign-in', async ({ planted }) => {
     const sessionId = await planted()
     const browser = withSession(sessionId)
     await browser.submit(await browser.open(authorizeUrl(client.clientId)), { username: 'alice', password: PASSWORD })
@@ -73,22 +73,21 @@ describe('a new session id at sign-in: none from before is worth anything after 
     expect(await isSignedIn(withSession(sessionId))).toBe(false)
   })
 
-  test('two sign-ins, two ids', async () => {
+  test('two sign-ins get two ids', async () => {
     const ids = [await signedInBrowser(server), await signedInBrowser(server)].map(sessionOf)
     expect(new Set(ids).size).toBe(2)
   })
 
   test('a sign-in within a session ends that session', async () => {
-    const { browser, page } = await openConsent(server, client.clientId, { username: 'bob' })
+    const browser = await signedInBrowser(server, 'bob')
     const before = sessionOf(browser)
-    const csrf_token = hiddenField(page.body, 'csrf_token')
-    const form = { ...page, body: `<form action="${ISSUER}/login"></form>` } as typeof page
-    await postForm(server, browser, form, { csrf_token, username: 'alice', password: PASSWORD })
+    const page = await browser.open(authorizeUrl(client.clientId, { prompt: 'login' }))
+    await browser.submit(page, { username: 'alice', password: PASSWORD })
     expect(await server.redis.exists(keyOf(before))).toBe(0)
     expect(await isSignedIn(withSession(before))).toBe(false)
   })
 
-  test('a failed sign-in leaves no session behind', async () => {
+  test('a failed sign-in opens no session', async () => {
     const before = await server.redis.keys('vk:session:*')
     const browser = server.newBrowser()
     const page = await browser.open(`${ISSUER}/login`)
@@ -98,8 +97,8 @@ describe('a new session id at sign-in: none from before is worth anything after 
   })
 })
 
-describe('what the store holds', () => {
-  test('hashes of session, browser and request ids, and no query, name, password or form token', async () => {
+describe('records in the store', () => {
+  test('contain hashes of session, browser and request ids, and no query, name, password or CSRF token', async () => {
     const { browser, page } = await openConsent(server, client.clientId, { change: { state: 'a-state-of-its-own' } })
     const resume = new URL(page.url).searchParams.get('resume') ?? ''
     const token = hiddenField(page.body, 'csrf_token')
@@ -120,14 +119,14 @@ describe('what the store holds', () => {
     expect(await dumpRedis(server)).not.toContain(code.slice(6, -6))
   })
 
-  test('what it holds of a session opens none', async () => {
+  test('the stored hash of a session is no valid session id', async () => {
     const browser = await signedInBrowser(server)
     const digest = keyOf(sessionOf(browser)).slice('vk:session:'.length)
     expect(await isSignedIn(withSession(digest))).toBe(false)
   })
 })
 
-describe('how a session ends', () => {
+describe('a session ends', () => {
   test('by signing out, for every copy of its cookie', async () => {
     const browser = await signedInBrowser(server)
     const copy = withSession(sessionOf(browser))
@@ -146,7 +145,7 @@ describe('how a session ends', () => {
     expect(await isSignedIn(two)).toBe(true)
   })
 
-  test('after twelve hours without a visit; every visit begins them anew', async () => {
+  test('after 12 hours without a request; every request restarts them', async () => {
     const browser = await signedInBrowser(server)
     const key = keyOf(sessionOf(browser))
     expect(await server.redis.ttl(key)).toBeGreaterThan(12 * HOUR - 10)
@@ -173,7 +172,7 @@ describe('how a session ends', () => {
     expect(new URL(page.url).pathname).toBe('/login')
   })
 
-  test('that was opened by a process whose clock is ahead: it would have no end', async () => {
+  test('if its sign-in time is in the future, because a process had a wrong clock', async () => {
     const browser = await signedInBrowser(server)
     clock.advance(-2 * 60)
     expect(await isSignedIn(browser)).toBe(false)
@@ -181,7 +180,7 @@ describe('how a session ends', () => {
     expect(await isSignedIn(browser)).toBe(true)
   })
 
-  test('when its user is disabled, and it does not come back with the user', async () => {
+  test('when its user is disabled, also after the user is enabled again', async () => {
     const browser = await signedInBrowser(server)
     await disable(server, 'user', userId)
     expect(await isSignedIn(browser)).toBe(false)
@@ -189,7 +188,7 @@ describe('how a session ends', () => {
     expect(await isSignedIn(browser)).toBe(false)
   })
 
-  test('when its user’s generation moves on, as a new password makes it', async () => {
+  test('when its user’s generation is raised, as a new password does', async () => {
     const [browser, bob] = [await signedInBrowser(server), await signedInBrowser(server, 'bob')]
     const text = 'update users set generation = generation + 1 where user_id = $1'
     await server.database.query({ name: 'move_generation', text, values: [userId] })

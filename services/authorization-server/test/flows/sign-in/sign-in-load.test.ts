@@ -19,7 +19,7 @@ const storedHash = async (): Promise<string> => {
   return rows[0]?.password_hash ?? ''
 }
 
-test('a full queue answers 503 with Retry-After, counts nothing, and lets the next one in', async () => {
+test('a full password queue is 503 with Retry-After, counts no failure, and accepts the next sign-in', async () => {
   const { signIn } = server.deps.login
   const browser = server.newBrowser()
   const page = await browser.open(`${ISSUER}/login`)
@@ -35,7 +35,7 @@ test('a full queue answers 503 with Retry-After, counts nothing, and lets the ne
   expect((await browser.submit(page, { username: 'alice', password: PASSWORD })).url).toBe(`${ISSUER}/account/apps`)
 })
 
-test('a hash with older parameters is made anew at the next sign-in, and only then', async () => {
+test('a hash with older parameters is replaced at the next successful sign-in', async () => {
   const older = await hash(PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 })
   const text = `update users set password_hash = $1 where username = 'alice'`
   await server.database.query({ name: 'test_set_hash', text, values: [older] })
@@ -50,7 +50,7 @@ test('a hash with older parameters is made anew at the next sign-in, and only th
   expect(await storedHash()).toBe(renewed)
 })
 
-test('with a full queue at the renewal the sign-in still holds, and the hash waits', async () => {
+test('a full password queue during the renewal: the sign-in succeeds, and the hash is not replaced', async () => {
   const older = await hash(PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 })
   const text = `update users set password_hash = $1 where username = 'alice'`
   await server.database.query({ name: 'test_set_hash', text, values: [older] })

@@ -55,10 +55,8 @@ beforeAll(async () => {
   await grants.findByCode(newDigest())
   await grants.discardUndelivered(newDigest(), [randomUUID()])
   await grants.endReplayed(newDigest(), exchange.allowed)
-  const allowance = { userId: randomUUID(), userGeneration: 0, sessionGeneration: 0, clientId: 'client' }
-  for (const consent of ['given', 'remembered'] as const) {
-    await createAllowanceStore(database).read({ ...allowance, scope: ['files.read'], consent })
-  }
+  const user = { userId: randomUUID(), userGeneration: 0, sessionGeneration: 0 }
+  await createAllowanceStore(database).read({ ...user, clientId: 'client' })
   await grants.end(randomUUID())
   await refreshTokens.find(newDigest())
   await refreshTokens.endGrant(newDigest(), 'client')

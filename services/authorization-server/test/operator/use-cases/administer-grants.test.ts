@@ -76,9 +76,8 @@ const aliveOf = async (filter: GrantFilter): Promise<number> =>
 async function openRemembered({ userId, clientId }: { userId: string; clientId: string }): Promise<boolean> {
   const scope = ['files.read']
   const session = { userGeneration: 0, sessionGeneration: 0 }
-  const allowance = { userId, clientId, ...session, scope, consent: 'remembered' } as const
-  const generations = await createAllowanceStore(stores.database).read(allowance)
-  if (generations === undefined) return false
-  const exchange = exchangeOf({ userId, clientId }, { allowed: { ...generations, scope } })
+  const allowance = await createAllowanceStore(stores.database).read({ userId, clientId, ...session })
+  if (!allowance?.rememberedScope.includes('files.read')) return false
+  const exchange = exchangeOf({ userId, clientId }, { allowed: { ...allowance.generations, scope } })
   return createGrantStore(atTime(stores.database, now)).storeExchange(exchange)
 }

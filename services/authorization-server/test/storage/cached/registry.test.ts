@@ -55,7 +55,7 @@ async function inMemory(lookUp: () => Promise<unknown>): Promise<void> {
   })
 }
 
-const found = (instance: TestServer) => instance.deps.authorize.judge.clients.find(client.clientId)
+const found = (instance: TestServer) => instance.deps.authorize.validation.clients.find(client.clientId)
 
 /** Waits until the condition holds at every instance. */
 async function everywhere(isSo: (instance: TestServer) => Promise<boolean>): Promise<void> {
@@ -95,7 +95,7 @@ describe('no statement is sent', () => {
     const { access_token } = await obtainTokens(server, client)
     await inMemory(() => second.deps.feed.resourceServers.findWithSecret(files.clientId))
     expect(await second.deps.scopes.list()).toEqual(await createScopeStore(server.database).list())
-    expect(await second.deps.authorize.judge.resourceServers.knowsAudience('https://unknown.example')).toBe(false)
+    expect(await second.deps.authorize.validation.resourceServers.knowsAudience('https://unknown.example')).toBe(false)
     expect(await isActive(second, files, access_token)).toBe(true)
     expect((await introspect(second, { ...files, clientSecret: 'wrong' }, access_token)).statusCode).toBe(401)
     const looks = asked.filter((name) => name.startsWith('find_') || name.startsWith('list_'))
@@ -160,7 +160,7 @@ describe('a change takes effect at every instance', () => {
   test('a deleted resource server is refused, and its audience is unknown', async () => {
     const audience = 'https://reports.example'
     const reports = await server.createResourceServer(audience)
-    const knows = ({ deps }: TestServer) => deps.authorize.judge.resourceServers.knowsAudience(audience)
+    const knows = ({ deps }: TestServer) => deps.authorize.validation.resourceServers.knowsAudience(audience)
     await everywhere(knows)
     await run('delete from resource_servers where client_id = $1', [reports.clientId])
     await everywhere(async (instance) => !(await knows(instance)))
@@ -180,7 +180,7 @@ describe('a change takes effect at every instance', () => {
       issues_refresh_tokens, consent, created_at)
       select 'many_' || n, 'App', 'public', '{}', '{}', '{}', true, true, 'ask', now()
       from generate_series(1, 10000) as n`)
-    const { find } = second.deps.authorize.judge.clients
+    const { find } = second.deps.authorize.validation.clients
     await until(async () => (await find('many_10000')) !== undefined)
     await inMemory(async () => {
       for (const number of [1, 5_000, 10_000]) expect(await find(`many_${number}`)).toMatchObject({ name: 'App' })

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Statement } from '@valetkey/service-kit'
-import { type Allowance, type AllowanceStore, createAllowanceStore } from '../../../src/storage/postgres/allowances.js'
+import {
+  type AllowanceStore,
+  createAllowanceStore,
+  type SessionAndClient
+} from '../../../src/storage/postgres/allowances.js'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
 import { createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-access.js'
@@ -10,7 +14,11 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../support/mig
 import { storeGrant } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
-const FIRST = { clientGeneration: 0, authorizationGeneration: 0 }
+const generations = (clientGeneration: number, authorizationGeneration: number) => ({
+  rememberedScope: [],
+  generations: { clientGeneration, authorizationGeneration }
+})
+const FIRST = generations(0, 0)
 
 let opened: MigratedDatabase
 let allowances: AllowanceStore
@@ -39,42 +47,40 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-const allowance = (change: Partial<Allowance> = {}): Allowance => ({
+const query = (change: Partial<SessionAndClient> = {}): SessionAndClient => ({
   userId,
   userGeneration: 0,
   sessionGeneration: 0,
   clientId,
-  scope: ['b', 'a'],
-  consent: 'given',
   ...change
 })
-const read = (change?: Partial<Allowance>) => allowances.read(allowance(change))
+const read = (change?: Partial<SessionAndClient>) => allowances.read(query(change))
 const endAccess = () => createConnectedAppStore(opened.database).end(userId, clientId)
 const remember = (scope: readonly string[], of = { userId, clientId }) =>
   createConsentStore(opened.database).remember(of.userId, of.clientId, scope)
 
-describe('what a user allows', () => {
-  test('comes with the generations of the client and of the authorization, and nothing is written', async () => {
+describe('allowance of a session and a client', () => {
+  test('contains the generations of the client and of the authorization, and writes nothing', async () => {
     expect(await read()).toEqual(FIRST)
     await opened.run('update clients set generation = 7 where client_id = $1', [clientId])
     await opened.run('update users set generation = 3, session_generation = 2 where user_id = $1', [userId])
     const ofSession = { userGeneration: 3, sessionGeneration: 2 }
-    expect(await read(ofSession)).toEqual({ clientGeneration: 7, authorizationGeneration: 0 })
+    expect(await read(ofSession)).toEqual(generations(7, 0))
     const rows = await opened.run('select 1 from consents where user_id = $1', [userId])
     expect(rows).toEqual([])
   })
 
-  test('each ending of the access raises the generation of the authorization, and none of another client', async () => {
+  test('each end of access raises the authorization generation of that client only', async () => {
     const other = await storeGrant(opened.database, NOW, { userId })
     await endAccess()
-    expect(await read()).toEqual({ clientGeneration: 0, authorizationGeneration: 1 })
+    expect(await read()).toEqual(generations(0, 1))
     await endAccess()
     await createGrantedAccessStore(opened.database).endOfUser({ userId, clientId }, NOTE)
-    expect(await read()).toEqual({ clientGeneration: 0, authorizationGeneration: 3 })
+    expect(await read()).toEqual(generations(0, 3))
     expect(await read({ clientId: other.clientId })).toEqual(FIRST)
     await createGrantedAccessStore(opened.database).endOfUser({ userId, clientId: undefined }, NOTE)
-    expect(await read()).toEqual({ clientGeneration: 0, authorizationGeneration: 4 })
-    expect(await read({ clientId: other.clientId })).toEqual({ clientGeneration: 0, authorizationGeneration: 1 })
+    expect(await read()).toEqual(generations(0, 4))
+    expect(await read({ clientId: other.clientId })).toEqual(generations(0, 1))
   })
 
   test.each<{ name: string; run(): Promise<unknown> }>([
@@ -82,12 +88,7 @@ describe('what a user allows', () => {
       name: 'a disabled user',
       run: () => opened.run('update users set disabled_at = now() where user_id = $1', [userId])
     },
-    {
-      name: 'a disabled client',
-      run: () => opened.run('update clients set disabled_at = now() where client_id = $1', [clientId])
-    },
     { name: 'a deleted user', run: () => opened.run('delete from users where user_id = $1', [userId]) },
-    { name: 'a deleted client', run: () => opened.run('delete from clients where client_id = $1', [clientId]) },
     {
       name: 'a user whose generation was raised',
       run: () => opened.run('update users set generation = 1 where user_id = $1', [userId])
@@ -96,67 +97,65 @@ describe('what a user allows', () => {
       name: 'a user who has signed out everywhere',
       run: () => opened.run('update users set session_generation = 1 where user_id = $1', [userId])
     }
-  ])('$name allows nothing', async ({ run }) => {
+  ])('$name has none', async ({ run }) => {
     await run()
     expect(await read()).toBeUndefined()
   })
+
+  test.each([
+    { name: 'a disabled client', text: 'update clients set disabled_at = now() where client_id = $1' },
+    { name: 'a deleted client', text: 'delete from clients where client_id = $1' }
+  ])('$name has no generations and no remembered consent', async ({ text }) => {
+    await remember(['a'])
+    await opened.run(text, [clientId])
+    expect(await read()).toEqual({ rememberedScope: [], generations: undefined })
+  })
 })
 
-describe('a remembered consent', () => {
-  test.each([
-    { name: 'the same scope', remembered: ['b', 'a'], allows: true },
-    { name: 'a wider scope, in another order', remembered: ['a', 'c', 'b'], allows: true },
-    { name: 'one scope less', remembered: ['a'], allows: false },
-    { name: 'other scopes', remembered: ['c', 'd'], allows: false },
-    { name: 'a scope whose name holds both', remembered: ['b a', 'ba'], allows: false },
-    { name: 'nothing any more', remembered: [], allows: false }
-  ])('of $name allows: $allows', async ({ remembered, allows }) => {
-    await remember(remembered)
-    expect(await read({ consent: 'remembered' })).toEqual(allows ? FIRST : undefined)
+describe('remembered scope', () => {
+  const remembered = async () => (await read())?.rememberedScope.toSorted()
+
+  test('is empty without a consent', async () => {
+    expect(await remembered()).toEqual([])
   })
 
-  test('of another user, or for another client, allows nothing', async () => {
+  test('contains what all consents of this user for this client added', async () => {
     const other = await storeGrant(opened.database, NOW)
-    await remember(['a', 'b'], { userId, clientId: other.clientId })
-    await remember(['a', 'b'], { userId: other.userId, clientId })
-    expect(await read({ consent: 'remembered' })).toBeUndefined()
+    await remember(['d'], { userId, clientId: other.clientId })
+    await remember(['d'], { userId: other.userId, clientId })
+    await remember(['b a', 'b'])
+    await remember(['a'])
+    expect(await remembered()).toEqual(['a', 'b', 'b a'])
   })
 
-  test('allows nothing once the access has ended, until the user is asked again', async () => {
+  test('is empty after access has ended, until the user consents again', async () => {
     await remember(['a', 'b'])
     await endAccess()
-    expect(await read({ consent: 'remembered' })).toBeUndefined()
-    await remember(['a', 'b'])
-    expect(await read({ consent: 'remembered' })).toEqual({ clientGeneration: 0, authorizationGeneration: 1 })
-  })
-
-  test('is not needed for what the user allows now', async () => {
-    await remember(['c'])
-    expect(await read()).toEqual(FIRST)
+    expect(await remembered()).toEqual([])
+    await remember(['b'])
+    expect(await read()).toEqual({ ...generations(0, 1), rememberedScope: ['b'] })
   })
 })
 
 describe('concurrent requests', () => {
-  test('share a statement, and each is judged by itself', async () => {
+  test('share one statement, and each gets its own result', async () => {
     const other = await storeGrant(opened.database, NOW)
     await opened.run('update users set generation = 4, session_generation = 2 where user_id = $1', [other.userId])
     await opened.run('update clients set generation = 5 where client_id = $1', [other.clientId])
     const all = [
-      allowance(),
-      allowance({ clientId: other.clientId, userId: other.userId, userGeneration: 4, sessionGeneration: 2 }),
-      allowance({ userId: other.userId }),
-      allowance({ consent: 'remembered' }),
-      allowance({ clientId: 'nobody' }),
-      allowance({ userId: randomUUID() }),
-      allowance({ scope: [] })
+      query(),
+      query({ clientId: other.clientId, userId: other.userId, userGeneration: 4, sessionGeneration: 2 }),
+      query({ userId: other.userId }),
+      query({ clientId: 'unknown' }),
+      query({ userId: randomUUID() }),
+      query()
     ]
     sent = []
     expect(await Promise.all(all.map(allowances.read))).toEqual([
       FIRST,
-      { clientGeneration: 5, authorizationGeneration: 0 },
+      generations(5, 0),
       undefined,
-      undefined,
-      undefined,
+      { rememberedScope: [], generations: undefined },
       undefined,
       FIRST
     ])
@@ -164,14 +163,14 @@ describe('concurrent requests', () => {
   })
 
   test.each([
-    { name: 'a user id that is none', bad: { userId: 'nobody' } },
-    { name: 'a text that Postgres cannot hold', bad: { scope: ['a\0b'] } }
-  ])('$name: that one fails alone', async ({ bad }) => {
+    { name: 'a user id that is no UUID', bad: { userId: 'unknown' } },
+    { name: 'a client id with a NUL', bad: { clientId: 'a\0b' } }
+  ])('$name fails, and the requests of the same batch succeed', async ({ bad }) => {
     const settled = await Promise.allSettled([{}, bad, {}].map(read))
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 
-  test('500 take a handful of statements', async () => {
+  test('500 requests take at most 4 statements', async () => {
     const found = await Promise.all(Array.from({ length: 500 }, () => read()))
     expect(new Set(found.map((each) => JSON.stringify(each)))).toEqual(new Set([JSON.stringify(FIRST)]))
     expect(sent.length).toBeLessThanOrEqual(4)

@@ -1,0 +1,30 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import { formOf } from '../../platform/request-parts.js'
+import { checkForm } from '../csrf/check-form.js'
+import { clientQuery } from '../pending-requests/pending-request.js'
+import { closeSession, type SessionOptions } from '../session/session-plugin.js'
+import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
+
+export type SignOutOptions = PageOptions & { session: SessionOptions; audit: AuditTrail }
+
+/** `POST /logout`: ends the session of this browser, or all sessions of the user. */
+export async function signOut(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: SignOutOptions
+): Promise<FastifyReply> {
+  const { issuer, session, audit } = options
+  const check = checkForm(request, options)
+  const query = clientQuery(request)
+  if (check === 'foreign') return refuseForeign(request, reply, options)
+  const user = request.signedIn
+  if (check === 'stale' || user === undefined) return startAgain(query, reply, options)
+  const everywhere = formOf(request).get('everywhere') === 'on'
+  if (everywhere) await session.users.endSessions(user.userId)
+  await closeSession(request, session.sessions)
+  const event = everywhere ? 'signed_out_everywhere' : 'signed_out'
+  audit.record(request, { event, userId: user.userId })
+  reply.clearCookie(session.cookies.names.session, session.cookies.attributes)
+  return query === '' ? reply.redirect(`${issuer}/login?done=${event}`, 303) : startAgain(query, reply, options)
+}

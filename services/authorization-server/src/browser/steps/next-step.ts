@@ -1,0 +1,70 @@
+import { type AuthorizationRequest, type Client, isWithinScope } from '@valetkey/oauth-protocol'
+
+export type NextStep =
+  /** `/login` */
+  | 'sign_in'
+  /** `/oauth/authorize` stores the pending authorization request and redirects to `/consent`. */
+  | 'start_consent'
+  /** `/consent` */
+  | 'ask_consent'
+  /** `/oauth/authorize` */
+  | 'issue_code'
+  /** `/account/apps` */
+  | 'show_account'
+  /** `/oauth/authorize` redirects with this error, because the client sent `prompt=none`. */
+  | 'login_required'
+  | 'consent_required'
+
+export type SessionState =
+  /** No session, or one that has ended. */
+  | { kind: 'none' }
+  | {
+      kind: 'signed_in'
+      /** The user signed in after this request began. */
+      isForThisRequest: boolean
+      /** Scope of the remembered consent. A step that does not depend on it leaves it empty. */
+      rememberedScope: readonly string[]
+    }
+  /** Signed in, and the pending authorization request is stored for this user, browser and session. */
+  | { kind: 'decision_pending' }
+
+/** State for a page that needs no remembered consent: it is shown, or redirects to `/oauth/authorize`. */
+export function stateOfPage(user: object | undefined): SessionState {
+  return user === undefined ? { kind: 'none' } : { kind: 'signed_in', isForThisRequest: false, rememberedScope: [] }
+}
+
+export type Situation = {
+  session: SessionState
+  /** The accepted authorization request in the address. Undefined if the user opened a page without one. */
+  authorization: { client: Client; request: AuthorizationRequest } | undefined
+}
+
+/**
+ * The step that serves this request and session. Every step asks this function, and redirects if it names another step.
+ * So an edited address cannot skip a step.
+ */
+export function nextStep({ session, authorization }: Situation): NextStep {
+  if (authorization === undefined) return session.kind === 'none' ? 'sign_in' : 'show_account'
+  const { client, request } = authorization
+  const mayShowPage = !request.prompt.includes('none')
+  if (session.kind === 'none') return mayShowPage ? 'sign_in' : 'login_required'
+  // The user is being asked, so sign-in is done. A consent remembered in another tab must not decide instead of the buttons.
+  if (session.kind === 'decision_pending') return mayShowPage ? 'ask_consent' : 'consent_required'
+  if (requiresSignIn(request) && !session.isForThisRequest) return 'sign_in'
+  const isRemembered = remembersConsent(client) && isWithinScope(request.scope, session.rememberedScope)
+  if (isRemembered && !request.prompt.includes('consent')) return 'issue_code'
+  return mayShowPage ? 'start_consent' : 'consent_required'
+}
+
+/** Whether a session from before this request is not enough. */
+export function requiresSignIn({ prompt }: AuthorizationRequest): boolean {
+  return prompt.includes('login') || prompt.includes('select_account')
+}
+
+/**
+ * Whether a user's earlier consent counts. Anyone can run a public client under its client_id, so its users are asked each
+ * time, whatever its record says (RFC 8252 §8.6).
+ */
+export function remembersConsent(client: Pick<Client, 'consent' | 'type'>): boolean {
+  return client.consent === 'remember' && client.type === 'confidential'
+}

@@ -1,0 +1,94 @@
+import { expect, test } from '@jest/globals'
+import type { AuthorizationRequest, Client, Prompt } from '@valetkey/oauth-protocol'
+import { type NextStep, nextStep, remembersConsent, type SessionState } from '../../../src/browser/steps/next-step.js'
+
+const client: Client = {
+  clientId: 'client_1',
+  name: 'Photo Printer',
+  type: 'confidential',
+  redirectUris: ['https://app.example/callback'],
+  requiredScopes: ['files.read', 'files.read:images'],
+  optionalScopes: [],
+  requiresPkce: false,
+  issuesRefreshTokens: true,
+  consent: 'remember'
+}
+const request: AuthorizationRequest = {
+  clientId: client.clientId,
+  redirectUri: 'https://app.example/callback',
+  scope: ['files.read', 'files.read:images'],
+  audience: 'https://files.example',
+  state: undefined,
+  codeChallenge: undefined,
+  prompt: []
+}
+const NONE: SessionState = { kind: 'none' }
+const PENDING: SessionState = { kind: 'decision_pending' }
+const signedIn = (...rememberedScope: string[]): SessionState => ({
+  kind: 'signed_in',
+  isForThisRequest: false,
+  rememberedScope
+})
+const ASKS = { consent: 'ask' } as const
+const PUBLIC = { type: 'public' } as const
+
+test.each<{ name: string; session: SessionState; change?: Partial<Client>; step: NextStep }>([
+  { name: 'no session', session: NONE, step: 'sign_in' },
+  { name: 'no session, client that asks each time', session: NONE, change: ASKS, step: 'sign_in' },
+  { name: 'all scopes remembered', session: signedIn('files.read:images', 'files.read'), step: 'issue_code' },
+  { name: 'one of two scopes remembered', session: signedIn('files.read'), step: 'start_consent' },
+  { name: 'nothing remembered', session: signedIn(), step: 'start_consent' },
+  {
+    name: 'all remembered, client that asks each time',
+    session: signedIn(...request.scope),
+    change: ASKS,
+    step: 'start_consent'
+  },
+  { name: 'all remembered, public client', session: signedIn(...request.scope), change: PUBLIC, step: 'start_consent' },
+  { name: 'a pending decision', session: PENDING, step: 'ask_consent' },
+  { name: 'a pending decision, client that asks each time', session: PENDING, change: ASKS, step: 'ask_consent' }
+])('next step: $name: $step', ({ session, change, step }) => {
+  expect(nextStep({ session, authorization: { client: { ...client, ...change }, request } })).toBe(step)
+})
+
+const REMEMBERED = signedIn(...request.scope)
+const FOR_THIS_REQUEST: SessionState = { kind: 'signed_in', isForThisRequest: true, rememberedScope: request.scope }
+
+test.each<{ prompt: Prompt[]; session: SessionState; step: NextStep }>([
+  ...(['login', 'select_account'] as const).flatMap(
+    (prompt): { prompt: Prompt[]; session: SessionState; step: NextStep }[] => [
+      { prompt: [prompt], session: NONE, step: 'sign_in' },
+      { prompt: [prompt], session: signedIn(), step: 'sign_in' },
+      { prompt: [prompt], session: REMEMBERED, step: 'sign_in' },
+      { prompt: [prompt], session: FOR_THIS_REQUEST, step: 'issue_code' },
+      { prompt: [prompt], session: PENDING, step: 'ask_consent' },
+      { prompt: [prompt, 'consent'], session: REMEMBERED, step: 'sign_in' },
+      { prompt: [prompt, 'consent'], session: FOR_THIS_REQUEST, step: 'start_consent' }
+    ]
+  ),
+  { prompt: ['consent'], session: NONE, step: 'sign_in' },
+  { prompt: ['consent'], session: signedIn(), step: 'start_consent' },
+  { prompt: ['consent'], session: REMEMBERED, step: 'start_consent' },
+  { prompt: ['consent'], session: PENDING, step: 'ask_consent' },
+  { prompt: ['none'], session: NONE, step: 'login_required' },
+  { prompt: ['none'], session: signedIn(), step: 'consent_required' },
+  { prompt: ['none'], session: REMEMBERED, step: 'issue_code' },
+  { prompt: ['none'], session: PENDING, step: 'consent_required' }
+])('next step: prompt $prompt, session $session: $step (OpenID Connect Core §3.1.2.1)', ({ prompt, session, step }) => {
+  expect(nextStep({ session, authorization: { client, request: { ...request, prompt } } })).toBe(step)
+})
+
+test.each<{ session: SessionState; step: NextStep }>([
+  { session: NONE, step: 'sign_in' },
+  { session: signedIn(), step: 'show_account' }
+])('next step without an authorization request: session $session.kind: $step', ({ session, step }) => {
+  expect(nextStep({ session, authorization: undefined })).toBe(step)
+})
+
+test.each<{ change: Partial<Client>; remembers: boolean }>([
+  { change: {}, remembers: true },
+  { change: ASKS, remembers: false },
+  { change: PUBLIC, remembers: false }
+])('remembers consent: client with $change: $remembers (RFC 8252 §8.6)', ({ change, remembers }) => {
+  expect(remembersConsent({ ...client, ...change })).toBe(remembers)
+})
