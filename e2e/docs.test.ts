@@ -1,21 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { fastify, type RouteOptions } from 'fastify'
-import { readConfig as readDemoConfig } from '../examples/demo-client/src/config.js'
-import { mintAccessToken, mintOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
-import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
-import { buildProgram as buildValetkey } from '../services/authorization-server/src/operator/cli/program.js'
-import { adminRoutes } from '../services/authorization-server/src/operator/http/routes.js'
-import {
-  clientAuthenticationLimit,
-  operatorAuthenticationLimit,
-  resourceServerAuthenticationLimit,
-  signInLimits
-} from '../services/authorization-server/src/platform/rate-limits/rules.js'
-import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
-import { buildProgram as buildValetkeyFiles } from '../services/resource-server/src/operator/cli/program.js'
-import { anchorsOf, code, codeOf, files, linksOf, matches, read, root, rowsBelow, sorted } from './support/documents.js'
+import { type Command, programs } from './support/command-programs.js'
+import { anchorsOf, codeOf, files, linksOf, matches, read, root, sorted } from './support/documents.js'
 
 const pages = files.filter((file) => file.endsWith('.md') && !file.startsWith('.github/'))
 
@@ -63,25 +50,7 @@ function isThere(word: string): boolean {
 
 const endsAFile = (word: string): boolean => files.some((file) => file === word || file.endsWith(`/${word}`))
 
-const context = {
-  environment: () => ({}),
-  databaseUrl: () => '',
-  database: () => {
-    throw new Error('no command is run here')
-  },
-  stdin: process.stdin,
-  userName: () => '',
-  out() {},
-  say() {},
-  isTerminal: false,
-  columns: () => 80,
-  confirm: undefined,
-  untilInterrupted: () => new AbortController().signal
-}
-const programs = { valetkey: buildValetkey(context), 'valetkey-files': buildValetkeyFiles(context) }
-type Command = (typeof programs)['valetkey']
-
-/** What a line of code asks of our command lines in vain. A bare `valetkey`, and a chart's or folder's name, ask nothing. */
+/** Commands and options that the line names and the programs do not know. The name of a chart or folder is no command. */
 function unknownCommands(words: string[]): string[] {
   const at = words.findIndex((word, index) => word in programs && words[index - 1] !== 'install')
   const name = words[at] as keyof typeof programs
@@ -101,135 +70,22 @@ function unknownCommands(words: string[]): string[] {
     .map((word) => `${command.name()} ${word}`)
 }
 
-function leavesOf(command: Command, prefix: string): string[] {
-  if (command.commands.length === 0) return [prefix]
-  return command.commands.flatMap((one) => leavesOf(one, `${prefix} ${one.name()}`))
-}
-
-describe('pages for operators', () => {
-  const samples: Record<string, string> = {
-    ISSUER: 'http://localhost:4000',
-    RESOURCE_URL: 'http://localhost:4100',
-    DATABASE_URL: 'postgres://db',
-    REDIS_URL: 'redis://cache',
-    RESOURCE_DATABASE_URL: 'postgres://db',
-    INTROSPECTION_URL: 'http://auth:4001/introspect',
-    BASE_URL: 'http://127.0.0.1:4200',
-    LISTEN: '127.0.0.1:4200'
-  }
-  const anything = 'a-word-of-at-least-thirty-two-characters'
-
-  test.each([
-    [
-      'docs/settings.md',
-      '## Authorization server',
-      'services/authorization-server/src/config.ts',
-      readAuthorizationConfig
-    ],
-    ['docs/settings.md', '## Resource server', 'services/resource-server/src/config.ts', readFilesConfig],
-    ['examples/demo-client/README.md', '## Settings', 'examples/demo-client/src/config.ts', readDemoConfig]
-  ])('%s, %s: every variable, and no other, with its default', (page, heading, file, readConfig) => {
-    const rows = rowsBelow(read(page), heading).map(([cell, fallback]) => ({
-      name: code(cell)[0] ?? '',
-      fallback
-    }))
-    const inCode = matches(read(file), /(?:read\.\w+|text|webAddress|listenAddress)\(\s*'([A-Z][A-Z_]+)'/g)
-    expect(sorted(rows.map(({ name }) => name))).toEqual(sorted(inCode))
-
-    const required = rows.filter(({ fallback }) => fallback === 'required').map(({ name }) => name)
-    const least = Object.fromEntries(required.map((name) => [name, samples[name] ?? anything]))
-    const byDefault = readConfig(least)
-    for (const name of required) expect(() => readConfig({ ...least, [name]: '' })).toThrow(name)
-    for (const { name, fallback } of rows) {
-      const [value] = code(fallback)
-      if (value !== undefined) expect(readConfig({ ...least, [name]: value })).toEqual(byDefault)
-    }
-  })
-
-  test('docs/commands.md: every command, and no other', () => {
-    const named = rowsBelow(read('docs/commands.md'), '## Command lines').flatMap(([command]) => code(command))
-    const known = Object.entries(programs).flatMap(([name, program]) => leavesOf(program, name))
-    expect(sorted(named.filter((one) => one.includes(' ')))).toEqual(sorted(known))
-  })
-
-  test('docs/audit.md: every audit event, and no other; docs/logs.md: every event of the logs', () => {
-    const trail = read('services/authorization-server/src/platform/audit/audit-event.ts')
-    const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /[|=] '(\w+)'/g)
-    expect(
-      rowsBelow(read('docs/audit.md'), '## Events')
-        .flatMap(([event]) => code(event))
-        .sort()
-    ).toEqual(names.sort())
-    const sources = files.filter((file) => /^(services|packages)\/[^/]+\/src\/.+\.ts$/.test(file))
-    // An object that begins with its event is a line of the log; the feed's frames name their stream first.
-    const logged = sources.flatMap((file) => matches(read(file), /\{\s*event: '(\w+)'/g))
-    const described = [...names, ...rowsBelow(read('docs/logs.md'), '## Events').flatMap(([event]) => code(event))]
-    expect(sorted(logged).filter((event) => !described.includes(event))).toEqual([])
-  })
-
-  test('docs/administration-api.md: every list, and its filters', async () => {
-    const routes: RouteOptions[] = []
-    const app = fastify().addHook('onRoute', (route) => void routes.push(route))
-    // No route is called, so none of them needs a store.
-    await app.register(adminRoutes, { prefix: '/admin' } as never)
-    await app.ready()
-    await app.close()
-    const lists = routes.flatMap(({ method, url, schema }) => {
-      const { properties } = (schema?.querystring ?? {}) as { properties?: object }
-      const isOne = /:\w+$/.test(url)
-      if (method !== 'GET' || isOne || (schema as { hide?: boolean }).hide) return []
-      const filters = Object.keys(properties ?? {}).filter((name) => !['after', 'limit'].includes(name))
-      return [[url.replaceAll(/:(\w+)/g, '{$1}'), filters] as const]
-    })
-    const named = rowsBelow(read('docs/administration-api.md'), '## Paths').flatMap(([path, what = '']) => {
-      const [, filters] = /^GET lists(?: \[[^\]]+\]\([^)]+\))?(?: \(([^)]+)\))?/.exec(what) ?? []
-      return what.startsWith('GET lists') ? [[code(path)[0], code(filters)] as const] : []
-    })
-    expect(lists.length).toBeGreaterThan(6)
-    expect(Object.fromEntries(named)).toEqual(Object.fromEntries(lists))
-  })
-
-  test('docs/limits.md: the limits are those in force', () => {
-    const inForce = [
-      ...signInLimits('a', '::1', false),
-      clientAuthenticationLimit('::1'),
-      resourceServerAuthenticationLimit('::1'),
-      operatorAuthenticationLimit('::1')
-    ]
-    const named = rowsBelow(read('docs/limits.md'), '## Failed attempts').map(([, , count, window]) => [count, window])
-    expect(named).toEqual(
-      inForce.map(({ count, windowSeconds }) => [`${count}`, windowSeconds === 60 ? '1 minute' : '15 minutes'])
-    )
-  })
-
-  test('docs/rotation.md: the pattern for secret scanners finds every kind of secret, and the table has their lengths', () => {
-    const page = read('docs/rotation.md')
-    const random = (size: number) => Buffer.alloc(size, 7)
-    const kinds = ['refreshToken', 'authorizationCode', 'clientSecret', 'operatorKey'] as const
-    const secrets = [mintAccessToken(new Date(), random), ...kinds.map((kind) => mintOpaqueToken(kind, random))]
-    const pattern = new RegExp(`^${matches(page, /```text\n(vk_.*)\n```/g)[0]}$`)
-    expect(secrets.filter((secret) => !pattern.test(secret))).toEqual([])
-    const rows = rowsBelow(page, '## Keys and secrets').map(([prefix, , length]) => [code(prefix)[0], length])
-    expect(rows).toEqual(secrets.map((secret) => [secret.slice(0, 6), `${secret.length}`]))
-  })
-})
-
-test('docs/protocol.md: every requirement names a test, and the test has these words in it', () => {
+test('docs/protocol.md: every rule names a source, a file and a test that exist', () => {
+  const linked = (cell = '') => matches(cell, /\]\(([^)#]+)/g).map((link) => path.posix.join('docs', link))
+  const isTest = (file: string) => /\.test\.ts$|\.mjs$/.test(file)
   const rows = read('docs/protocol.md')
     .split('\n')
-    .filter((line) => /^\|(?:[^|]+\|){3}$/.test(line))
-  const requirements = rows.filter((row) => !/^\|[\s|:-]+\|$|^\| requirement /.test(row))
-  const problems = requirements.flatMap((row) => {
-    const references = [...row.matchAll(/\]\(\.\.\/([^)]+\.(?:test\.ts|mjs))\)((?:,? “[^”]{6,}”)+)/g)]
-    if (references.length === 0) return [`no test: ${row}`]
-    return references.flatMap(([, file = '', texts = '']) =>
-      matches(texts, /“([^”]+)”/g)
-        .filter((text) => !existsSync(path.join(root, file)) || !read(file).includes(text))
-        .map((text) => `${file}: ${text}`)
-    )
+    .filter((line) => line.startsWith('|') && !/^\| (rule|---) \|/.test(line))
+  const incomplete = rows.filter((row) => {
+    const [rule, source, file, tests, ...more] = row.slice(2, -2).split(' | ')
+    const hasSource = /RFC \d+ §\d|RFC \d+(,|$)/.test(source ?? '') || linked(source).length > 0
+    const isComplete = rule !== '' && hasSource && linked(file).length > 0 && linked(tests).length > 0
+    const areInPlace = !linked(file).some((one) => one.endsWith('.test.ts')) && linked(tests).every(isTest)
+    return !isComplete || !areInPlace || more.length > 0
   })
-  expect(requirements.length).toBeGreaterThan(50)
-  expect(problems).toEqual([])
+  expect(rows.length).toBeGreaterThan(150)
+  expect(incomplete).toEqual([])
+  expect(rows.flatMap(linked).filter((file) => !existsSync(path.join(root, file)))).toEqual([])
 })
 
 test('docs/libraries.md: every direct dependency with its version, and no other', () => {

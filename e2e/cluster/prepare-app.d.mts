@@ -1,7 +1,5 @@
 import type { Cluster } from './start-cluster.mjs'
 
-export const REDIRECT_URI: string
-
 export type PreparedApp = {
   userId: string
   account: { username: string; password: string }

@@ -1,7 +1,7 @@
 // A user, an app that the user has allowed for good, and an API: where programs and tests on a cluster begin.
 import { createCodeSource } from './code-source.mjs'
 
-export const REDIRECT_URI = 'https://app.example/callback'
+const REDIRECT_URI = 'https://app.example/callback'
 
 /** start-cluster.d.mts says what a cluster is, and prepare-app.d.mts what comes back. */
 export async function prepareApp({ issuer, resource, valetkey }) {

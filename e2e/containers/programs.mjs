@@ -38,4 +38,4 @@ export function killRunning() {
 }
 
 /** The last lines: where a program says why it failed. */
-export const tail = (text, lines = 40) => text.split('\n').slice(-lines).join('\n')
+const tail = (text, lines = 40) => text.split('\n').slice(-lines).join('\n')

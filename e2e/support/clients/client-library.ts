@@ -12,7 +12,7 @@ export type Registration = {
 export type Tokens = { accessToken: string; refreshToken: string; scope: string }
 
 /** One app, written with one library: each step as that library does it. */
-export type App = {
+type App = {
   /** Where the browser is sent. */
   begin(): Promise<URL>
   /** Judges the answer that came back by the browser and exchanges the code. */

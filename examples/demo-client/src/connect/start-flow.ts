@@ -3,7 +3,7 @@ import { rememberFlow } from '../session/pending-flows.js'
 import type { Session } from '../session/session-store.js'
 import type { Discover } from './authorization-server.js'
 
-export const SCOPE = 'files.read'
+const SCOPE = 'files.read'
 
 export type StartDeps = { discover: Discover; redirectUri: string; now: () => number }
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { library } from './support/library.js'
-import { descendantsOf, isAlive } from './support/process-tree.js'
-import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+import { library } from '../support/library.js'
+import { descendantsOf, isAlive } from '../support/process-tree.js'
+import { createStandInCheckout, type StandInCheckout, until } from '../support/stand-in-checkout.js'
 
 const { createProcesses } = await library('processes/processes')
 const { nodeProgram } = await library('processes/programs')

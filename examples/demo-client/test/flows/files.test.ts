@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { connectedBrowser, type Harness, startHarness } from './harness.js'
+import { connectedBrowser, type Harness, startHarness } from '../support/harness.js'
 
 const INVOICE = {
   id: '1',

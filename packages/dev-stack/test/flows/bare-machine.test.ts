@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { library } from './support/library.js'
-import { descendantsOf, isAlive } from './support/process-tree.js'
-import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+import { library } from '../support/library.js'
+import { descendantsOf, isAlive } from '../support/process-tree.js'
+import { createStandInCheckout, type StandInCheckout, until } from '../support/stand-in-checkout.js'
 
 const { succeeds } = await library('processes/programs')
 

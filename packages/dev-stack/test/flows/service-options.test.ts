@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from '@jest/globals'
 
-const programs = new URL('../lib/processes/programs.mjs', import.meta.url).href
+const programs = new URL('../../lib/processes/programs.mjs', import.meta.url).href
 const { SERVICE_OPTIONS } = (await import(programs)) as { SERVICE_OPTIONS: readonly string[] }
 
 test('the images start a service with the same options of Node as npm start', () => {
-  const dockerfile = readFileSync(path.resolve(import.meta.dirname, '../../../infra/docker/Dockerfile'), 'utf8')
+  const dockerfile = readFileSync(path.resolve(import.meta.dirname, '../../../../infra/docker/Dockerfile'), 'utf8')
   const commands = dockerfile.split('\n').filter((line) => line.startsWith('CMD ['))
   expect(commands).toEqual([
     `CMD ${JSON.stringify(['node', ...SERVICE_OPTIONS, 'dist/main.js']).replaceAll(',', ', ')}`

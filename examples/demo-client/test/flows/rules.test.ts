@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { type Config, ConfigurationError, readConfig } from '../src/config.js'
-import { humanSize } from '../src/files/file-row.js'
-import { type PendingFlow, rememberFlow, takeFlow } from '../src/session/pending-flows.js'
-import { memorySessions } from '../src/session/session-store.js'
+import { type Config, ConfigurationError, readConfig } from '../../src/config.js'
+import { humanSize } from '../../src/files/file-row.js'
+import { type PendingFlow, rememberFlow, takeFlow } from '../../src/session/pending-flows.js'
+import { memorySessions } from '../../src/session/session-store.js'
 
 describe('settings', () => {
   const good = {

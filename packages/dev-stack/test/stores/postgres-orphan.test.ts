@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { library } from './support/library.js'
+import { library } from '../support/library.js'
 
 const { endOrphan } = await library('stores/postgres-orphan')
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { BASE_URL, connectedBrowser, type Harness, startHarness } from './harness.js'
+import { BASE_URL, connectedBrowser, type Harness, startHarness } from '../support/harness.js'
 
 let harness: Harness
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { buildApp } from '../src/app.js'
-import { readConfig } from '../src/config.js'
+import { buildApp } from '../../src/app.js'
+import { readConfig } from '../../src/config.js'
 import { CLIENT_ID, CLIENT_SECRET, fakeAuthorizationServer, fakeResourceServer } from './fake-servers.js'
 
 export const BASE_URL = 'http://127.0.0.1:4299'

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from '@jest/globals'
-import { library } from './support/library.js'
+import { library } from '../support/library.js'
 
 const { readCaller, readSettings, serviceVariables } = await library('start/settings')
 const { resourceServerCredential } = await library('start/secrets')
@@ -117,7 +117,7 @@ test('each audience has a credential of its own, made once', () => {
 })
 
 test.each(['authorization-server', 'resource-server'])('every setting that the %s reads is known here', (service) => {
-  const config = path.resolve(import.meta.dirname, `../../../services/${service}/src/config.ts`)
+  const config = path.resolve(import.meta.dirname, `../../../../services/${service}/src/config.ts`)
   const read = [...readFileSync(config, 'utf8').matchAll(/read\.\w+\(\s*'([A-Z_]+)'/g)].map(([, name]) => name)
   expect(read.length).toBeGreaterThan(10)
   expect(read.filter((name) => !serviceVariables.includes(name))).toEqual([])

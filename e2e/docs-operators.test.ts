@@ -1,0 +1,123 @@
+import { describe, expect, test } from '@jest/globals'
+import { fastify, type RouteOptions } from 'fastify'
+import { readConfig as readDemoConfig } from '../examples/demo-client/src/config.js'
+import { mintAccessToken, mintOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
+import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
+import { adminRoutes } from '../services/authorization-server/src/operator/http/routes.js'
+import {
+  clientAuthenticationLimit,
+  operatorAuthenticationLimit,
+  resourceServerAuthenticationLimit,
+  signInLimits
+} from '../services/authorization-server/src/platform/rate-limits/rules.js'
+import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
+import { leavesOf, programs } from './support/command-programs.js'
+import { code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
+
+describe('pages for operators', () => {
+  const samples: Record<string, string> = {
+    ISSUER: 'http://localhost:4000',
+    RESOURCE_URL: 'http://localhost:4100',
+    DATABASE_URL: 'postgres://db',
+    REDIS_URL: 'redis://cache',
+    RESOURCE_DATABASE_URL: 'postgres://db',
+    INTROSPECTION_URL: 'http://auth:4001/introspect',
+    BASE_URL: 'http://127.0.0.1:4200',
+    LISTEN: '127.0.0.1:4200'
+  }
+  const anything = 'a-word-of-at-least-thirty-two-characters'
+
+  test.each([
+    [
+      'docs/settings.md',
+      '## Authorization server',
+      'services/authorization-server/src/config.ts',
+      readAuthorizationConfig
+    ],
+    ['docs/settings.md', '## Resource server', 'services/resource-server/src/config.ts', readFilesConfig],
+    ['examples/demo-client/README.md', '## Settings', 'examples/demo-client/src/config.ts', readDemoConfig]
+  ])('%s, %s: every variable, and no other, with its default', (page, heading, file, readConfig) => {
+    const rows = rowsBelow(read(page), heading).map(([cell, fallback]) => ({
+      name: code(cell)[0] ?? '',
+      fallback
+    }))
+    const inCode = matches(read(file), /(?:read\.\w+|text|webAddress|listenAddress)\(\s*'([A-Z][A-Z_]+)'/g)
+    expect(sorted(rows.map(({ name }) => name))).toEqual(sorted(inCode))
+
+    const required = rows.filter(({ fallback }) => fallback === 'required').map(({ name }) => name)
+    const least = Object.fromEntries(required.map((name) => [name, samples[name] ?? anything]))
+    const byDefault = readConfig(least)
+    for (const name of required) expect(() => readConfig({ ...least, [name]: '' })).toThrow(name)
+    for (const { name, fallback } of rows) {
+      const [value] = code(fallback)
+      if (value !== undefined) expect(readConfig({ ...least, [name]: value })).toEqual(byDefault)
+    }
+  })
+
+  test('docs/commands.md: every command, and no other', () => {
+    const named = rowsBelow(read('docs/commands.md'), '## Command lines').flatMap(([command]) => code(command))
+    const known = Object.entries(programs).flatMap(([name, program]) => leavesOf(program, name))
+    expect(sorted(named.filter((one) => one.includes(' ')))).toEqual(sorted(known))
+  })
+
+  test('docs/audit.md: every audit event, and no other; docs/logs.md: every event of the logs', () => {
+    const trail = read('services/authorization-server/src/platform/audit/audit-event.ts')
+    const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /[|=] '(\w+)'/g)
+    expect(
+      rowsBelow(read('docs/audit.md'), '## Events')
+        .flatMap(([event]) => code(event))
+        .sort()
+    ).toEqual(names.sort())
+    const sources = files.filter((file) => /^(services|packages)\/[^/]+\/src\/.+\.ts$/.test(file))
+    // An object that begins with its event is a line of the log; the feed's frames name their stream first.
+    const logged = sources.flatMap((file) => matches(read(file), /\{\s*event: '(\w+)'/g))
+    const described = [...names, ...rowsBelow(read('docs/logs.md'), '## Events').flatMap(([event]) => code(event))]
+    expect(sorted(logged).filter((event) => !described.includes(event))).toEqual([])
+  })
+
+  test('docs/administration-api.md: every list, and its filters', async () => {
+    const routes: RouteOptions[] = []
+    const app = fastify().addHook('onRoute', (route) => void routes.push(route))
+    // No route is called, so none of them needs a store.
+    await app.register(adminRoutes, { prefix: '/admin' } as never)
+    await app.ready()
+    await app.close()
+    const lists = routes.flatMap(({ method, url, schema }) => {
+      const { properties } = (schema?.querystring ?? {}) as { properties?: object }
+      const isOne = /:\w+$/.test(url)
+      if (method !== 'GET' || isOne || (schema as { hide?: boolean }).hide) return []
+      const filters = Object.keys(properties ?? {}).filter((name) => !['after', 'limit'].includes(name))
+      return [[url.replaceAll(/:(\w+)/g, '{$1}'), filters] as const]
+    })
+    const named = rowsBelow(read('docs/administration-api.md'), '## Paths').flatMap(([path, what = '']) => {
+      const [, filters] = /^GET lists(?: \[[^\]]+\]\([^)]+\))?(?: \(([^)]+)\))?/.exec(what) ?? []
+      return what.startsWith('GET lists') ? [[code(path)[0], code(filters)] as const] : []
+    })
+    expect(lists.length).toBeGreaterThan(6)
+    expect(Object.fromEntries(named)).toEqual(Object.fromEntries(lists))
+  })
+
+  test('docs/limits.md: the limits are those in force', () => {
+    const inForce = [
+      ...signInLimits('a', '::1', false),
+      clientAuthenticationLimit('::1'),
+      resourceServerAuthenticationLimit('::1'),
+      operatorAuthenticationLimit('::1')
+    ]
+    const named = rowsBelow(read('docs/limits.md'), '## Failed attempts').map(([, , count, window]) => [count, window])
+    expect(named).toEqual(
+      inForce.map(({ count, windowSeconds }) => [`${count}`, windowSeconds === 60 ? '1 minute' : '15 minutes'])
+    )
+  })
+
+  test('docs/rotation.md: the pattern for secret scanners finds every kind of secret, and the table has their lengths', () => {
+    const page = read('docs/rotation.md')
+    const random = (size: number) => Buffer.alloc(size, 7)
+    const kinds = ['refreshToken', 'authorizationCode', 'clientSecret', 'operatorKey'] as const
+    const secrets = [mintAccessToken(new Date(), random), ...kinds.map((kind) => mintOpaqueToken(kind, random))]
+    const pattern = new RegExp(`^${matches(page, /```text\n(vk_.*)\n```/g)[0]}$`)
+    expect(secrets.filter((secret) => !pattern.test(secret))).toEqual([])
+    const rows = rowsBelow(page, '## Keys and secrets').map(([prefix, , length]) => [code(prefix)[0], length])
+    expect(rows).toEqual(secrets.map((secret) => [secret.slice(0, 6), `${secret.length}`]))
+  })
+})

@@ -1,0 +1,49 @@
+// `npm run check:limits`: no file over 250 lines, and no test without the source file that it tests. Biome limits the
+// length of functions, knip finds unused exports. Node built-ins only.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAX_LINES = 250
+const WORKSPACES = ['services', 'packages', 'examples']
+const OTHER_CODE = ['e2e', 'bench', 'infra']
+const IGNORED = new Set(['node_modules', 'dist', 'artifacts'])
+// Sources of packages/dev-stack are also programs and the modules of those programs.
+const SOURCE_FOLDERS = ['src', 'lib', 'bin']
+// Flows test several files together; support has no tests.
+const WITHOUT_COUNTERPART = ['flows', 'support']
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
+const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
+const problems = [...code.flatMap(tooLong), ...code.flatMap(withoutCounterpart)]
+for (const problem of problems) console.error(problem)
+if (problems.length > 0) {
+  console.error(`${problems.length} problems; CONTRIBUTING.md explains the limits.`)
+  process.exitCode = 1
+}
+
+function listFiles(folder) {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (IGNORED.has(entry.name)) return []
+    const name = path.posix.join(folder, entry.name)
+    return entry.isDirectory() ? listFiles(name) : [name]
+  })
+}
+
+function tooLong(file) {
+  const lines = readFileSync(path.join(root, file), 'utf8').trimEnd().split('\n').length
+  return lines > MAX_LINES ? [`${file}: ${lines} lines, ${MAX_LINES} allowed`] : []
+}
+
+/** test/a/b.test.ts and test/a/b-<aspect>.test.ts test src/a/b.ts. */
+function withoutCounterpart(file) {
+  const [, workspace = '', folder = '', name = ''] = /^([^/]+\/[^/]+)\/test\/(.*?)([^/]+)\.test\.ts$/.exec(file) ?? []
+  if (name === '' || WITHOUT_COUNTERPART.includes(folder.split('/')[0])) return []
+  const words = name.split('.')[0].split('-')
+  const names = words.map((_, index) => words.slice(0, index + 1).join('-'))
+  const candidates = SOURCE_FOLDERS.flatMap((source) =>
+    names.map((one) => path.join(root, workspace, source, folder, one))
+  )
+  const isThere = candidates.some((one) => existsSync(`${one}.ts`) || existsSync(`${one}.mjs`))
+  return isThere ? [] : [`${file}: no source file with this name`]
+}
