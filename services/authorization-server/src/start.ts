@@ -10,7 +10,6 @@ import {
   refuseWrongClock,
   settleWithin,
   watchBuild,
-  watchDependencies,
   watchDependencyStates,
   watchPool
 } from '@valetkey/service-kit'
@@ -20,7 +19,7 @@ import { evaluateSettings } from './operator/doctor/evaluate-settings.js'
 import { startHousekeeping } from './platform/housekeeping.js'
 import { createExpiredRows } from './storage/postgres/expired-rows.js'
 import { connectRedis, type Redis } from './storage/redis/redis.js'
-import { wire } from './wire.js'
+import { wire } from './wire/wire.js'
 
 // Tables of tokens are of an hour, and statements are named after them.
 const POSTGRES = { connections: 10, plans: 'kept by index', renewedAfterSeconds: 3_600 } as const
@@ -55,23 +54,19 @@ export async function startAuthorizationServer(
     throw error
   })
   const redis = overrides.redis ?? connectRedis(config.redisUrl, config.redisCa, states.redis)
-  const deps = wire(config, database, redis, clock, logger)
-  const dependencies = watchDependencies(deps.health, states)
+  const deps = wire(config, database, redis, { clock, logger, states })
   watchPool(deps.watched.metrics, database)
   watchBuild(deps.watched.metrics, PACKAGE_FILE)
   watchDependencyStates(deps.watched.metrics, Object.values(states))
   deps.watched.metrics.watchProcess()
   const { issuer, trustedProxies } = config
   const { draining, drain } = createDrain(config.drainDelay)
-  const { publicServer, internalServer, operatorServer } = buildApp(
-    { issuer, trustedProxies, logger, draining },
-    { ...deps, health: dependencies.checks }
-  )
+  const { publicServer, internalServer, operatorServer } = buildApp({ issuer, trustedProxies, logger, draining }, deps)
 
   await publicServer.listen(config.publicListen)
   await internalServer.listen(config.internalListen)
   await operatorServer.listen(config.operatorListen)
-  dependencies.start()
+  deps.dependencies.start()
   clock.start(logger)
   deps.channel.start(logger)
   const keepBuckets = () => deps.buckets.keep(config.accessTokenTtl)
@@ -90,7 +85,7 @@ export async function startAuthorizationServer(
       await settleWithin(LISTENERS_LIMIT_MS, [publicServer.close(), internalServer.close()])
       // Until then it has answered that this process is not ready, and what it still does.
       await settleWithin(OPERATOR_LIMIT_MS, [operatorServer.close()])
-      dependencies.stop()
+      deps.dependencies.stop()
       clock.stop()
       deps.returns.close()
       await settleWithin(FLUSH_LIMIT_MS, [
