@@ -18,14 +18,14 @@ import { type Notification, readNotification } from './notification.js'
 import { createOpenStreams, type OpenStreams } from './open-streams.js'
 import { createOrderedDelivery, type OrderedDelivery } from './ordered-delivery.js'
 
-/** What is heard on the LISTEN connection, in the order of the commits. */
-export type Ear = {
+/** Receives the notifications of the LISTEN connection, in the order of the commits. */
+export type NotificationHandlers = {
   revocation(payload: string): void
   registryChange(payload: string): void
   lost(error: Error): void
 }
 
-/** Whoever keeps in memory what changes of the registry end: it hears them in order, and may ask for the same proof. */
+/** A cache that changes of the registry invalidate. It receives them in order, and may be used while the session is verified. */
 export type RegistryFollower = {
   begin(isVerified: () => boolean, logger: Logger | undefined): void
   /** @returns whether credentials of resource servers may have changed */
@@ -34,12 +34,12 @@ export type RegistryFollower = {
 }
 
 export type ChannelDeps = {
-  connect(ear: Ear): Promise<NotificationChannel>
+  connect(handlers: NotificationHandlers): Promise<NotificationChannel>
   registry: RegistryFollower
   resourceServers: Pick<ResourceServerStore, 'list'>
   granted: GrantedAudiences
   newId(): string
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a clock that is never set back. */
   monotonicNow(): number
 }
 
@@ -47,14 +47,14 @@ const PULSE_EVERY_MS = 250
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 2_000
 
-/** A moment before a credential is looked up: the session of then, and how often credentials had changed in it. */
+/** The session and its number of credential changes, taken before a credential is looked up. */
 export type CredentialMark = { session: ListenSession | undefined; changes: number | undefined }
 
 type Listening = {
   session: ListenSession
   streams: OpenStreams
   delivery: OrderedDelivery
-  /** How often credentials of resource servers may have changed. */
+  /** Number of possible changes of resource server credentials. */
   credentialChanges: number
   openedAt: number
   connection?: NotificationChannel
@@ -62,8 +62,8 @@ type Listening = {
 }
 
 /**
- * This process's ear on what Postgres announces: holds the LISTEN connection and the streams of deaths that are fed by it.
- * Changes of the registry stay within the process.
+ * Holds the LISTEN connection and forwards revocation events to the open streams, and changes of the registry to the cache of
+ * this process.
  */
 export function createRevocationChannel({
   connect,
@@ -79,7 +79,7 @@ export function createRevocationChannel({
   let retryMs = FIRST_RETRY_MS
   let reported: 'ready' | 'lost' | undefined
   let verifiedAt = monotonicNow()
-  let heard = 0
+  let received = 0
   let losses = 0
 
   async function listen(): Promise<void> {
@@ -87,22 +87,22 @@ export function createRevocationChannel({
     current = mine
     try {
       const connection = await connect({
-        revocation: (payload) => hearEnding(mine, payload),
-        registryChange: (payload) => hearRegistryChange(mine, payload),
+        revocation: (payload) => receiveRevocation(mine, payload),
+        registryChange: (payload) => receiveRegistryChange(mine, payload),
         lost: (error) => lose(mine, reasonOf(error))
       })
       if (current !== mine) return await connection.close()
       mine.connection = connection
       mine.openedAt = monotonicNow()
       registry.begin(() => current === mine && isVerified(mine.session, monotonicNow()), logger)
-      mine.pulse = setInterval(() => beat(mine, connection), PULSE_EVERY_MS)
-      beat(mine, connection)
+      mine.pulse = setInterval(() => sendPulse(mine, connection), PULSE_EVERY_MS)
+      sendPulse(mine, connection)
     } catch (error) {
       lose(mine, reasonOf(error))
     }
   }
 
-  function beat(mine: Listening, connection: NotificationChannel): void {
+  function sendPulse(mine: Listening, connection: NotificationChannel): void {
     const now = monotonicNow()
     if (isSilent(mine.session, mine.openedAt, now)) lose(mine, 'no pulse came back')
     else connection.notify(pulsePayload(mine.session, now)).catch((error: unknown) => lose(mine, reasonOf(error)))
@@ -114,36 +114,36 @@ export function createRevocationChannel({
     const delivery = createOrderedDelivery({
       granted,
       audiences: streams.audiences,
-      deliver: (notification, concerns) => deliver(mine, notification, concerns)
+      deliver: (notification, isAffected) => deliver(mine, notification, isAffected)
     })
     const mine: Listening = { session, streams, delivery, credentialChanges: 0, openedAt: monotonicNow() }
     return mine
   }
 
-  function hearEnding(mine: Listening, payload: string): void {
+  function receiveRevocation(mine: Listening, payload: string): void {
     if (current !== mine) return
     const notification = readNotification(payload)
     if (notification.kind !== 'reset') {
       mine.delivery.take(notification)
       return
     }
-    // At once, whatever waits: each guard drops all it keeps when its stream ends.
+    // At once, before waiting notifications: each guard clears its cache when its stream ends.
     mine.streams.endAll()
-    hearRegistryChange(mine, payload)
+    receiveRegistryChange(mine, payload)
     logger?.warn({ event: 'tables_truncated' }, 'every stream ends, and the registry is read again')
   }
 
-  function hearRegistryChange(mine: Listening, payload: string): void {
+  function receiveRegistryChange(mine: Listening, payload: string): void {
     if (current !== mine || !registry.hear(payload)) return
     mine.credentialChanges += 1
     void mine.streams.checkCredentials()
   }
 
-  function deliver(mine: Listening, notification: Notification, concerns: Concerns): void {
+  function deliver(mine: Listening, notification: Notification, isAffected: Concerns): void {
     if (current !== mine) return
     const now = monotonicNow()
-    if (notification.kind === 'ended') heard += 1
-    for (const frame of receive(mine.session, notification, now, concerns)) mine.streams.write(frame)
+    if (notification.kind === 'ended') received += 1
+    for (const frame of receive(mine.session, notification, now, isAffected)) mine.streams.write(frame)
     verifiedAt = Math.max(verifiedAt, mine.session.verifiedUntil - PROOF_MS)
     if (reported !== 'ready' && isVerified(mine.session, now)) {
       reported = 'ready'
@@ -160,7 +160,7 @@ export function createRevocationChannel({
       reported = 'lost'
       logger?.warn({ event: 'revocation_channel_lost', reason }, 'no revocation feed; listening again')
     }
-    // Half of it at random, so that many processes do not come back at once.
+    // Half of it at random, so that many processes do not reconnect at once.
     retry = setTimeout(listen, retryMs * (0.5 + Math.random() / 2))
     retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)
   }
@@ -172,57 +172,52 @@ export function createRevocationChannel({
     mine?.delivery.stop()
     registry.end()
     mine?.connection?.close().catch(() => {})
-    // Nobody may go on trusting a stream that hears nothing.
+    // A stream without notifications must not stay open: guards would trust it.
     mine?.streams.endAll()
   }
 
-  /** @throws {StoreUnavailable} unless this process has a proved session */
-  function proved(): Listening {
+  /** @throws {StoreUnavailable} without a verified session */
+  function verifiedSession(): Listening {
     if (current?.connection !== undefined && isVerified(current.session, monotonicNow())) return current
-    throw new StoreUnavailable('postgres', new Error('no proved LISTEN session'))
+    throw new StoreUnavailable('postgres', new Error('the LISTEN connection is not verified'))
   }
 
   return {
-    /** Listens from now on, and again whenever it is lost; never fails. */
+    /** Connects, and reconnects whenever the connection is lost; never fails. */
     start(log: Logger): void {
       logger = log
       void listen()
     },
 
-    /** To be taken before the credential of a subscriber is looked up. */
+    /** Call this before the credential of a subscriber is looked up. */
     markCredentials: (): CredentialMark => ({ session: current?.session, changes: current?.credentialChanges }),
 
     /**
-     * @param mark from before the credential was looked up; if credentials have changed since then, they are read again
-     * @throws {StoreUnavailable} unless this process has a proved session; nothing has been written then
+     * @param mark taken before the credential was looked up; if credentials may have changed since, they are checked again
+     * @throws {StoreUnavailable} without a verified session, before anything is written
      */
     subscribe(credential: Credential, mark: CredentialMark, open: (onClose: () => void) => EventStream): void {
-      const { session, streams, credentialChanges } = proved()
+      const { session, streams, credentialChanges } = verifiedSession()
       streams.add(newId(), credential, open)
       if (mark.session !== session || mark.changes !== credentialChanges) void streams.checkCredentials()
     },
 
-    /** Passes a guard's nonce on to all instances, in order with the deaths around it. @throws {StoreUnavailable} */
+    /** Sends a guard's nonce to all instances, in order with the revocation events. @throws {StoreUnavailable} */
     async relay(stream: string, nonce: string): Promise<void> {
-      const { connection } = proved()
+      const { connection } = verifiedSession()
       await connection?.notify(noncePayload(stream, nonce)).catch((error: unknown) => {
         throw new StoreUnavailable('postgres', error)
       })
     },
 
-    /** How it stands now, and what it has seen so far. Before the first proof the age is that of this process. */
+    /** The current state and the counts so far. Before the first proof, its age is counted from the start of this process. */
     state: () => ({
       isVerified: current?.connection !== undefined && isVerified(current.session, monotonicNow()),
       proofAgeMs: monotonicNow() - verifiedAt,
       subscribers: current?.streams.size() ?? 0,
-      heard,
+      heard: received,
       losses
     }),
-
-    /** @throws {StoreUnavailable} unless this process has a proved session */
-    mustBeVerified(): void {
-      proved()
-    },
 
     endStreams(): void {
       current?.streams.endAll()
@@ -237,7 +232,7 @@ export function createRevocationChannel({
   }
 }
 
-/** Node gives some failures of connecting a code and no message. */
+/** Some connection errors of Node have a code and no message. */
 function reasonOf(error: unknown): string {
   const { message, code } = Object(error) as { message?: string; code?: string }
   return message || code || 'unknown'
