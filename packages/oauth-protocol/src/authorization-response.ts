@@ -25,7 +25,7 @@ export function errorLocation(
   ])
 }
 
-/** Adds to a URI's query and leaves what stands there untouched (RFC 6749 §3.1.2). Registered URIs have no fragment. */
+/** Adds parameters to a URI and leaves its query unchanged (RFC 6749 §3.1.2). Registered URIs have no fragment. */
 function appendParameters(uri: string, parameters: readonly (readonly [string, string | undefined])[]): string {
   const query = new URLSearchParams()
   for (const [name, value] of parameters) if (value !== undefined) query.append(name, value)

@@ -1,4 +1,4 @@
-/** Digits, then upper case, then lower case: the order that scanners of other services' tokens expect as well. */
+/** Digits, then upper case, then lower case: the order that secret scanners expect. */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** Writes bytes, read as one big-endian number, in exactly `length` base62 characters; higher digits are cut off. */
@@ -29,7 +29,7 @@ export function encodeBase62Number(number: number, length: number): string {
   return text
 }
 
-/** The number that base62 text stands for, or undefined when a character is none of the alphabet. */
+/** The number that base62 text encodes; undefined if it has a character outside the alphabet. */
 export function decodeBase62Number(text: string): number | undefined {
   let number = 0
   for (const character of text) {

@@ -1,6 +1,6 @@
 import { toErrorDescription } from './oauth-error.js'
 
-/** The codes with which a resource refuses a bearer token (RFC 6750 §3.1). */
+/** The error codes of a resource server (RFC 6750 §3.1). */
 export type BearerErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope'
 
 export const BEARER_ERROR_STATUS: Readonly<Record<BearerErrorCode, number>> = {
@@ -11,11 +11,11 @@ export const BEARER_ERROR_STATUS: Readonly<Record<BearerErrorCode, number>> = {
 
 export type BearerChallenge = {
   realm: string
-  /** What a token needs to get through here, space-separated. */
+  /** The scope that this resource requires, space-separated. */
   scope?: string
-  /** Where the protected resource describes itself (RFC 9728 §5.1). */
+  /** URL of the protected resource metadata (RFC 9728 §5.1). */
   resourceMetadata?: string
-  /** Absent when the request had no credentials at all: then nothing went wrong yet (RFC 6750 §3.1). */
+  /** Absent when the request had no credentials (RFC 6750 §3.1). */
   error?: { code: BearerErrorCode; description: string }
 }
 
@@ -32,7 +32,7 @@ export function bearerChallenge(challenge: BearerChallenge): string {
   return `Bearer ${given.join(', ')}`
 }
 
-/** quoted-string of RFC 9110 §5.6.4; what a header cannot hold safely becomes a question mark. */
+/** quoted-string of RFC 9110 §5.6.4; a character that is not safe in a header becomes a question mark. */
 function quote(text: string): string {
   return `"${text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`
 }

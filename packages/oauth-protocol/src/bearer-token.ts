@@ -1,22 +1,22 @@
 import { parseParameters } from './parameters.js'
 
-/** What the Authorization headers of a request say about a bearer token. */
+/** The result of reading a bearer token from the Authorization headers. */
 export type BearerCredentials =
   | { kind: 'token'; accessToken: string }
   | { kind: 'none' }
   | { kind: 'other_scheme' }
-  /** The scheme is Bearer, and what follows cannot be a token. */
+  /** The scheme is Bearer, and the rest is not a token. */
   | { kind: 'malformed' }
-  /** More than one Authorization header: no rule says which one counts, so none does. */
+  /** More than one Authorization header: no RFC says which one is valid, so none is. */
   | { kind: 'doubled' }
 
-// auth-scheme is a token and case-insensitive (RFC 9110 §11.1); spaces, and nothing else, stand between it and the rest.
+// auth-scheme is a token and case-insensitive (RFC 9110 §11.1); only spaces separate it from the credentials.
 const BEARER_SCHEME = /^bearer(?![!#$%&'*+.^_`|~0-9A-Za-z-])/i
 const CREDENTIALS = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 
 /**
- * Reads a bearer token to the letter of RFC 6750 §2.1: `"Bearer" 1*SP b64token`.
- * @param authorization every Authorization header of the request, in the order they came
+ * Reads a bearer token exactly as in RFC 6750 §2.1: `"Bearer" 1*SP b64token`.
+ * @param authorization every Authorization header of the request, in order
  */
 export function readBearerCredentials(authorization: readonly string[]): BearerCredentials {
   const [header, second] = authorization
@@ -29,8 +29,8 @@ export function readBearerCredentials(authorization: readonly string[]): BearerC
 }
 
 /**
- * Whether a query or an encoded form carries an access token (RFC 6750 §2.2, §2.3). Both ways exist in the RFC; a
- * resource that takes tokens from the header only refuses them, for URLs end up in logs and histories.
+ * Whether a query or an encoded form has an access token (RFC 6750 §2.2, §2.3). A resource that accepts tokens in the header
+ * only refuses both, because URLs are stored in logs and browser histories.
  */
 export function carriesAccessToken(encoded: string): boolean {
   const parameters = parseParameters(encoded)

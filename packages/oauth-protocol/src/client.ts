@@ -1,17 +1,17 @@
-/** A registered client as the rules see it (RFC 6749 §2). Its secrets are checked elsewhere and never travel with it. */
+/** A registered client (RFC 6749 §2), without its secrets. */
 export type Client = {
   clientId: string
   name: string
   /** `public` clients cannot keep a secret: no authentication, PKCE always (RFC 6749 §2.1, RFC 9700 §2.1.1). */
   type: 'confidential' | 'public'
   redirectUris: readonly string[]
-  /** Scopes that the consent page has no way to leave out. */
+  /** Scopes that the user cannot deselect on the consent page. */
   requiredScopes: readonly string[]
   optionalScopes: readonly string[]
   requiresPkce: boolean
   issuesRefreshTokens: boolean
   consent: 'ask' | 'remember'
-  /** In seconds, where this client's tokens are to live shorter than the server is set to. */
+  /** Seconds, where the tokens of this client end earlier than the server's settings say. */
   lifetimes?: ClientLifetimes | undefined
 }
 
@@ -21,11 +21,25 @@ export type ClientLifetimes = {
   refreshTokenMax: number | undefined
 }
 
+/** Seconds. */
+export type TokenLifetimes = { accessToken: number; refreshTokenIdle: number; refreshTokenMax: number }
+
+/** The lifetimes of a client's tokens. A client's own lifetimes shorten the server's and never lengthen them. */
+export function lifetimesOf({ lifetimes }: Pick<Client, 'lifetimes'>, server: TokenLifetimes): TokenLifetimes {
+  if (lifetimes === undefined) return server
+  const shorter = (ofClient: number | undefined, ofServer: number) => Math.min(ofClient ?? ofServer, ofServer)
+  return {
+    accessToken: shorter(lifetimes.accessToken, server.accessToken),
+    refreshTokenIdle: shorter(lifetimes.refreshTokenIdle, server.refreshTokenIdle),
+    refreshTokenMax: shorter(lifetimes.refreshTokenMax, server.refreshTokenMax)
+  }
+}
+
 export function scopesOf(client: Client): readonly string[] {
   return [...client.requiredScopes, ...client.optionalScopes]
 }
 
-/** Characters whose form-encoded and raw bytes are the same, so that Basic works either way (RFC 6749 §2.3.1). */
+/** Characters that form-encoding does not change, so Basic works with and without encoding (RFC 6749 §2.3.1). */
 const IDENTIFIER = /^[A-Za-z0-9_-]{1,128}$/
 
 export function isClientIdentifier(value: string): boolean {

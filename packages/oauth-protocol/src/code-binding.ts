@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** What an authorization code is bound to when it is issued (RFC 6749 4.1.3, RFC 7636 4.6, RFC 8707 2.2). */
+/** What an authorization code is bound to when it is issued (RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 8707 §2.2). */
 export type CodeBinding = {
   clientId: string
   redirectUri: string
@@ -9,12 +9,12 @@ export type CodeBinding = {
   audience: string
 }
 
-/** What a token request presents. Without `resource`, every audience fits (RFC 8707 2.2). */
+/** The same fields of a token request. Without `resource`, every audience matches (RFC 8707 §2.2). */
 export type PresentedBinding = Omit<CodeBinding, 'audience'> & { resource: string | undefined }
 
 export type BindingMismatch = 'client' | 'redirect_uri' | 'code_challenge' | 'resource'
 
-/** The first part in which a token request differs from what its code is bound to; undefined when everything fits. */
+/** The first field in which a token request differs from the binding of its code; undefined when all fields match. */
 export function bindingMismatch(bound: CodeBinding, presented: PresentedBinding): BindingMismatch | undefined {
   if (presented.clientId !== bound.clientId) return 'client'
   if (presented.redirectUri !== bound.redirectUri) return 'redirect_uri'
@@ -24,8 +24,8 @@ export function bindingMismatch(bound: CodeBinding, presented: PresentedBinding)
 }
 
 /**
- * Digests of a binding, for a store that compares in one step and cannot call `bindingMismatch`. A token request fits
- * exactly if its `presentedDigest` is one of the two.
+ * Hashes of a binding, for a store that compares inside one command and cannot call `bindingMismatch`. A token request matches
+ * if and only if its `presentedDigest` is one of the two.
  */
 export function bindingDigests(bound: CodeBinding): { withoutResource: string; withResource: string } {
   return {
@@ -36,7 +36,7 @@ export function bindingDigests(bound: CodeBinding): { withoutResource: string; w
 
 /** 43 base64url characters. */
 export function presentedDigest({ clientId, redirectUri, codeChallenge, resource }: PresentedBinding): string {
-  // JSON keeps the parts apart whatever characters they hold; an absent part is null and differs from every text.
+  // JSON separates the parts unambiguously. An absent part is null, which differs from every string.
   const parts = [clientId, redirectUri, codeChallenge ?? null, resource ?? null]
   return hash('sha256', JSON.stringify(parts), 'base64url')
 }

@@ -5,7 +5,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value
 })
 
-/** CRC-32 of ASCII text. It catches typing errors and helps secret scanners; it protects nothing. */
+/** CRC-32 of ASCII text. It detects typing errors and helps secret scanners; it is not a security feature. */
 export function crc32(text: string): number {
   let value = 0xffffffff
   for (let index = 0; index < text.length; index++) {

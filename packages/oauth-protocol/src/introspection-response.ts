@@ -1,6 +1,6 @@
 import { formatScope } from './scope.js'
 
-/** What is known of a live access token. */
+/** A live access token with the data of its grant. */
 export type ActiveAccessToken = {
   tokenId: string
   grantId: string
@@ -30,7 +30,8 @@ export type IntrospectionResponse =
     }
 
 /**
- * Anything but a live token of the caller's own audience is exactly `{"active":false}`: no oracle (RFC 7662 §2.2, §4).
+ * Exactly `{"active":false}` for everything except a live token of the caller's audience, so that the response does not show
+ * why a token is inactive (RFC 7662 §2.2, §4).
  */
 export function introspectionResponse(
   token: ActiveAccessToken | undefined,

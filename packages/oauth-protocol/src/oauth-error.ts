@@ -1,18 +1,18 @@
-/** Every error code that leaves this service, with where it is defined. */
+/** Every error code of this service, with the RFC sections that define it. */
 export type OAuthErrorCode =
   | 'invalid_request' // RFC 6749 §4.1.2.1, §5.2
-  | 'invalid_client' // §5.2
-  | 'invalid_grant' // §5.2
-  | 'unauthorized_client' // §4.1.2.1, §5.2
-  | 'unsupported_grant_type' // §5.2
-  | 'unsupported_response_type' // §4.1.2.1
-  | 'invalid_scope' // §4.1.2.1, §5.2
+  | 'invalid_client' // RFC 6749 §5.2
+  | 'invalid_grant' // RFC 6749 §5.2
+  | 'unauthorized_client' // RFC 6749 §4.1.2.1, §5.2
+  | 'unsupported_grant_type' // RFC 6749 §5.2
+  | 'unsupported_response_type' // RFC 6749 §4.1.2.1
+  | 'invalid_scope' // RFC 6749 §4.1.2.1, §5.2
   | 'invalid_target' // RFC 8707 §2
   | 'access_denied' // RFC 6749 §4.1.2.1
   | 'login_required' // OpenID Connect Core §3.1.2.6
   | 'consent_required' // OpenID Connect Core §3.1.2.6
   | 'server_error' // RFC 6749 §4.1.2.1
-  | 'temporarily_unavailable' // §4.1.2.1; here also for JSON answers with 429 and 503
+  | 'temporarily_unavailable' // RFC 6749 §4.1.2.1; also for JSON responses with 429 and 503
 
 /** The status of a JSON error. Only the HTTP edge overrides it (404, 405, 413, 429). */
 export const OAUTH_ERROR_STATUS: Readonly<Record<OAuthErrorCode, number>> = {
@@ -32,19 +32,19 @@ export const OAUTH_ERROR_STATUS: Readonly<Record<OAuthErrorCode, number>> = {
 }
 
 export type OAuthErrorDetails = {
-  /** Why, exactly: for the audit record only, never for the caller. */
+  /** The exact reason: for the audit record only, never for the caller. */
   reason?: string
-  /** Whom it concerns, as far as that is known: for the audit record as well. */
+  /** The client and grant, if known: for the audit record only. */
   clientId?: string
   grantId?: string
-  /** Of the client secret that was shown, where it can be one of ours. */
+  /** Id of the presented client secret, if it has the format of one. */
   secretId?: string
-  /** The client proved itself (or tried to) by the Authorization header, so a 401 must name a scheme (RFC 6749 §5.2). */
+  /** The client used the Authorization header, so a 401 must name a scheme (RFC 6749 §5.2). */
   challenge?: 'Basic'
   cause?: unknown
 }
 
-/** A refusal in the protocol's own words. `description` may be read by the caller, `details` only by the log. */
+/** An OAuth error. `description` is for the caller, `details` only for logs and audit records. */
 export class OAuthError extends Error {
   readonly code: OAuthErrorCode
   readonly description: string
@@ -60,15 +60,15 @@ export class OAuthError extends Error {
 }
 
 /**
- * The one description of every `invalid_grant` but a used code: which check failed would tell a thief what to try next.
- * The exact reason is in the audit record, under the request id that the answer carries.
+ * The description of every `invalid_grant` except for a used code. It does not say which check failed, because that would help
+ * an attacker. The audit record has the reason, under the request id of the response.
  */
 export const INVALID_GRANT = 'The code or token is unknown, expired, revoked, or was issued for another request.'
 
-/** The specification asks for this one by name (§7.1). */
+/** The fixed description for a used code; clients may rely on it. */
 export const CODE_ALREADY_USED = 'authorization code was already used'
 
-/** Leaves only the characters that an error_description may hold (RFC 6749 §5.2). */
+/** Replaces the characters that an error_description must not have (RFC 6749 §5.2). */
 export function toErrorDescription(text: string): string {
   return text.replace(/["]/g, "'").replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?')
 }

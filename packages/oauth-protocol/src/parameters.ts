@@ -1,12 +1,12 @@
 /**
- * Request parameters as OAuth sees them (RFC 6749 §3.1, §3.2): one sent empty counts as absent, one sent more than once
- * is an error, and names are plain text (`scope[]` is another name than `scope`).
+ * Request parameters as in RFC 6749 §3.1 and §3.2: an empty parameter counts as absent, a repeated parameter is an error, and
+ * names are plain text (`scope[]` is another name than `scope`).
  */
 export type FormParameters = {
-  /** The value, when it was sent once and could be decoded. */
+  /** The value, if the parameter was sent once and can be decoded. */
   get(name: string): string | undefined
   isRepeated(name: string): boolean
-  /** It holds a broken percent-encoding, bytes that are not UTF-8, or a control character. */
+  /** The value has an invalid percent-encoding, bytes that are not UTF-8, or a control character. */
   isMalformed(name: string): boolean
 }
 
@@ -32,7 +32,7 @@ export function parseParameters(encoded: string): FormParameters {
   }
 }
 
-/** Takes one parameter out of an encoded query, however its name is encoded, and leaves every other byte as it is. */
+/** Removes a parameter from an encoded query, however its name is encoded, and leaves every other byte unchanged. */
 export function withoutParameter(encoded: string, name: string): string {
   return encoded
     .split('&')
@@ -45,17 +45,17 @@ function nameOf(pair: string): string {
   return decodeName(equals < 0 ? pair : pair.slice(0, equals))
 }
 
-/** Stands for itself, whatever it is: most names and half of the values. */
+/** Needs no decoding: most names and half of the values. */
 const PLAIN = /^[\w.~:/-]*$/
 
 function decodeName(encoded: string): string {
   return PLAIN.test(encoded) ? encoded : (decode(encoded) ?? encoded)
 }
 
-// Control characters mean nothing in any parameter of ours, and stores choke on NUL.
+// No parameter of this service may have control characters, and Postgres refuses NUL in text.
 const CONTROL_CHARACTER = /\p{Cc}/u
 
-/** @returns undefined for a broken percent-encoding, bytes that are not UTF-8, or a control character */
+/** @returns undefined for an invalid percent-encoding, bytes that are not UTF-8, or a control character */
 function decodeValue(encoded: string): string | undefined {
   if (PLAIN.test(encoded)) return encoded
   const value = decode(encoded)

@@ -9,12 +9,12 @@ export function protectedResourceMetadataPath(resource: string): string {
   return pathname === '/' ? WELL_KNOWN : WELL_KNOWN + pathname
 }
 
-/** The same place as a full URL, for the challenge (RFC 9728 §5.1). */
+/** The same as a full URL, for the challenge (RFC 9728 §5.1). */
 export function protectedResourceMetadataUrl(resource: string): string {
   return new URL(resource).origin + protectedResourceMetadataPath(resource)
 }
 
-/** RFC 9728 §2. `resource` is given back byte for byte, for clients compare it (§3.3). */
+/** RFC 9728 §2. `resource` is returned byte for byte, because clients compare it (RFC 9728 §3.3). */
 export function protectedResourceMetadata(about: {
   resource: string
   authorizationServers: readonly string[]

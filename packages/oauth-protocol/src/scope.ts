@@ -6,8 +6,8 @@ export function isScopeToken(value: string): boolean {
 }
 
 /**
- * Reads a scope parameter: tokens with one space between them (RFC 6749 §3.3). A token given twice counts once; the order
- * is kept, for clients compare the answer with what they asked for.
+ * Reads a scope parameter: tokens separated by one space (RFC 6749 §3.3). A repeated token counts once. The order is kept,
+ * because clients compare the response with their request.
  * @returns undefined when the text is not a scope
  */
 export function parseScope(text: string): readonly string[] | undefined {
@@ -19,6 +19,6 @@ export function formatScope(scope: readonly string[]): string {
   return scope.join(' ')
 }
 
-export function isWithinScope(asked: readonly string[], allowed: readonly string[]): boolean {
-  return asked.every((token) => allowed.includes(token))
+export function isWithinScope(requested: readonly string[], allowed: readonly string[]): boolean {
+  return requested.every((token) => allowed.includes(token))
 }

@@ -7,7 +7,7 @@ export function serverMetadataPath(issuer: string): string {
   return `/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}`
 }
 
-/** RFC 8414 §2: what works here, and nothing more. `client_secret_basic` stands first, for some clients take the first. */
+/** RFC 8414 §2. `client_secret_basic` is the first method, because some clients use the first one. */
 export function serverMetadata(server: {
   issuer: string
   scopes: readonly string[]

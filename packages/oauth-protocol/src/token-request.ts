@@ -1,14 +1,15 @@
+import type { Client } from './client.js'
 import { INVALID_GRANT, OAuthError } from './oauth-error.js'
 import type { FormParameters } from './parameters.js'
 import { codeChallengeOf, isCodeVerifier } from './pkce.js'
 import { parseScope } from './scope.js'
 
-/** The exchange of a code (RFC 6749 §4.1.3). */
+/** An exchange of a code (RFC 6749 §4.1.3). */
 export type CodeRedemption = {
   grantType: 'authorization_code'
   code: string
   redirectUri: string
-  /** The S256 challenge of the verifier that was sent; undefined when none was. */
+  /** The S256 challenge of the presented verifier; undefined without a verifier. */
   codeChallenge: string | undefined
   resource: string | undefined
 }
@@ -23,7 +24,7 @@ export type RefreshRequest = {
 
 const SINGLE_PARAMETERS = ['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope', 'resource']
 
-/** Refuses what no later step could judge: a parameter sent twice, or not decodable. @throws {OAuthError} */
+/** Refuses a parameter that is repeated or cannot be decoded. @throws {OAuthError} */
 export function requireSingleParameters(form: FormParameters): void {
   for (const name of SINGLE_PARAMETERS) {
     if (form.isRepeated(name)) throw new OAuthError('invalid_request', `The parameter ${name} must be sent once.`)
@@ -31,11 +32,14 @@ export function requireSingleParameters(form: FormParameters): void {
   }
 }
 
-/** Reads a token request of a client that has proved itself. @throws {OAuthError} */
-export function readTokenRequest(form: FormParameters): CodeRedemption | RefreshRequest {
+/** Reads the token request of an authenticated client. @throws {OAuthError} */
+export function readTokenRequest(
+  form: FormParameters,
+  client: Pick<Client, 'clientId' | 'issuesRefreshTokens'>
+): CodeRedemption | RefreshRequest {
   const grantType = required(form, 'grant_type')
   if (grantType === 'authorization_code') return readCodeRedemption(form)
-  if (grantType === 'refresh_token') return readRefreshRequest(form)
+  if (grantType === 'refresh_token') return readRefreshRequest(form, client)
   throw new OAuthError('unsupported_grant_type', 'The only grant types are authorization_code and refresh_token.')
 }
 
@@ -55,11 +59,17 @@ function readCodeRedemption(form: FormParameters): CodeRedemption {
   }
 }
 
-function readRefreshRequest(form: FormParameters): RefreshRequest {
+function readRefreshRequest(
+  form: FormParameters,
+  { clientId, issuesRefreshTokens }: Pick<Client, 'clientId' | 'issuesRefreshTokens'>
+): RefreshRequest {
   const refreshToken = required(form, 'refresh_token')
   const text = form.get('scope')
   const scope = text === undefined ? undefined : parseScope(text)
   if (text !== undefined && scope === undefined) throw new OAuthError('invalid_scope', 'The scope is malformed.')
+  if (!issuesRefreshTokens) {
+    throw new OAuthError('unauthorized_client', 'This client is not registered for refresh tokens.', { clientId })
+  }
   return { grantType: 'refresh_token', refreshToken, scope, resource: form.get('resource') }
 }
 

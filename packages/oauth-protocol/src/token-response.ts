@@ -1,4 +1,4 @@
-/** A successful answer of the token endpoint (RFC 6749 §5.1), member for member. */
+/** A successful response of the token endpoint (RFC 6749 §5.1). */
 export type TokenResponse = {
   access_token: string
   token_type: 'Bearer'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isClientIdentifier, scopesOf } from '../src/client.js'
+import { isClientIdentifier, lifetimesOf, scopesOf } from '../src/client.js'
 import { CLIENT } from './authorization-fixture.js'
 
 test.each([
@@ -11,15 +11,27 @@ test.each([
   { name: 'a colon', value: 'a:b', valid: false },
   { name: 'a plus sign', value: 'a+b', valid: false },
   { name: 'a percent sign', value: 'a%62', valid: false },
-  { name: 'a blank', value: 'a b', valid: false },
+  { name: 'a space', value: 'a b', valid: false },
   { name: 'a dot', value: 'a.b', valid: false },
   { name: 'a letter outside ASCII', value: 'é', valid: false },
   { name: 'a NUL', value: 'a\u0000', valid: false },
   { name: 'a line break at the end', value: 'a\n', valid: false }
-])('client identifier: $name is valid: $valid, for Basic must read both spellings alike (RFC 6749 §2.3.1)', (given) => {
+])('client identifier: $name gives $valid (RFC 6749 §2.3.1)', (given) => {
   expect(isClientIdentifier(given.value)).toBe(given.valid)
 })
 
-test('client: its scopes are the required and the optional ones', () => {
+test.each([
+  { name: 'no lifetimes of its own', own: undefined, expected: [3600, 7200, 86_400] },
+  { name: 'shorter lifetimes', own: [60, 120, 180], expected: [60, 120, 180] },
+  { name: 'longer lifetimes', own: [3601, 7201, 86_401], expected: [3600, 7200, 86_400] },
+  { name: 'only an idle lifetime', own: [undefined, 120, undefined], expected: [3600, 120, 86_400] }
+])('lifetimesOf: a client with $name gets $expected', ({ own, expected }) => {
+  const [accessToken, refreshTokenIdle, refreshTokenMax] = own ?? []
+  const client = { lifetimes: own && { accessToken, refreshTokenIdle, refreshTokenMax } }
+  const found = lifetimesOf(client, { accessToken: 3600, refreshTokenIdle: 7200, refreshTokenMax: 86_400 })
+  expect(Object.values(found)).toEqual(expected)
+})
+
+test('scopesOf: gives the required and then the optional scopes', () => {
   expect(scopesOf({ ...CLIENT, requiredScopes: ['a', 'b'], optionalScopes: ['c'] })).toEqual(['a', 'b', 'c'])
 })

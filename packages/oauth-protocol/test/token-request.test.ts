@@ -9,9 +9,11 @@ const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 const CODE = 'grant_type=authorization_code&code=c&redirect_uri=https%3A%2F%2Fapp.example%2Fcb'
 const REFRESH = 'grant_type=refresh_token&refresh_token=r'
 
-const read = (form: string) => readTokenRequest(parseParameters(form))
+const CLIENT = { clientId: 'app', issuesRefreshTokens: true }
 
-/** The error that a call ends in. */
+const read = (form: string, client = CLIENT) => readTokenRequest(parseParameters(form), client)
+
+/** The error that the call throws. */
 function errorOf(call: () => unknown): OAuthError {
   try {
     call()
@@ -19,7 +21,7 @@ function errorOf(call: () => unknown): OAuthError {
     if (error instanceof OAuthError) return error
     throw error
   }
-  throw new Error('nothing was refused')
+  throw new Error('the call did not throw')
 }
 
 const redemption = {
@@ -69,12 +71,12 @@ test.each([
     error: 'unsupported_grant_type'
   },
   {
-    name: 'the grant_type in other case',
+    name: 'the grant_type in another case',
     form: CODE.replace('authorization', 'Authorization'),
     error: 'unsupported_grant_type'
   },
   {
-    name: 'the grant_type with a blank',
+    name: 'the grant_type with a space',
     form: `${REFRESH.replace('token&', 'token+&')}`,
     error: 'unsupported_grant_type'
   },
@@ -89,12 +91,12 @@ test.each([
   { name: 'no refresh_token', form: 'grant_type=refresh_token', error: 'invalid_request' },
   { name: 'an empty refresh_token', form: 'grant_type=refresh_token&refresh_token=', error: 'invalid_request' },
   { name: 'a refresh token under the name code', form: 'grant_type=refresh_token&code=r', error: 'invalid_request' },
-  { name: 'a refresh with an unclean scope', form: `${REFRESH}&scope=a++b`, error: 'invalid_scope' },
-  { name: 'a refresh with a blank scope', form: `${REFRESH}&scope=+`, error: 'invalid_scope' },
+  { name: 'a refresh with two spaces in its scope', form: `${REFRESH}&scope=a++b`, error: 'invalid_scope' },
+  { name: 'a refresh with a scope of one space', form: `${REFRESH}&scope=+`, error: 'invalid_scope' },
   { name: 'a refresh with a quoted scope', form: `${REFRESH}&scope=%22a%22`, error: 'invalid_scope' },
   { name: 'a verifier of 42 characters', form: `${CODE}&code_verifier=${'a'.repeat(42)}`, error: 'invalid_grant' },
   { name: 'a verifier of 129 characters', form: `${CODE}&code_verifier=${'a'.repeat(129)}`, error: 'invalid_grant' },
-  { name: 'a verifier with a blank', form: `${CODE}&code_verifier=${VERIFIER}+`, error: 'invalid_grant' }
+  { name: 'a verifier with a space', form: `${CODE}&code_verifier=${VERIFIER}+`, error: 'invalid_grant' }
 ])('token request: $name is $error (RFC 6749 §5.2, RFC 7636 §4.6)', ({ form, error }) => {
   expect(errorOf(() => read(form))).toMatchObject({
     code: error,
@@ -102,28 +104,45 @@ test.each([
   })
 })
 
-test('token request: a malformed verifier is named to the log and not to the caller', () => {
+describe('token request of a client without refresh tokens', () => {
+  const client = { clientId: 'app', issuesRefreshTokens: false }
+
+  test('a refresh is unauthorized_client (RFC 6749 §5.2)', () => {
+    const { code, details } = errorOf(() => read(REFRESH, client))
+    expect([code, details]).toEqual(['unauthorized_client', { clientId: 'app' }])
+  })
+
+  test('a refresh without refresh_token is invalid_request', () => {
+    expect(errorOf(() => read('grant_type=refresh_token', client)).code).toBe('invalid_request')
+  })
+
+  test('a code is read', () => {
+    expect(read(CODE, client)).toEqual(redemption)
+  })
+})
+
+test('token request: the reason malformed_verifier is in the details and not in the description', () => {
   const { description, details } = errorOf(() => read(`${CODE}&code_verifier=short`))
   expect(description).not.toMatch(/verifier/)
   expect(details).toEqual({ reason: 'malformed_verifier' })
 })
 
-test('token request: an unknown grant is refused before what it lacks', () => {
+test('token request: an unknown grant_type is refused before missing parameters', () => {
   expect(errorOf(() => read('grant_type=password')).code).toBe('unsupported_grant_type')
 })
 
-describe('shape', () => {
+describe('repeated and malformed parameters', () => {
   const NAMES = ['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope', 'resource']
   const faults = NAMES.flatMap((name) => [
     { name, fault: 'sent twice', form: `${name}=a&${name}=b`, description: `The parameter ${name} must be sent once.` },
     {
       name,
-      fault: 'sent twice alike',
+      fault: 'sent twice with one value',
       form: `${name}=a&${name}=a`,
       description: `The parameter ${name} must be sent once.`
     },
     { name, fault: 'not UTF-8', form: `${name}=%ff`, description: `The parameter ${name} is malformed.` },
-    { name, fault: 'holding NUL', form: `${name}=a%00`, description: `The parameter ${name} is malformed.` }
+    { name, fault: 'with a NUL', form: `${name}=a%00`, description: `The parameter ${name} is malformed.` }
   ])
 
   test.each(faults)('token request: $name $fault is invalid_request (RFC 6749 §3.2, §5.2)', ({ form, description }) => {
@@ -139,7 +158,7 @@ describe('shape', () => {
     { name: 'an empty second value', form: 'code=a&code=' },
     { name: 'an unknown parameter twice', form: 'x=a&x=b' },
     { name: 'an unknown malformed parameter', form: 'x=%ff' }
-  ])('token request: $name is no fault of shape (RFC 6749 §3.2)', ({ form }) => {
+  ])('token request: $name passes the check of repeated and malformed parameters (RFC 6749 §3.2)', ({ form }) => {
     expect(() => requireSingleParameters(parseParameters(form))).not.toThrow()
   })
 })

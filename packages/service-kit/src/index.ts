@@ -34,6 +34,7 @@ export {
 export { buildLogger, type Logger } from './process/logger.js'
 export { type RunningService, runUntilSignal } from './process/run-until-signal.js'
 export { settleWithin } from './process/settle-within.js'
+export { withTimeLimit } from './process/with-time-limit.js'
 export { problemOfRedis } from './redis/redis-problem.js'
 export { type RedisAddress, readRedisUrl } from './redis/redis-url.js'
 export { type BuildServerOptions, buildServer } from './server/build-server.js'

@@ -4,11 +4,11 @@ import { parseParameters, serverMetadataPath } from '@valetkey/oauth-protocol'
 import {
   buildServer,
   groupRoutes,
-  type HealthChecks,
   healthRoutes,
   inGroup,
   type Logger,
-  metricsRoute
+  metricsRoute,
+  type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
@@ -36,14 +36,7 @@ import { type TokenRouteOptions, tokenRoutes } from './protocol/token/routes.js'
 import type { AccessTokenBuckets } from './storage/postgres/access-token-buckets.js'
 import type { ScopeStore } from './storage/postgres/scopes.js'
 
-/** What each surface needs; `wire.ts` makes it. */
-export type AppDeps = {
-  watched: ServerMetrics
-  audit: AuditTrail
-  usages: readonly Pick<Usage, 'close'>[]
-  channel: RevocationChannel
-  buckets: AccessTokenBuckets
-  returns: CodeReturns
+export type PublicDeps = {
   pages: PagesOptions
   scopes: Pick<ScopeStore, 'list'>
   session: SessionOptions
@@ -53,32 +46,54 @@ export type AppDeps = {
   account: AccountRouteOptions
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
-  introspection: IntrospectionRouteOptions
-  feed: FeedRouteOptions
-  admin: AdminRouteOptions
-  health: HealthChecks
+}
+
+export type InternalDeps = { introspection: IntrospectionRouteOptions; feed: Omit<FeedRouteOptions, 'draining'> }
+
+export type OperatorDeps = { admin: AdminRouteOptions }
+
+/** What the surfaces need; `wire/` creates it. */
+export type AppDeps = PublicDeps &
+  InternalDeps &
+  OperatorDeps & {
+    watched: ServerMetrics
+    audit: AuditTrail
+    usages: readonly Pick<Usage, 'close'>[]
+    channel: RevocationChannel
+    buckets: AccessTokenBuckets
+    returns: CodeReturns
+    dependencies: ReturnType<typeof watchDependencies>
+  }
+
+type AppOptions = {
+  issuer: string
+  trustedProxies: readonly string[] | undefined
+  logger: Logger
+  draining?: AbortSignal
 }
 
 export type App = { publicServer: FastifyInstance; internalServer: FastifyInstance; operatorServer: FastifyInstance }
 
-/** The map: three listeners, and on each of them every surface in order. */
-export function buildApp(
-  options: { issuer: string; trustedProxies: readonly string[] | undefined; logger: Logger; draining?: AbortSignal },
-  deps: AppDeps
-): App {
-  const { issuer, logger, trustedProxies, draining } = options
-  const { watched } = deps
+/** The map: three listeners, and the surfaces of each, in order. */
+export function buildApp(options: AppOptions, deps: AppDeps): App {
+  return {
+    publicServer: buildPublicServer(options, deps),
+    internalServer: buildInternalServer(options, deps),
+    operatorServer: buildOperatorServer(options, deps)
+  }
+}
+
+/** For browsers and third-party clients. */
+function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const base = new URL(issuer).pathname.replace(/\/$/, '')
   const metadataPath = serverMetadataPath(issuer)
-
-  // Browsers and third-party clients.
-  const unreadable = unreadableOAuthError(issuer)
-  const publicServer = buildServer({ logger, trustedProxies, unreadable, draining, meter: watched.http('public') })
-  publicServer.register(pagesPlugin, deps.pages)
-  publicServer.setErrorHandler(pageErrorHandler)
+  const meter = deps.watched.http('public')
+  const server = buildServer({ logger, trustedProxies, unreadable: unreadableOAuthError(issuer), draining, meter })
+  server.register(pagesPlugin, deps.pages)
+  server.setErrorHandler(pageErrorHandler)
   const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
-  publicServer.setNotFoundHandler(notFoundHandler(publicServer, { issuer, jsonPaths }))
-  publicServer.register(
+  server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths }))
+  server.register(
     async (site) => {
       site.register(async (pages) => {
         groupRoutes(pages, 'sign_in')
@@ -106,38 +121,39 @@ export function buildApp(
     },
     { prefix: base }
   )
-  publicServer.register(async (oauth) => {
+  server.register(async (oauth) => {
     groupRoutes(oauth, 'static')
     oauthSurface(oauth, issuer, deps)
     allowAnyOrigin(oauth, [{ path: metadataPath, method: 'GET' }])
-    oauth.register(metadataRoutes, {
-      issuer,
-      path: metadataPath,
-      languages: [...deps.pages.languages.keys()],
-      scopes: deps.scopes
-    })
+    const languages = [...deps.pages.languages.keys()]
+    oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, scopes: deps.scopes })
   })
-
-  // Resource servers only.
-  const internalServer = buildServer({
-    ...{ logger, unreadable, draining, meter: watched.http('internal') },
-    keepsRequestId: true
-  })
-  oauthSurface(internalServer, issuer, deps)
-  internalServer.setNotFoundHandler(notFoundHandler(internalServer, { issuer, jsonPaths: 'all' }))
-  internalServer.register(inGroup('introspection', introspectionRoutes), deps.introspection)
-  internalServer.register(inGroup('feed', feedRoutes), { ...deps.feed, draining })
-
-  // Operators only.
-  const operatorServer = buildServer({ logger, meter: watched.http('operator') })
-  operatorServer.register(inGroup('health', healthRoutes), { checks: deps.health, draining })
-  operatorServer.register(inGroup('admin', adminRoutes), { prefix: '/admin', ...deps.admin })
-  operatorServer.register(inGroup('health', metricsRoute), { metrics: watched.metrics })
-
-  return { publicServer, internalServer, operatorServer }
+  return server
 }
 
-/** Form in, JSON out, errors in the words of RFC 6749 §5.2. A JSON body here is an invalid_request. */
+/** For resource servers only. */
+function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: AppDeps): FastifyInstance {
+  const meter = deps.watched.http('internal')
+  const unreadable = unreadableOAuthError(issuer)
+  const server = buildServer({ logger, unreadable, draining, meter, keepsRequestId: true })
+  oauthSurface(server, issuer, deps)
+  server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths: 'all' }))
+  server.register(inGroup('introspection', introspectionRoutes), deps.introspection)
+  server.register(inGroup('feed', feedRoutes), { ...deps.feed, draining })
+  return server
+}
+
+/** For operators only. */
+function buildOperatorServer({ logger, draining }: AppOptions, deps: AppDeps): FastifyInstance {
+  const { metrics, http } = deps.watched
+  const server = buildServer({ logger, meter: http('operator') })
+  server.register(inGroup('health', healthRoutes), { checks: deps.dependencies.checks, draining })
+  server.register(inGroup('admin', adminRoutes), { prefix: '/admin', ...deps.admin })
+  server.register(inGroup('health', metricsRoute), { metrics })
+  return server
+}
+
+/** Form in, JSON out, errors as in RFC 6749 §5.2. A JSON body is an `invalid_request`. */
 function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched }: AppDeps): void {
   oauth.removeAllContentTypeParsers()
   oauth.register(formbody, { parser: parseParameters })

@@ -2,7 +2,7 @@ import { type Environment, environmentReader } from '@valetkey/service-kit'
 
 export type Config = ReturnType<typeof readConfig>
 
-/** The environment of this process. No other file reads it. */
+/** The environment of this process. Only this file reads `process.env`. */
 export const processEnvironment: Environment = process.env
 
 /**
@@ -25,7 +25,7 @@ export function readConfig(environment: Environment) {
     redisUrl: read.redisUrl('REDIS_URL', 'the Redis server, redis://host:6379'),
     redisCa: read.optionalText('REDIS_CA', '') || undefined,
     cookieKeys: read.keys('COOKIE_KEYS', 'keys that sign forms and cookies, separated by commas, the newest first'),
-    /** Seconds, as are all lifetimes here. */
+    /** Seconds, as all lifetimes. */
     codeTtl: read.integer('CODE_TTL', 20, { min: 1, max: 29 }),
     accessTokenTtl: read.integer('ACCESS_TOKEN_TTL', 3600, { min: 1, max: 30 * DAY }),
     refreshTokenIdleTtl: read.integer('REFRESH_TOKEN_IDLE_TTL', 14 * DAY, { min: 1, max: 3650 * DAY }),
@@ -37,7 +37,7 @@ export function readConfig(environment: Environment) {
     productName: read.optionalText('PRODUCT_NAME', 'Valetkey'),
     productLogo: read.optionalText('PRODUCT_LOGO', '') || undefined,
     accentColor: read.optionalText('ACCENT_COLOR', '') || undefined,
-    /** Seconds from the order to stop to the end of the listeners. */
+    /** Seconds from the stop signal to the end of the listeners. */
     drainDelay: read.integer('DRAIN_DELAY', 0, { min: 0, max: 300 }),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
   }
@@ -50,7 +50,7 @@ export function readConfig(environment: Environment) {
   return Object.freeze(config)
 }
 
-/** What the command line needs: the database, nothing else. @throws {ConfigurationError} */
+/** The settings of the command line: only the database. @throws {ConfigurationError} */
 export function readCommandLineConfig(environment: Environment) {
   const read = environmentReader(environment)
   const config = {

@@ -10,7 +10,6 @@ import {
   refuseWrongClock,
   settleWithin,
   watchBuild,
-  watchDependencies,
   watchDependencyStates,
   watchPool
 } from '@valetkey/service-kit'
@@ -20,15 +19,15 @@ import { evaluateSettings } from './operator/doctor/evaluate-settings.js'
 import { startHousekeeping } from './platform/housekeeping.js'
 import { createExpiredRows } from './storage/postgres/expired-rows.js'
 import { connectRedis, type Redis } from './storage/redis/redis.js'
-import { wire } from './wire.js'
+import { wire } from './wire/wire.js'
 
-// Tables of tokens are of an hour, and statements are named after them.
+// Each hour has its own token tables and statements; renewed connections drop the statements of past hours.
 const POSTGRES = { connections: 10, plans: 'kept by index', renewedAfterSeconds: 3_600 } as const
 
-// The folder above `dist`, in a checkout and in an image.
+// In the folder above `dist`, both in a checkout and in an image.
 const PACKAGE_FILE = new URL('../package.json', import.meta.url)
 
-// Together below the 15 s after which the process ends itself; the listeners cut off what is in flight after 6 s.
+// Together below the 15 s after which the process exits; the listeners abort open requests after 6 s.
 const LISTENERS_LIMIT_MS = 6_500
 const OPERATOR_LIMIT_MS = 2_000
 const FLUSH_LIMIT_MS = 4_000
@@ -37,14 +36,15 @@ const DISCONNECT_LIMIT_MS = 2_000
 /**
  * Starts the authorization server on its three listeners.
  * @param overrides.redis a client to use instead of `REDIS_URL`, for `npm start` on a machine without a Redis server
- * @throws {ConfigurationError} when a setting is missing or malformed, or none for production, or the clock is wrong
+ * @throws {ConfigurationError} when a setting is missing, malformed or unsafe for production, or the clock is wrong
  */
 export async function startAuthorizationServer(
   environment: Environment,
   overrides: { redis?: Redis } = {}
 ): Promise<RunningService> {
-  const given = overrides.redis === undefined ? environment : { ...environment, REDIS_URL: 'redis://given-as-a-client' }
-  const config = readConfig(given)
+  const settings =
+    overrides.redis === undefined ? environment : { ...environment, REDIS_URL: 'redis://given-as-a-client' }
+  const config = readConfig(settings)
   refuseFatal(evaluateSettings(config, { now: new Date() }))
   const logger = buildLogger('authorization-server', config.logLevel)
   const states = { postgres: createStoreState('postgres', logger), redis: createStoreState('redis', logger) }
@@ -55,23 +55,19 @@ export async function startAuthorizationServer(
     throw error
   })
   const redis = overrides.redis ?? connectRedis(config.redisUrl, config.redisCa, states.redis)
-  const deps = wire(config, database, redis, clock, logger)
-  const dependencies = watchDependencies(deps.health, states)
+  const deps = wire(config, database, redis, { clock, logger, states })
   watchPool(deps.watched.metrics, database)
   watchBuild(deps.watched.metrics, PACKAGE_FILE)
   watchDependencyStates(deps.watched.metrics, Object.values(states))
   deps.watched.metrics.watchProcess()
   const { issuer, trustedProxies } = config
   const { draining, drain } = createDrain(config.drainDelay)
-  const { publicServer, internalServer, operatorServer } = buildApp(
-    { issuer, trustedProxies, logger, draining },
-    { ...deps, health: dependencies.checks }
-  )
+  const { publicServer, internalServer, operatorServer } = buildApp({ issuer, trustedProxies, logger, draining }, deps)
 
   await publicServer.listen(config.publicListen)
   await internalServer.listen(config.internalListen)
   await operatorServer.listen(config.operatorListen)
-  dependencies.start()
+  deps.dependencies.start()
   clock.start(logger)
   deps.channel.start(logger)
   const keepBuckets = () => deps.buckets.keep(config.accessTokenTtl)
@@ -83,14 +79,14 @@ export async function startAuthorizationServer(
     logger,
     drainDelay: config.drainDelay,
     async close() {
-      // Whoever balances learns of it first.
+      // First, so that load balancers stop sending requests.
       await drain()
-      // Requests first, then what they write in the background, then the connections under both. A store that does not
-      // answer may hold up none of it.
+      // Requests first, then background writes, then the connections of both. Each step has a time limit, in case a store
+      // does not respond.
       await settleWithin(LISTENERS_LIMIT_MS, [publicServer.close(), internalServer.close()])
-      // Until then it has answered that this process is not ready, and what it still does.
+      // After the others: until here it serves /readyz and /metrics.
       await settleWithin(OPERATOR_LIMIT_MS, [operatorServer.close()])
-      dependencies.stop()
+      deps.dependencies.stop()
       clock.stop()
       deps.returns.close()
       await settleWithin(FLUSH_LIMIT_MS, [

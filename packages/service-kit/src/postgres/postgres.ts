@@ -7,6 +7,7 @@ import {
   type QueryResult,
   type QueryResultRow
 } from 'pg'
+import { withTimeLimit } from '../process/with-time-limit.js'
 import type { StoreState } from '../stores/store-state.js'
 import { StoreUnavailable } from '../stores/store-unavailable.js'
 import { createConnectionLimit, isTooManyConnections } from './connection-limit.js'
@@ -198,22 +199,13 @@ async function sendOnce<Row extends QueryResultRow>(
   }
 }
 
-/** A connection of the pool. A connection that becomes available after `until` is returned to the pool. */
-async function connectBy(pool: Pool, until: number): Promise<PoolClient> {
+/** A connection of the pool. A connection that comes after `until` is returned to the pool. */
+function connectBy(pool: Pool, until: number): Promise<PoolClient> {
   const connecting = pool.connect()
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    const giveUp = () => {
-      connecting.then((client) => client.release()).catch(() => {})
-      reject(new Error('timeout while waiting for a connection'))
-    }
-    timer = setTimeout(giveUp, Math.max(1, until - performance.now()))
+  return withTimeLimit(Math.max(1, until - performance.now()), connecting, () => {
+    connecting.then((client) => client.release()).catch(() => {})
+    throw new Error('timeout while waiting for a connection')
   })
-  try {
-    return await Promise.race([connecting, tooLate])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** Applies the settings of a new connection and returns its process id, in one round trip. */

@@ -1,9 +1,6 @@
-/** Waits until all tasks are settled, but no longer than the limit. */
+import { withTimeLimit } from './with-time-limit.js'
+
+/** Waits until all tasks have ended, with or without success, but no longer than a time limit. */
 export async function settleWithin(milliseconds: number, tasks: readonly Promise<unknown>[]): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const timeLimit = new Promise((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  await Promise.race([Promise.allSettled(tasks), timeLimit])
-  clearTimeout(timer)
+  await withTimeLimit(milliseconds, Promise.allSettled(tasks), () => undefined)
 }

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { withTimeLimit } from '../process/with-time-limit.js'
 import type { StoreProblem } from '../stores/store-problem.js'
 import { problemOf } from '../stores/store-unavailable.js'
 
@@ -72,15 +73,9 @@ async function answerOf(probe: Probe): Promise<Answer> {
   }
 }
 
-/** Runs a probe. @throws what the probe throws, or a time-out after 2 seconds */
+/** @returns the result of the probe. @throws its error, or an error when it takes longer than 2 seconds */
 export async function answerInTime(probe: Probe): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
-  const timeLimit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('timeout: no answer')), CHECK_TIME_LIMIT_MS)
+  return withTimeLimit(CHECK_TIME_LIMIT_MS, probe(), () => {
+    throw new Error('timeout: no answer')
   })
-  try {
-    return await Promise.race([probe(), timeLimit])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,10 +1,10 @@
-import { timingSafeEqual } from 'node:crypto'
+import { matchesSecret, type TokenDigest } from '@valetkey/oauth-protocol'
+import { withTimeLimit } from '@valetkey/service-kit'
 import type { ResourceServerStore } from '../storage/postgres/resource-servers.js'
-import { answerWithin } from './answer-within.js'
 import type { EventStream } from './event-stream.js'
 
-/** The credential that opened a stream; the hash is that of the secret that was presented. */
-export type Credential = { clientId: string; audience: string; secretHash: Buffer }
+/** The credential that opened a stream, with the hash of the presented secret. */
+export type Credential = { clientId: string; audience: string; secretHash: TokenDigest }
 
 export type Subscriber = { stream: EventStream; credential: Credential }
 
@@ -14,26 +14,27 @@ export type CredentialCheckDeps = {
   end(id: string): void
 }
 
-const ANSWER_LIMIT_MS = 1_000
+const READ_LIMIT_MS = 1_000
 
 /**
- * @returns reads the credentials from Postgres and ends each stream whose credential is gone, has another secret, or is now
- *   of another audience. Where Postgres does not answer, every stream ends: each guard connects again, and proves itself.
+ * @returns a function that reads the registered credentials from Postgres and ends each stream whose credential was
+ *   deleted, or now has another secret or audience. If Postgres does not respond, it ends every stream; each guard then
+ *   connects and authenticates again.
  */
 export function createCredentialCheck({ list, subscribers, end }: CredentialCheckDeps): () => Promise<void> {
   let isChecking = false
   let isDue = false
   return async () => {
     isDue = true
-    // The check that runs may have read before the change: it is followed by another one.
+    // The running check may have read before the change, so it repeats.
     if (isChecking) return
     isChecking = true
     while (isDue) {
       isDue = false
-      // Not those that open meanwhile, for their credentials may be newer than what is read.
+      // Without the streams that open meanwhile: their credentials may be newer than what is read.
       const open = [...subscribers]
       if (open.length === 0) continue
-      const registered = await answerWithin(ANSWER_LIMIT_MS, list)
+      const registered = await withTimeLimit(READ_LIMIT_MS, list(), () => undefined).catch(() => undefined)
       for (const [id, { credential }] of open) {
         if (registered === undefined || !isRegistered(credential, registered)) end(id)
       }
@@ -48,5 +49,5 @@ function isRegistered(
 ): boolean {
   const found = registered.find(({ resourceServer }) => resourceServer.clientId === clientId)
   if (found === undefined || found.resourceServer.audience !== audience) return false
-  return found.secretHash.length === secretHash.length && timingSafeEqual(found.secretHash, secretHash)
+  return matchesSecret(secretHash, [found.secretHash], 1)
 }

@@ -3,10 +3,10 @@ import type { Frame } from './listen-session.js'
 
 export type EventStream = { send(frame: Frame): void; end(): void }
 
-/** A subscriber that is so far behind gets a fresh start: it reconnects and empties its cache. */
+/** A subscriber that has more unread bytes is disconnected: it reconnects and clears its cache. */
 const MAX_UNREAD_BYTES = 1024 * 1024
 
-/** Turns an answer into server-sent events (WHATWG HTML §9.2) that stay open until either side ends them. */
+/** Opens a stream of server-sent events (WHATWG HTML §9.2) on a response, until either side closes it. */
 export function openEventStream(
   reply: FastifyReply,
   { keepAliveMs, onClose }: { keepAliveMs: number; onClose: () => void }
@@ -22,7 +22,7 @@ export function openEventStream(
     raw.write(text)
     if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy()
   }
-  // A comment, so that no time-out on the way, ours included, takes a quiet stream for a dead one.
+  // A comment line, so that no timeout of a proxy or of this server closes a stream without events.
   const keepAlive = setInterval(() => write(':\n\n'), keepAliveMs)
   raw.on('error', () => {})
   raw.once('close', () => {
@@ -35,7 +35,7 @@ export function openEventStream(
     },
     end() {
       clearInterval(keepAlive)
-      // One that does not read would hold up the end.
+      // A subscriber that does not read would delay the end.
       if (raw.writableLength > 0) raw.destroy()
       else raw.end()
     }

@@ -1,50 +1,50 @@
 import type { Notification } from './notification.js'
 
 /**
- * The rules of one LISTEN session: what it may vouch for, and what each notification becomes on the streams. Pure: the
- * caller brings the time (monotonic milliseconds) and carries out what is returned, in order.
+ * The rules of one LISTEN session: when it is verified, and which events each notification causes on the streams. Pure: the
+ * caller passes the time (monotonic milliseconds) and writes the returned events, in order.
  */
 export type ListenSession = {
   epoch: string
-  /** The newest pulse that came back was sent less than PROOF_MS before this. */
+  /** `PROOF_MS` after the newest returned pulse was sent. */
   verifiedUntil: number
   streams: Map<string, OpenStream>
 }
 
-/** `counter`: how many revocations were written to it. */
+/** `counter`: number of revocation events that were written to the stream. */
 export type OpenStream = { readonly audience: string; readonly counter: number }
 
 export type Frame = { stream: string; event: 'opened' | 'revoked' | 'proof'; id: string; data: object }
 
-/** Whether what has ended may matter to the resource servers of this audience. */
+/** Whether a revocation may affect the resource servers of this audience. */
 export type Concerns = (audience: string) => boolean
 
-/** How long a pulse vouches for the session, from the moment it was sent. */
+/** How long a returned pulse verifies the session, from the time when it was sent. */
 export const PROOF_MS = 1_000
 
 export function openSession(epoch: string): ListenSession {
   return { epoch, verifiedUntil: Number.NEGATIVE_INFINITY, streams: new Map() }
 }
 
-/** What to notify several times a second. It carries the time of sending, so that a late one vouches for less. */
+/** The payload of a pulse. It has the time of sending, so a pulse that returns late verifies the session for less time. */
 export function pulsePayload(session: ListenSession, now: number): string {
   return JSON.stringify({ pulse: session.epoch, sent: now })
 }
 
-/** A guard's proof-of-life, on its way to whichever instance holds the stream. */
+/** The payload that carries a guard's nonce to the instance that has the stream. */
 export function noncePayload(stream: string, nonce: string): string {
   return JSON.stringify({ stream, nonce })
 }
 
 /**
- * @param concerns of a user or a client that ended; a notification that names an audience needs none
- * @returns what to write on which stream
+ * @param isAffected for a notification about a user or client; a notification with an audience does not need it
+ * @returns the events to write, with their streams
  */
 export function receive(
   session: ListenSession,
   notification: Notification,
   now: number,
-  concerns: Concerns = () => true
+  isAffected: Concerns = () => true
 ): Frame[] {
   switch (notification.kind) {
     case 'pulse':
@@ -54,10 +54,10 @@ export function receive(
       return verifyStream(session, notification, now)
     case 'ended': {
       const { audience, ended } = notification
-      return tell(session, ended, audience === undefined ? concerns : (each) => each === audience)
+      return sendRevocation(session, ended, audience === undefined ? isAffected : (each) => each === audience)
     }
     case 'reset':
-      // It ends every stream: the caller does that at once, whatever else waits.
+      // The caller ends every stream at once, before other notifications.
       return []
     case 'unreadable':
       return []
@@ -68,7 +68,7 @@ export function isVerified(session: ListenSession, now: number): boolean {
   return now < session.verifiedUntil
 }
 
-/** Whether the session has been without proof for so long that it counts as lost; `openedAt` is when it began. */
+/** Whether the session had no proof for so long that it counts as lost. */
 export function isSilent(session: ListenSession, openedAt: number, now: number): boolean {
   return now - Math.max(session.verifiedUntil, openedAt + PROOF_MS) > PROOF_MS
 }
@@ -82,11 +82,11 @@ export function closeStream(session: ListenSession, stream: string): void {
   session.streams.delete(stream)
 }
 
-/** Proved or not: a revocation that is known is passed on. Each stream counts what was written to it. */
-function tell({ epoch, streams }: ListenSession, ended: object, concerns: Concerns): Frame[] {
+/** Also without verification: a known revocation is always forwarded. */
+function sendRevocation({ epoch, streams }: ListenSession, ended: object, isAffected: Concerns): Frame[] {
   const frames: Frame[] = []
   for (const [stream, { audience, counter }] of streams) {
-    if (!concerns(audience)) continue
+    if (!isAffected(audience)) continue
     streams.set(stream, { audience, counter: counter + 1 })
     frames.push({ stream, event: 'revoked', id: `${epoch}-${counter + 1}`, data: ended })
   }
@@ -99,13 +99,13 @@ function verifyStream(
   now: number
 ): Frame[] {
   const open = session.streams.get(stream)
-  // An instance that cannot prove itself vouches for nobody.
+  // Without a verified session, this instance may have missed revocations, so it sends no proof.
   if (open === undefined || !isVerified(session, now)) return []
   return [{ stream, event: 'proof', id: `${session.epoch}-${open.counter}`, data: { nonce } }]
 }
 
 function notePulse(session: ListenSession, { epoch, sent }: { epoch: string; sent: unknown }, now: number): void {
-  // Another process's clock says nothing here, and none of ours sends from the future.
+  // A pulse of another process has another clock, and a pulse from the future cannot be ours.
   if (epoch !== session.epoch || typeof sent !== 'number' || sent > now) return
   session.verifiedUntil = Math.max(session.verifiedUntil, sent + PROOF_MS)
 }

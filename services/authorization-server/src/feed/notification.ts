@@ -1,21 +1,21 @@
-/** What the payload of one notification says (channel `valetkey_revocations`; format: `0010_announce_endings.sql`). */
+/** The payload of a notification on channel `valetkey_revocations` (format: `0010_announce_endings.sql`). */
 export type Notification =
   | { kind: 'pulse'; epoch: string; sent: unknown }
   | { kind: 'nonce'; stream: string; nonce: string }
   | { kind: 'ended'; ended: Ended; audience: string | undefined }
-  /** A table was emptied as a whole: anything may have ended. */
+  /** A table was truncated: anything may have ended. */
   | { kind: 'reset' }
   | { kind: 'unreadable' }
 
-/** One member, named as introspection names it: `jti`, `grant_id`, `sub`, `client_id`, or one of a later release. */
+/** One member, with its name in introspection responses: `jti`, `grant_id`, `sub`, `client_id`, or a name of a later release. */
 export type Ended = Readonly<Record<string, string>>
 
-/** A user or a client: its grants say which audiences it concerns. */
+/** A user or client. Its grants determine the affected audiences. */
 export type Subject = { member: 'sub' | 'client_id'; value: string }
 
 const UNREADABLE: Notification = { kind: 'unreadable' }
 
-// Never the name of something that ended.
+// Reserved members of other kinds of notification.
 const OWN_MEMBERS = ['pulse', 'sent', 'stream', 'nonce', 'audience']
 
 export function readNotification(payload: string): Notification {
@@ -29,7 +29,7 @@ export function readNotification(payload: string): Notification {
   return readEnded(members, isText(audience) ? audience : undefined)
 }
 
-/** @returns undefined where the notification names no user and no client, or its audience as well */
+/** @returns undefined if the notification has no user and no client, or already has an audience */
 export function subjectOf(notification: Notification): Subject | undefined {
   if (notification.kind !== 'ended' || notification.audience !== undefined) return undefined
   const { sub, client_id: clientId } = notification.ended
@@ -40,7 +40,7 @@ export function subjectOf(notification: Notification): Subject | undefined {
 function readEnded(members: Record<string, unknown>, audience: string | undefined): Notification {
   const [member, ...others] = Object.keys(members)
   const value = member === undefined ? undefined : members[member]
-  // A member that this release does not know as well: guards that do not know it either drop all they keep.
+  // Unknown members are forwarded too: a guard that does not know the member clears its cache.
   if (member === undefined || others.length > 0 || !isText(value) || OWN_MEMBERS.includes(member)) return UNREADABLE
   return { kind: 'ended', ended: { [member]: value }, audience }
 }

@@ -3,19 +3,19 @@ import { type Credential, createCredentialCheck, type Subscriber } from './crede
 import type { EventStream } from './event-stream.js'
 import { closeStream, type Frame, type ListenSession, openStream } from './listen-session.js'
 
-/** The streams that one LISTEN session feeds, each with the credential that opened it. */
+/** The open streams of one LISTEN session, each with the credential that opened it. */
 export function createOpenStreams(session: ListenSession, list: ResourceServerStore['list']) {
   const subscribers = new Map<string, Subscriber>()
 
-  function forget(id: string): void {
+  function remove(id: string): void {
     subscribers.delete(id)
     closeStream(session, id)
   }
 
   function end(id: string): void {
     const subscriber = subscribers.get(id)
-    // First of all: nothing may be written behind its end.
-    forget(id)
+    // Removed first: nothing may be written to a stream after its end.
+    remove(id)
     subscriber?.stream.end()
   }
 
@@ -26,7 +26,7 @@ export function createOpenStreams(session: ListenSession, list: ResourceServerSt
       new Set([...subscribers.values()].map(({ credential }) => credential.audience)),
 
     add(id: string, credential: Credential, open: (onClose: () => void) => EventStream): void {
-      const stream = open(() => forget(id))
+      const stream = open(() => remove(id))
       subscribers.set(id, { stream, credential })
       stream.send(openStream(session, id, credential.audience))
     },
@@ -39,7 +39,7 @@ export function createOpenStreams(session: ListenSession, list: ResourceServerSt
       for (const id of [...subscribers.keys()]) end(id)
     },
 
-    /** Ends the streams whose credential does not open the feed any more. */
+    /** Ends the streams whose credential is no longer valid. */
     checkCredentials: createCredentialCheck({ list, subscribers, end })
   }
 }

@@ -1,25 +1,27 @@
+import { withTimeLimit } from '@valetkey/service-kit'
 import type { GrantedAudiences } from '../storage/postgres/granted-audiences.js'
-import { answerWithin } from './answer-within.js'
 import type { Concerns } from './listen-session.js'
 import { type Notification, type Subject, subjectOf } from './notification.js'
 
 export type OrderedDeliveryDeps = {
   granted: GrantedAudiences
-  /** Of the streams that are open now. */
+  /** Audiences of the open streams. */
   audiences(): ReadonlySet<string>
-  deliver(notification: Notification, concerns: Concerns): void
+  deliver(notification: Notification, isAffected: Concerns): void
 }
 
-/** Within the promise of the feed: what comes later is sent to all subscribers instead. */
-const ANSWER_LIMIT_MS = 500
-/** So many names are answered for well within that limit. */
-const MOST_AT_ONCE = 500
+/** Well below the time in which the feed must deliver an event. After this limit, the event is sent to all subscribers. */
+const LOOKUP_LIMIT_MS = 500
+/** Postgres looks up this many users and clients well within that limit. */
+const BATCH_SIZE = 500
 
 /**
- * Delivers notifications in the order in which they were taken. Where one names a user or a client, Postgres is asked first
- * which audiences have grants of it, and all that comes meanwhile waits: a proof must not overtake what was committed before
- * it. The question is asked after the notification was heard, so after the commit, and it sees every grant that any answer
- * rests on which a guard may have kept. A list that the ending transaction made could miss one that was opened beside it.
+ * Delivers notifications in the order in which they were received. For a notification about a user or client, it first reads
+ * from Postgres which audiences have grants of it. Later notifications wait meanwhile: a proof must not overtake a revocation
+ * that was committed before it.
+ *
+ * The audiences are read after the commit, so the result includes every grant that a guard may have cached. A list that was
+ * made in the revoking transaction could miss a grant that was created at the same time.
  */
 export function createOrderedDelivery({ granted, audiences, deliver }: OrderedDeliveryDeps) {
   let waiting: Notification[] = []
@@ -29,19 +31,20 @@ export function createOrderedDelivery({ granted, audiences, deliver }: OrderedDe
   async function deliverAll(): Promise<void> {
     isDelivering = true
     while (waiting.length > 0 && !isStopped) {
-      const batch = waiting.splice(0, MOST_AT_ONCE)
+      const batch = waiting.splice(0, BATCH_SIZE)
       const subjects = batch.map(subjectOf).filter((subject) => subject !== undefined)
-      const asked = audiences()
-      if (subjects.length === 0 || asked.size === 0) {
+      const candidates = audiences()
+      if (subjects.length === 0 || candidates.size === 0) {
         for (const notification of batch) deliver(notification, everyAudience)
         continue
       }
-      const found = await answerWithin(ANSWER_LIMIT_MS, () => granted.find(subjects, [...asked]))
+      const lookup = granted.find(subjects, [...candidates])
+      const found = await withTimeLimit(LOOKUP_LIMIT_MS, lookup, () => undefined).catch(() => undefined)
       if (isStopped) return
-      // Without an answer all hear of it; and what waits goes out too, instead of waiting for a question of its own.
+      // Without a result, all audiences get the events, and so do the waiting ones, instead of waiting for another lookup.
       if (found === undefined) batch.push(...waiting.splice(0))
       for (const notification of batch)
-        deliver(notification, found ? concernsBy(notification, asked, found) : everyAudience)
+        deliver(notification, found ? affectedAudiences(notification, candidates, found) : everyAudience)
     }
     isDelivering = false
   }
@@ -52,7 +55,7 @@ export function createOrderedDelivery({ granted, audiences, deliver }: OrderedDe
       if (!isDelivering) void deliverAll()
     },
 
-    /** Nothing is delivered any more. */
+    /** Delivers nothing from now on. */
     stop(): void {
       isStopped = true
       waiting = []
@@ -64,13 +67,13 @@ export type OrderedDelivery = ReturnType<typeof createOrderedDelivery>
 
 const everyAudience: Concerns = () => true
 
-/** Withheld only from audiences that were asked about: a stream that was opened since then may have another one. */
-function concernsBy(
+/** Excludes only audiences that were looked up: a stream that was opened since may have another audience. */
+function affectedAudiences(
   notification: Notification,
-  asked: ReadonlySet<string>,
+  candidates: ReadonlySet<string>,
   found: Awaited<ReturnType<GrantedAudiences['find']>>
 ): Concerns {
   const subject: Subject | undefined = subjectOf(notification)
   if (subject === undefined) return everyAudience
-  return (audience) => !asked.has(audience) || found.has(subject, audience)
+  return (audience) => !candidates.has(audience) || found.has(subject, audience)
 }

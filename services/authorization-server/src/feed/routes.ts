@@ -15,15 +15,15 @@ export type FeedRouteOptions = {
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
   /** Counts failed credentials. */
   limiter: Pick<Limiter, 'count'>
-  /** Of the credentials of resource servers. */
+  /** Time of the last use of each resource server's credentials. */
   usage: Pick<Usage, 'note'>
   keepAliveMs: number
   draining?: AbortSignal | undefined
 }
 
-const RELAYED = /^[A-Za-z0-9_-]{16,64}$/
+const BASE64URL_ID = /^[A-Za-z0-9_-]{16,64}$/
 
-/** `GET /revocations`: what has just died. `POST /revocations`: a guard asks for proof that it has heard of all of it. */
+/** `GET /revocations`: stream of revocation events. `POST /revocations`: a guard's nonce, which returns as a proof on its stream. */
 export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal, options) => {
   const { channel, resourceServers, limiter, usage, keepAliveMs, draining } = options
   let closing = false
@@ -31,8 +31,8 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
     closing = true
     channel.endStreams()
   }
-  // As soon as this process is about to stop, so that its guards find another one while it still answers them; and before
-  // the listener waits for its connections to end.
+  // At the start of the drain, so that guards reconnect to another process while this one still responds. Also before the
+  // listener closes: it waits for open connections.
   draining?.addEventListener('abort', close)
   internal.addHook('preClose', async () => close())
 
@@ -40,19 +40,19 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
   internal.get('/revocations', { exposeHeadRoute: false, config: { isStream: true } }, async (request, reply) => {
     const mark = channel.markCredentials()
     const credential = await authenticate(request)
-    // Gone while it was proving itself: nothing would ever close its stream.
+    // The subscriber disconnected during authentication: there would be no close event for its stream.
     if (reply.raw.destroyed) return reply.hijack()
     if (closing) throw new StoreUnavailable('postgres', new Error('this server is closing'))
     channel.subscribe(credential, mark, (onClose) => openEventStream(reply, { keepAliveMs, onClose }))
     return reply
   })
 
-  // Every guard does so each second.
+  // Routine: every guard sends one each second, so the access log has these requests at level debug only.
   internal.post('/revocations', { config: { isRoutine: true } }, async (request, reply) => {
     await authenticate(request)
     const form = formOf(request)
     const [stream, nonce] = [form.get('stream'), form.get('nonce')]
-    if (stream === undefined || nonce === undefined || !RELAYED.test(stream) || !RELAYED.test(nonce)) {
+    if (stream === undefined || nonce === undefined || !BASE64URL_ID.test(stream) || !BASE64URL_ID.test(nonce)) {
       throw new OAuthError('invalid_request', 'The parameters stream and nonce must be 16 to 64 base64url characters.')
     }
     await channel.relay(stream, nonce)
@@ -66,7 +66,7 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
       limiter
     })
     usage.note(clientId)
-    // Only a secret gets this far.
+    // Authentication succeeds with a secret only.
     const secret = credentials.kind === 'secret' ? credentials.clientSecret : ''
     return { clientId, audience, secretHash: digestToken(secret) }
   }

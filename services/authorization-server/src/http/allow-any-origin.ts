@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * CORS for endpoints that apps in a browser call themselves (OAuth 2.1 §3.2). They look at no cookie, so any origin may.
- * A preflight names no client, so nothing here depends on one. Never for pages, the authorization endpoint least of all.
+ * CORS for endpoints that browser-based apps call (OAuth 2.1 §3.2). They use no cookies, so any origin may call them. A
+ * preflight request does not name a client, so the headers do not depend on it. Never use this for pages, in particular not
+ * for the authorization endpoint.
  */
 export function allowAnyOrigin(
   oauth: FastifyInstance,

@@ -8,11 +8,11 @@ const METHODS = ['GET', 'HEAD', 'POST'] as const
 
 type NotFoundOptions = {
   issuer: string
-  /** Paths that answer programs: their errors are JSON whatever the caller accepts. */
+  /** Paths of programmatic clients: their errors are JSON, whatever the `Accept` header says. */
   jsonPaths: readonly string[] | 'all'
 }
 
-/** 405 with `Allow` for a path that has other methods, else 404: a page for a browser, JSON for a program. */
+/** 405 with `Allow` for a path that has other methods, otherwise 404. Browsers get a page, other clients JSON. */
 export function notFoundHandler(server: FastifyInstance, options: NotFoundOptions) {
   const methodsOf = collectMethods(server)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

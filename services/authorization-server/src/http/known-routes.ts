@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 type Route = { method: string; segments: readonly string[] }
 
 /**
- * The methods that an address has among the routes that are registered from now on. Fastify looks a route up by its
- * pattern only, and not by an address.
+ * Finds the methods of a path among the routes that are registered after this call. Fastify can look up a route by its pattern
+ * only, not by a path.
  */
 export function collectMethods(server: FastifyInstance): (path: string) => readonly string[] {
   const routes: Route[] = []
@@ -12,14 +12,16 @@ export function collectMethods(server: FastifyInstance): (path: string) => reado
     for (const each of [method].flat()) routes.push({ method: each, segments: url.split('/') })
   })
   return (path) => {
-    const given = path.split('/')
-    return [...new Set(routes.filter((route) => fits(route, given)).map(({ method }) => method))]
+    const segments = path.split('/')
+    return [...new Set(routes.filter((route) => matches(route, segments)).map(({ method }) => method))]
   }
 }
 
-function fits({ segments }: Route, given: readonly string[]): boolean {
+function matches(route: Route, segments: readonly string[]): boolean {
   return (
-    given.length === segments.length &&
-    segments.every((segment, index) => (segment.startsWith(':') ? given[index] !== '' : segment === given[index]))
+    segments.length === route.segments.length &&
+    route.segments.every((segment, index) =>
+      segment.startsWith(':') ? segments[index] !== '' : segment === segments[index]
+    )
   )
 }

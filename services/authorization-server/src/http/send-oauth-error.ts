@@ -6,17 +6,17 @@ import { type LimitReason, TooManyAttempts } from '../platform/rate-limits/limit
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The client that has proved itself, for the record of a refusal that comes after. */
+    /** The authenticated client, for the audit event of a later refusal. */
     authenticatedClientId: string | undefined
-    /** The secret by which it did; every audit event of the request names it. */
+    /** The secret that it used; every audit event of the request includes its id. */
     authenticatedSecretId: string | undefined
   }
 }
 
-type JsonErrorContext = {
+type OAuthErrorDeps = {
   issuer: string
   audit: AuditTrail
-  /** Hears of each error that is sent, with its exact cause. */
+  /** Called for each error that is sent, with its reason. */
   onRefusal?: (request: FastifyRequest, status: number, reason: string) => void
 }
 
@@ -25,14 +25,14 @@ const UNREADABLE = 'The request could not be read.'
 const TOO_MANY: Readonly<Record<LimitReason, string>> = {
   too_many_attempts: 'Too many failed attempts. Wait before you try again.',
   too_many_at_once: 'Too many attempts at once. Wait before you try again.',
-  too_many_refreshes: 'This grant is refreshed too often. The refresh token is still good; wait before you try again.'
+  too_many_refreshes: 'This grant is refreshed too often. The refresh token is still valid. Wait before you try again.'
 }
 
-/** Seconds until a client should try again after a 503. */
+/** `Retry-After` of a 503, in seconds. */
 const RETRY_AFTER_OUTAGE = 2
 
-/** The error handler of every JSON endpoint (RFC 6749 §5.2). Nothing else writes a JSON error. */
-export function oauthErrorHandler({ issuer, audit, onRefusal }: JsonErrorContext) {
+/** The error handler of every OAuth endpoint (RFC 6749 §5.2). No other code writes these errors. */
+export function oauthErrorHandler({ issuer, audit, onRefusal }: OAuthErrorDeps) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { refusal, status, retryAfter } = toRefusal(error)
     const { reason, clientId, grantId, secretId, challenge } = refusal.details
@@ -66,13 +66,13 @@ export function errorBody(refusal: OAuthError, issuer: string) {
   }
 }
 
-/** For what reaches no route of a listener that speaks OAuth. */
+/** The response to a request that Node cannot parse, on a listener with OAuth endpoints. */
 export function unreadableOAuthError(issuer: string): () => UnreadableBody {
   const body = JSON.stringify(errorBody(new OAuthError('invalid_request', UNREADABLE), issuer))
   return () => ({ contentType: 'application/json; charset=utf-8', body })
 }
 
-/** The page that says what a code means and how to mend it. */
+/** The page that explains an error code and how to fix the request. */
 export function errorUri(issuer: string, code: string): string {
   return `${issuer}/errors/${code}`
 }
@@ -102,7 +102,7 @@ function toRefusal(error: FastifyError | Error): Refusal {
   return { refusal: new OAuthError('server_error', 'Something went wrong here.', { cause: error }), status: 500 }
 }
 
-/** What Fastify itself refuses before a route is reached. */
+/** Errors that Fastify throws before a route handler runs. */
 function edgeRefusal(code: string | undefined): Refusal | undefined {
   const refuse = (description: string, status: number) => ({
     refusal: new OAuthError('invalid_request', description, { reason: code ?? 'unreadable' }),

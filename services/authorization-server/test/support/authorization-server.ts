@@ -18,7 +18,7 @@ import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import type { ClientRegistration } from '../../src/storage/postgres/clients.js'
 import { createResourceServerStore } from '../../src/storage/postgres/resource-servers.js'
-import { wire } from '../../src/wire.js'
+import { wire } from '../../src/wire/wire.js'
 import { NOTE } from './audit-note.js'
 import { Browser } from './browser.js'
 import { insertUser } from './insert-user.js'
@@ -52,7 +52,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     ...settings
   })
   const database: Database = followingClock(connectPostgres(testDatabase.url, { connections: 10 }))
-  const deps: AppDeps = wire(config, database, testRedis.client, undefined, logger)
+  const deps: AppDeps = wire(config, database, testRedis.client, { logger })
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
 

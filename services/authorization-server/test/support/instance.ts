@@ -2,7 +2,7 @@ import { buildLogger, connectPostgres, type Database, type Logger } from '@valet
 import { buildApp } from '../../src/app.js'
 import type { Config } from '../../src/config.js'
 import type { Redis } from '../../src/storage/redis/redis.js'
-import { wire } from '../../src/wire.js'
+import { wire } from '../../src/wire/wire.js'
 import type { TestServer } from './authorization-server.js'
 import { followingClock } from './postgres-clock.js'
 

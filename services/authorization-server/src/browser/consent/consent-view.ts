@@ -1,5 +1,10 @@
-import { type AuthorizationRequest, type Client, redirectTarget } from '@valetkey/oauth-protocol'
-import { lifetimesOf, type TokenLifetimes } from '../../platform/clients/client-lifetimes.js'
+import {
+  type AuthorizationRequest,
+  type Client,
+  lifetimesOf,
+  redirectTarget,
+  type TokenLifetimes
+} from '@valetkey/oauth-protocol'
 import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
 import type { Language, Message } from '../../platform/i18n/language.js'
 import type { ClientRegistration } from '../../storage/postgres/clients.js'

@@ -1,11 +1,13 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { type ClientCredentials, digestToken, isClientIdentifier, OAuthError } from '@valetkey/oauth-protocol'
+import {
+  type ClientCredentials,
+  digestToken,
+  isClientIdentifier,
+  matchesSecret,
+  OAuthError
+} from '@valetkey/oauth-protocol'
 import type { ResourceServer, ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { Limiter } from '../rate-limits/limiter.js'
 import { resourceServerAuthenticationLimit } from '../rate-limits/rules.js'
-
-/** Compared with where there is no hash. Random, so that nobody can know a secret for it. */
-const NO_SECRET = randomBytes(32)
 
 export type ResourceServerAuthenticationDeps = {
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
@@ -13,10 +15,10 @@ export type ResourceServerAuthenticationDeps = {
 }
 
 /**
- * Proves which resource server is asking (RFC 7662 §2.1). A client's credentials are worth nothing here. Failures are counted
- * as those of clients are: after the fact, so that right credentials cost no look at the counters and always pass.
- * @throws {OAuthError} `invalid_client`, or `invalid_request` for what cannot be read as one way of authentication
- * @throws {TooManyAttempts} instead of `invalid_client`, when there were too many from that address
+ * Authenticates a resource server (RFC 7662 §2.1); the credentials of a client do not work here. Failures are counted as
+ * for clients: afterwards, so valid credentials need no look at the counters and are never refused.
+ * @throws {OAuthError} `invalid_client`, or `invalid_request` when the credentials cannot be read
+ * @throws {TooManyAttempts} instead of `invalid_client`, after too many failures from the address
  */
 export async function authenticateResourceServer(
   credentials: ClientCredentials,
@@ -27,7 +29,7 @@ export async function authenticateResourceServer(
   const found = credentials.kind === 'secret' ? await findBySecret(credentials, resourceServers) : undefined
   if (found === undefined) {
     await limiter.count(resourceServerAuthenticationLimit(address))
-    throw refuse(credentials.kind === 'secret' ? 'wrong_resource_server_credentials' : 'no_credentials')
+    throw refusal(credentials.kind === 'secret' ? 'wrong_resource_server_credentials' : 'no_credentials')
   }
   return found
 }
@@ -36,14 +38,13 @@ async function findBySecret(
   { clientId, clientSecret }: Extract<ClientCredentials, { kind: 'secret' }>,
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
 ): Promise<ResourceServer | undefined> {
-  const secretDigest = digestToken(clientSecret)
   const found = isClientIdentifier(clientId) ? await resourceServers.findWithSecret(clientId) : undefined
-  const isRight = timingSafeEqual(found?.secretHash ?? NO_SECRET, secretDigest)
+  const isRight = matchesSecret(digestToken(clientSecret), found === undefined ? [] : [found.secretHash], 1)
   return isRight ? found?.resourceServer : undefined
 }
 
-function refuse(reason: string): OAuthError {
-  // The challenge goes out always: Basic is the way to call this endpoint (RFC 7662 §2.3).
+function refusal(reason: string): OAuthError {
+  // Always with a challenge: Basic is the way to call this endpoint (RFC 7662 §2.3).
   return new OAuthError('invalid_client', 'Authentication of the resource server failed.', {
     reason,
     challenge: 'Basic'

@@ -1,6 +1,6 @@
 import type { OAuthErrorCode } from '@valetkey/oauth-protocol'
 
-/** What a developer reads about an error code: keys of texts, and where the code is defined. */
+/** The documentation of an error code: keys of its texts, and the RFC sections that define it. */
 export type ErrorEntry = {
   code: OAuthErrorCode
   meaning: string
@@ -9,7 +9,7 @@ export type ErrorEntry = {
   source: string
 }
 
-/** How many causes and remedies the message files have for each code: `errors.<code>.cause.1` and so on. */
+/** Number of causes and remedies of each code in the message files: `errors.<code>.cause.1` and so on. */
 const ENTRIES: Readonly<Record<OAuthErrorCode, { causes: number; remedies: number; source: string }>> = {
   invalid_request: { causes: 4, remedies: 2, source: 'RFC 6749 §4.1.2.1, §5.2; RFC 7636 §4.4.1' },
   invalid_client: { causes: 3, remedies: 2, source: 'RFC 6749 §5.2' },

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { ERROR_CATALOGUE } from './error-catalogue.js'
 
-/** `GET /errors/{code}`: where every `error_uri` points. */
+/** `GET /errors/{code}`: the page that `error_uri` links to. */
 export const errorRoutes: FastifyPluginAsync = async (pages) => {
   pages.get<{ Params: { code: string } }>('/errors/:code', async (request, reply) => {
     const entry = ERROR_CATALOGUE.find(({ code }) => code === request.params.code)

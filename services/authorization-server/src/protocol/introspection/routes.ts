@@ -21,9 +21,9 @@ export type IntrospectionRouteOptions = {
   /** Counts failed credentials. */
   limiter: Pick<Limiter, 'count'>
   introspections: IntrospectionStore
-  /** Of grants, and of the credentials of resource servers. */
+  /** Time of the last use of grants, and of the credentials of resource servers. */
   usage: { grants: Pick<Usage, 'note'>; resourceServers: Pick<Usage, 'note'> }
-  /** Hears what each token was found to be. */
+  /** Called with the result for each token. */
   onAnswer?: (isActive: boolean) => void
   /** Postgres's clock. */
   now: () => Date
@@ -47,17 +47,17 @@ const INTROSPECTION_RESPONSE = {
   }
 }
 
-/** Tokens in one request at most: well within the largest body, and within one look at the store. */
+/** Most tokens in one request: well within the body limit, and in one lookup. */
 const MOST_TOKENS = 64
 
 /**
  * `POST /introspect` (RFC 7662), and `POST /introspections` for several tokens at once, on the internal listener only.
- * `token_type_hint` is not needed: the prefix tells.
+ * `token_type_hint` is not needed: the prefix shows the type.
  */
 export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
   const { issuer, resourceServers, limiter, introspections, usage, onAnswer, now } = options
 
-  // By this a guard knows how long a token still lives, whatever clock it has itself.
+  // A guard computes the remaining lifetime of a token from this header, so it does not depend on its own clock.
   oauth.addHook('onSend', async (_request, reply) => {
     reply.header('date', now().toUTCString())
   })
@@ -71,24 +71,24 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
     if (token === undefined && !form.isMalformed('token')) {
       throw new OAuthError('invalid_request', 'The parameter token is missing.')
     }
-    reply.headers(NEVER_STORED)
+    reply.headers(NO_STORE)
     return introspect(token, audience)
   })
 
-  // Not of RFC 7662: the questions of requests that an API serves at the same time, in one (ADR 0018).
+  // Not in RFC 7662: the introspections of concurrent requests of one API in one call (ADR 0018).
   const several = { response: { 200: { type: 'array', items: INTROSPECTION_RESPONSE } } }
   oauth.post('/introspections', { schema: several }, async (request, reply): Promise<IntrospectionResponse[]> => {
     const audience = await authenticateCaller(request)
     const tokens = formOf(request).get('tokens')?.split(' ')
     if (tokens === undefined || tokens.length > MOST_TOKENS) {
-      const description = `The parameter tokens must be sent once, with 1 to ${MOST_TOKENS} tokens between spaces.`
+      const description = `The parameter tokens must be sent once, with 1 to ${MOST_TOKENS} tokens, separated by spaces.`
       throw new OAuthError('invalid_request', description)
     }
-    reply.headers(NEVER_STORED)
+    reply.headers(NO_STORE)
     return Promise.all(tokens.map((token) => introspect(token, audience)))
   })
 
-  /** Before anything else is judged or looked up: strangers learn nothing but that they are. */
+  /** Before anything else is validated or looked up: an unauthenticated caller learns nothing. */
   async function authenticateCaller(request: FastifyRequest): Promise<string> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
     const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, {
@@ -100,18 +100,18 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
   }
 
   async function introspect(token: string | undefined, audience: string): Promise<IntrospectionResponse> {
-    const answer = introspectionResponse(await findAccessToken(token), { audience, issuer })
-    if (answer.active) usage.grants.note(answer.grant_id)
-    onAnswer?.(answer.active)
-    return answer
+    const response = introspectionResponse(await findAccessToken(token), { audience, issuer })
+    if (response.active) usage.grants.note(response.grant_id)
+    onAnswer?.(response.active)
+    return response
   }
 
   async function findAccessToken(token: string | undefined): Promise<ActiveAccessToken | undefined> {
-    // A value with a wrong prefix, length or checksum was never issued: no look-up.
+    // A value with a wrong prefix, length or checksum was never issued, so it needs no lookup.
     const bucket = token === undefined ? undefined : bucketOfAccessToken(token)
     if (token === undefined || bucket === undefined) return undefined
     return introspections.find({ digest: digestToken(token), bucket })
   }
 }
 
-const NEVER_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
+const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' }

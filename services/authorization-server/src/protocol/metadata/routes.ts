@@ -10,7 +10,7 @@ export type MetadataRouteOptions = {
   scopes: Pick<ScopeStore, 'list'>
 }
 
-/** `GET /.well-known/oauth-authorization-server` (RFC 8414). It says what the configuration says, whatever the request. */
+/** `GET /.well-known/oauth-authorization-server` (RFC 8414). The response depends on the configuration and not on the request. */
 export const metadataRoutes: FastifyPluginAsync<MetadataRouteOptions> = async (oauth, options) => {
   const { issuer, path, languages, scopes } = options
   oauth.get(path, async (_request, reply) => {

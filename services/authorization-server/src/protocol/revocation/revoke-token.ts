@@ -10,9 +10,9 @@ export type RevokeDeps = {
 }
 
 /**
- * Revokes what the client owns. An access token ends alone; a refresh token, current or rotated, ends its grant (RFC 7009
- * §2.1). The prefix says which it is, so a wrong hint cannot hide a token. Unknown, dead and other clients' tokens are
- * passed over in silence (§2.2): the answer tells nobody whether a token exists.
+ * Revokes a token that was issued to the client. An access token ends alone; a refresh token, current or rotated, ends its
+ * grant (RFC 7009 §2.1). The type is known from the prefix, so a wrong hint has no effect. Unknown tokens, ended tokens and
+ * tokens of other clients are ignored (RFC 7009 §2.2): the response does not show whether a token exists.
  */
 export async function revokeToken(
   token: string,

@@ -9,7 +9,7 @@ import { type RevokeDeps, revokeToken } from './revoke-token.js'
 
 export type RevocationRouteOptions = { authentication: ClientAuthenticationDeps; revocation: RevokeDeps }
 
-/** `POST /oauth/revoke` (RFC 7009). `{}` as JSON, for widely used libraries refuse an answer without a JSON type. */
+/** `POST /oauth/revoke` (RFC 7009). The body is `{}`, because widely used libraries refuse a response that is not JSON. */
 export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = async (
   oauth,
   { authentication, revocation }

@@ -1,12 +1,14 @@
 import { formatScope, isWithinScope } from '@valetkey/oauth-protocol'
 import type { RefreshTokenRecord } from '../../storage/postgres/refresh-tokens.js'
 
-/** What a presented refresh token leads to. */
+/** What to do with a refresh request. */
 export type RefreshEvaluation =
   | { kind: 'rotate'; scope: readonly string[] }
-  /** The client lost the answer: it gets the very same one again. */
+  /** The grant was refreshed too often. */
+  | { kind: 'wait'; seconds: number }
+  /** The client lost the response: it gets the same one again. */
   | { kind: 'repeat_answer'; answer: Buffer; scope: readonly string[] }
-  /** Two parties hold the token: the grant ends (RFC 9700 §4.14.2). */
+  /** Two parties have the token: the grant ends (RFC 9700 §4.14.2). */
   | { kind: 'end_grant' }
   | { kind: 'refuse'; error: 'invalid_grant' | 'invalid_scope' | 'invalid_target'; reason: string }
 
@@ -16,32 +18,65 @@ export type PresentedRefresh = {
   resource: string | undefined
 }
 
-/** Judges a refresh request by what is stored of its token (RFC 6749 §6, RFC 9700 §4.14.2). */
-export function evaluateRefresh(record: RefreshTokenRecord, presented: PresentedRefresh): RefreshEvaluation {
+/** Evaluates a refresh request against the stored token (RFC 6749 §6, RFC 9700 §4.14.2). */
+export function evaluateRefresh(
+  record: RefreshTokenRecord,
+  presented: PresentedRefresh,
+  pace: RefreshPace
+): RefreshEvaluation {
   const refuse = (error: 'invalid_grant' | 'invalid_scope' | 'invalid_target', reason: string) =>
     ({ kind: 'refuse', error, reason }) as const
-  // Another client's token tells that client nothing and changes nothing, used or not.
+  // First, so that another client learns nothing about the token, and changes nothing.
   if (record.clientId !== presented.clientId) return refuse('invalid_grant', 'wrong_client')
   if (record.ended) return refuse('invalid_grant', 'grant_ended')
-  // The answer is gone when the window was off, has closed, or the successor has been used.
+  // Undefined if the retry window is disabled or has closed, or if the successor has been used.
   const { rotation } = record
-  const kept = rotation?.retryAnswer
-  // A token may end within its own window: the new pair lives, and whoever lost it may still fetch it.
-  if (record.expired && kept === undefined) return refuse('invalid_grant', 'expired')
-  // What is wrong in itself ends nothing, so it is refused before the question of reuse.
+  const retryAnswer = rotation?.retryAnswer
+  // Within the retry window, an expired token can still fetch its successor.
+  if (record.expired && retryAnswer === undefined) return refuse('invalid_grant', 'expired')
+  // Before reuse is evaluated: an invalid request must not end a grant.
   const scope = presented.scope ?? record.scope
   if (!isWithinScope(scope, record.scope)) return refuse('invalid_scope', 'wider_scope')
   if (presented.resource !== undefined && presented.resource !== record.audience)
     return refuse('invalid_target', 'resource')
 
-  if (rotation === undefined) return { kind: 'rotate', scope }
-  if (kept === undefined) return { kind: 'end_grant' }
+  if (rotation === undefined) {
+    const seconds = secondsToWait(record.waitSeconds, pace)
+    return seconds > 0 ? { kind: 'wait', seconds } : { kind: 'rotate', scope }
+  }
+  if (retryAnswer === undefined) return { kind: 'end_grant' }
   if (rotation.retryScope !== requestedScopeKey(presented.scope))
     return refuse('invalid_scope', 'other_scope_in_retry_window')
-  return { kind: 'repeat_answer', answer: kept, scope }
+  return { kind: 'repeat_answer', answer: retryAnswer, scope }
 }
 
-/** The `scope` parameter in one form, for telling the same request from another; order does not matter. */
+/** The `scope` parameter in a form that does not depend on its order, to compare two requests. */
 export function requestedScopeKey(scope: readonly string[] | undefined): string {
   return scope === undefined ? '' : formatScope(scope.toSorted())
+}
+
+/** How often a grant may be refreshed: `burst` times at once, then once in each interval. */
+export type RefreshPace = { burst: number; intervalSeconds: number }
+
+const BURST = 30
+
+/**
+ * The pace for clients with this access token lifetime. A client needs one refresh in the life of an access token; it may
+ * make 60, but at most one in 10 seconds, at least one in a minute, and always 6. The pace bounds the rows of one grant to
+ * 1 + burst + refresh token idle lifetime / interval, because rotated tokens are kept to detect their reuse.
+ * @param accessTokenTtl seconds
+ * @param factor multiplies the limit (`LIMITS_FACTOR`). Below 1 it reduces the burst and not the interval, so that clients
+ *   can still refresh before their tokens expire
+ */
+export function refreshPace(accessTokenTtl: number, factor: number): RefreshPace {
+  const intervalSeconds = Math.min(60, Math.max(10, accessTokenTtl / 60), accessTokenTtl / 6)
+  return { burst: Math.max(1, Math.floor(BURST * factor)), intervalSeconds: intervalSeconds / Math.max(1, factor) }
+}
+
+/**
+ * Seconds until the grant may be refreshed; 0: now.
+ * @param waitSeconds as stored. A wait that is longer than the interval is ignored: the clock of Postgres was set back
+ */
+export function secondsToWait(waitSeconds: number, { intervalSeconds }: RefreshPace): number {
+  return waitSeconds > Math.ceil(intervalSeconds) ? 0 : Math.ceil(Math.max(0, waitSeconds))
 }

@@ -4,18 +4,18 @@ import {
   mintAccessToken,
   mintOpaqueToken,
   type RandomBytes,
+  type TokenLifetimes,
   type TokenResponse
 } from '@valetkey/oauth-protocol'
-import type { TokenLifetimes } from '../../platform/clients/client-lifetimes.js'
 
-/** A new access token: the value for the client, the digest for the store. */
+/** A new access token: `token` for the client, `digest` for the store. */
 export function newAccessToken(now: Date, lifetimes: TokenLifetimes, randomBytes: RandomBytes) {
   const expiresAt = inSeconds(now, lifetimes.accessToken)
   const token = mintAccessToken(expiresAt, randomBytes)
   return { token, digest: digestToken(token), expiresAt }
 }
 
-/** A new refresh token; it ends by idleness, and with its grant at the latest. */
+/** A new refresh token. It expires when it is idle for too long, and at the latest with its grant. */
 export function newRefreshToken(
   now: Date,
   refreshableUntil: Date,
@@ -27,7 +27,7 @@ export function newRefreshToken(
   return { token, digest: digestToken(token), expiresAt: idleUntil < refreshableUntil ? idleUntil : refreshableUntil }
 }
 
-/** The answer of the token endpoint (RFC 6749 §5.1). `scope` is always there, also when it is what was asked for. */
+/** The response of the token endpoint (RFC 6749 §5.1), always with `scope`, also when it equals the requested scope. */
 export function tokenResponse(
   accessToken: { token: string; expiresAt: Date },
   refreshToken: { token: string } | undefined,

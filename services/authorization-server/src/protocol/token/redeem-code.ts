@@ -9,14 +9,15 @@ import {
   digestToken,
   INVALID_GRANT,
   isWellFormed,
+  lifetimesOf,
   OAuthError,
   type PresentedBinding,
   type RandomBytes,
   type TokenDigest,
+  type TokenLifetimes,
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
-import { lifetimesOf, type TokenLifetimes } from '../../platform/clients/client-lifetimes.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { AllowedGrant, CodeContent, CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
 import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
@@ -33,8 +34,8 @@ export type RedeemDeps = {
 }
 
 /**
- * Exchanges an authorization code for tokens (RFC 6749 4.1.3), for a client that has authenticated.
- * @param isClientGone whether the answer can no longer reach the client; the code is then as good as before
+ * Exchanges an authorization code for tokens (RFC 6749 §4.1.3), for an authenticated client.
+ * @param isClientGone whether the connection of the client is closed; if so, the code is given back
  */
 export async function redeemCode(
   request: CodeRedemption,
@@ -43,7 +44,7 @@ export async function redeemCode(
   audited: AuditedRequest,
   isClientGone = () => false
 ): Promise<TokenResponse> {
-  // A value with a wrong prefix, length or checksum was never issued: no lookup.
+  // A value with a wrong prefix, length or checksum was never issued, so it needs no lookup.
   if (!isWellFormed('authorizationCode', request.code)) throw invalidGrant('malformed_code', client)
   const codeDigest = digestToken(request.code)
   const { redirectUri, codeChallenge, resource } = request
@@ -65,13 +66,13 @@ export async function redeemCode(
   }
 }
 
-/** How long after the first look at a used code without a grant the second look comes. */
-const LOOK_AGAIN_MS = 500
+/** Time between the two attempts to take a used code that has no grant. */
+const SECOND_TAKE_AFTER_MS = 500
 
 /**
- * A used code without a grant belongs to an exchange that is under way, or to one that was answered with 503 while Redis
- * was unavailable: Redis has just taken the code for it, late, and what gives the code back follows. The second look tells
- * a retry of the client after such a 503 from a replay.
+ * A used code without a grant has two possible causes: another exchange is in progress, or an exchange failed with 503 while
+ * Redis was unavailable, and Redis ran its command late. In the second case the code is given back soon. So this tries a
+ * second time, to distinguish a retry after a 503 from a replay.
  */
 async function takeCode(
   codeDigest: TokenDigest,
@@ -87,7 +88,7 @@ async function takeCode(
   const found = await take()
   const mayBeGivenBack = found.kind === 'used' && found.mismatch === undefined
   if (!mayBeGivenBack || (await grants.findByCode(codeDigest)) !== undefined) return found
-  await sleep(LOOK_AGAIN_MS)
+  await sleep(SECOND_TAKE_AFTER_MS)
   return take()
 }
 
@@ -116,8 +117,8 @@ async function exchange(
 }
 
 /**
- * An outage must not cost the user a sign-in: the code is given back, with a note of this exchange. Postgres may commit it
- * later; its tokens are then in no client's hands, and the next exchange discards them.
+ * If Postgres fails, the code is given back, so that the user need not sign in again. Postgres may still commit this exchange
+ * later. No client has its tokens, so the code names its grant as undelivered, and the next exchange discards it.
  */
 async function storeOrGiveBack(
   taken: Taken,
@@ -139,7 +140,7 @@ async function storeOrGiveBack(
   }
 }
 
-/** No client has the tokens of this exchange. The note says which grants the next exchange must discard. */
+/** Gives the code back, with the undelivered grants that the next exchange must discard. */
 async function giveBack(
   { codeDigest, grantId, allowed, undelivered }: Taken,
   returns: RedeemDeps['returns']
@@ -147,7 +148,7 @@ async function giveBack(
   await returns.giveBack(codeDigest, grantId, { allowed, undelivered: [...undelivered, grantId] })
 }
 
-/** Redis gave a code that Postgres knows as used (a failover restored it), or the access has ended since Allow. */
+/** Either Postgres has a grant of the code already (a Redis failover restored the code), or the access ended after Allow. */
 async function refuseUnstored(
   { codeDigest, allowed }: Taken,
   client: Client,
@@ -160,9 +161,9 @@ async function refuseUnstored(
 }
 
 /**
- * The code was used before. If the request fits in everything else, one of the two holders stole the code, and the service
- * cannot tell which: all tokens of the grant end (RFC 6749 4.1.2). A request that does not fit changes nothing; otherwise
- * it could be used to end grants of others.
+ * The code was used before. If the request matches the code binding, one of two parties stole the code, and the service
+ * cannot know which: all tokens of the grant end (RFC 6749 §4.1.2). A request that does not match changes nothing;
+ * otherwise it could be used to end the grants of others.
  */
 async function refuseReplay(
   used: { codeDigest: TokenDigest; allowed: AllowedGrant; attempt: string; mismatch: BindingMismatch | undefined },
@@ -179,7 +180,7 @@ async function refuseReplay(
   throw alreadyUsed(mismatch, client, grantId)
 }
 
-/** Redis does not know the code: it was never issued, or it was used so long ago that only the grant remembers. */
+/** Redis does not have the code: it was never issued, or it was used so long ago that only Postgres has its grant. */
 async function refuseUnknown(
   codeDigest: TokenDigest,
   presented: PresentedBinding,

@@ -1,18 +1,19 @@
 import { encryptText, openText } from '../../platform/encryption/encrypt-text.js'
 
-/** What a client that lost its answer must get again: the same pair. */
+/** The response of a refresh, for a client that lost it: it must get the same tokens again. */
 export type RetryAnswer = { accessToken: string; refreshToken: string; scope: readonly string[]; expiresAt: string }
 
 const PURPOSE = 'valetkey refresh retry answer'
 
 /**
- * Encrypts an answer with a key that only the holder of the old refresh token can derive. The database has the token's
- * hash and this text, and can make neither the token nor the answer of them.
+ * Encrypts a response with a key that is derived from the rotated refresh token. The database has only the hash of that token,
+ * so it can read neither the token nor the response.
  */
 export function encryptAnswer(answer: RetryAnswer, oldRefreshToken: string): Buffer {
   return encryptText(JSON.stringify(answer), oldRefreshToken, PURPOSE)
 }
 
-export function openAnswer(sealed: Buffer, oldRefreshToken: string): RetryAnswer {
-  return JSON.parse(openText(sealed, oldRefreshToken, PURPOSE)) as RetryAnswer
+/** @throws when the token is another, or the text was changed */
+export function decryptAnswer(encrypted: Buffer, oldRefreshToken: string): RetryAnswer {
+  return JSON.parse(openText(encrypted, oldRefreshToken, PURPOSE)) as RetryAnswer
 }

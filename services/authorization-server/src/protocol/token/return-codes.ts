@@ -1,20 +1,20 @@
 import { settleWithin } from '@valetkey/service-kit'
 import type { CodeContent, CodeStore } from '../../storage/redis/codes.js'
 
-/** How long an answer of 503 waits until its code is given back; after that this goes on in the background. */
+/** How long a 503 response waits for the return of its code. After that, the return continues in the background. */
 const WAIT_MS = 500
-const AGAIN_EVERY_MS = 1_000
-/** More than `CODE_TTL` can be. */
-const LONGEST_LIFE_MS = 30_000
-const MOST_AT_ONCE = 1_000
+const RETRY_EVERY_MS = 1_000
+/** Longer than the maximum of `CODE_TTL`. */
+const LONGEST_CODE_TTL_MS = 30_000
+const MAX_RETURNS = 1_000
 
 type Digest = Parameters<CodeStore['giveBack']>[0]
 type Return = { isDone(): Promise<boolean>; until: number }
 
 /**
- * Gives codes back to Redis when their exchange failed, also when Redis is unavailable at that moment: otherwise the retry
- * of the client would look like a replay, and would end the grant. It tries for as long as a code can live, for 1,000
- * codes at most at a time, and until `close`. A process that ends before costs the users of these codes one sign-in.
+ * Gives codes back to Redis after a failed exchange, also if Redis is unavailable at first. Otherwise the retry of the client
+ * would be treated as a replay and would end the grant. It tries until the code has expired, for at most 1,000 codes at a
+ * time, and until `close`. If the process ends earlier, the users of these codes must sign in again.
  */
 export function createCodeReturns(codes: Pick<CodeStore, 'giveBack'>) {
   const open = new Set<Return>()
@@ -22,10 +22,10 @@ export function createCodeReturns(codes: Pick<CodeStore, 'giveBack'>) {
   let closed = false
 
   function add(isDone: () => Promise<boolean>): Return {
-    const added = { isDone, until: performance.now() + LONGEST_LIFE_MS }
-    if (closed || open.size >= MOST_AT_ONCE) return added
+    const added = { isDone, until: performance.now() + LONGEST_CODE_TTL_MS }
+    if (closed || open.size >= MAX_RETURNS) return added
     open.add(added)
-    timer ??= setInterval(tryAll, AGAIN_EVERY_MS).unref()
+    timer ??= setInterval(tryAll, RETRY_EVERY_MS).unref()
     return added
   }
 
@@ -47,13 +47,13 @@ export function createCodeReturns(codes: Pick<CodeStore, 'giveBack'>) {
   }
 
   return {
-    /** After an exchange that failed. Waits 0.5 s at most; never fails. */
+    /** After a failed exchange. Waits at most 0.5 s; never fails. */
     async giveBack(digest: Digest, attemptId: string, content: CodeContent): Promise<void> {
       const isDone = () => codes.giveBack(digest, attemptId, content).then(() => true)
       await settleWithin(WAIT_MS, [attempt(add(isDone))])
     },
 
-    /** After a `take` without an answer, which has sent one return by itself: Redis may still run it, and run it late. */
+    /** After a `take` that got no response: Redis may still run that command late, and `take` has sent one return itself. */
     giveBackWhenTaken(digest: Digest, attemptId: string): void {
       add(() => codes.giveBack(digest, attemptId))
     },

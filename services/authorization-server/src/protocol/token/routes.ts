@@ -1,5 +1,4 @@
 import {
-  OAuthError,
   readClientCredentials,
   readTokenRequest,
   requireSingleParameters,
@@ -43,22 +42,17 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
     async (request, reply): Promise<TokenResponse> => {
       const form = formOf(request)
       requireSingleParameters(form)
-      // The client first: a code or token is only looked at for somebody who may ask about it (RFC 6749 §3.2.1).
+      // Before the code or token is read: an unauthenticated caller learns nothing about it (RFC 6749 §3.2.1).
       const credentials = readClientCredentials(authorizationHeaders(request), form)
       const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
       request.authenticatedClientId = client.clientId
       request.authenticatedSecretId = secretId
-      const tokenRequest = readTokenRequest(form)
+      const tokenRequest = readTokenRequest(form, client)
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {
         case 'authorization_code':
           return redeemCode(tokenRequest, client, redemption, request, () => reply.raw.destroyed)
         case 'refresh_token':
-          if (!client.issuesRefreshTokens) {
-            throw new OAuthError('unauthorized_client', 'This client is not registered for refresh tokens.', {
-              clientId: client.clientId
-            })
-          }
           return refreshTokens(tokenRequest, client, refresh, request)
       }
     }

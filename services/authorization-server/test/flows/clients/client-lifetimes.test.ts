@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { lifetimesOf } from '../../../src/platform/clients/client-lifetimes.js'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Credentials, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
 import { stopClock } from '../../support/clock.js'
 import { runCommand } from '../../support/command-line.js'
@@ -28,21 +27,7 @@ afterAll(async () => {
 const withLifetimes = (accessToken?: number, refreshTokenIdle?: number, refreshTokenMax?: number) =>
   server.createClient({ lifetimes: { accessToken, refreshTokenIdle, refreshTokenMax } })
 
-describe('lifetimes of a client', () => {
-  test.each([
-    { name: 'none of its own', own: undefined, expected: [3600, 7200, 86_400] },
-    { name: 'shorter ones', own: [60, 120, 180], expected: [60, 120, 180] },
-    { name: 'longer ones', own: [3601, 7201, 86_401], expected: [3600, 7200, 86_400] },
-    { name: 'one of its own', own: [undefined, 120, undefined], expected: [3600, 120, 86_400] }
-  ])('$name: $expected', ({ own, expected }) => {
-    const [accessToken, refreshTokenIdle, refreshTokenMax] = own ?? []
-    const client = { lifetimes: own && { accessToken, refreshTokenIdle, refreshTokenMax } }
-    const found = lifetimesOf(client, { accessToken: 3600, refreshTokenIdle: 7200, refreshTokenMax: 86_400 })
-    expect(Object.values(found)).toEqual(expected)
-  })
-})
-
-test('an access token ends when its client’s do, at the exchange and at the refresh', async () => {
+test('access token lifetime: the client’s applies at the exchange and at the refresh', async () => {
   const client = await withLifetimes(60)
   const first = await obtainTokens(server, client)
   expect(first.expires_in).toBe(60)
@@ -54,11 +39,11 @@ test('an access token ends when its client’s do, at the exchange and at the re
   expect(await isActive(server, resourceServer, second.access_token)).toBe(false)
 })
 
-test('what is longer than the server’s is the server’s', async () => {
+test('access token lifetime: the server’s applies when the client’s is longer', async () => {
   expect((await obtainTokens(server, await withLifetimes(86_400))).expires_in).toBe(3600)
 })
 
-test('a refresh token ends by its client’s idleness', async () => {
+test('refresh token: expires after the client’s idle lifetime', async () => {
   const client = await withLifetimes(undefined, 100)
   const { refresh_token } = await obtainTokens(server, client)
   clock.advance(99)
@@ -67,7 +52,7 @@ test('a refresh token ends by its client’s idleness', async () => {
   expect((await refresh(server, client, next.refresh_token)).json().error).toBe('invalid_grant')
 })
 
-test('and by its client’s end of all refreshing', async () => {
+test('refresh token: expires after the client’s maximum lifetime', async () => {
   const client = await withLifetimes(undefined, 100, 150)
   const { refresh_token } = await obtainTokens(server, client)
   clock.advance(90)
@@ -76,7 +61,7 @@ test('and by its client’s end of all refreshing', async () => {
   expect((await refresh(server, client, next.refresh_token)).json().error).toBe('invalid_grant')
 })
 
-test('an update counts from the next exchange or refresh on', async () => {
+test('changed lifetimes: apply from the next exchange or refresh', async () => {
   const client = await server.createClient()
   const first = await obtainTokens(server, client)
   expect(first.expires_in).toBe(3600)
@@ -90,7 +75,7 @@ test('an update counts from the next exchange or refresh on', async () => {
   expect(await isActive(server, resourceServer, first.access_token)).toBe(true)
 })
 
-test('the consent page says how long, by the client’s', async () => {
+test('consent page: shows the client’s lifetime', async () => {
   const client = await withLifetimes(undefined, undefined, 7200)
   const { page } = await openConsent(server, client.clientId)
   expect(page.body).toContain('2 hours')

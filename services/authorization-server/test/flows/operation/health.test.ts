@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { buildLogger, connectPostgres } from '@valetkey/service-kit'
 import { buildApp } from '../../../src/app.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
-import { wire } from '../../../src/wire.js'
+import { wire } from '../../../src/wire/wire.js'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { atPort, freePort } from '../../support/failing-network.js'
 

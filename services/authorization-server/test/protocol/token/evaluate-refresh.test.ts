@@ -1,12 +1,16 @@
 import { describe, expect, test } from '@jest/globals'
+import { assert, double, integer, property } from 'fast-check'
 import {
   evaluateRefresh,
   type PresentedRefresh,
-  requestedScopeKey
+  refreshPace,
+  requestedScopeKey,
+  secondsToWait
 } from '../../../src/protocol/token/evaluate-refresh.js'
 import type { RefreshTokenRecord } from '../../../src/storage/postgres/refresh-tokens.js'
 
-const ANSWER = Buffer.from('sealed')
+const ANSWER = Buffer.from('encrypted')
+const PACE = { burst: 30, intervalSeconds: 60 }
 
 const record: RefreshTokenRecord = {
   grantId: 'grant',
@@ -24,32 +28,32 @@ const rotation = { retryScope: '', retryAnswer: ANSWER }
 const presented: PresentedRefresh = { clientId: 'printer', scope: undefined, resource: undefined }
 
 type Change = { record?: Partial<RefreshTokenRecord>; presented?: Partial<PresentedRefresh> }
-const judge = (change: Change) =>
-  evaluateRefresh({ ...record, ...change.record }, { ...presented, ...change.presented })
+const evaluate = (change: Change) =>
+  evaluateRefresh({ ...record, ...change.record }, { ...presented, ...change.presented }, PACE)
 
 const GRANTED = ['files.read', 'files.read:images']
 const refusal = (error: string, reason: string) => ({ kind: 'refuse', error, reason })
 
-describe('a refresh token that was not used', () => {
+describe('evaluateRefresh: an unused refresh token', () => {
   test.each<{ name: string; change: Change; outcome: object }>([
-    { name: 'is rotated with all of the scope', change: {}, outcome: { kind: 'rotate', scope: GRANTED } },
+    { name: 'is rotated with the whole scope', change: {}, outcome: { kind: 'rotate', scope: GRANTED } },
     {
-      name: 'is rotated with the scope that is asked for, as it is asked for',
+      name: 'is rotated with the requested scope, in the requested order',
       change: { presented: { scope: ['files.read:images', 'files.read'] } },
       outcome: { kind: 'rotate', scope: ['files.read:images', 'files.read'] }
     },
     {
-      name: 'is rotated with less scope',
+      name: 'is rotated with a narrower scope',
       change: { presented: { scope: ['files.read'] } },
       outcome: { kind: 'rotate', scope: ['files.read'] }
     },
     {
-      name: 'is rotated for its own resource by name',
+      name: 'is rotated for its own resource',
       change: { presented: { resource: 'https://files.example' } },
       outcome: { kind: 'rotate', scope: GRANTED }
     },
     {
-      name: 'is refused to another client',
+      name: 'is refused for another client',
       change: { presented: { clientId: 'Printer' } },
       outcome: refusal('invalid_grant', 'wrong_client')
     },
@@ -64,8 +68,18 @@ describe('a refresh token that was not used', () => {
       outcome: refusal('invalid_grant', 'expired')
     },
     {
-      name: 'is refused for more scope',
+      name: 'is refused for a wider scope',
       change: { presented: { scope: [...GRANTED, 'files.read:media'] } },
+      outcome: refusal('invalid_scope', 'wider_scope')
+    },
+    {
+      name: 'must wait while the pace says so',
+      change: { record: { waitSeconds: 1.5 } },
+      outcome: { kind: 'wait', seconds: 2 }
+    },
+    {
+      name: 'is refused for a wider scope before it must wait',
+      change: { record: { waitSeconds: 1.5 }, presented: { scope: ['files.read:media'] } },
       outcome: refusal('invalid_scope', 'wider_scope')
     },
     {
@@ -74,36 +88,36 @@ describe('a refresh token that was not used', () => {
       outcome: refusal('invalid_target', 'resource')
     }
   ])('$name (RFC 6749 6)', ({ change, outcome }) => {
-    expect(judge(change)).toEqual(outcome)
+    expect(evaluate(change)).toEqual(outcome)
   })
 })
 
-describe('a refresh token that was used', () => {
+describe('evaluateRefresh: a used refresh token', () => {
   const narrow = { ...rotation, retryScope: 'files.read:images' }
   const again = { kind: 'repeat_answer', answer: ANSWER }
   test.each<{ name: string; change: Change; outcome: object }>([
     {
-      name: 'in the window brings the same answer',
+      name: 'in the window gets the same response',
       change: { record: { rotation } },
       outcome: { ...again, scope: GRANTED }
     },
     {
-      name: 'in the window with the same scope brings the same answer',
+      name: 'in the window with the same scope gets the same response',
       change: { record: { rotation: narrow }, presented: { scope: ['files.read:images'] } },
       outcome: { ...again, scope: ['files.read:images'] }
     },
     {
-      name: 'in the window with a scope where none was is another request',
+      name: 'in the window with a scope that the first request did not have is refused',
       change: { record: { rotation }, presented: { scope: ['files.read'] } },
       outcome: refusal('invalid_scope', 'other_scope_in_retry_window')
     },
     {
-      name: 'in the window without the scope that was there is another request',
+      name: 'in the window without the scope of the first request is refused',
       change: { record: { rotation: narrow } },
       outcome: refusal('invalid_scope', 'other_scope_in_retry_window')
     },
     {
-      name: 'after the window, or where its answer was erased, ends the grant',
+      name: 'after the window, or with an erased response, ends the grant',
       change: { record: { rotation: { ...rotation, retryAnswer: undefined } } },
       outcome: { kind: 'end_grant' }
     },
@@ -116,27 +130,27 @@ describe('a refresh token that was used', () => {
       outcome: { kind: 'end_grant' }
     },
     {
-      name: 'by another client is refused',
+      name: 'from another client is refused',
       change: { record: { rotation: { ...rotation, retryAnswer: undefined } }, presented: { clientId: 'other' } },
       outcome: refusal('invalid_grant', 'wrong_client')
     },
     {
-      name: 'when its grant has ended is refused, window or not',
+      name: 'is refused when its grant has ended, also in the window',
       change: { record: { rotation, ended: true } },
       outcome: refusal('invalid_grant', 'grant_ended')
     },
     {
-      name: 'in the window brings the same answer, though it has expired itself',
+      name: 'in the window gets the same response, also when it has expired',
       change: { record: { rotation, expired: true } },
       outcome: { ...again, scope: GRANTED }
     },
     {
-      name: 'when it has expired, and its window has closed, is refused',
+      name: 'is refused when it has expired and the window has closed',
       change: { record: { rotation: { ...rotation, retryAnswer: undefined }, expired: true } },
       outcome: refusal('invalid_grant', 'expired')
     },
     {
-      name: 'for more scope is refused and ends nothing',
+      name: 'for a wider scope is refused and ends nothing',
       change: {
         record: { rotation: { ...rotation, retryAnswer: undefined } },
         presented: { scope: ['files.read:media'] }
@@ -152,52 +166,75 @@ describe('a refresh token that was used', () => {
       outcome: refusal('invalid_target', 'resource')
     }
   ])('$name (RFC 9700 4.14.2)', ({ change, outcome }) => {
-    expect(judge(change)).toEqual(outcome)
+    expect(evaluate(change)).toEqual(outcome)
   })
 })
 
-describe('the order of refusals: nothing is told to who may not know', () => {
+describe('evaluateRefresh: order of refusals, the least revealing first', () => {
   const everythingWrong: Change = {
     record: { ended: true, expired: true, rotation: { ...rotation, retryAnswer: undefined } },
     presented: { clientId: 'other', scope: ['files.read:media'], resource: 'https://other.example' }
   }
   test.each([
-    { mended: {}, reason: 'wrong_client' },
-    { mended: { presented: { clientId: 'printer' } }, reason: 'grant_ended' },
-    { mended: { presented: { clientId: 'printer' }, record: { ended: false } }, reason: 'expired' },
+    { fixed: {}, reason: 'wrong_client' },
+    { fixed: { presented: { clientId: 'printer' } }, reason: 'grant_ended' },
+    { fixed: { presented: { clientId: 'printer' }, record: { ended: false } }, reason: 'expired' },
     {
-      mended: { presented: { clientId: 'printer' }, record: { ended: false, expired: false } },
+      fixed: { presented: { clientId: 'printer' }, record: { ended: false, expired: false } },
       reason: 'wider_scope'
     },
     {
-      mended: {
+      fixed: {
         presented: { clientId: 'printer', scope: undefined },
         record: { ended: false, expired: false }
       },
       reason: 'resource'
     }
-  ])('then $reason', ({ mended, reason }) => {
+  ])('the next reason is $reason', ({ fixed, reason }) => {
     const change = {
-      record: { ...everythingWrong.record, ...mended.record },
-      presented: { ...everythingWrong.presented, ...mended.presented }
+      record: { ...everythingWrong.record, ...fixed.record },
+      presented: { ...everythingWrong.presented, ...fixed.presented }
     }
-    expect(judge(change)).toMatchObject({ kind: 'refuse', reason })
+    expect(evaluate(change)).toMatchObject({ kind: 'refuse', reason })
   })
 })
 
-describe('the key of a requested scope', () => {
+describe('requestedScopeKey', () => {
   test.each([
     { scope: undefined, key: '' },
     { scope: ['b', 'a'], key: 'a b' },
     { scope: ['a', 'b'], key: 'a b' },
     { scope: ['a:c', 'a'], key: 'a a:c' }
-  ])('$scope is "$key"', ({ scope, key }) => {
+  ])('$scope gives "$key"', ({ scope, key }) => {
     expect(requestedScopeKey(scope)).toBe(key)
   })
 
-  test('leaves the scope in its order', () => {
+  test('does not sort its argument', () => {
     const scope = ['b', 'a']
     requestedScopeKey(scope)
     expect(scope).toEqual(['b', 'a'])
+  })
+})
+
+describe('refreshPace', () => {
+  test.each([
+    { ttl: 3600, interval: 60, rows: 20_191 },
+    { ttl: 86_400, interval: 60, rows: 20_191 },
+    { ttl: 600, interval: 10, rows: 120_991 },
+    { ttl: 30, interval: 5, rows: 241_951 }
+  ])('access tokens of $ttl s: one refresh in $interval s, at most $rows rows per grant', ({ ttl, interval, rows }) => {
+    const { burst, intervalSeconds } = refreshPace(ttl, 1)
+    expect([burst, intervalSeconds]).toEqual([30, interval])
+    expect(1 + burst + Math.ceil((14 * 86_400) / intervalSeconds)).toBe(rows)
+  })
+
+  test('any lifetime: six refreshes fit into it, and no wait is longer than an interval', () => {
+    assert(
+      property(integer({ min: 1, max: 30 * 86_400 }), double({ min: 0, max: 1e9, noNaN: true }), (ttl, wait) => {
+        const pace = refreshPace(ttl, 1)
+        expect(pace.intervalSeconds).toBeLessThanOrEqual(ttl / 6)
+        expect(secondsToWait(wait, pace)).toBeLessThanOrEqual(Math.ceil(pace.intervalSeconds))
+      })
+    )
   })
 })

@@ -1,0 +1,102 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { readBasicCredentials, usesBasicScheme } from '../src/basic-credentials.js'
+
+const basic = (userPass: string | Uint8Array) => `Basic ${Buffer.from(userPass).toString('base64')}`
+
+test.each([
+  { header: 'Basic YTpi', expected: true },
+  { header: 'bASIC', expected: true },
+  { header: 'Basics YTpi', expected: false },
+  { header: 'Bearer YTpi', expected: false },
+  { header: '', expected: false }
+])('usesBasicScheme: "$header" gives $expected', ({ header, expected }) => {
+  expect(usesBasicScheme(header)).toBe(expected)
+})
+
+test.each([
+  { name: 'the example of the RFC', header: 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==', pair: ['Aladdin', 'open sesame'] },
+  { name: 'a lower-case scheme', header: 'basic YTpi', pair: ['a', 'b'] },
+  { name: 'an upper-case scheme', header: 'BASIC YTpi', pair: ['a', 'b'] },
+  { name: 'several spaces', header: 'Basic   YTpi', pair: ['a', 'b'] },
+  { name: 'a space at the end', header: 'Basic YTpi ', pair: ['a', 'b'] },
+  { name: 'no padding', header: 'Basic YTpiYg', pair: ['a', 'bb'] },
+  { name: 'colons in the secret', header: basic('a:b:c:'), pair: ['a', 'b:c:'] },
+  { name: 'an encoded colon in the id', header: basic('a%3Ab:c'), pair: ['a:b', 'c'] },
+  { name: 'an encoded colon in the secret', header: basic('a:b%3Ac'), pair: ['a', 'b:c'] },
+  { name: 'plus signs for spaces', header: basic('a+b:c+d'), pair: ['a b', 'c d'] },
+  { name: 'encoded UTF-8', header: basic('%C3%A9:%f0%9f%94%91'), pair: ['é', '🔑'] },
+  { name: 'raw UTF-8', header: basic('é:🔑'), pair: ['é', '🔑'] },
+  { name: 'a raw percent sign in the secret', header: basic('a%41:100%'), pair: ['aA', '100%'] },
+  { name: 'a raw percent sign in the id', header: basic('100%:a%41'), pair: ['100%', 'aA'] },
+  { name: 'an empty secret', header: basic('a:'), pair: ['a', ''] }
+])(
+  'Basic credentials: $name are read as $pair (RFC 7617 §2, RFC 6749 §2.3.1)',
+  ({ header, pair: [clientId, clientSecret] }) => {
+    expect(readBasicCredentials(header)).toEqual({ clientId, clientSecret })
+  }
+)
+
+test.each([
+  { name: 'the scheme alone', header: 'Basic' },
+  { name: 'no space', header: 'BasicYTpi' },
+  { name: 'a tab instead of the space', header: 'Basic\tYTpi' },
+  { name: 'base64url', header: 'Basic YTpi_w' },
+  { name: 'a character outside base64', header: 'Basic YTp!' },
+  { name: 'two values', header: 'Basic YTpi YTpi' },
+  { name: 'two values in one header', header: 'Basic YTpi, Basic YTpi' },
+  { name: 'padding in the middle', header: 'Basic YT==pi' },
+  { name: 'three padding characters', header: 'Basic YTpi===' },
+  { name: 'padding alone', header: 'Basic ==' },
+  { name: 'another scheme', header: 'Bearer YTpi' },
+  { name: 'an empty id', header: basic(':b') },
+  { name: 'no colon', header: basic('ab') },
+  { name: 'only an encoded colon', header: basic('a%3Ab') },
+  { name: 'a NUL in the id', header: basic('a\u0000:b') },
+  { name: 'a NUL in the secret', header: basic('a:b\u0000') },
+  { name: 'an encoded NUL in the id', header: basic('a%00:b') },
+  { name: 'an encoded line feed in the secret', header: basic('a:b%0A') },
+  { name: 'DEL', header: basic('a:\u007f') },
+  { name: 'an id that is not UTF-8', header: basic(Uint8Array.of(0xff, 0x3a, 0x62)) },
+  { name: 'a secret that is not UTF-8', header: basic(Uint8Array.of(0x61, 0x3a, 0xe9)) }
+])('Basic credentials: $name gives undefined (RFC 7617 §2)', ({ header }) => {
+  expect(readBasicCredentials(header)).toBeUndefined()
+})
+
+test('Basic credentials: characters of identifiers and secrets are not changed by form-encoding (RFC 6749 §2.3.1)', () => {
+  const identifier = fc.stringMatching(/^[A-Za-z0-9_-]{1,60}$/)
+  fc.assert(
+    fc.property(identifier, identifier, (clientId, clientSecret) => {
+      const encoded = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`
+      expect(encoded).toBe(`${clientId}:${clientSecret}`)
+      expect(readBasicCredentials(basic(encoded))).toEqual({ clientId, clientSecret })
+    })
+  )
+})
+
+test('Basic credentials: any form-encoded text without control characters is decoded (RFC 6749 §2.3.1)', () => {
+  const text = fc.string({ unit: 'grapheme', minLength: 1 }).filter((value) => !/\p{Cc}/u.test(value))
+  const encode = (value: string) => new URLSearchParams([['', value]]).toString().slice(1)
+  fc.assert(
+    fc.property(text, text, (clientId, clientSecret) => {
+      expect(readBasicCredentials(basic(`${encode(clientId)}:${encode(clientSecret)}`))).toEqual({
+        clientId,
+        clientSecret
+      })
+    })
+  )
+})
+
+test('Basic credentials: raw bytes are either read unchanged or refused (RFC 7617 §2)', () => {
+  const rawBytes = fc
+    .uint8Array({ maxLength: 12 })
+    .filter((bytes) => !bytes.some((byte) => byte === 0x25 || byte === 0x2b))
+  fc.assert(
+    fc.property(rawBytes, (bytes) => {
+      const secret = readBasicCredentials(basic(Buffer.concat([Buffer.from('a:'), bytes])))?.clientSecret
+      if (secret === undefined) return
+      expect(Buffer.from(secret)).toEqual(Buffer.from(bytes))
+      expect(secret).not.toMatch(/\p{Cc}/u)
+    })
+  )
+})

@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals'
+import { matchesSecret } from '../src/compare-secret.js'
+import { digestToken } from '../src/opaque-token.js'
+
+const first = digestToken('first')
+const second = digestToken('second')
+const other = digestToken('other')
+const presented = digestToken('first')
+
+test.each([
+  { name: 'no stored hash', stored: [], leastComparisons: 2, expected: false },
+  { name: 'no stored hash and no comparison', stored: [], leastComparisons: 0, expected: false },
+  { name: 'the only stored hash', stored: [first], leastComparisons: 1, expected: true },
+  { name: 'the first of two', stored: [first, second], leastComparisons: 2, expected: true },
+  { name: 'the last of three', stored: [other, second, first], leastComparisons: 2, expected: true },
+  { name: 'a stored value that is no hash', stored: [Buffer.from('first')], leastComparisons: 1, expected: false },
+  { name: 'none of two', stored: [other, second], leastComparisons: 2, expected: false },
+  { name: 'none of one, with a missing second', stored: [second], leastComparisons: 2, expected: false }
+])('matchesSecret: $name gives $expected', ({ stored, leastComparisons, expected }) => {
+  expect(matchesSecret(presented, stored, leastComparisons)).toBe(expected)
+})

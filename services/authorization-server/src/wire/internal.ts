@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { openNotificationChannel } from '@valetkey/service-kit'
+import type { InternalDeps } from '../app.js'
+import type { Config } from '../config.js'
+import { createRevocationChannel, type RevocationChannel } from '../feed/revocation-channel.js'
+import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
+import type { Platform } from './platform.js'
+import type { Stores } from './stores.js'
+
+// As `announce_revocation` and `announce_registry_change` in the migrations name them.
+const REVOCATIONS = 'valetkey_revocations'
+const REGISTRY = 'valetkey_registry'
+
+// Well below the minute after which a silent connection is cut, here or by a proxy.
+const KEEP_ALIVE_MS = 15_000
+
+/** The internal listener: introspection and the revocation feed, for resource servers. */
+export function wireInternal(
+  config: Config,
+  stores: Stores,
+  { limiter, usage, now }: Platform,
+  watched: Pick<ServerMetrics, 'introspected'>,
+  channel: RevocationChannel
+): InternalDeps {
+  const { resourceServers } = stores.registry
+  return {
+    introspection: {
+      issuer: config.issuer,
+      resourceServers,
+      limiter,
+      introspections: stores.introspections,
+      usage,
+      onAnswer: watched.introspected,
+      now
+    },
+    feed: { channel, resourceServers, limiter, usage: usage.resourceServers, keepAliveMs: KEEP_ALIVE_MS }
+  }
+}
+
+/** @param makeRoom closes an idle connection of the pool, when Postgres has no free connection for LISTEN */
+export function wireChannel(config: Config, stores: Stores, makeRoom: () => Promise<void>): RevocationChannel {
+  return createRevocationChannel({
+    connect: (handlers) =>
+      openNotificationChannel(
+        config.databaseUrl,
+        [REVOCATIONS, REGISTRY],
+        (payload, channel) => (channel === REGISTRY ? handlers.registryChange(payload) : handlers.revocation(payload)),
+        handlers.lost,
+        { makeRoom }
+      ),
+    registry: stores.registry.follower,
+    resourceServers: stores.registered.resourceServers,
+    granted: stores.grantedAudiences,
+    newId: () => randomBytes(16).toString('base64url'),
+    monotonicNow: () => performance.now()
+  })
+}

@@ -1,0 +1,37 @@
+import { availableParallelism } from 'node:os'
+import type { Config } from '../config.js'
+import { createAuditTrail } from '../platform/audit/audit-trail.js'
+import { countDecisions } from '../platform/metrics/audit-metrics.js'
+import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
+import { watchPasswordQueue } from '../platform/metrics/watch.js'
+import { createPasswordQueue } from '../platform/passwords/password-queue.js'
+import { createLimiter } from '../platform/rate-limits/limiter.js'
+import { createUsage } from '../platform/usage.js'
+import type { Stores } from './stores.js'
+
+// One processor and one of libuv's four threads stay free. 20 seconds serve 230 users behind one address on a slow machine.
+const PASSWORD_QUEUE = {
+  atOnce: Math.max(1, Math.min(3, availableParallelism() - 1)),
+  waiting: 1_000,
+  milliseconds: 20_000
+}
+
+/** What more than one listener needs from `platform/`. */
+export function createPlatform(config: Config, stores: Stores, watched: ServerMetrics, now: () => Date) {
+  const passwordQueue = createPasswordQueue(PASSWORD_QUEUE)
+  const platform = {
+    audit: countDecisions(watched.metrics, createAuditTrail(stores.auditEvents, now)),
+    limiter: createLimiter(stores.attemptCounters, config.limitsFactor, watched.limiterRefused),
+    passwordQueue,
+    usage: {
+      grants: createUsage(stores.connectedApps, now),
+      clientSecrets: createUsage(stores.registered.secrets, now),
+      resourceServers: createUsage(stores.registered.resourceServers, now)
+    },
+    now
+  }
+  watchPasswordQueue(watched.metrics, passwordQueue)
+  return platform
+}
+
+export type Platform = ReturnType<typeof createPlatform>

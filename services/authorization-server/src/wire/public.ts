@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import type { PublicDeps } from '../app.js'
+import { cookiePolicy } from '../browser/session/cookies.js'
+import { newRandomId } from '../browser/session/random-id.js'
+import type { Config } from '../config.js'
+import { loadBranding } from '../http/branding.js'
+import { loadLanguages } from '../platform/i18n/language.js'
+import { hashPassword } from '../platform/passwords/password.js'
+import type { CodeReturns } from '../protocol/token/return-codes.js'
+import type { Platform } from './platform.js'
+import type { Stores } from './stores.js'
+
+type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'login' | 'consent' | 'account'>
+type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
+
+/** The public listener: pages for browsers, and the endpoints that clients call. */
+export function wirePublic(config: Config, stores: Stores, platform: Platform, returns: CodeReturns): PublicDeps {
+  return {
+    pages: { issuer: config.issuer, languages: loadLanguages(), branding: loadBranding(config) },
+    scopes: stores.registry.scopes,
+    ...wirePages(config, stores, platform),
+    ...wireTokenEndpoints(config, stores, platform, returns)
+  }
+}
+
+function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQueue, now }: Platform): PageDeps {
+  const { issuer, cookieKeys } = config
+  const { allowances, codes, connectedApps, consents, pending, sessions, users } = stores
+  const { clients, resourceServers, scopes } = stores.registry
+  const session = { cookies: cookiePolicy(issuer), sessions, users, now }
+  const validation = { clients, resourceServers, defaultAudience: config.resourceUrl }
+  const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
+  const decoyHash = once(() => hashPassword(newRandomId()))
+  return {
+    session,
+    authorize: { issuer, validation, pending, allowances, issue, audit },
+    login: {
+      issuer,
+      cookieKeys,
+      validation,
+      pending,
+      session,
+      audit,
+      signIn: { users, passwordQueue, limiter, audit, decoyHash }
+    },
+    consent: {
+      issuer,
+      cookieKeys,
+      validation,
+      pending,
+      consents,
+      scopes,
+      lifetimes: tokenLifetimes(config),
+      decide: { issuer, pending, consents, allowances, issue, audit },
+      repeat: { pending, codes },
+      audit
+    },
+    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now }
+  }
+}
+
+function wireTokenEndpoints(
+  config: Config,
+  stores: Stores,
+  { audit, limiter, usage, now }: Platform,
+  returns: CodeReturns
+): TokenEndpointDeps {
+  const { accessTokens, codes, grants, refreshTokens } = stores
+  const authentication = { clients: stores.registry.clients, limiter, usage: usage.clientSecrets, now }
+  const lifetimes = tokenLifetimes(config)
+  return {
+    token: {
+      authentication,
+      redemption: { codes, returns, grants, audit, lifetimes, now, randomBytes },
+      refresh: {
+        refreshTokens,
+        grants,
+        audit,
+        lifetimes,
+        limitsFactor: config.limitsFactor,
+        retryWindow: config.refreshRetryWindow,
+        now,
+        randomBytes
+      }
+    },
+    revocation: { authentication, revocation: { accessTokens, refreshTokens, audit } }
+  }
+}
+
+function tokenLifetimes({ accessTokenTtl, refreshTokenIdleTtl, refreshTokenMaxTtl }: Config) {
+  return { accessToken: accessTokenTtl, refreshTokenIdle: refreshTokenIdleTtl, refreshTokenMax: refreshTokenMaxTtl }
+}
+
+/** Creates the value at the first call: a hash takes 19 MiB. After a failure, the next call tries again. */
+function once<Value>(create: () => Promise<Value>): () => Promise<Value> {
+  let created: Promise<Value> | undefined
+  return () => {
+    created ??= create().catch((error: unknown) => {
+      created = undefined
+      throw error
+    })
+    return created
+  }
+}

@@ -1,0 +1,69 @@
+import {
+  type ConnectedDatabase,
+  createDatabaseClock,
+  type Database,
+  type DatabaseClock,
+  type Logger,
+  type StoreState,
+  watchClock,
+  watchDependencies
+} from '@valetkey/service-kit'
+import type { AppDeps } from '../app.js'
+import type { Config } from '../config.js'
+import { createRecordAuthentication } from '../platform/encryption/authenticate-records.js'
+import { createServerMetrics } from '../platform/metrics/server-metrics.js'
+import { watchChannel, watchTokens } from '../platform/metrics/watch.js'
+import { createCodeReturns } from '../protocol/token/return-codes.js'
+import type { Redis } from '../storage/redis/redis.js'
+import { wireChannel, wireInternal } from './internal.js'
+import { wireHealthChecks, wireOperator } from './operator.js'
+import { createPlatform } from './platform.js'
+import { wirePublic } from './public.js'
+import { createStores } from './stores.js'
+
+/** A pool can do more than run statements; the database of a test may lack that. */
+type PooledDatabase = Database & Partial<Pick<ConnectedDatabase, 'giveUpOne' | 'refuseSharing'>>
+
+type WireOptions = {
+  /** The only clock that steps and stores read. */
+  clock?: DatabaseClock
+  /** For log lines that belong to no request. */
+  logger?: Logger | undefined
+  /** Availability of the stores, by the name of their health check. */
+  states?: Readonly<Record<string, StoreState>>
+}
+
+/** Creates what every surface needs, from the two stores. */
+export function wire(
+  config: Config,
+  database: PooledDatabase,
+  redis: Redis,
+  { clock = createDatabaseClock(database), logger, states = {} }: WireOptions = {}
+): AppDeps {
+  const watched = createServerMetrics()
+  const records = createRecordAuthentication(config.cookieKeys, (kind) => {
+    watched.forgedRecord(kind)
+    logger?.warn({ event: 'redis_record_forged', kind }, 'a record in Redis failed its authentication')
+  })
+  const stores = createStores({ database, redis, records, watched })
+  const platform = createPlatform(config, stores, watched, clock.now)
+  const returns = createCodeReturns(stores.codes)
+  const channel = wireChannel(config, stores, async () => database.giveUpOne?.())
+  const checks = wireHealthChecks(database, async () => database.refuseSharing?.(), stores, clock, channel)
+  watchChannel(watched.metrics, channel)
+  watchTokens(watched.metrics, stores.buckets)
+  watchClock(watched.metrics, clock)
+
+  return {
+    watched,
+    audit: platform.audit,
+    usages: Object.values(platform.usage),
+    channel,
+    buckets: stores.buckets,
+    returns,
+    dependencies: watchDependencies(checks, states),
+    ...wirePublic(config, stores, platform, returns),
+    ...wireInternal(config, stores, platform, watched, channel),
+    ...wireOperator(stores, platform)
+  }
+}
