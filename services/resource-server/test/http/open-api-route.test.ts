@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { SCOPE_MEANINGS } from '../src/files/file-scopes.js'
-import type { OpenApiDocument } from './documented-answers.js'
-import { build, closeApp, get, RESOURCE, send } from './files-app.js'
+import { SCOPE_MEANINGS } from '../../src/files/file-scopes.js'
+import type { OpenApiDocument } from '../documented-answers.js'
+import { build, closeApp, get, RESOURCE, send } from '../files-app.js'
 
 afterEach(closeApp)
 

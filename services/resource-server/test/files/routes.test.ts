@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { type IntrospectionAnswer, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { FILE_SCOPES } from '../src/files/file-scopes.js'
-import type { FileQuery } from '../src/storage/file-record.js'
-import { authorization, build, closeApp, EMPTY_PAGE, get, live, RESOURCE, send, stored } from './files-app.js'
+import { FILE_SCOPES } from '../../src/files/file-scopes.js'
+import type { FileQuery } from '../../src/storage/file-record.js'
+import { authorization, build, closeApp, EMPTY_PAGE, get, live, RESOURCE, send, stored } from '../files-app.js'
 
 afterEach(closeApp)
 
