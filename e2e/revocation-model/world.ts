@@ -46,7 +46,7 @@ export type Server = {
   epochs: number
 }
 
-export type Stream = { server: number; id: string; pipe: (Frame | 'end')[]; silent: boolean }
+type Stream = { server: number; id: string; pipe: (Frame | 'end')[]; silent: boolean }
 
 /** Rules of the protocol that a test can disable, to see that the model finds the violation. */
 export type BrokenRule =

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type SeenCall = { path: string; headers: IncomingMessage['headers']; body: string }
+type SeenCall = { path: string; headers: IncomingMessage['headers']; body: string }
 type Answer = (response: ServerResponse, call: SeenCall) => void
 
 /** An HTTP server in the role of an RFC 7662 endpoint; each test sets its answers. */

@@ -23,7 +23,7 @@ export const CONTEXT: AuthorizationOptions = {
 export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
 /** A request in which nothing is wrong. */
-export const VALID = {
+const VALID = {
   response_type: 'code',
   client_id: 'app',
   redirect_uri: 'https://app.example/cb',

@@ -1,15 +1,13 @@
 export { createDatabaseClock, type DatabaseClock, refuseWrongClock, watchClock } from './clock/database-clock.js'
 export * from './doctor/index.js'
 export { watchBuild } from './metrics/build-metrics.js'
-export type { Counter, LabelValues } from './metrics/counter.js'
+export type { Counter } from './metrics/counter.js'
 export { watchDependencyStates } from './metrics/dependency-metrics.js'
-export type { Histogram } from './metrics/histogram.js'
 export { createHttpMetrics, type HttpMeter } from './metrics/http-metrics.js'
 export { createMetrics, type Metrics } from './metrics/metrics.js'
 export { metricsRoute } from './metrics/metrics-route.js'
 export { watchPool } from './metrics/pool-metrics.js'
-export { groupRoutes, inGroup, ROUTE_GROUPS, type RouteGroup } from './metrics/route-groups.js'
-export type { Sample } from './metrics/sample.js'
+export { groupRoutes, inGroup } from './metrics/route-groups.js'
 export { checkWritable } from './postgres/check-writable.js'
 export { MigrationError, migrate, pendingMigrations } from './postgres/migrate.js'
 export { type NotificationChannel, openNotificationChannel } from './postgres/notification-channel.js'
@@ -22,14 +20,12 @@ export {
   LONG_STATEMENT_MS,
   type Statement
 } from './postgres/postgres.js'
-export { findPooling, type Pooling } from './postgres/postgres-pooler.js'
-export { postgresUrls } from './postgres/postgres-url.js'
+export { findPooling } from './postgres/postgres-pooler.js'
 export { askAtTerminal, linesOfFailure, printResult } from './process/command-line.js'
 export {
   ConfigurationError,
   type Environment,
-  environmentReader,
-  type ListenAddress
+  environmentReader
 } from './process/environment-reader.js'
 export { buildLogger, type Logger } from './process/logger.js'
 export { type RunningService, runUntilSignal } from './process/run-until-signal.js'
@@ -37,13 +33,12 @@ export { settleWithin } from './process/settle-within.js'
 export { withTimeLimit } from './process/with-time-limit.js'
 export { problemOfRedis } from './redis/redis-problem.js'
 export { type RedisAddress, readRedisUrl } from './redis/redis-url.js'
-export { type BuildServerOptions, buildServer } from './server/build-server.js'
+export { buildServer } from './server/build-server.js'
 export { ipAddress, networkMatcher } from './server/client-address.js'
-export { createDrain, type Drain } from './server/drain.js'
-export { type HealthCheck, type HealthChecks, healthRoutes } from './server/health-routes.js'
+export { createDrain } from './server/drain.js'
+export { type HealthChecks, healthRoutes } from './server/health-routes.js'
 export { Problem, sendProblem, type UnreadableBody } from './server/problem.js'
 export { batched, batchedByKey } from './stores/batched.js'
-export type { StoreProblem } from './stores/store-problem.js'
 export { createStoreState, type StoreState } from './stores/store-state.js'
 export { isOutage, problemOf, StoreUnavailable } from './stores/store-unavailable.js'
 export { watchDependencies } from './stores/watch-dependencies.js'

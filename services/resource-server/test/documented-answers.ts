@@ -8,7 +8,7 @@ type Response = {
   headers?: Record<string, { schema: object }>
   content?: Record<string, { schema: object }>
 }
-export type Operation = { operationId: string; parameters: object[]; responses: Record<string, Response> }
+type Operation = { operationId: string; parameters: object[]; responses: Record<string, Response> }
 export type OpenApiDocument = {
   openapi: string
   servers: { url: string }[]

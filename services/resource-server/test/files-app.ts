@@ -74,7 +74,7 @@ export function build({
   return app
 }
 
-export function listFrom(files: typeof stored) {
+function listFrom(files: typeof stored) {
   return async ({ after, limit }: FileQuery): Promise<FilePage> => {
     const start = files.findIndex((file) => file.fileId === after?.fileId) + 1
     const page = files.slice(start, start + limit)

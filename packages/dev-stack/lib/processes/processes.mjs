@@ -7,7 +7,7 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 const LIMITS_MS = { program: 10_000, store: 6_000, kill: 2_000 }
 
 /** Thrown by a start or a run after `stopAll` or `killAll`. */
-export class Stopping extends Error {}
+class Stopping extends Error {}
 
 /**
  * @param {{ limits?: { program: number, store: number, kill: number }, report?: (line: string) => void }} options limits in

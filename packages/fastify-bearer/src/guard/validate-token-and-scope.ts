@@ -23,7 +23,7 @@ export type AnyOfScopes = {
 export type ScopeRequirement = readonly string[] | AnyOfScopes
 
 /** Why a token is refused. Only the log has it; the client gets the same response for all (RFC 6750 §3.1). */
-export type InvalidTokenReason =
+type InvalidTokenReason =
   | 'not_active'
   | 'other_type'
   | 'sender_constrained'

@@ -1,5 +1,5 @@
 /** One call that the circuit allowed. The caller must report its end. */
-export type Attempt = { succeeded(): void; failed(now: number): void }
+type Attempt = { succeeded(): void; failed(now: number): void }
 
 export type Circuit = {
   /** @returns undefined while the circuit is open. @param now milliseconds of a monotonic clock */

@@ -26,7 +26,7 @@ export type EndpointOptions = {
 }
 
 /** An answer, and its number of characters, from which the cache estimates its size in memory. */
-export type EndpointAnswer = { answer: IntrospectionAnswer; size: number }
+type EndpointAnswer = { answer: IntrospectionAnswer; size: number }
 
 export type IntrospectionEndpoint = {
   /** @throws {IntrospectionUnavailableError} when nothing is known about the token */

@@ -4,7 +4,7 @@ import type { RouteGroup } from './route-groups.js'
 import type { Labels } from './sample.js'
 
 /** `unknown`: the request reached no route. */
-export type CountedRoute = { route: string; group: RouteGroup | 'unknown' }
+type CountedRoute = { route: string; group: RouteGroup | 'unknown' }
 
 /** Counts the requests of one listener. */
 export type HttpMeter = {

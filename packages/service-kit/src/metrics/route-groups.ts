@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyPluginOptions } from '
  * The purpose of a route. Alerts compare failures with the requests of the same group (infra/alerts/rules.yaml), because
  * frequent requests would otherwise hide an outage of rare ones.
  */
-export const ROUTE_GROUPS = [
+const ROUTE_GROUPS = [
   /** Pages of the authorization server for users: authorize, login, consent, logout, account. */
   'sign_in',
   /** The token endpoint and token revocation. */

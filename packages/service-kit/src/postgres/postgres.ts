@@ -35,7 +35,7 @@ export type Database = {
 }
 
 /** Use of a pool of connections. */
-export type PoolUse = { inUse: number; idle: number; waiting: number; most: number }
+type PoolUse = { inUse: number; idle: number; waiting: number; most: number }
 
 export type ConnectedDatabase = Database & {
   pool(): PoolUse

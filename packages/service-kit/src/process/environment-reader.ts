@@ -5,7 +5,7 @@ import { problemOfRedisUrl } from '../redis/redis-url.js'
 import { ipAddress } from '../server/client-address.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
-export type ListenAddress = { host: string; port: number }
+type ListenAddress = { host: string; port: number }
 
 /** All problems of a configuration, one line each. A line names the variable, and never the value of a secret. */
 export class ConfigurationError extends Error {

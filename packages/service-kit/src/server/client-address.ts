@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /** The two headers in which proxies name the client. Repeated headers are a list. */
-export type ForwardingHeaders = {
+type ForwardingHeaders = {
   readonly 'x-forwarded-for'?: HeaderValue
   readonly forwarded?: HeaderValue
 }

@@ -4,7 +4,7 @@ import { createListening, type Listening, type ListeningDeps, type RegistryFollo
 import type { Notification } from './notification.js'
 
 /** Receives the notifications of the LISTEN connection, in the order of the commits. */
-export type NotificationHandlers = {
+type NotificationHandlers = {
   revocation(payload: string): void
   registryChange(payload: string): void
   lost(error: Error): void

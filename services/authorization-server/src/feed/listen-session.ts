@@ -12,7 +12,7 @@ export type ListenSession = {
 }
 
 /** `counter`: number of revocation events that were written to the stream. */
-export type OpenStream = { readonly audience: string; readonly counter: number }
+type OpenStream = { readonly audience: string; readonly counter: number }
 
 export type Frame = { stream: string; event: 'opened' | 'revoked' | 'proof'; id: string; data: object }
 

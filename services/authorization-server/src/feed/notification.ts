@@ -8,7 +8,7 @@ export type Notification =
   | { kind: 'unreadable' }
 
 /** One member, with its name in introspection responses: `jti`, `grant_id`, `sub`, `client_id`, or a name of a later release. */
-export type Ended = Readonly<Record<string, string>>
+type Ended = Readonly<Record<string, string>>
 
 /** A user or client. Its grants determine the affected audiences. */
 export type Subject = { member: 'sub' | 'client_id'; value: string }

@@ -43,5 +43,3 @@ export function createOpenStreams(session: ListenSession, list: ResourceServerSt
     checkCredentials: createCredentialCheck({ list, subscribers, end })
   }
 }
-
-export type OpenStreams = ReturnType<typeof createOpenStreams>

@@ -63,8 +63,6 @@ export function createOrderedDelivery({ granted, audiences, deliver }: OrderedDe
   }
 }
 
-export type OrderedDelivery = ReturnType<typeof createOrderedDelivery>
-
 const everyAudience: Concerns = () => true
 
 /** Excludes only audiences that were looked up: a stream that was opened since may have another audience. */

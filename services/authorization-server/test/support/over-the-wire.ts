@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 
 export type RawAnswer = { statusCode: number; headers: IncomingHttpHeaders; body: string }
 
-export type RawRequest = { method?: string; headers?: Record<string, string>; body?: string }
+type RawRequest = { method?: string; headers?: Record<string, string>; body?: string }
 
 /** Sends a request whose path reaches the server byte for byte, one character a byte; no parser of ours tidies it up. */
 export type RawSend = (path: string, request?: RawRequest) => Promise<RawAnswer>

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 /** One answer as it came over the wire. Header names are in lower case. */
-export type RawAnswer = { status: number; headers: Record<string, string>; body: string }
+type RawAnswer = { status: number; headers: Record<string, string>; body: string }
 
 /** What one connection brought; `isClosed` says that the server ended it. */
 export type RawExchange = { answers: readonly RawAnswer[]; isClosed: boolean }

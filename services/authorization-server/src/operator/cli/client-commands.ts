@@ -82,7 +82,7 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
 }
 
 /** One line for each member. */
-export function linesOf(document: object): string[] {
+function linesOf(document: object): string[] {
   return Object.entries(document).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : value}`)
 }
 

@@ -1,7 +1,7 @@
 import { createHttpMetrics, createMetrics, type HttpMeter, type Metrics } from '@valetkey/service-kit'
 import { countRefusals, type OnRefusal } from './refusal-metrics.js'
 
-export type Listener = 'public' | 'internal' | 'operator'
+type Listener = 'public' | 'internal' | 'operator'
 
 /** Counters of this server, for the parts that report events. `watch.ts` reads parts that keep their own numbers. */
 export type ServerMetrics = {

@@ -29,7 +29,7 @@ const RETRY_SOON = 5
  */
 const WAITING = { milliseconds: 20_000, attempts: 1_000 }
 
-export type Judging<Outcome> = {
+type Judging<Outcome> = {
   limits: readonly Limit[]
   /** Whether this caller may wait even if the queue is full for others; twice as many may then wait in total. */
   isKnown: boolean

@@ -84,8 +84,6 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
   }
 }
 
-export type Registry = ReturnType<typeof createRegistry>
-
 /** Starts to load the three tables. */
 function loadCache({ announcements, clients, scopes, resourceServers }: RegistryStores, logger?: Logger): Cache {
   function load<Row>(table: Table, read: ReadRows<Row>): CachedTable<Row> {

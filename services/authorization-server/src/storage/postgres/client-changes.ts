@@ -4,7 +4,7 @@ import { type AuditNote, audited, type Change } from './audited.js'
 import type { ClientRegistration, NewClient } from './clients.js'
 
 /** The version of a client that was read. A change based on it is refused if the client has been changed since. */
-export type ClientVersion = { clientId: string; version: string }
+type ClientVersion = { clientId: string; version: string }
 
 /**
  * Locks the client and gives its row a new version without changing it: of two changes based on the same version, one is

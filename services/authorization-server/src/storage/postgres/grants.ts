@@ -6,7 +6,7 @@ import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { createExchanges } from './exchanges.js'
 
 /** A grant, found by its code. */
-export type ExchangedGrant = { grantId: string; userId: string; binding: CodeBinding }
+type ExchangedGrant = { grantId: string; userId: string; binding: CodeBinding }
 
 /** @param onBatch receives how many exchanges share each statement */
 export function createGrantStore(

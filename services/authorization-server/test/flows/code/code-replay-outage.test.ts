@@ -51,11 +51,10 @@ afterAll(async () => {
   await server.close()
 })
 
-/** The grant that was opened with this code. */
 async function grantIdOf({ database }: TestServer, presented: string): Promise<string | undefined> {
   const text = 'select grant_id from grants where code_hash = $1'
-  const values = [digestToken(presented)]
-  return (await database.query<{ grant_id: string }>({ name: 'test_grant_id', text, values }))[0]?.grant_id
+  const statement = { name: 'test_grant_id', text, values: [digestToken(presented)] }
+  return (await database.query<{ grant_id: string }>(statement))[0]?.grant_id
 }
 
 /** The code works as if nothing had happened, and once. */

@@ -2,15 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import { Client } from 'pg'
-import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
 import { createConsentStore } from '../../../src/storage/postgres/consents.js'
-import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
-import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
-import { createUserStore } from '../../../src/storage/postgres/users.js'
 import { MIGRATIONS } from '../../support/migrated-database.js'
-import { PACE } from '../../support/rotation.js'
-import { newDigest, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let testDatabase: TestDatabase
 let database: Database
@@ -199,63 +194,6 @@ describe('announced by the transaction that commits it', () => {
     await operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
     await operator.query('delete from users where user_id = $1', [grant.userId])
     await operator.query('rollback')
-    expect(await announced()).toEqual([])
-  })
-})
-
-describe('not announced, for nothing dies', () => {
-  test('a new grant, its exchange and a refresh', async () => {
-    await storeGrant(database, now)
-    const rotated = await createRefreshTokenStore(database).rotate(
-      {
-        digest: grant.refresh.digest,
-        successor: { digest: newDigest(), expiresAt: now },
-        accessToken: { digest: newDigest(), scope: ['files.read'], expiresAt: now },
-        retry: undefined,
-        retryScope: '',
-        pace: PACE
-      },
-      now
-    )
-    expect(rotated).toBe(true)
-    expect(await announced()).toEqual([])
-  })
-
-  test('a consent that is remembered and widened, and a scope that is forgotten', async () => {
-    const consents = createConsentStore(database)
-    await consents.remember(grant.userId, grant.clientId, ['a'])
-    await consents.remember(grant.userId, grant.clientId, ['b'])
-    await consents.forgetScope('a')
-    expect(await announced()).toEqual([])
-  })
-
-  test('a note of when a grant was used, and a new hash of a password', async () => {
-    await createConnectedAppStore(database).noteUse(new Map([[grant.grantId, new Date(now.getTime() + 1)]]))
-    await createUserStore(database).replacePasswordHash(grant.userId, { from: 'none', to: 'another' })
-    expect(await announced()).toEqual([])
-  })
-
-  test('an end of what is dead, and a mere touch', async () => {
-    const tokens = createAccessTokenStore(database)
-    await tokens.revoke(grant.access, grant.clientId)
-    expect(await announced()).toHaveLength(1)
-    await operator.query('update access_tokens set revoked_at = now() where token_id = $1', [grant.access.tokenId])
-    await operator.query('delete from access_tokens where token_id = $1', [grant.access.tokenId])
-    await operator.query('update grants set ended_at = ended_at where grant_id = $1', [grant.grantId])
-    expect(await announced()).toEqual([])
-    await operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
-    expect(await announced()).toHaveLength(1)
-    await operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
-    await operator.query('delete from grants where grant_id = $1', [grant.grantId])
-    expect(await announced()).toEqual([])
-  })
-
-  test('the deletion of rows that have expired', async () => {
-    const old = await storeGrant(database, new Date(now.getTime() - 10_000_000))
-    heard = []
-    await createExpiredRows(database).deleteSome()
-    const left = await operator.query('select 1 from grants where grant_id = $1', [old.grantId])
-    expect(left.rowCount).toBe(0)
     expect(await announced()).toEqual([])
   })
 })

@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals'
+import { createDelayedWrite } from '../../src/platform/delayed-write.js'
+
+test('a second close waits for the write of the first one', async () => {
+  let finish = () => {}
+  const written: string[] = []
+  let rows = ['row']
+  const background = createDelayedWrite(async () => {
+    const batch = rows
+    rows = []
+    if (batch.length === 0) return
+    await new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    written.push(...batch)
+  }, 60_000)
+  const first = background.close()
+  const second = background.close().then(() => [...written])
+  await Promise.resolve()
+  finish()
+  expect(await second).toEqual(['row'])
+  await first
+})
