@@ -2,7 +2,7 @@
 // evenly over the hours in which tokens of a day's life end, and over their users.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { digestToken, expiryBucket, mintAccessToken } from '../../packages/oauth-protocol/dist/index.js'
+import { hashToken, expiryBucket, mintAccessToken } from '../../packages/oauth-protocol/dist/index.js'
 import { REDIRECT_URI, SCOPE } from './test-data.mjs'
 
 export const HOURS = 24
@@ -71,7 +71,7 @@ export async function fillBucket(client, { bucket, rows }) {
         $3, 0, 0, least(now(), expires_at - interval '1 day'), expires_at
       from (${NEW_ROWS}) as new
       left join unnest($4::int[], $5::bytea[]) as sample (number, token_hash) using (number)`,
-    [...[bucket, rows, [SCOPE]], samples.map(({ number }) => number), samples.map(({ token }) => digestToken(token))]
+    [...[bucket, rows, [SCOPE]], samples.map(({ number }) => number), samples.map(({ token }) => hashToken(token))]
   )
   return samples
 }

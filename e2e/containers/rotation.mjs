@@ -40,9 +40,9 @@ export async function rotationChecks(report, stack, { app, client }) {
   )
   for (const [title, blocks] of Object.entries(paragraphs)) {
     await report.check(`docs/rotation.md, with compose: ${title || 'a secret is written'}`, async () => {
-      const before = await digests(stack)
+      const before = await hashes(stack)
       for (const block of blocks) await stack.shell(withNames(block, names), { seconds: 240 })
-      assert.deepEqual(differences(before, await digests(stack)), CHANGED[title])
+      assert.deepEqual(differences(before, await hashes(stack)), CHANGED[title])
       await mainJob(app)
     })
   }
@@ -51,13 +51,13 @@ export async function rotationChecks(report, stack, { app, client }) {
     ownCredential(stack, app)
   )
   await report.check('after all that docker compose up changes no secret and restarts nothing', async () => {
-    const before = [await digests(stack), await startTimes(stack)]
+    const before = [await hashes(stack), await startTimes(stack)]
     await stack.start()
-    assert.deepEqual([await digests(stack), await startTimes(stack)], before)
+    assert.deepEqual([await hashes(stack), await startTimes(stack)], before)
     await mainJob(app)
   })
   await report.check('write-secret.sh takes no unknown name, and no value that means something in a URL', async () => {
-    const before = await digests(stack)
+    const before = await hashes(stack)
     for (const [name, input] of [
       ['redis/pasword', 'good'],
       ['redis/password', 'good@evil'],
@@ -66,11 +66,11 @@ export async function rotationChecks(report, stack, { app, client }) {
       const { code } = await stack.script('write-secret.sh', [name], { input, mayFail: true })
       assert.notEqual(code, 0, `${name} ${input}`)
     }
-    assert.deepEqual(await digests(stack), before)
+    assert.deepEqual(await hashes(stack), before)
   })
 }
 
-async function digests(stack) {
+async function hashes(stack) {
   const { stdout } = await stack.compose(
     ['run', '--rm', '--no-deps', '-T', 'secrets', 'sh', '-c'].concat('cd /secrets && sha256sum */*')
   )

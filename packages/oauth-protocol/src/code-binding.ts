@@ -25,17 +25,17 @@ export function bindingMismatch(bound: CodeBinding, presented: PresentedBinding)
 
 /**
  * Hashes of a binding, for a store that compares inside one command and cannot call `bindingMismatch`. A token request matches
- * if and only if its `presentedDigest` is one of the two.
+ * if and only if its `presentedHash` is one of the two.
  */
-export function bindingDigests(bound: CodeBinding): { withoutResource: string; withResource: string } {
+export function bindingHashes(bound: CodeBinding): { withoutResource: string; withResource: string } {
   return {
-    withoutResource: presentedDigest({ ...bound, resource: undefined }),
-    withResource: presentedDigest({ ...bound, resource: bound.audience })
+    withoutResource: presentedHash({ ...bound, resource: undefined }),
+    withResource: presentedHash({ ...bound, resource: bound.audience })
   }
 }
 
 /** 43 base64url characters. */
-export function presentedDigest({ clientId, redirectUri, codeChallenge, resource }: PresentedBinding): string {
+export function presentedHash({ clientId, redirectUri, codeChallenge, resource }: PresentedBinding): string {
   // JSON separates the parts unambiguously. An absent part is null, which differs from every string.
   const parts = [clientId, redirectUri, codeChallenge ?? null, resource ?? null]
   return hash('sha256', JSON.stringify(parts), 'base64url')

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import type { TokenDigest } from './opaque-token.js'
+import type { TokenHash } from './opaque-token.js'
 
 /** Stands in for a missing hash. Random, so that no secret with this hash can be known. */
 const NO_SECRET = randomBytes(32)
@@ -10,7 +10,7 @@ const NO_SECRET = randomBytes(32)
  * @param leastComparisons with fewer stored hashes, missing ones are compared as well, so that the time does not show how
  *   many there are
  */
-export function matchesSecret(presented: TokenDigest, stored: readonly Buffer[], leastComparisons: number): boolean {
+export function matchesSecret(presented: TokenHash, stored: readonly Buffer[], leastComparisons: number): boolean {
   let isFound = false
   for (let index = 0; index < Math.max(leastComparisons, stored.length); index++) {
     const expected = stored[index] ?? NO_SECRET

@@ -23,7 +23,7 @@ const PREFIX = {
 export type OpaqueTokenKind = keyof typeof PREFIX
 
 /** SHA-256 of a token: the only form in which one is stored or looked up. */
-export type TokenDigest = Buffer & { readonly brand: 'TokenDigest' }
+export type TokenHash = Buffer & { readonly brand: 'TokenHash' }
 
 const RANDOM_BYTES = 32
 const RANDOM_LENGTH = 43
@@ -72,8 +72,8 @@ export function isWellFormed(kind: OpaqueTokenKind, value: string): boolean {
 }
 
 /** Hashes a token for storage and lookup. A value of 256 random bits needs no slow hash. */
-export function digestToken(token: string): TokenDigest {
-  return hash('sha256', token, 'buffer') as TokenDigest
+export function hashToken(token: string): TokenHash {
+  return hash('sha256', token, 'buffer') as TokenHash
 }
 
 const SECRET_ID_LENGTH = 12
@@ -82,8 +82,8 @@ const SECRET_ID_LENGTH = 12
  * The id of a client secret, for operators: the first 12 hexadecimal digits of its SHA-256. It can be computed from the secret
  * and reveals nothing useful about its 256 random bits.
  */
-export function secretIdOf(digest: Uint8Array): string {
-  return Buffer.from(digest.buffer, digest.byteOffset, SECRET_ID_LENGTH / 2).toString('hex')
+export function secretIdOf(hash: Uint8Array): string {
+  return Buffer.from(hash.buffer, hash.byteOffset, SECRET_ID_LENGTH / 2).toString('hex')
 }
 
 function withChecksum(text: string): string {

@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import {
   type BindingMismatch,
-  bindingDigests,
+  bindingHashes,
   bindingMismatch,
   type CodeBinding,
   type PresentedBinding,
-  presentedDigest
+  presentedHash
 } from '../src/code-binding.js'
 
 const bound: CodeBinding = {
@@ -22,7 +22,7 @@ const presented: PresentedBinding = {
   resource: undefined
 }
 const fits = (one: CodeBinding, other: PresentedBinding) =>
-  Object.values(bindingDigests(one)).includes(presentedDigest(other))
+  Object.values(bindingHashes(one)).includes(presentedHash(other))
 
 describe('code binding: the comparison names what differs (RFC 6749 4.1.3)', () => {
   test.each<{ name: string; change: Partial<PresentedBinding>; mismatch: BindingMismatch | undefined }>([
@@ -46,7 +46,7 @@ describe('code binding: the comparison names what differs (RFC 6749 4.1.3)', () 
   })
 })
 
-test('code binding: the digests fit exactly where the comparison finds no mismatch', () => {
+test('code binding: the hashes fit exactly where the comparison finds no mismatch', () => {
   const text = fc.oneof(fc.constantFrom('', 'a', 'b', 'null', '"', ','), fc.string({ unit: 'binary' }))
   const optional = fc.option(text, { nil: undefined })
   fc.assert(

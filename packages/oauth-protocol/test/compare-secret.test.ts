@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { matchesSecret } from '../src/compare-secret.js'
-import { digestToken } from '../src/opaque-token.js'
+import { hashToken } from '../src/opaque-token.js'
 
-const first = digestToken('first')
-const second = digestToken('second')
-const other = digestToken('other')
-const presented = digestToken('first')
+const first = hashToken('first')
+const second = hashToken('second')
+const other = hashToken('other')
+const presented = hashToken('first')
 
 test.each([
   { name: 'no stored hash', stored: [], leastComparisons: 2, expected: false },

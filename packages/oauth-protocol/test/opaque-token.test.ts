@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { isClientIdentifier } from '../src/client.js'
 import {
   bucketOfAccessToken,
-  digestToken,
   expiryBucket,
+  hashToken,
   isWellFormed,
   mintAccessToken,
   mintClientIdentifier,
@@ -196,7 +196,7 @@ describe('expiry bucket', () => {
   })
 })
 
-test('digest: a token is stored as its SHA-256', () => {
-  expect(digestToken('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
-  expect(digestToken('é')).toEqual(createHash('sha256').update('é', 'utf8').digest())
+test('hash: a token is stored as its SHA-256', () => {
+  expect(hashToken('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+  expect(hashToken('é')).toEqual(createHash('sha256').update('é', 'utf8').digest())
 })

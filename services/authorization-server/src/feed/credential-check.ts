@@ -1,10 +1,10 @@
-import { matchesSecret, type TokenDigest } from '@valetkey/oauth-protocol'
+import { matchesSecret, type TokenHash } from '@valetkey/oauth-protocol'
 import { withTimeLimit } from '@valetkey/service-kit'
 import type { ResourceServerStore } from '../storage/postgres/resource-servers.js'
 import type { EventStream } from './event-stream.js'
 
 /** The credential that opened a stream, with the hash of the presented secret. */
-export type Credential = { clientId: string; audience: string; secretHash: TokenDigest }
+export type Credential = { clientId: string; audience: string; secretHash: TokenHash }
 
 export type Subscriber = { stream: EventStream; credential: Credential }
 

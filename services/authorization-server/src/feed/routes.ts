@@ -1,4 +1,4 @@
-import { digestToken, OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
+import { hashToken, OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { authenticateResourceServer } from '../platform/client-authentication/authenticate-resource-server.js'
@@ -68,6 +68,6 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
     usage.note(clientId)
     // Authentication succeeds with a secret only.
     const secret = credentials.kind === 'secret' ? credentials.clientSecret : ''
-    return { clientId, audience, secretHash: digestToken(secret) }
+    return { clientId, audience, secretHash: hashToken(secret) }
   }
 }

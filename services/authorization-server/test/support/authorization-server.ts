@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
-import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import {
   buildLogger,
   connectPostgres,
@@ -74,8 +74,8 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     async createClient(change: Partial<ClientRegistration> = {}): Promise<Credentials> {
       const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
       const client = newRegistration(change)
-      const digest = client.type === 'public' ? undefined : digestToken(clientSecret)
-      await createClientChangeStore(database).create(client, digest, NOTE)
+      const hash = client.type === 'public' ? undefined : hashToken(clientSecret)
+      await createClientChangeStore(database).create(client, hash, NOTE)
       await until(async () => (await deps.authorize.validation.clients.find(client.clientId)) !== undefined)
       return { clientId: client.clientId, clientSecret }
     },
@@ -83,7 +83,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     async createResourceServer(audience = AUDIENCE): Promise<Credentials> {
       const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
       const server = { clientId: credentials.clientId, name: 'files', audience }
-      await createResourceServerStore(database).create(server, digestToken(credentials.clientSecret), NOTE)
+      await createResourceServerStore(database).create(server, hashToken(credentials.clientSecret), NOTE)
       await until(async () => (await deps.feed.resourceServers.findWithSecret(server.clientId)) !== undefined)
       return credentials
     },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import type { TestServer } from './authorization-server.js'
 
@@ -23,14 +23,14 @@ export async function grantOf(server: TestServer, code: string): Promise<GrantSt
         (select count(*)::int from access_tokens a where a.grant_id = g.grant_id) as "accessTokens",
         (select count(*)::int from refresh_tokens r where r.grant_id = g.grant_id) as "refreshTokens"
       from grants g where code_hash = $1`,
-    values: [digestToken(code)]
+    values: [hashToken(code)]
   })
   return rows[0]
 }
 
 /** Every key that Redis holds for a code: one, of its record or of the tombstone that this became. */
 export async function redisKeysOf({ redis }: Pick<TestServer, 'redis'>, code: string): Promise<string[]> {
-  return redis.keys(`*${digestToken(code).toString('hex')}*`)
+  return redis.keys(`*${hashToken(code).toString('hex')}*`)
 }
 
 /** The record of a code, or the tombstone that it became. */

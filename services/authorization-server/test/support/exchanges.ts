@@ -7,7 +7,7 @@ import { createGrantStore, type GrantStore } from '../../src/storage/postgres/gr
 import type { AllowedGrant } from '../../src/storage/redis/code-record.js'
 import { createMigratedDatabase } from './migrated-database.js'
 import { atTime } from './postgres-clock.js'
-import { newDigest, storeGrant } from './stored-grant.js'
+import { newHash, storeGrant } from './stored-grant.js'
 import { HOUR } from './token-tables.js'
 
 /** The beginning of this hour: what ends half an hour later ends in this one, and an hour later in the next. */
@@ -16,7 +16,7 @@ export const later = (milliseconds: number) => new Date(now.getTime() + millisec
 
 export type ExchangeChange = {
   grantId?: string
-  codeDigest?: Exchange['codeDigest']
+  codeHash?: Exchange['codeHash']
   allowed?: Partial<AllowedGrant>
   binding?: Partial<CodeBinding>
   tokens?: Partial<FirstTokens>
@@ -33,7 +33,7 @@ export function exchangeOf(owner: { clientId: string; userId: string }, change: 
   }
   return {
     grantId: change.grantId ?? randomUUID(),
-    codeDigest: change.codeDigest ?? newDigest(),
+    codeHash: change.codeHash ?? newHash(),
     allowed: {
       userId: owner.userId,
       userGeneration: 0,
@@ -45,8 +45,8 @@ export function exchangeOf(owner: { clientId: string; userId: string }, change: 
     },
     tokens: {
       issuedAt: now,
-      accessToken: { digest: newDigest(), expiresAt: later(HOUR / 2) },
-      refreshToken: { digest: newDigest(), expiresAt: later(HOUR) },
+      accessToken: { hash: newHash(), expiresAt: later(HOUR / 2) },
+      refreshToken: { hash: newHash(), expiresAt: later(HOUR) },
       refreshableUntil: later(HOUR),
       ...change.tokens
     }
@@ -54,15 +54,15 @@ export function exchangeOf(owner: { clientId: string; userId: string }, change: 
 }
 
 /** The same code, exchanged once more. */
-export const again = ({ codeDigest, allowed }: Exchange): Exchange => ({
+export const again = ({ codeHash, allowed }: Exchange): Exchange => ({
   ...exchangeOf({ clientId: allowed.binding.clientId, userId: allowed.userId }),
-  codeDigest,
+  codeHash,
   allowed
 })
 
 /** The access token of the exchange ends then. */
 export const endingAt = (expiresAt: Date): ExchangeChange => ({
-  tokens: { accessToken: { digest: newDigest(), expiresAt } }
+  tokens: { accessToken: { hash: newHash(), expiresAt } }
 })
 
 /** A database with a user and a client. */
@@ -97,11 +97,11 @@ export async function prepareExchanges() {
       Array.from({ length: count }, (_, index) => exchangeOf(owner, change?.(index))),
 
     /** How many tokens the grants of these exchanges have. */
-    async tokensOf(exchanges: readonly { codeDigest: Exchange['codeDigest'] }[]) {
+    async tokensOf(exchanges: readonly { codeHash: Exchange['codeHash'] }[]) {
       const text = `with of_codes as (select grant_id from grants where code_hash = any ($1))
         select (select count(*)::integer from access_tokens join of_codes using (grant_id)) as access,
           (select count(*)::integer from refresh_tokens join of_codes using (grant_id)) as refresh`
-      return (await opened.run(text, [exchanges.map(({ codeDigest }) => codeDigest)]))[0]
+      return (await opened.run(text, [exchanges.map(({ codeHash }) => codeHash)]))[0]
     }
   }
 }

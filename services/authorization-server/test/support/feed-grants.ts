@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expiryBucket } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { newDigest } from './stored-grant.js'
+import { newHash } from './stored-grant.js'
 
 export type AudienceGrant = { grantId: string; tokenId: string; userId: string; clientId: string }
 
@@ -18,7 +18,7 @@ export async function grantFor(
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
       client_generation, created_at, redeemed_at, expires_at)
       values ($1, $2, $3, '{files.read}', $4, 'https://app.example/callback', $5, 0, 0, now(), now(), now() + interval '1 day')`,
-    [grantId, clientId, userId, audience, newDigest()]
+    [grantId, clientId, userId, audience, newHash()]
   )
   const expiresAt = new Date(Date.now() + 3_600_000)
   const bucket = expiryBucket(expiresAt)
@@ -26,7 +26,7 @@ export async function grantFor(
   await run(
     `insert into access_tokens_${bucket} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
       expires_at) values ($1, $2, $3, '{files.read}', 0, 0, now(), $4)`,
-    [newDigest(), tokenId, grantId, expiresAt]
+    [newHash(), tokenId, grantId, expiresAt]
   )
   return { grantId, tokenId, userId, clientId }
 }

@@ -1,4 +1,4 @@
-import { type ActiveAccessToken, expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
+import { type ActiveAccessToken, expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createIntrospectionStore } from '../../src/storage/postgres/introspections.js'
 import { atTime } from './postgres-clock.js'
@@ -6,12 +6,12 @@ import { atTime } from './postgres-clock.js'
 /** The introspection result of a token, for any audience. */
 export async function findLiveAccessToken(
   database: Database,
-  tokenDigest: TokenDigest,
+  tokenHash: TokenHash,
   now: Date
 ): Promise<ActiveAccessToken | undefined> {
   // The bucket that a real token contains.
   const text = 'select expires_at from access_tokens where token_hash = $1'
-  const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry_of_token', text, values: [tokenDigest] })
-  const token = { digest: tokenDigest, bucket: expiryBucket(rows[0]?.expires_at ?? now) }
+  const rows = await database.query<{ expires_at: Date }>({ name: 'test_expiry_of_token', text, values: [tokenHash] })
+  const token = { hash: tokenHash, bucket: expiryBucket(rows[0]?.expires_at ?? now) }
   return createIntrospectionStore(atTime(database, now)).find(token)
 }

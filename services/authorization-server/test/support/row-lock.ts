@@ -1,4 +1,4 @@
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import pg from 'pg'
 import type { TestServer } from './authorization-server.js'
 import { BLOCKED, untilBlocked } from './until-blocked.js'
@@ -36,7 +36,7 @@ async function lock(server: TestServer, statement: string, secret: string): Prom
   const observer = new pg.Client(connection)
   for (const each of [holder, observer]) await each.on('error', () => {}).connect()
   await holder.query('begin')
-  await holder.query(statement, [digestToken(secret)])
+  await holder.query(statement, [hashToken(secret)])
   return {
     blocked: (count) => untilBlocked(async (text) => (await observer.query(text)).rows, count),
     async terminateBlocked() {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase } from '@valetkey/dev-stack'
-import { digestToken, expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
+import { expiryBucket, hashToken, type TokenHash } from '@valetkey/oauth-protocol'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import { createGrantStore } from '../../src/storage/postgres/grants.js'
@@ -27,16 +27,16 @@ export async function openTestDatabase(): Promise<{ database: Database; close():
   }
 }
 
-export function newDigest(): TokenDigest {
-  return digestToken(randomBytes(16).toString('hex'))
+export function newHash(): TokenHash {
+  return hashToken(randomBytes(16).toString('hex'))
 }
 
 export type StoredGrant = {
   grantId: string
   clientId: string
   userId: string
-  access: { digest: TokenDigest; bucket: number; tokenId: string; expiresAt: Date }
-  refresh: { digest: TokenDigest; expiresAt: Date }
+  access: { hash: TokenHash; bucket: number; tokenId: string; expiresAt: Date }
+  refresh: { hash: TokenHash; expiresAt: Date }
   refreshableUntil: Date
 }
 
@@ -69,13 +69,13 @@ export async function storeGrant(
     }
     await createClientChangeStore(atTime(database, now)).create(client, undefined, NOTE)
   }
-  const access = { digest: newDigest(), expiresAt: after(100), bucket: expiryBucket(after(100)) }
-  const refresh = { digest: newDigest(), expiresAt: after(1000) }
+  const access = { hash: newHash(), expiresAt: after(100), bucket: expiryBucket(after(100)) }
+  const refresh = { hash: newHash(), expiresAt: after(1000) }
   const grantId = randomUUID()
   const refreshableUntil = after(2500)
   const isStored = await createGrantStore(atTime(database, now)).storeExchange({
     grantId,
-    codeDigest: newDigest(),
+    codeHash: newHash(),
     allowed: {
       userId,
       userGeneration: 0,
@@ -91,8 +91,8 @@ export async function storeGrant(
 }
 
 /** Postgres makes the id of an access token. */
-async function withTokenId<Access extends { digest: TokenDigest }>(database: Database, access: Access) {
+async function withTokenId<Access extends { hash: TokenHash }>(database: Database, access: Access) {
   const text = 'select token_id from access_tokens where token_hash = $1'
-  const rows = await database.query<{ token_id: string }>({ name: 'test_token_id', text, values: [access.digest] })
+  const rows = await database.query<{ token_id: string }>({ name: 'test_token_id', text, values: [access.hash] })
   return { ...access, tokenId: rows[0]?.token_id ?? '' }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expiryBucket } from '@valetkey/oauth-protocol'
 import type { MigratedDatabase } from './migrated-database.js'
-import { newDigest } from './stored-grant.js'
+import { newHash } from './stored-grant.js'
 
 export const HOUR = 3_600_000
 
@@ -21,11 +21,11 @@ export async function insertToken(
   expiresAt: Date,
   grantId: string = randomUUID()
 ) {
-  const digest = newDigest()
+  const hash = newHash()
   await run(
     `insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at, expires_at)
       values ($1, gen_random_uuid(), $2, '{files.read}', 0, 0, now(), $3)`,
-    [digest, grantId, expiresAt]
+    [hash, grantId, expiresAt]
   )
-  return { digest, bucket: expiryBucket(expiresAt) }
+  return { hash, bucket: expiryBucket(expiresAt) }
 }

@@ -33,12 +33,12 @@ export function createImportRuns(database: Database) {
       })
     },
 
-    async noteSightings(ownerId: string, digests: readonly Buffer[]): Promise<void> {
+    async noteSightings(ownerId: string, hashes: readonly Buffer[]): Promise<void> {
       await database.query({
         name: 'note_sightings',
-        text: `insert into import_sightings (owner_id, source_digest) select $1, digest from unnest($2::bytea[]) as digest
+        text: `insert into import_sightings (owner_id, source_digest) select $1, hash from unnest($2::bytea[]) as hash
           on conflict do nothing`,
-        values: [ownerId, digests]
+        values: [ownerId, hashes]
       })
     },
 

@@ -4,7 +4,7 @@ import type { ImportedFile } from './file-record.js'
 /**
  * One statement for a batch. A known file keeps its id and its `created_at`, which is its place in the list: editors save by
  * replacing the file, and a file that moves while a client is paging would be listed twice or not at all. Rows are locked in
- * the order of the path digests, so that two imports of the same files cannot deadlock.
+ * the order of the path hashes, so that two imports of the same files cannot deadlock.
  * Returns the changed rows; `xmax` is 0 in inserted rows.
  */
 export function saveStatement(ownerId: string, files: readonly ImportedFile[]): Statement {

@@ -1,9 +1,9 @@
 import {
   type AuthorizationRequest,
-  digestToken,
+  hashToken,
   mintOpaqueToken,
   type RandomBytes,
-  type TokenDigest
+  type TokenHash
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { AllowedGenerations } from '../../storage/postgres/allowances.js'
@@ -20,7 +20,7 @@ export type IssueCodeDeps = {
 /** What the user allowed, by a consent given now or remembered from before, with the generations it was read under. */
 export type Allowed = { userId: string; userGeneration: number; scope: readonly string[] } & AllowedGenerations
 
-export type IssuedCode = { code: string; codeHash: TokenDigest }
+export type IssuedCode = { code: string; codeHash: TokenHash }
 
 /**
  * Issues an authorization code (RFC 6749 §4.1.2). It is stored in Redis only, so a code that is never exchanged leaves
@@ -35,7 +35,7 @@ export async function issueCode(
   encrypt?: (code: string) => Buffer
 ): Promise<IssuedCode> {
   const code = mintOpaqueToken('authorizationCode', deps.randomBytes)
-  const codeHash = digestToken(code)
+  const codeHash = hashToken(code)
   const binding = { clientId, redirectUri, codeChallenge, audience }
   const allowed = { userId, userGeneration, clientGeneration, authorizationGeneration, scope, binding }
   await deps.codes.put(codeHash, { allowed, encryptedRedirect: encrypt?.(code) }, deps.codeTtl * 1000)

@@ -80,7 +80,7 @@ async function allow(
   const allowed = { userId, userGeneration, ...allowance.generations, scope }
   const { code, codeHash } = await issueCode(request, allowed, deps.issue, audited, encrypt)
   deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope })
-  await deps.pending.saveDecision(pending, { kind: 'allowed', codeDigest: codeHash }, deps.issue.codeTtl * 1000)
+  await deps.pending.saveDecision(pending, { kind: 'allowed', codeHash }, deps.issue.codeTtl * 1000)
   return { kind: 'allowed', location: locationWith(code) }
 }
 

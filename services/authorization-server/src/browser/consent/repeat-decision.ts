@@ -23,7 +23,7 @@ export async function repeatDecision(
   const decided = await findDecision(form.pending, deps)
   if (decided === undefined) return { kind: 'decided_before' }
   if (decided.kind === 'denied') return form.decision === 'deny' ? { kind: 'denied' } : { kind: 'decided_before' }
-  const encrypted = await deps.codes.findEncryptedRedirect(decided.codeDigest)
+  const encrypted = await deps.codes.findEncryptedRedirect(decided.codeHash)
   const location = encrypted && form.decision === 'allow' ? decryptRedirect(encrypted, form.answerKey) : undefined
   return location === undefined ? { kind: 'decided_before' } : { kind: 'allowed', location }
 }

@@ -69,6 +69,6 @@ export function namedPendingRequest(
 
 /** Another query, browser or session gives another hash, which is not stored. */
 function describe(id: string, { userId, sessionHash }: Owner, request: FastifyRequest): PendingAuthorizationRequest {
-  const digest = hashId([id, request.browserId, sessionHash, clientQuery(request)].join('\n'))
-  return { id, userId, digest }
+  const hash = hashId([id, request.browserId, sessionHash, clientQuery(request)].join('\n'))
+  return { id, userId, hash }
 }

@@ -2,7 +2,7 @@ import {
   BEARER_ERROR_STATUS,
   bearerChallenge,
   carriesAccessToken,
-  digestToken,
+  hashToken,
   isWellFormed,
   readBearerCredentials
 } from '@valetkey/oauth-protocol'
@@ -64,7 +64,7 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
 
   async function evaluateKey(key: string, request: FastifyRequest, reply: FastifyReply) {
     if (!isWellFormed('operatorKey', key)) return refuseKey(request, reply, 'never_issued')
-    const found = await deps.operatorKeys.use(digestToken(key))
+    const found = await deps.operatorKeys.use(hashToken(key))
     if (found === undefined) return refuseKey(request, reply, 'unknown_operator_key')
     if (found.revokedAt !== undefined) return refuseKey(request, reply, 'revoked_operator_key')
     request.operator = { kind: 'operator_key', name: found.name, operatorKeyId: found.operatorKeyId }

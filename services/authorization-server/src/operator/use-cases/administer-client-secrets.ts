@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { digestToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
 import type { ClientSecret } from '../../storage/postgres/client-secrets.js'
 import type { Author } from './actor.js'
 import {
@@ -41,8 +41,8 @@ export async function rotateClientSecret(
     throw new AdministrationError('invalid', `the old secret can stay valid for 0 to ${KEEP_OLD_FOR.longest} seconds`)
   }
   const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
-  const digest = digestToken(clientSecret)
-  const secretId = secretIdOf(digest)
+  const hash = hashToken(clientSecret)
+  const secretId = secretIdOf(hash)
   const old = await changeSecrets(clientId, deps, async (live, version, readAt) => {
     if (keepOldFor > 0 && live.length >= MOST_LIVE) throw twoAreLive(live)
     const othersUntil = new Date(readAt.getTime() + keepOldFor * 1000)
@@ -54,7 +54,7 @@ export async function rotateClientSecret(
     const details = { secretId, old: ending.map(describe) }
     const event = { event: 'client_secret_rotated', clientId, details } as const
     const rotated = await recordChange(event, author, (note) =>
-      deps.changes.addSecret({ clientId, version }, { digest, othersUntil }, note)
+      deps.changes.addSecret({ clientId, version }, { hash, othersUntil }, note)
     )
     return rotated ? ending : undefined
   })

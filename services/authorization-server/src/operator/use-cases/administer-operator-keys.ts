@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import type { OperatorKey, OperatorKeyStore } from '../../storage/postgres/operator-keys.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
@@ -24,7 +24,7 @@ export async function createOperatorKey(
   const named = { operatorKeyId: randomUUID(), name }
   const event = { event: 'operator_key_created', details: named } as const
   const key = await recordChange(event, author, async (note) =>
-    requireCreated(await deps.operatorKeys.create({ ...named, createdBy }, digestToken(operatorKey), note), name)
+    requireCreated(await deps.operatorKeys.create({ ...named, createdBy }, hashToken(operatorKey), note), name)
   )
   return { key, operatorKey }
 }

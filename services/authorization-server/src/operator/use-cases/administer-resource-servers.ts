@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { digestToken, isClientIdentifier, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, isClientIdentifier, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import type { ResourceServerRegistration, ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
@@ -30,7 +30,7 @@ export async function createResourceServer(
   const event = { event: 'resource_server_created', clientId, details } as const
   let made: Awaited<ReturnType<ResourceServerStore['create']>> | undefined
   const isNew = await recordChange(event, author, async (note) => {
-    made = await deps.resourceServers.create({ clientId, name, audience }, digestToken(clientSecret), note)
+    made = await deps.resourceServers.create({ clientId, name, audience }, hashToken(clientSecret), note)
     return made.outcome === 'created'
   })
   if (made?.outcome === 'conflict') {

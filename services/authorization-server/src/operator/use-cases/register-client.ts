@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { digestToken, mintClientIdentifier, mintOpaqueToken, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, mintClientIdentifier, mintOpaqueToken, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
 import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
 import type { Author } from './actor.js'
 import type { ClientAdministration } from './administer-client.js'
@@ -22,11 +22,11 @@ export async function registerClient(
   const client = withSettings(newClient(type), settings)
   await requireKnownScopes(scopesOf(client), deps.scopes)
   const clientSecret = type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
-  const digest = clientSecret === undefined ? undefined : digestToken(clientSecret)
-  const secretId = digest && secretIdOf(digest)
+  const hash = clientSecret === undefined ? undefined : hashToken(clientSecret)
+  const secretId = hash && secretIdOf(hash)
   const { client_id: clientId, ...kept } = newClientDocument(client)
   const event = { event: 'client_created', clientId, details: { ...kept, ...(secretId && { secretId }) } } as const
-  const createdAt = await recordChange(event, author, (note) => deps.changes.create(client, digest, note))
+  const createdAt = await recordChange(event, author, (note) => deps.changes.create(client, hash, note))
   if (createdAt === undefined) {
     await requireKnownScopes(scopesOf(client), deps.scopes)
     throw new AdministrationError('conflict', 'the scope catalogue was changed by another command; try again')

@@ -1,13 +1,13 @@
 import {
   type Client,
   type ClientCredentials,
-  digestToken,
+  hashToken,
   isClientIdentifier,
   isWellFormed,
   matchesSecret,
   OAuthError,
   secretIdOf,
-  type TokenDigest
+  type TokenHash
 } from '@valetkey/oauth-protocol'
 import { clientSecretKey } from '../../storage/postgres/client-secrets.js'
 import type { ClientStore } from '../../storage/postgres/clients.js'
@@ -65,26 +65,26 @@ function evaluate(credentials: ClientCredentials, found: Found): AuthenticatedCl
   const { clientId } = credentials
   const usedHeader =
     credentials.kind === 'secret' ? credentials.method === 'client_secret_basic' : credentials.usedHeader
-  const digest = credentials.kind === 'secret' ? digestToken(credentials.clientSecret) : undefined
+  const hash = credentials.kind === 'secret' ? hashToken(credentials.clientSecret) : undefined
   // Before any refusal, so that the time does not show whether the client exists.
-  const isAuthenticated = digest === undefined || matchesSecret(digest, found?.secretHashes ?? [], LEAST_COMPARISONS)
+  const isAuthenticated = hash === undefined || matchesSecret(hash, found?.secretHashes ?? [], LEAST_COMPARISONS)
 
-  const formerSecretId = isAuthenticated ? undefined : idOfFormerSecret(credentials, digest)
+  const formerSecretId = isAuthenticated ? undefined : idOfFormerSecret(credentials, hash)
   if (found === undefined) throw refusal(usedHeader, 'unknown_client', clientId, formerSecretId)
   // A confidential client must send its secret; a public client has none (RFC 6749 §2.1).
   const expected = found.client.type === 'confidential' ? 'secret' : 'identifier'
   if (credentials.kind !== expected) throw refusal(usedHeader, 'wrong_authentication_method', clientId)
   if (!isAuthenticated) throw refusal(usedHeader, 'wrong_secret', clientId, formerSecretId)
-  return { client: found.client, secretId: digest && secretIdOf(digest) }
+  return { client: found.client, secretId: hash && secretIdOf(hash) }
 }
 
 /**
  * For the audit record: the id shows which client still uses a replaced secret. Only for values with the format of a client
  * secret: a password that was sent by mistake could be guessed from its id.
  */
-function idOfFormerSecret(credentials: ClientCredentials, digest: TokenDigest | undefined): string | undefined {
+function idOfFormerSecret(credentials: ClientCredentials, hash: TokenHash | undefined): string | undefined {
   if (credentials.kind !== 'secret' || !isWellFormed('clientSecret', credentials.clientSecret)) return undefined
-  return digest && secretIdOf(digest)
+  return hash && secretIdOf(hash)
 }
 
 function refusal(usedHeader: boolean, reason: string, clientId?: string, secretId?: string): OAuthError {

@@ -1,6 +1,6 @@
 import {
   type ClientCredentials,
-  digestToken,
+  hashToken,
   isClientIdentifier,
   matchesSecret,
   OAuthError
@@ -39,7 +39,7 @@ async function findBySecret(
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
 ): Promise<ResourceServer | undefined> {
   const found = isClientIdentifier(clientId) ? await resourceServers.findWithSecret(clientId) : undefined
-  const isRight = matchesSecret(digestToken(clientSecret), found === undefined ? [] : [found.secretHash], 1)
+  const isRight = matchesSecret(hashToken(clientSecret), found === undefined ? [] : [found.secretHash], 1)
   return isRight ? found?.resourceServer : undefined
 }
 

@@ -1,7 +1,7 @@
 import {
   type ActiveAccessToken,
   bucketOfAccessToken,
-  digestToken,
+  hashToken,
   type IntrospectionResponse,
   introspectionResponse,
   OAuthError,
@@ -110,7 +110,7 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
     // A value with a wrong prefix, length or checksum was never issued, so it needs no lookup.
     const bucket = token === undefined ? undefined : bucketOfAccessToken(token)
     if (token === undefined || bucket === undefined) return undefined
-    return introspections.find({ digest: digestToken(token), bucket })
+    return introspections.find({ hash: hashToken(token), bucket })
   }
 }
 

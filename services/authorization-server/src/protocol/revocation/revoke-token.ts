@@ -1,4 +1,4 @@
-import { bucketOfAccessToken, type Client, digestToken, isWellFormed } from '@valetkey/oauth-protocol'
+import { bucketOfAccessToken, type Client, hashToken, isWellFormed } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { AccessTokenStore } from '../../storage/postgres/access-tokens.js'
 import type { RefreshTokenStore } from '../../storage/postgres/refresh-tokens.js'
@@ -23,12 +23,12 @@ export async function revokeToken(
   const { clientId } = client
   const bucket = bucketOfAccessToken(token)
   if (bucket !== undefined) {
-    const revoked = await deps.accessTokens.revoke({ digest: digestToken(token), bucket }, clientId)
+    const revoked = await deps.accessTokens.revoke({ hash: hashToken(token), bucket }, clientId)
     if (revoked === undefined) return
     const { userId, grantId } = revoked
     deps.audit.record(audited, { event: 'token_revoked', clientId, userId, grantId })
   } else if (isWellFormed('refreshToken', token)) {
-    const ended = await deps.refreshTokens.endGrant(digestToken(token), clientId)
+    const ended = await deps.refreshTokens.endGrant(hashToken(token), clientId)
     if (ended === undefined) return
     deps.audit.record(audited, { event: 'grant_ended', clientId, ...ended, reason: 'revoked' })
   }

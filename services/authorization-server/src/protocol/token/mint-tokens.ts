@@ -1,6 +1,6 @@
 import {
-  digestToken,
   formatScope,
+  hashToken,
   mintAccessToken,
   mintOpaqueToken,
   type RandomBytes,
@@ -8,11 +8,11 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 
-/** A new access token: `token` for the client, `digest` for the store. */
+/** A new access token: `token` for the client, `hash` for the store. */
 export function newAccessToken(now: Date, lifetimes: TokenLifetimes, randomBytes: RandomBytes) {
   const expiresAt = inSeconds(now, lifetimes.accessToken)
   const token = mintAccessToken(expiresAt, randomBytes)
-  return { token, digest: digestToken(token), expiresAt }
+  return { token, hash: hashToken(token), expiresAt }
 }
 
 /** A new refresh token. It expires when it is idle for too long, and at the latest with its grant. */
@@ -24,7 +24,7 @@ export function newRefreshToken(
 ) {
   const idleUntil = inSeconds(now, lifetimes.refreshTokenIdle)
   const token = mintOpaqueToken('refreshToken', randomBytes)
-  return { token, digest: digestToken(token), expiresAt: idleUntil < refreshableUntil ? idleUntil : refreshableUntil }
+  return { token, hash: hashToken(token), expiresAt: idleUntil < refreshableUntil ? idleUntil : refreshableUntil }
 }
 
 /** The response of the token endpoint (RFC 6749 §5.1), always with `scope`, also when it equals the requested scope. */

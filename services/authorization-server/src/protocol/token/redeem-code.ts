@@ -6,14 +6,14 @@ import {
   type Client,
   CODE_ALREADY_USED,
   type CodeRedemption,
-  digestToken,
+  hashToken,
   INVALID_GRANT,
   isWellFormed,
   lifetimesOf,
   OAuthError,
   type PresentedBinding,
   type RandomBytes,
-  type TokenDigest,
+  type TokenHash,
   type TokenLifetimes,
   type TokenResponse
 } from '@valetkey/oauth-protocol'
@@ -46,23 +46,23 @@ export async function redeemCode(
 ): Promise<TokenResponse> {
   // A value with a wrong prefix, length or checksum was never issued, so it needs no lookup.
   if (!isWellFormed('authorizationCode', request.code)) throw invalidGrant('malformed_code', client)
-  const codeDigest = digestToken(request.code)
+  const codeHash = hashToken(request.code)
   const { redirectUri, codeChallenge, resource } = request
   const presented = { clientId: client.clientId, redirectUri, codeChallenge, resource }
   const grantId = randomUUID()
   // Take before issuing: a crash here costs the user one sign-in, never a second token.
-  const found = await takeCode(codeDigest, grantId, presented, deps)
+  const found = await takeCode(codeHash, grantId, presented, deps)
   switch (found.kind) {
     case 'taken':
-      return exchange({ ...found, grantId, codeDigest }, client, deps, audited, isClientGone)
+      return exchange({ ...found, grantId, codeHash }, client, deps, audited, isClientGone)
     case 'used':
-      return refuseReplay({ ...found, codeDigest }, client, deps, audited)
+      return refuseReplay({ ...found, codeHash }, client, deps, audited)
     case 'bound_elsewhere':
       throw refuseMismatch(found.mismatch, client)
     case 'expired':
       throw invalidGrant('expired_code', client)
     case 'unknown':
-      return refuseUnknown(codeDigest, presented, client, deps, audited)
+      return refuseUnknown(codeHash, presented, client, deps, audited)
   }
 }
 
@@ -75,24 +75,24 @@ const SECOND_TAKE_AFTER_MS = 500
  * second time, to distinguish a retry after a 503 from a replay.
  */
 async function takeCode(
-  codeDigest: TokenDigest,
+  codeHash: TokenHash,
   grantId: string,
   presented: PresentedBinding,
   { codes, grants, returns }: RedeemDeps
 ): Promise<TakeOutcome> {
   const take = () =>
-    codes.take(codeDigest, grantId, presented).catch((error: unknown) => {
-      returns.giveBackWhenTaken(codeDigest, grantId)
+    codes.take(codeHash, grantId, presented).catch((error: unknown) => {
+      returns.giveBackWhenTaken(codeHash, grantId)
       throw error
     })
   const found = await take()
   const mayBeGivenBack = found.kind === 'used' && found.mismatch === undefined
-  if (!mayBeGivenBack || (await grants.findByCode(codeDigest)) !== undefined) return found
+  if (!mayBeGivenBack || (await grants.findByCode(codeHash)) !== undefined) return found
   await sleep(SECOND_TAKE_AFTER_MS)
   return take()
 }
 
-type Taken = CodeContent & { grantId: string; codeDigest: TokenDigest }
+type Taken = CodeContent & { grantId: string; codeHash: TokenHash }
 
 async function exchange(
   taken: Taken,
@@ -125,14 +125,14 @@ async function storeOrGiveBack(
   tokens: Parameters<GrantStore['storeExchange']>[0]['tokens'],
   { grants, returns }: RedeemDeps
 ): Promise<boolean> {
-  const { grantId, codeDigest, allowed, undelivered } = taken
+  const { grantId, codeHash, allowed, undelivered } = taken
   try {
-    const exchange = { grantId, codeDigest, allowed, tokens }
-    if (undelivered.length > 0) await grants.discardUndelivered(codeDigest, undelivered)
+    const exchange = { grantId, codeHash, allowed, tokens }
+    if (undelivered.length > 0) await grants.discardUndelivered(codeHash, undelivered)
     if (await grants.storeExchange(exchange)) return true
     if (undelivered.length === 0) return false
     // An earlier exchange was committed between the two statements.
-    await grants.discardUndelivered(codeDigest, undelivered)
+    await grants.discardUndelivered(codeHash, undelivered)
     return await grants.storeExchange(exchange)
   } catch (error) {
     await giveBack(taken, returns)
@@ -142,22 +142,22 @@ async function storeOrGiveBack(
 
 /** Gives the code back, with the undelivered grants that the next exchange must discard. */
 async function giveBack(
-  { codeDigest, grantId, allowed, undelivered }: Taken,
+  { codeHash, grantId, allowed, undelivered }: Taken,
   returns: RedeemDeps['returns']
 ): Promise<void> {
-  await returns.giveBack(codeDigest, grantId, { allowed, undelivered: [...undelivered, grantId] })
+  await returns.giveBack(codeHash, grantId, { allowed, undelivered: [...undelivered, grantId] })
 }
 
 /** Either Postgres has a grant of the code already (a Redis failover restored the code), or the access ended after Allow. */
 async function refuseUnstored(
-  { codeDigest, allowed }: Taken,
+  { codeHash, allowed }: Taken,
   client: Client,
   deps: RedeemDeps,
   audited: AuditedRequest
 ): Promise<never> {
-  const grant = await deps.grants.findByCode(codeDigest)
+  const grant = await deps.grants.findByCode(codeHash)
   if (grant === undefined) throw invalidGrant('access_ended', client)
-  return refuseReplay({ codeDigest, allowed, attempt: grant.grantId, mismatch: undefined }, client, deps, audited)
+  return refuseReplay({ codeHash, allowed, attempt: grant.grantId, mismatch: undefined }, client, deps, audited)
 }
 
 /**
@@ -166,14 +166,14 @@ async function refuseUnstored(
  * otherwise it could be used to end the grants of others.
  */
 async function refuseReplay(
-  used: { codeDigest: TokenDigest; allowed: AllowedGrant; attempt: string; mismatch: BindingMismatch | undefined },
+  used: { codeHash: TokenHash; allowed: AllowedGrant; attempt: string; mismatch: BindingMismatch | undefined },
   client: Client,
   deps: RedeemDeps,
   audited: AuditedRequest
 ): Promise<never> {
-  const { codeDigest, allowed, attempt: grantId, mismatch } = used
+  const { codeHash, allowed, attempt: grantId, mismatch } = used
   if (mismatch === undefined) {
-    await deps.grants.endReplayed(codeDigest, allowed)
+    await deps.grants.endReplayed(codeHash, allowed)
     const concerned = { clientId: client.clientId, userId: allowed.userId, grantId }
     deps.audit.record(audited, { event: 'code_reused', ...concerned })
   }
@@ -182,13 +182,13 @@ async function refuseReplay(
 
 /** Redis does not have the code: it was never issued, or it was used so long ago that only Postgres has its grant. */
 async function refuseUnknown(
-  codeDigest: TokenDigest,
+  codeHash: TokenHash,
   presented: PresentedBinding,
   client: Client,
   deps: RedeemDeps,
   audited: AuditedRequest
 ): Promise<never> {
-  const grant = await deps.grants.findByCode(codeDigest)
+  const grant = await deps.grants.findByCode(codeHash)
   if (grant === undefined) throw invalidGrant('unknown_code', client)
   const { grantId, userId, binding } = grant
   const mismatch = bindingMismatch(binding, presented)

@@ -1,13 +1,13 @@
 import {
   type Client,
-  digestToken,
+  hashToken,
   INVALID_GRANT,
   isWellFormed,
   lifetimesOf,
   OAuthError,
   type RandomBytes,
   type RefreshRequest,
-  type TokenDigest,
+  type TokenHash,
   type TokenLifetimes,
   type TokenResponse
 } from '@valetkey/oauth-protocol'
@@ -43,13 +43,13 @@ export async function refreshTokens(
   audited: AuditedRequest
 ): Promise<TokenResponse> {
   if (!isWellFormed('refreshToken', request.refreshToken)) throw refusal('invalid_grant', 'malformed', client)
-  const digest = digestToken(request.refreshToken)
+  const hash = hashToken(request.refreshToken)
   const lifetimes = lifetimesOf(client, deps.lifetimes)
   const pace = refreshPace(lifetimes.accessToken, deps.limitsFactor)
   const presented = { clientId: client.clientId, scope: request.scope, resource: request.resource }
   // The second attempt is for a token that another request rotated between our lookup and our rotation.
   for (let attempt = 1; attempt <= 2; attempt++) {
-    const record = await deps.refreshTokens.find(digest)
+    const record = await deps.refreshTokens.find(hash)
     if (record === undefined) throw refusal('invalid_grant', 'unknown', client)
     const { grantId, userId } = record
     const concerned = { clientId: client.clientId, userId, grantId }
@@ -59,7 +59,7 @@ export async function refreshTokens(
         throw new TooManyAttempts(evaluation.seconds, 'too_many_refreshes')
       case 'rotate': {
         const { scope } = evaluation
-        const response = await rotate({ request, digest, record, scope, lifetimes, pace }, deps)
+        const response = await rotate({ request, hash, record, scope, lifetimes, pace }, deps)
         if (response === undefined) continue
         deps.audit.record(audited, { event: 'token_refreshed', ...concerned, scope })
         return response
@@ -83,7 +83,7 @@ export async function refreshTokens(
 
 type AllowedRotation = {
   request: RefreshRequest
-  digest: TokenDigest
+  hash: TokenHash
   record: RefreshTokenRecord
   scope: readonly string[]
   lifetimes: TokenLifetimes
@@ -92,7 +92,7 @@ type AllowedRotation = {
 
 /** @returns undefined when another request rotated the token first, or the grant has ended */
 async function rotate(
-  { request, digest, record, scope, lifetimes, pace }: AllowedRotation,
+  { request, hash, record, scope, lifetimes, pace }: AllowedRotation,
   deps: Pick<RefreshDeps, 'refreshTokens' | 'retryWindow' | 'now' | 'randomBytes'>
 ): Promise<TokenResponse | undefined> {
   const now = deps.now()
@@ -106,7 +106,7 @@ async function rotate(
   }
   const rotated = await deps.refreshTokens.rotate(
     {
-      digest,
+      hash,
       successor,
       accessToken: { ...accessToken, scope },
       retryScope: requestedScopeKey(request.scope),

@@ -8,7 +8,7 @@ const RETRY_EVERY_MS = 1_000
 const LONGEST_CODE_TTL_MS = 30_000
 const MAX_RETURNS = 1_000
 
-type Digest = Parameters<CodeStore['giveBack']>[0]
+type Hash = Parameters<CodeStore['giveBack']>[0]
 type Return = { isDone(): Promise<boolean>; until: number }
 
 /**
@@ -48,14 +48,14 @@ export function createCodeReturns(codes: Pick<CodeStore, 'giveBack'>) {
 
   return {
     /** After a failed exchange. Waits at most 0.5 s; never fails. */
-    async giveBack(digest: Digest, attemptId: string, content: CodeContent): Promise<void> {
-      const isDone = () => codes.giveBack(digest, attemptId, content).then(() => true)
+    async giveBack(hash: Hash, attemptId: string, content: CodeContent): Promise<void> {
+      const isDone = () => codes.giveBack(hash, attemptId, content).then(() => true)
       await settleWithin(WAIT_MS, [attempt(add(isDone))])
     },
 
     /** After a `take` that got no response: Redis may still run that command late, and `take` has sent one return itself. */
-    giveBackWhenTaken(digest: Digest, attemptId: string): void {
-      add(() => codes.giveBack(digest, attemptId))
+    giveBackWhenTaken(hash: Hash, attemptId: string): void {
+      add(() => codes.giveBack(hash, attemptId))
     },
 
     close(): void {

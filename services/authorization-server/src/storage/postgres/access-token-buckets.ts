@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
+import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
 import { type Database, isUndefinedTable, LONG_STATEMENT_MS, StoreUnavailable } from '@valetkey/service-kit'
 
 /** Tables that are created ahead, after the one for tokens issued now. Then no request has to wait for its table. */
@@ -18,7 +18,7 @@ const MOST_AHEAD = 31 * 24
 const DROPPED_AT_ONCE = 50
 
 /** Identifies an access token: its hash, and the bucket that the token contains, which names its table. */
-export type AccessTokenKey = { digest: TokenDigest; bucket: number }
+export type AccessTokenKey = { hash: TokenHash; bucket: number }
 
 /**
  * The tables of access tokens, one for each hour of expiry (ADR 0017). A bucket from a request is only looked up in the list of

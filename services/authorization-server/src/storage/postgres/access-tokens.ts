@@ -5,7 +5,7 @@ export function createAccessTokenStore(database: Database, buckets = createAcces
   return {
     /** Ends only this token, if it was issued to this client (RFC 7009 §2.1). */
     async revoke(
-      { digest, bucket }: AccessTokenKey,
+      { hash, bucket }: AccessTokenKey,
       clientId: string
     ): Promise<{ tokenId: string; grantId: string; userId: string } | undefined> {
       const found = await buckets.find(bucket)
@@ -16,7 +16,7 @@ export function createAccessTokenStore(database: Database, buckets = createAcces
           text: `update ${table} t set revoked_at = now() from grants g
             where t.token_hash = $1 and t.revoked_at is null and g.grant_id = t.grant_id and g.client_id = $2
             returning t.token_id, t.grant_id, g.user_id`,
-          values: [digest, clientId]
+          values: [hash, clientId]
         })
       )
       return rows.map((row) => ({ tokenId: row.token_id, grantId: row.grant_id, userId: row.user_id }))[0]

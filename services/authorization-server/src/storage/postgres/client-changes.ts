@@ -1,4 +1,4 @@
-import { scopesOf, type TokenDigest } from '@valetkey/oauth-protocol'
+import { scopesOf, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited, type Change } from './audited.js'
 import type { ClientRegistration, NewClient } from './clients.js'
@@ -40,7 +40,7 @@ function changeClients(database: Database) {
      * Creates a client and its first secret in one statement; a public client has no secret.
      * @returns when it was created; undefined if one of its scopes is not in the catalogue
      */
-    async create(client: NewClient, secretDigest: TokenDigest | undefined, note: AuditNote): Promise<Date | undefined> {
+    async create(client: NewClient, secretHash: TokenHash | undefined, note: AuditNote): Promise<Date | undefined> {
       const parts = `${knownScopes('$15')}, changed as (
           insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
             issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
@@ -52,7 +52,7 @@ function changeClients(database: Database) {
           insert into client_secrets (client_id, secret_hash, created_at)
           select client_id, $14::bytea, now() from changed where $14::bytea is not null)`
       const settings = settingsOf(client)
-      const values = [client.clientId, ...settings, client.type, secretDigest, scopesOf(client)]
+      const values = [client.clientId, ...settings, client.type, secretHash, scopesOf(client)]
       const change = { name: 'create_client', parts, result: 'select created_at from changed', values }
       return (await database.query<{ created_at: Date }>(audited(change, note)))[0]?.created_at
     },
@@ -111,7 +111,7 @@ function changeSecrets(database: Database) {
      */
     async addSecret(
       { clientId, version }: ClientVersion,
-      secret: { digest: TokenDigest; othersUntil: Date },
+      secret: { hash: TokenHash; othersUntil: Date },
       note: AuditNote
     ): Promise<boolean> {
       const parts = `${NEW_VERSION},
@@ -123,7 +123,7 @@ function changeSecrets(database: Database) {
         added as (
           insert into client_secrets (client_id, secret_hash, created_at)
           select client_id, $3::bytea, now() from changed)`
-      const values = [clientId, version, secret.digest, secret.othersUntil]
+      const values = [clientId, version, secret.hash, secret.othersUntil]
       return make(database, { name: 'add_client_secret', parts, values }, note)
     },
 

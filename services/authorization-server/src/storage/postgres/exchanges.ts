@@ -1,4 +1,4 @@
-import { expiryBucket, type TokenDigest } from '@valetkey/oauth-protocol'
+import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
 import { batchedByKey, type Database, StoreUnavailable } from '@valetkey/service-kit'
 import type { AllowedGrant } from '../redis/code-record.js'
 import type { AccessTokenBuckets } from './access-token-buckets.js'
@@ -8,13 +8,13 @@ import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
 export type FirstTokens = {
   /** By the clock of Postgres, as this process knows it. */
   issuedAt: Date
-  accessToken: { digest: TokenDigest; expiresAt: Date }
-  refreshToken: { digest: TokenDigest; expiresAt: Date } | undefined
+  accessToken: { hash: TokenHash; expiresAt: Date }
+  refreshToken: { hash: TokenHash; expiresAt: Date } | undefined
   /** Absolute end of refreshing; undefined without a refresh token. */
   refreshableUntil: Date | undefined
 }
 
-export type Exchange = { grantId: string; codeDigest: TokenDigest; allowed: AllowedGrant; tokens: FirstTokens }
+export type Exchange = { grantId: string; codeHash: TokenHash; allowed: AllowedGrant; tokens: FirstTokens }
 
 /**
  * Whether the grant and its tokens were stored. False if a grant for this code exists, or if the user, the client or the user's
@@ -90,11 +90,11 @@ function storeStatement(table: string): { name: string; text: string } {
 }
 
 /** A row of `input`; JSON omits undefined fields, and Postgres reads them as null. */
-function rowOf({ grantId, codeDigest, allowed, tokens }: Exchange) {
+function rowOf({ grantId, codeHash, allowed, tokens }: Exchange) {
   const { binding } = allowed
   return {
     grant_id: grantId,
-    code_hash: toBytea(codeDigest),
+    code_hash: toBytea(codeHash),
     client_id: binding.clientId,
     user_id: allowed.userId,
     user_generation: allowed.userGeneration,
@@ -105,15 +105,15 @@ function rowOf({ grantId, codeDigest, allowed, tokens }: Exchange) {
     redirect_uri: binding.redirectUri,
     code_challenge: binding.codeChallenge,
     issued_at: tokens.issuedAt,
-    access_hash: toBytea(tokens.accessToken.digest),
+    access_hash: toBytea(tokens.accessToken.hash),
     access_expires: tokens.accessToken.expiresAt,
-    refresh_hash: tokens.refreshToken && toBytea(tokens.refreshToken.digest),
+    refresh_hash: tokens.refreshToken && toBytea(tokens.refreshToken.hash),
     refresh_expires: tokens.refreshToken?.expiresAt,
     refreshable_until: tokens.refreshableUntil
   }
 }
 
-const toBytea = (digest: TokenDigest): string => `\\x${digest.toString('hex')}`
+const toBytea = (hash: TokenHash): string => `\\x${hash.toString('hex')}`
 
 /** A statement that failed within this time is sent once more. */
 const SEND_AGAIN_WITHIN_MS = 1_000

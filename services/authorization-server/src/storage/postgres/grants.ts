@@ -1,4 +1,4 @@
-import type { CodeBinding, TokenDigest } from '@valetkey/oauth-protocol'
+import type { CodeBinding, TokenHash } from '@valetkey/oauth-protocol'
 import { formatScope } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import type { AllowedGrant } from '../redis/code-record.js'
@@ -27,7 +27,7 @@ export type GrantStore = ReturnType<typeof createGrantStore>
 function findGrants(database: Database) {
   return {
     /** The grant of this code; undefined if no tokens were issued for the code. */
-    async findByCode(codeDigest: TokenDigest): Promise<ExchangedGrant | undefined> {
+    async findByCode(codeHash: TokenHash): Promise<ExchangedGrant | undefined> {
       const rows = await database.query<{
         grant_id: string
         client_id: string
@@ -39,7 +39,7 @@ function findGrants(database: Database) {
         name: 'find_grant_by_code',
         text: `select grant_id, client_id, user_id, redirect_uri, code_challenge, audience
           from grants where code_hash = $1 and redeemed_at is not null`,
-        values: [codeDigest]
+        values: [codeHash]
       })
       return rows.map((row) => ({
         grantId: row.grant_id,
@@ -62,11 +62,11 @@ function endGrants(database: Database) {
      * 503, so no client has its tokens. The row is not deleted, because a replay or an operator may have ended it meanwhile,
      * which must apply to the next exchange as well.
      */
-    async discardUndelivered(codeDigest: TokenDigest, grantIds: readonly string[]): Promise<void> {
+    async discardUndelivered(codeHash: TokenHash, grantIds: readonly string[]): Promise<void> {
       await database.query({
         name: 'discard_undelivered_grants',
         text: 'update grants set redeemed_at = null where code_hash = $1 and grant_id = any($2::uuid[])',
-        values: [codeDigest, grantIds]
+        values: [codeHash, grantIds]
       })
     },
 
@@ -74,7 +74,7 @@ function endGrants(database: Database) {
      * Ends the grant of a code that was used twice. If there is no grant yet, a concurrent exchange will find the row that this
      * inserts, and its tokens have ended from the start.
      */
-    async endReplayed(codeDigest: TokenDigest, { binding, ...allowed }: AllowedGrant): Promise<void> {
+    async endReplayed(codeHash: TokenHash, { binding, ...allowed }: AllowedGrant): Promise<void> {
       await database.query({
         name: 'end_replayed_grant',
         text: `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
@@ -89,7 +89,7 @@ function endGrants(database: Database) {
           binding.audience,
           binding.redirectUri,
           binding.codeChallenge ?? null,
-          codeDigest,
+          codeHash,
           allowed.userGeneration,
           allowed.clientGeneration,
           allowed.authorizationGeneration

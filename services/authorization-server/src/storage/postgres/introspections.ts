@@ -24,7 +24,7 @@ export function createIntrospectionStore(
   onBatch?: (size: number) => void
 ) {
   async function findAll(lookups: readonly Lookup[], table: string): Promise<(ActiveAccessToken | undefined)[]> {
-    const values = [lookups.map(({ token }) => token.digest)]
+    const values = [lookups.map(({ token }) => token.hash)]
     const rows = await buckets.rowsOf(table, (name) => database.query<TokenRow>({ ...findIn(name), values }))
     const found: (ActiveAccessToken | undefined)[] = lookups.map(() => undefined)
     for (const row of rows) found[row.number - 1] = toAccessToken(row)

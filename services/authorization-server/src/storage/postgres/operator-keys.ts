@@ -1,4 +1,4 @@
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import { type Database, isUniqueViolation } from '@valetkey/service-kit'
 import { type AuditNote, audited } from './audited.js'
 
@@ -52,7 +52,7 @@ function findKeys(database: Database) {
     },
 
     /** For authentication: finds a key, revoked or not, and stores the time of use, at most once a minute. */
-    async use(digest: TokenDigest): Promise<OperatorKey | undefined> {
+    async use(hash: TokenHash): Promise<OperatorKey | undefined> {
       const rows = await database.query<OperatorKeyRow>({
         name: 'use_operator_key',
         text: `with found as (select ${COLUMNS} from operator_keys where key_hash = $1),
@@ -62,7 +62,7 @@ function findKeys(database: Database) {
               and (found.last_used_at is null or found.last_used_at <= now() - interval '1 minute')
           )
           select ${COLUMNS} from found`,
-        values: [digest]
+        values: [hash]
       })
       return rows.map(toOperatorKey)[0]
     }
@@ -77,7 +77,7 @@ function changeKeys(database: Database) {
      */
     async create(
       key: Pick<OperatorKey, 'operatorKeyId' | 'name' | 'createdBy'>,
-      digest: TokenDigest,
+      hash: TokenHash,
       note: AuditNote
     ): Promise<OperatorKey | 'name_taken' | 'creator_revoked'> {
       const change = {
@@ -91,7 +91,7 @@ function changeKeys(database: Database) {
           where $4::uuid is null or exists (select 1 from creator)
           returning ${COLUMNS})`,
         result: `select ${COLUMNS} from changed`,
-        values: [key.operatorKeyId, key.name, digest, key.createdBy]
+        values: [key.operatorKeyId, key.name, hash, key.createdBy]
       }
       try {
         const rows = await database.query<OperatorKeyRow>(audited(change, note))

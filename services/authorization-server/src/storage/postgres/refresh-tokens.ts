@@ -1,4 +1,4 @@
-import { expiryBucket, formatScope, type TokenDigest } from '@valetkey/oauth-protocol'
+import { expiryBucket, formatScope, type TokenHash } from '@valetkey/oauth-protocol'
 import { batched, batchedByKey, type Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
@@ -23,9 +23,9 @@ export type RefreshTokenRecord = {
 }
 
 export type Rotation = {
-  digest: TokenDigest
-  successor: { digest: TokenDigest; expiresAt: Date }
-  accessToken: { digest: TokenDigest; scope: readonly string[]; expiresAt: Date }
+  hash: TokenHash
+  successor: { hash: TokenHash; expiresAt: Date }
+  accessToken: { hash: TokenHash; scope: readonly string[]; expiresAt: Date }
   /** The encrypted response for a client that lost it; undefined if the retry window is disabled. */
   retry: { until: Date; answer: Buffer } | undefined
   /** The requested scope, to recognise a repeated request. */
@@ -63,9 +63,9 @@ export function createRefreshTokenStore(
   buckets = createAccessTokenBuckets(database),
   onBatch?: (size: number) => void
 ) {
-  async function findAll(digests: readonly TokenDigest[]): Promise<(RefreshTokenRecord | undefined)[]> {
-    const rows = await database.query<RefreshTokenRow>({ name: 'find_refresh_token', text: FIND, values: [digests] })
-    const found: (RefreshTokenRecord | undefined)[] = digests.map(() => undefined)
+  async function findAll(hashes: readonly TokenHash[]): Promise<(RefreshTokenRecord | undefined)[]> {
+    const rows = await database.query<RefreshTokenRow>({ name: 'find_refresh_token', text: FIND, values: [hashes] })
+    const found: (RefreshTokenRecord | undefined)[] = hashes.map(() => undefined)
     for (const row of rows) found[row.number - 1] = toRecord(row)
     return found
   }
@@ -95,13 +95,13 @@ export function createRefreshTokenStore(
     rotate: (rotation: Rotation, now: Date): Promise<boolean> => rotateOne({ ...rotation, now }),
 
     /** Ends the grant of a refresh token, current or rotated, if the token was issued to this client (RFC 7009 §2.1). */
-    async endGrant(digest: TokenDigest, clientId: string): Promise<{ grantId: string; userId: string } | undefined> {
+    async endGrant(hash: TokenHash, clientId: string): Promise<{ grantId: string; userId: string } | undefined> {
       const rows = await database.query<{ grant_id: string; user_id: string }>({
         name: 'end_grant_of_refresh_token',
         text: `update grants g set ended_at = now() from refresh_tokens t
           where t.token_hash = $1 and g.grant_id = t.grant_id and g.client_id = $2 and g.ended_at is null
           returning g.grant_id, g.user_id`,
-        values: [digest, clientId]
+        values: [hash, clientId]
       })
       return rows.map((row) => ({ grantId: row.grant_id, userId: row.user_id }))[0]
     }
@@ -197,14 +197,14 @@ function rotateInto(table: string): { name: string; text: string } {
 
 function columnsOf(batch: readonly TimedRotation[]): unknown[] {
   return [
-    batch.map(({ digest }) => digest),
+    batch.map(({ hash }) => hash),
     batch.map(({ now }) => now.toISOString()),
     batch.map(({ retry }) => retry?.until.toISOString() ?? null),
     batch.map(({ retryScope }) => retryScope),
     batch.map(({ retry }) => retry?.answer ?? null),
-    batch.map(({ successor }) => successor.digest),
+    batch.map(({ successor }) => successor.hash),
     batch.map(({ successor }) => successor.expiresAt.toISOString()),
-    batch.map(({ accessToken }) => accessToken.digest),
+    batch.map(({ accessToken }) => accessToken.hash),
     batch.map(({ accessToken }) => formatScope(accessToken.scope)),
     batch.map(({ accessToken }) => accessToken.expiresAt.toISOString()),
     batch.map(({ pace }) => (pace.burst - 1) * pace.intervalSeconds),

@@ -1,4 +1,4 @@
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited } from './audited.js'
 import { noteUseIn } from './note-use.js'
@@ -76,7 +76,7 @@ function changeResourceServers(database: Database) {
      */
     async create(
       server: ResourceServer,
-      secretDigest: TokenDigest,
+      secretHash: TokenHash,
       note: AuditNote
     ): Promise<{ outcome: 'created' | 'conflict' } | { outcome: 'exists'; name: string }> {
       const change = {
@@ -85,12 +85,12 @@ function changeResourceServers(database: Database) {
           insert into resource_servers (client_id, name, audience, secret_hash, created_at)
           values ($1, $2, $3, $4, now()) on conflict (client_id) do nothing returning client_id)`,
         result: 'select client_id from changed',
-        values: [server.clientId, server.name, server.audience, secretDigest]
+        values: [server.clientId, server.name, server.audience, secretHash]
       }
       const rows = await database.query(audited(change, note))
       if (rows.length > 0) return { outcome: 'created' }
       const found = await findRow(database, server.clientId)
-      const isSame = found?.audience === server.audience && found.secret_hash.equals(secretDigest)
+      const isSame = found?.audience === server.audience && found.secret_hash.equals(secretHash)
       return isSame ? { outcome: 'exists', name: found.name } : { outcome: 'conflict' }
     },
 

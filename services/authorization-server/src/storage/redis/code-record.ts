@@ -1,6 +1,6 @@
 import {
   type BindingMismatch,
-  bindingDigests,
+  bindingHashes,
   bindingMismatch,
   type CodeBinding,
   type PresentedBinding
@@ -8,10 +8,10 @@ import {
 import type { RecordAuthentication } from './record-authentication.js'
 
 // The record of an authorization code is one string in Redis. Its fields are separated by spaces:
-//   issued DIGEST DIGEST MAC {json}          and, after a line break, the encrypted redirect for a second Allow
-//   expired DIGEST DIGEST MAC {json}         returned by the script that takes codes, never stored
-//   taken ATTEMPT LEFT DIGEST DIGEST MAC {json}
-// The digests are those of `bindingDigests`, at fixed positions, so that a script finds them without parsing JSON. LEFT is the
+//   issued HASH HASH MAC {json}          and, after a line break, the encrypted redirect for a second Allow
+//   expired HASH HASH MAC {json}         returned by the script that takes codes, never stored
+//   taken ATTEMPT LEFT HASH HASH MAC {json}
+// The hashes are those of `bindingHashes`, at fixed positions, so that a script finds them without parsing JSON. LEFT is the
 // remaining lifetime of the code when it was taken, in milliseconds.
 
 /** What a user allowed; the exchange stores it in the grant. */
@@ -41,7 +41,7 @@ export type TakeOutcome =
 
 /** The part of a record that does not change when the code is taken or returned. */
 export function codeBody(key: string, content: CodeContent, records: RecordAuthentication): string {
-  const { withoutResource, withResource } = bindingDigests(content.allowed.binding)
+  const { withoutResource, withResource } = bindingHashes(content.allowed.binding)
   return `${withoutResource} ${withResource} ${records.protect(key, JSON.stringify(content))}`
 }
 
@@ -63,6 +63,6 @@ export function toTakeOutcome(
   if (state === 'expired') return { kind: 'expired' }
   if (attempt !== undefined && attempt !== taking.attempt) return { ...content, kind: 'used', attempt, mismatch }
   if (mismatch !== undefined) return { kind: 'bound_elsewhere', mismatch }
-  // The digests before the MAC contradict the protected content: the record was modified.
+  // The hashes before the MAC contradict the protected content: the record was modified.
   return attempt === undefined ? { kind: 'unknown' } : { ...content, kind: 'taken' }
 }

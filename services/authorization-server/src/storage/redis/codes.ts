@@ -1,5 +1,5 @@
-import type { PresentedBinding, TokenDigest } from '@valetkey/oauth-protocol'
-import { presentedDigest } from '@valetkey/oauth-protocol'
+import type { PresentedBinding, TokenHash } from '@valetkey/oauth-protocol'
+import { presentedHash } from '@valetkey/oauth-protocol'
 import { type AllowedGrant, type CodeContent, codeBody, type TakeOutcome, toTakeOutcome } from './code-record.js'
 import type { RecordAuthentication } from './record-authentication.js'
 import { defineScript, type Redis, reached } from './redis.js'
@@ -19,9 +19,9 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
   const takeCode = defineScript(redis, 'valetkeyTakeCode', TAKE, 1)
   const returnCode = defineScript(redis, 'valetkeyReturnCode', RETURN, 1)
 
-  async function returnTaken(digest: TokenDigest, attempt: string, content?: CodeContent): Promise<boolean> {
-    const body = content === undefined ? '' : codeBody(keyOf(digest), content, records)
-    return (await returnCode(keyOf(digest), attempt, body, USED_MS, EXPIRED_MS)) === 1
+  async function returnTaken(hash: TokenHash, attempt: string, content?: CodeContent): Promise<boolean> {
+    const body = content === undefined ? '' : codeBody(keyOf(hash), content, records)
+    return (await returnCode(keyOf(hash), attempt, body, USED_MS, EXPIRED_MS)) === 1
   }
 
   return {
@@ -30,20 +30,20 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
      *   taken. Undefined if there was no form.
      */
     async put(
-      digest: TokenDigest,
+      hash: TokenHash,
       record: { allowed: AllowedGrant; encryptedRedirect: Buffer | undefined },
       lifetimeMs: number
     ): Promise<void> {
-      const body = codeBody(keyOf(digest), { allowed: record.allowed, undelivered: [] }, records)
+      const body = codeBody(keyOf(hash), { allowed: record.allowed, undelivered: [] }, records)
       const redirect = record.encryptedRedirect === undefined ? '' : `\n${record.encryptedRedirect.toString('base64')}`
-      await reached(redis.set(keyOf(digest), `issued ${body}${redirect}`, 'PX', lifetimeMs + EXPIRED_MS))
+      await reached(redis.set(keyOf(hash), `issued ${body}${redirect}`, 'PX', lifetimeMs + EXPIRED_MS))
     },
 
     /** The encrypted redirect, as long as the code can be taken. */
-    async findEncryptedRedirect(digest: TokenDigest): Promise<Buffer | undefined> {
+    async findEncryptedRedirect(hash: TokenHash): Promise<Buffer | undefined> {
       const [record, remainingMs] = await Promise.all([
-        reached(redis.get(keyOf(digest))),
-        reached(redis.pttl(keyOf(digest)))
+        reached(redis.get(keyOf(hash))),
+        reached(redis.pttl(keyOf(hash)))
       ])
       const [, redirect] = record?.startsWith('issued ') && remainingMs > EXPIRED_MS ? record.split('\n') : []
       return redirect === undefined ? undefined : Buffer.from(redirect, 'base64')
@@ -54,15 +54,15 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
      * it unchanged.
      * @param attempt identifies this exchange: the id of its future grant
      */
-    async take(digest: TokenDigest, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> {
-      const key = keyOf(digest)
+    async take(hash: TokenHash, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> {
+      const key = keyOf(hash)
       try {
-        const record = await takeCode(key, presentedDigest(presented), attempt, USED_MS, EXPIRED_MS)
+        const record = await takeCode(key, presentedHash(presented), attempt, USED_MS, EXPIRED_MS)
         if (typeof record !== 'string') return { kind: 'unknown' }
         return toTakeOutcome(record, { key, attempt, presented }, records)
       } catch (error) {
         // The script may have run, or may run later. Undo it in the background.
-        returnTaken(digest, attempt).catch(() => {})
+        returnTaken(hash, attempt).catch(() => {})
         throw error
       }
     },
@@ -79,9 +79,9 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
 
 export type CodeStore = ReturnType<typeof createCodeStore>
 
-const keyOf = (digest: TokenDigest): string => `vk:code:${digest.toString('hex')}`
+const keyOf = (hash: TokenHash): string => `vk:code:${hash.toString('hex')}`
 
-// Arguments: the digest of the presented binding, the attempt, USED_MS, EXPIRED_MS. Redis decides whether the code has expired, so
+// Arguments: the hash of the presented binding, the attempt, USED_MS, EXPIRED_MS. Redis decides whether the code has expired, so
 // no process clock matters. The driver sends a script again when a connection breaks; the attempt shows the second run that
 // the first one took the code.
 const TAKE = `

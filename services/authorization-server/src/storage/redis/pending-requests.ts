@@ -1,12 +1,12 @@
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import { createLatestKeeper } from './keep-latest.js'
 import { defineScript, type Redis, reached } from './redis.js'
 
 /** A request whose consent page was shown. The hash is of its id, query, browser and session. */
-export type PendingRequest = { userId: string; digest: string }
+export type PendingRequest = { userId: string; hash: string }
 
 /** The state of a request that was taken recently. */
-export type Decision = { kind: 'deciding' } | { kind: 'denied' } | { kind: 'allowed'; codeDigest: TokenDigest }
+export type Decision = { kind: 'deciding' } | { kind: 'denied' } | { kind: 'allowed'; codeHash: TokenHash }
 
 /** Per user, over all sessions. A new request removes the oldest. */
 const MOST_PENDING = 100
@@ -24,11 +24,11 @@ export function createPendingRequestStore(redis: Redis) {
 
   return {
     async hold(request: PendingRequest): Promise<void> {
-      await keepLatest(keys(request).requests, request.digest)
+      await keepLatest(keys(request).requests, request.hash)
     },
 
     async isHeld(request: PendingRequest): Promise<boolean> {
-      return (await reached(redis.lpos(keys(request).requests, request.digest))) !== null
+      return (await reached(redis.lpos(keys(request).requests, request.hash))) !== null
     },
 
     /**
@@ -37,7 +37,7 @@ export function createPendingRequestStore(redis: Redis) {
      */
     async take(request: PendingRequest): Promise<boolean> {
       const { requests, decision } = keys(request)
-      return (await takeRequest(requests, decision, request.digest, DECIDING_MS)) === 1
+      return (await takeRequest(requests, decision, request.hash, DECIDING_MS)) === 1
     },
 
     async saveDecision(
@@ -45,7 +45,7 @@ export function createPendingRequestStore(redis: Redis) {
       decision: Exclude<Decision, { kind: 'deciding' }>,
       lifetimeMs: number
     ): Promise<void> {
-      const value = decision.kind === 'denied' ? 'denied' : decision.codeDigest.toString('hex')
+      const value = decision.kind === 'denied' ? 'denied' : decision.codeHash.toString('hex')
       await reached(redis.set(keys(request).decision, value, 'PX', lifetimeMs))
     },
 
@@ -53,16 +53,16 @@ export function createPendingRequestStore(redis: Redis) {
       const stored = await reached(redis.get(keys(request).decision))
       if (stored === null) return undefined
       if (stored === 'deciding' || stored === 'denied') return { kind: stored }
-      return { kind: 'allowed', codeDigest: Buffer.from(stored, 'hex') as TokenDigest }
+      return { kind: 'allowed', codeHash: Buffer.from(stored, 'hex') as TokenHash }
     }
   }
 }
 
 export type PendingRequestStore = ReturnType<typeof createPendingRequestStore>
 
-function keys({ userId, digest }: PendingRequest): { requests: string; decision: string } {
+function keys({ userId, hash }: PendingRequest): { requests: string; decision: string } {
   // The braces keep both keys on one node of a Redis cluster.
-  return { requests: `vk:requests:{${userId}}`, decision: `vk:decision:{${userId}}:${digest}` }
+  return { requests: `vk:requests:{${userId}}`, decision: `vk:decision:{${userId}}:${hash}` }
 }
 
 const TAKE = `

@@ -25,27 +25,27 @@ export function createSessionStore(redis: Redis, records: RecordAuthentication) 
   const keepLatest = createLatestKeeper(redis, MOST_SESSIONS, LIST_SECONDS)
 
   return {
-    async open(digest: string, record: SessionRecord, lifetimeSeconds: number): Promise<void> {
+    async open(hash: string, record: SessionRecord, lifetimeSeconds: number): Promise<void> {
       // The list first: a session that is in no list would not be counted.
-      const dropped = await keepLatest(listKey(record.userId), digest)
+      const dropped = await keepLatest(listKey(record.userId), hash)
       await Promise.all(dropped.map((oldest) => reached(redis.del(key(oldest)))))
-      const protectedRecord = records.protect(key(digest), JSON.stringify(record))
-      await reached(redis.set(key(digest), protectedRecord, 'EX', lifetimeSeconds))
+      const protectedRecord = records.protect(key(hash), JSON.stringify(record))
+      await reached(redis.set(key(hash), protectedRecord, 'EX', lifetimeSeconds))
     },
     /** Reads the session and extends its idle time, in one command. */
-    async findAndExtend(digest: string, lifetimeSeconds: number): Promise<SessionRecord | undefined> {
-      const stored = await reached(redis.getex(key(digest), 'EX', lifetimeSeconds))
-      const content = stored === null ? undefined : records.open(key(digest), stored)
+    async findAndExtend(hash: string, lifetimeSeconds: number): Promise<SessionRecord | undefined> {
+      const stored = await reached(redis.getex(key(hash), 'EX', lifetimeSeconds))
+      const content = stored === null ? undefined : records.open(key(hash), stored)
       return content === undefined ? undefined : (JSON.parse(content) as SessionRecord)
     },
-    async close(userId: string, digest: string): Promise<void> {
-      await reached(redis.del(key(digest)))
-      await reached(redis.lrem(listKey(userId), 0, digest))
+    async close(userId: string, hash: string): Promise<void> {
+      await reached(redis.del(key(hash)))
+      await reached(redis.lrem(listKey(userId), 0, hash))
     }
   }
 }
 
 export type SessionStore = ReturnType<typeof createSessionStore>
 
-const key = (digest: string): string => `vk:session:${digest}`
+const key = (hash: string): string => `vk:session:${hash}`
 const listKey = (userId: string): string => `vk:sessions:${userId}`

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { digestToken, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, secretIdOf } from '@valetkey/oauth-protocol'
 import { collectAuditLog, idOf, storedEvents } from '../../support/audit-log.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { clearCounters } from '../../support/counters.js'
@@ -27,7 +27,7 @@ const refused = (reason: string, more: object = {}) => [
 ]
 
 test('exchanged, refreshed, repeated, revoked: each names client, secret, user and grant', async () => {
-  const secretId = secretIdOf(digestToken(client.clientSecret))
+  const secretId = secretIdOf(hashToken(client.clientSecret))
   const concerned = { clientId: client.clientId, userId, grantId: expect.any(String), address: ADDRESS, secretId }
   const exchanged = await exchange(server, client, await obtainCode(server, client))
   expect(eventsOf(exchanged)).toEqual([{ event: 'code_redeemed', ...concerned }])

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { digestToken, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, secretIdOf } from '@valetkey/oauth-protocol'
 import { signInLimits } from '../../../src/platform/rate-limits/rules.js'
 import { collectAuditLog, idOf, storedEvents } from '../../support/audit-log.js'
 import { type Credentials, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
@@ -134,7 +134,7 @@ test('the table has the same events under the same request id', async () => {
       client_id: client.clientId,
       user_id: null,
       address: ADDRESS,
-      details: { reason: 'unsupported_grant_type', secretId: secretIdOf(digestToken(client.clientSecret)) },
+      details: { reason: 'unsupported_grant_type', secretId: secretIdOf(hashToken(client.clientSecret)) },
       occurred_at: expect.any(Date)
     }
   ])

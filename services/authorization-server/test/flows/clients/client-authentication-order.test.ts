@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import type { Statement } from '@valetkey/service-kit'
 import type { LightMyRequestResponse } from 'fastify'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
@@ -48,7 +48,7 @@ async function addSecret(secret: string, expiresIn: number | undefined): Promise
     name: 'test_add_secret',
     text: `insert into client_secrets (client_id, secret_hash, created_at, expires_at)
       values ($1, $2, now(), now() + make_interval(secs => $3))`,
-    values: [client.clientId, digestToken(secret), expiresIn]
+    values: [client.clientId, hashToken(secret), expiresIn]
   })
 }
 

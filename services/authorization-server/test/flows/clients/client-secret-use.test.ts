@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
 import { startAdministration } from '../../support/administration.js'
 import { collectAuditLog } from '../../support/audit-log.js'
 import { type Credentials, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
@@ -34,7 +34,7 @@ async function clients(...args: string[]) {
   return JSON.parse(out)
 }
 
-const idOf = ({ clientSecret }: Credentials) => secretIdOf(digestToken(clientSecret))
+const idOf = ({ clientSecret }: Credentials) => secretIdOf(hashToken(clientSecret))
 const secretIdsIn = (answer: Parameters<typeof eventsOf>[0]) =>
   eventsOf(answer).map(({ event, secretId }) => [event, secretId])
 

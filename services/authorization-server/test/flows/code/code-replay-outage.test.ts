@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
@@ -53,7 +53,7 @@ afterAll(async () => {
 
 async function grantIdOf({ database }: TestServer, presented: string): Promise<string | undefined> {
   const text = 'select grant_id from grants where code_hash = $1'
-  const statement = { name: 'test_grant_id', text, values: [digestToken(presented)] }
+  const statement = { name: 'test_grant_id', text, values: [hashToken(presented)] }
   return (await database.query<{ grant_id: string }>(statement))[0]?.grant_id
 }
 

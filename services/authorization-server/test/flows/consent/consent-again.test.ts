@@ -154,8 +154,8 @@ test('a process that ended during a decision does not block the next form', asyn
   // The state of Redis if the process ends right after it took the request.
   for (const list of await server.redis.keys('vk:requests:*')) {
     const decision = list.replace('vk:requests:', 'vk:decision:')
-    for (const digest of await server.redis.lrange(list, 0, -1)) {
-      await server.redis.set(`${decision}:${digest}`, 'deciding', 'PX', 300)
+    for (const hash of await server.redis.lrange(list, 0, -1)) {
+      await server.redis.set(`${decision}:${hash}`, 'deciding', 'PX', 300)
     }
     await server.redis.del(list)
   }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { buildApp } from '../../../src/app.js'
 import { createResourceServerStore } from '../../../src/storage/postgres/resource-servers.js'
@@ -82,7 +82,7 @@ describe('the streams of a credential end at every process, and those of others 
       change: () =>
         run('update resource_servers set secret_hash = $2 where client_id = $1', [
           deleted.clientId,
-          digestToken('another secret')
+          hashToken('another secret')
         ])
     },
     {

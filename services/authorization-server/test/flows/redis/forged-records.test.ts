@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { bindingDigests, digestToken } from '@valetkey/oauth-protocol'
+import { bindingHashes, hashToken } from '@valetkey/oauth-protocol'
 import { hashId } from '../../../src/browser/session/random-id.js'
 import { createRecordAuthentication } from '../../../src/platform/encryption/authenticate-records.js'
 import {
@@ -108,9 +108,9 @@ test('a record without a valid MAC is logged, only with its kind', async () => {
 })
 
 describe('a code that mallory writes', () => {
-  const keyOf = (code: string) => `vk:code:${digestToken(code).toString('hex')}`
+  const keyOf = (code: string) => `vk:code:${hashToken(code).toString('hex')}`
   const bodyOf = (record: string) => record.slice(record.indexOf('{')).split('\n')[0] ?? ''
-  /** The record with other content behind the digests and the MAC of before. */
+  /** The record with other content behind the hashes and the MAC of before. */
   const edit = (record: string, from: string, to: string) =>
     record.replace(bodyOf(record), bodyOf(record).replace(from, to))
 
@@ -164,9 +164,9 @@ describe('a code that mallory writes', () => {
     }
   ])('$name: no token, and counted', async ({ forge }) => {
     const key = keyOf(ofMallory.code)
-    // The digests, which the script compares, are those of her own request: the MAC does not cover them.
-    const digests = ofMallory.record.split(' ').slice(1, 3).join(' ')
-    await write(key, forge(key).replace(/^((?:issued|taken \S+ \d+) )\S{43} \S{43}/, `$1${digests}`))
+    // The hashes, which the script compares, are those of her own request: the MAC does not cover them.
+    const hashes = ofMallory.record.split(' ').slice(1, 3).join(' ')
+    await write(key, forge(key).replace(/^((?:issued|taken \S+ \d+) )\S{43} \S{43}/, `$1${hashes}`))
     const forged = await forgedDuring('vk:code', async () => {
       expect(kindOf(await exchange(server, album, ofMallory.code))).toBe('400 invalid_grant')
     })
@@ -174,14 +174,14 @@ describe('a code that mallory writes', () => {
     expect(await grantOf(server, ofMallory.code)).toBeUndefined()
   })
 
-  test('of alice’s code with the digests of mallory’s request: no token, for what is under the MAC decides', async () => {
+  test('of alice’s code with the hashes of mallory’s request: no token, for what is under the MAC decides', async () => {
     const binding = {
       clientId: album.clientId,
       redirectUri: REDIRECT_URI,
       codeChallenge: undefined,
       audience: AUDIENCE
     }
-    const { withoutResource, withResource } = bindingDigests(binding)
+    const { withoutResource, withResource } = bindingHashes(binding)
     const forged = ofAlice.record.replace(/^issued \S{43} \S{43}/, `issued ${withoutResource} ${withResource}`)
     await write(keyOf(ofAlice.code), forged)
     expect(kindOf(await exchange(server, album, ofAlice.code))).toBe('400 invalid_grant')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import { hashId } from '../../../src/browser/session/random-id.js'
 import { type Credentials, ISSUER, REDIRECT_URI, type TestServer } from '../../support/authorization-server.js'
 import type { Page } from '../../support/browser.js'
@@ -29,8 +29,8 @@ const codeOf = (page: Page) =>
 
 test('an entry copied to mallory’s list is invalid, because it is bound to browser, session and query', async () => {
   const { page } = await openConsent(server, printer.clientId)
-  for (const digest of await server.redis.lrange(await listOf('alice'), 0, -1)) {
-    await server.redis.lpush(await listOf('mallory'), digest)
+  for (const hash of await server.redis.lrange(await listOf('alice'), 0, -1)) {
+    await server.redis.lpush(await listOf('mallory'), hash)
   }
   const mallory = await signedInBrowser(server, 'mallory')
   // The consent page is shown again, for her own account.
@@ -62,7 +62,7 @@ test('an entry for her own request lets mallory allow only for herself', async (
   const code = codeOf(await browser.submitOnly(page, { decision: 'allow' })) ?? ''
   await exchange(server, album, code)
   const text = `select username from grants join users using (user_id) where code_hash = $1`
-  const rows = await server.database.query({ name: 'test_user_of_code', text, values: [digestToken(code)] })
+  const rows = await server.database.query({ name: 'test_user_of_code', text, values: [hashToken(code)] })
   expect(rows).toEqual([{ username: 'mallory' }])
 })
 

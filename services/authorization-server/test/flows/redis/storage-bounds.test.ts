@@ -169,10 +169,10 @@ describe('data that a signed-in user can store', () => {
 
   test('many sign-ins: only the last hundred sessions', async () => {
     const record = { userId: 'a-user', userGeneration: 1, sessionGeneration: 1, signedInAt: Date.now() }
-    for (let count = 0; count < 250; count++) await server.deps.session.sessions.open(`digest-${count}`, record, 60)
+    for (let count = 0; count < 250; count++) await server.deps.session.sessions.open(`hash-${count}`, record, 60)
     const keys = (await stored()).map(({ key }) => key)
-    expect(keys.filter((key) => key.startsWith('vk:session:digest-'))).toHaveLength(100)
-    expect(keys).toContain('vk:session:digest-249')
+    expect(keys.filter((key) => key.startsWith('vk:session:hash-'))).toHaveLength(100)
+    expect(keys).toContain('vk:session:hash-249')
     expect(await bytes(['vk:session', 'vk:sessions'])).toBeLessThan(60_000)
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { PASSWORD, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
@@ -51,7 +51,7 @@ async function successorsOfFirst(): Promise<number> {
   const rows = await server.database.query<{ count: number }>({
     name: 'test_count_successors',
     text: 'select count(*)::int as count from refresh_tokens where predecessor_hash = $1',
-    values: [digestToken(first.refresh_token)]
+    values: [hashToken(first.refresh_token)]
   })
   return rows[0]?.count ?? -1
 }

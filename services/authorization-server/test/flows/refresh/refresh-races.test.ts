@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { bodyCredentials, PASSWORD, post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
@@ -52,7 +52,7 @@ async function countTokens(): Promise<{ access: number; refresh: number }> {
     text: `select (select count(*)::int from access_tokens a where a.grant_id = t.grant_id) as access,
         (select count(*)::int from refresh_tokens r where r.grant_id = t.grant_id) as refresh
       from refresh_tokens t where t.token_hash = $1`,
-    values: [digestToken(first.refresh_token)]
+    values: [hashToken(first.refresh_token)]
   })
   return rows[0] ?? { access: 0, refresh: 0 }
 }

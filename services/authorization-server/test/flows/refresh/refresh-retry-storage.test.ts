@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { stopClock } from '../../support/clock.js'
@@ -31,7 +31,7 @@ async function storedAnswer(refreshToken: string): Promise<Buffer | null | undef
   const rows = await server.database.query<{ retry_answer: Buffer | null }>({
     name: 'test_retry_answer',
     text: 'select retry_answer from refresh_tokens where token_hash = $1',
-    values: [digestToken(refreshToken)]
+    values: [hashToken(refreshToken)]
   })
   return rows[0]?.retry_answer
 }
@@ -62,7 +62,7 @@ describe('the stored answer of a refresh', () => {
   test('no table and no key holds a token, or a part of one, in any spelling', async () => {
     const stored = await everythingStored()
     // The dump is worth something only if it shows what is there.
-    expect(stored).toContain(digestToken(second.refresh_token).toString('hex'))
+    expect(stored).toContain(hashToken(second.refresh_token).toString('hex'))
     for (const token of [first.access_token, first.refresh_token, second.access_token, second.refresh_token]) {
       for (let start = 6; start + 12 <= token.length; start++) {
         const part = token.slice(start, start + 12)
@@ -123,7 +123,7 @@ describe('the stored answer of a refresh', () => {
       name: 'test_damage',
       text: `update refresh_tokens set retry_answer = set_byte(retry_answer, 40, get_byte(retry_answer, 40) # 1)
         where token_hash = $1`,
-      values: [digestToken(first.refresh_token)]
+      values: [hashToken(first.refresh_token)]
     })
     const answer = await refresh(server, client, first.refresh_token)
     expect([answer.statusCode, answer.json().error]).toEqual([500, 'server_error'])

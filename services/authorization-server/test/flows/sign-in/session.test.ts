@@ -121,8 +121,8 @@ describe('records in the store', () => {
 
   test('the stored hash of a session is no valid session id', async () => {
     const browser = await signedInBrowser(server)
-    const digest = keyOf(sessionOf(browser)).slice('vk:session:'.length)
-    expect(await isSignedIn(withSession(digest))).toBe(false)
+    const hash = keyOf(sessionOf(browser)).slice('vk:session:'.length)
+    expect(await isSignedIn(withSession(hash))).toBe(false)
   })
 })
 

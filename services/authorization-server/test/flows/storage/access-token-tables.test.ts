@@ -9,7 +9,7 @@ import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-t
 import { exchangeOf } from '../../support/exchanges.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { rotationOf } from '../../support/rotation.js'
-import { newDigest, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 import { bucketsOf, HOUR, insertToken } from '../../support/token-tables.js'
 
 const now = new Date()
@@ -46,12 +46,12 @@ async function startProcess() {
   const grants = createGrantStore(database, buckets)
   const refreshTokens = createRefreshTokenStore(database, buckets)
   return {
-    find: async (token: { digest: StoredGrant['access']['digest']; bucket: number }) =>
+    find: async (token: { hash: StoredGrant['access']['hash']; bucket: number }) =>
       (await introspections.find(token))?.grantId,
-    revoke: (token: Pick<StoredGrant['access'], 'digest' | 'bucket'>) => tokens.revoke(token, grant.clientId),
+    revoke: (token: Pick<StoredGrant['access'], 'hash' | 'bucket'>) => tokens.revoke(token, grant.clientId),
     /** The first access token of a new grant, with this expiry. */
     async issue(expiresAt: Date) {
-      const tokens = { issuedAt: now, refreshToken: undefined, accessToken: { digest: newDigest(), expiresAt } }
+      const tokens = { issuedAt: now, refreshToken: undefined, accessToken: { hash: newHash(), expiresAt } }
       const exchange = exchangeOf(grant, { tokens })
       await grants.storeExchange(exchange)
       return { ...exchange, access: { ...tokens.accessToken, bucket: expiryBucket(expiresAt) } }
@@ -59,8 +59,8 @@ async function startProcess() {
     /** A refresh of the grant; the new access token has this expiry. */
     refresh: (expiresAt: Date) =>
       refreshTokens.rotate(
-        rotationOf(grant.refresh.digest, {
-          accessToken: { digest: newDigest(), scope: ['files.read'], expiresAt },
+        rotationOf(grant.refresh.hash, {
+          accessToken: { hash: newHash(), scope: ['files.read'], expiresAt },
           retry: undefined
         }),
         now
@@ -95,7 +95,7 @@ describe('a lookup reads the table that the token names', () => {
 
   test('a hundred unknown hours concurrently: the list is read at most twice', async () => {
     const { find } = await startProcess()
-    const far = (index: number) => ({ digest: newDigest(), bucket: 900_000 + index })
+    const far = (index: number) => ({ hash: newHash(), bucket: 900_000 + index })
     const found = await Promise.all(Array.from({ length: 100 }, (_, index) => find(far(index))))
     expect(found.filter((each) => each !== undefined)).toEqual([])
     expect(sent.filter((name) => name === 'list_access_token_buckets').length).toBeLessThanOrEqual(2)
@@ -106,7 +106,7 @@ describe('a lookup reads the table that the token names', () => {
     const { grantId, access } = await issue(later(HOUR))
     const began = performance.now()
     for (let turn = 0; turn < 20; turn++) {
-      const [found] = await Promise.all([find(access), find({ digest: newDigest(), bucket: 900_000 + turn })])
+      const [found] = await Promise.all([find(access), find({ hash: newHash(), bucket: 900_000 + turn })])
       expect(found).toBe(grantId)
     }
     expect(performance.now() - began).toBeLessThan(1_000)

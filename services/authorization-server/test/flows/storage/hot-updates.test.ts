@@ -4,7 +4,7 @@ import { createConnectedAppStore } from '../../../src/storage/postgres/connected
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { rotationOf } from '../../support/rotation.js'
-import { newDigest, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let opened: MigratedDatabase
 /** One connection: the statistics of every statement are its own, and it can be told to publish them. */
@@ -63,10 +63,10 @@ test('a refresh updates its grant without a write to any index, on full pages to
   const store = createRefreshTokenStore(database)
   const counted = await updatesDuring(async () => {
     for (const { refresh } of some) {
-      const successor = { digest: newDigest(), expiresAt: after(2_000) }
-      const accessToken = { digest: newDigest(), scope: ['files.read'], expiresAt: after(3_000) }
+      const successor = { hash: newHash(), expiresAt: after(2_000) }
+      const accessToken = { hash: newHash(), scope: ['files.read'], expiresAt: after(3_000) }
       const retry = { until: after(30), answer: Buffer.from('answer') }
-      expect(await store.rotate(rotationOf(refresh.digest, { successor, accessToken, retry }), now)).toBe(true)
+      expect(await store.rotate(rotationOf(refresh.hash, { successor, accessToken, retry }), now)).toBe(true)
     }
   })
   expect(counted).toEqual({ updated: some.length, hot: some.length })

@@ -19,7 +19,7 @@ import { NOTE } from '../../support/audit-note.js'
 import { exchangeOf } from '../../support/exchanges.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { PACE } from '../../support/rotation.js'
-import { newDigest } from '../../support/stored-grant.js'
+import { newHash } from '../../support/stored-grant.js'
 
 const now = new Date()
 const bucketsAt = new Date(now.getTime() + 3_600_000)
@@ -45,23 +45,23 @@ beforeAll(async () => {
   sent.length = 0
   const refreshTokens = createRefreshTokenStore(database, buckets)
   const apps = createConnectedAppStore(database)
-  const accessToken = { digest: newDigest(), scope: ['files.read'], expiresAt: bucketsAt }
-  const token = { digest: newDigest(), bucket: Math.floor(bucketsAt.getTime() / 3_600_000) }
+  const accessToken = { hash: newHash(), scope: ['files.read'], expiresAt: bucketsAt }
+  const token = { hash: newHash(), bucket: Math.floor(bucketsAt.getTime() / 3_600_000) }
   await createIntrospectionStore(database, buckets).find(token)
   await createAccessTokenStore(database, buckets).revoke(token, 'client')
   const grants = createGrantStore(database, buckets)
   const exchange = exchangeOf({ clientId: 'client', userId: randomUUID() }, { tokens: { issuedAt: now, accessToken } })
   await grants.storeExchange(exchange)
-  await grants.findByCode(newDigest())
-  await grants.discardUndelivered(newDigest(), [randomUUID()])
-  await grants.endReplayed(newDigest(), exchange.allowed)
+  await grants.findByCode(newHash())
+  await grants.discardUndelivered(newHash(), [randomUUID()])
+  await grants.endReplayed(newHash(), exchange.allowed)
   const user = { userId: randomUUID(), userGeneration: 0, sessionGeneration: 0 }
   await createAllowanceStore(database).read({ ...user, clientId: 'client' })
   await grants.end(randomUUID())
-  await refreshTokens.find(newDigest())
-  await refreshTokens.endGrant(newDigest(), 'client')
-  const successor = { digest: newDigest(), expiresAt: bucketsAt }
-  const rotation = { digest: newDigest(), successor, accessToken, retry: undefined, retryScope: '', pace: PACE }
+  await refreshTokens.find(newHash())
+  await refreshTokens.endGrant(newHash(), 'client')
+  const successor = { hash: newHash(), expiresAt: bucketsAt }
+  const rotation = { hash: newHash(), successor, accessToken, retry: undefined, retryScope: '', pace: PACE }
   await refreshTokens.rotate(rotation, now)
   await apps.noteUse(new Map([[randomUUID(), now]]))
   await createResourceServerStore(database).noteUse(new Map([['client', now]]))

@@ -63,7 +63,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
     expect(await bucketsOf({ run })).not.toContain(over)
     expect(await bucketsOf({ run })).toHaveLength(4)
     const grant = await storeGrant(database, now)
-    expect((await findLiveAccessToken(database, grant.access.digest, now))?.grantId).toBe(grant.grantId)
+    expect((await findLiveAccessToken(database, grant.access.hash, now))?.grantId).toBe(grant.grantId)
     await run(`delete from access_tokens_${grant.access.bucket}`)
   })
 
@@ -86,7 +86,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
     await expect(storeGrant(database, late)).rejects.toThrow(StoreUnavailable)
     await owner.query(`grant execute on ${functions} to ${names.service}`)
     const grant = await storeGrant(database, late)
-    expect((await findLiveAccessToken(database, grant.access.digest, late))?.grantId).toBe(grant.grantId)
+    expect((await findLiveAccessToken(database, grant.access.hash, late))?.grantId).toBe(grant.grantId)
   })
 
   test('a role that is named after the migrations gets the same rights as docs/databases.md says', async () => {

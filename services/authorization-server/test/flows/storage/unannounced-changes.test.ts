@@ -10,7 +10,7 @@ import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-t
 import { createUserStore } from '../../../src/storage/postgres/users.js'
 import { MIGRATIONS } from '../../support/migrated-database.js'
 import { PACE } from '../../support/rotation.js'
-import { newDigest, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let testDatabase: TestDatabase
 let database: Database
@@ -52,9 +52,9 @@ describe('not announced, for nothing dies', () => {
     await storeGrant(database, now)
     const rotated = await createRefreshTokenStore(database).rotate(
       {
-        digest: grant.refresh.digest,
-        successor: { digest: newDigest(), expiresAt: now },
-        accessToken: { digest: newDigest(), scope: ['files.read'], expiresAt: now },
+        hash: grant.refresh.hash,
+        successor: { hash: newHash(), expiresAt: now },
+        accessToken: { hash: newHash(), scope: ['files.read'], expiresAt: now },
         retry: undefined,
         retryScope: '',
         pace: PACE

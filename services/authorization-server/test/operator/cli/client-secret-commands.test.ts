@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken, isWellFormed, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, isWellFormed, secretIdOf } from '@valetkey/oauth-protocol'
 import { changesIn, lastChangeIn } from '../../support/administration.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { stopClock } from '../../support/clock.js'
@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 const clients = (...args: string[]) => runCommand(server.database, ['clients', ...args])
-const idOf = ({ clientSecret }: Credentials) => secretIdOf(digestToken(clientSecret))
+const idOf = ({ clientSecret }: Credentials) => secretIdOf(hashToken(clientSecret))
 const works = async (credentials: Credentials) => (await exchange(server, credentials, 'vk_ac_x')).statusCode === 400
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 const secrets = async () => JSON.parse((await clients('secrets', id, '--json')).out).secrets
@@ -116,7 +116,7 @@ describe('clients rotate-secret', () => {
     const written = JSON.stringify(entry)
     for (const { clientSecret } of [old, fresh]) {
       expect(written).not.toContain(clientSecret)
-      expect(written).not.toContain(digestToken(clientSecret).toString('hex').slice(12))
+      expect(written).not.toContain(hashToken(clientSecret).toString('hex').slice(12))
     }
   })
 

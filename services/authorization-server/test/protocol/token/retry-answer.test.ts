@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { digestToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import fc from 'fast-check'
 import { decryptAnswer, encryptAnswer, type RetryAnswer } from '../../../src/protocol/token/retry-answer.js'
 
@@ -40,8 +40,8 @@ describe('encrypted response of a refresh', () => {
   })
 
   test.each([
-    { name: 'the token’s stored hash', key: digestToken(TOKEN).toString('hex') },
-    { name: 'the bytes of that hash', key: digestToken(TOKEN).toString('latin1') },
+    { name: 'the token’s stored hash', key: hashToken(TOKEN).toString('hex') },
+    { name: 'the bytes of that hash', key: hashToken(TOKEN).toString('latin1') },
     { name: 'the token in lower case', key: TOKEN.toLowerCase() },
     { name: 'an empty key', key: '' }
   ])('does not decrypt with $name', ({ key }) => {

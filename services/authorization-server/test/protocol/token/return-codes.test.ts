@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { createCodeReturns } from '../../../src/protocol/token/return-codes.js'
 
-const DIGEST = digestToken('a code')
+const HASH = hashToken('a code')
 const CONTENT = {} as Parameters<ReturnType<typeof createCodeReturns>['giveBack']>[2]
 
 let calls: unknown[][]
@@ -30,14 +30,14 @@ const unavailable = () => Promise.reject(new StoreUnavailable('redis', undefined
 describe('codes that are given back', () => {
   test('at once, when Redis answers; then nothing more', async () => {
     answer = async () => true
-    await returns.giveBack(DIGEST, 'first', CONTENT)
+    await returns.giveBack(HASH, 'first', CONTENT)
     await jest.advanceTimersByTimeAsync(10_000)
-    expect(calls).toEqual([[DIGEST, 'first', CONTENT]])
+    expect(calls).toEqual([[HASH, 'first', CONTENT]])
   })
 
   test('again each second while Redis is unavailable, and no more after it has answered', async () => {
     answer = unavailable
-    await returns.giveBack(DIGEST, 'first', CONTENT)
+    await returns.giveBack(HASH, 'first', CONTENT)
     await jest.advanceTimersByTimeAsync(3_000)
     expect(calls).toHaveLength(4)
     answer = async () => true
@@ -47,7 +47,7 @@ describe('codes that are given back', () => {
 
   test('no longer than a code can live', async () => {
     answer = unavailable
-    await returns.giveBack(DIGEST, 'first', CONTENT)
+    await returns.giveBack(HASH, 'first', CONTENT)
     await jest.advanceTimersByTimeAsync(120_000)
     expect(calls.length).toBeLessThanOrEqual(31)
   })
@@ -55,7 +55,7 @@ describe('codes that are given back', () => {
   test('the answer of the request waits half a second for a Redis that is silent', async () => {
     answer = () => new Promise(() => {})
     let waited = false
-    const waiting = returns.giveBack(DIGEST, 'first', CONTENT).then(() => {
+    const waiting = returns.giveBack(HASH, 'first', CONTENT).then(() => {
       waited = true
     })
     await jest.advanceTimersByTimeAsync(499)
@@ -66,14 +66,14 @@ describe('codes that are given back', () => {
 
   test('a code whose taking has no answer: until Redis says that it was taken and is given back', async () => {
     answer = async () => calls.length === 3
-    returns.giveBackWhenTaken(DIGEST, 'first')
+    returns.giveBackWhenTaken(HASH, 'first')
     await jest.advanceTimersByTimeAsync(10_000)
-    expect(calls).toEqual(Array(3).fill([DIGEST, 'first']))
+    expect(calls).toEqual(Array(3).fill([HASH, 'first']))
   })
 
   test('no more than a thousand at a time, and none after the stop', async () => {
     answer = unavailable
-    for (let count = 0; count < 1_500; count++) returns.giveBackWhenTaken(DIGEST, `${count}`)
+    for (let count = 0; count < 1_500; count++) returns.giveBackWhenTaken(HASH, `${count}`)
     await jest.advanceTimersByTimeAsync(1_000)
     expect(calls).toHaveLength(1_000)
     returns.close()

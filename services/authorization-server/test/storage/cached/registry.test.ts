@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import { createScopeStore } from '../../../src/storage/postgres/scopes.js'
 import { type Credentials, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
 import { kindOf } from '../../support/codes.js'
@@ -129,12 +129,12 @@ describe('a change takes effect at every instance', () => {
   test('a second secret is accepted in addition to the first, which expires at its time', async () => {
     const rotated = { ...client, clientSecret: 'a new secret' }
     const end = new Date(Date.now() + 60_000)
-    const digest = digestToken(rotated.clientSecret)
-    await run('insert into client_secrets values ($1, $2, now(), null)', [client.clientId, digest])
+    const hash = hashToken(rotated.clientSecret)
+    await run('insert into client_secrets values ($1, $2, now(), null)', [client.clientId, hash])
     await run('update client_secrets set expires_at = $2 where client_id = $1 and secret_hash <> $3', [
       client.clientId,
       end,
-      digest
+      hash
     ])
     const countAt = async ({ deps }: TestServer, now: Date) =>
       (await deps.token.authentication.clients.findWithSecrets(client.clientId, now))?.secretHashes.length

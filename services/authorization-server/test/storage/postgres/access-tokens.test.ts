@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AccessTokenStore, createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
 import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
@@ -29,7 +29,7 @@ const change = (name: string, text: string, id: string) => database.query({ name
 
 describe('introspection lookup of an access token', () => {
   test('an active token: all fields', async () => {
-    expect(await findLiveAccessToken(database, grant.access.digest, NOW)).toEqual({
+    expect(await findLiveAccessToken(database, grant.access.hash, NOW)).toEqual({
       tokenId: grant.access.tokenId,
       grantId: grant.grantId,
       clientId: grant.clientId,
@@ -46,14 +46,14 @@ describe('introspection lookup of an access token', () => {
     { name: 'at its expiry', at: 100_000, active: false },
     { name: 'after its expiry', at: 100_001, active: false }
   ])('$name', async ({ at, active }) => {
-    expect((await findLiveAccessToken(database, grant.access.digest, after(at))) !== undefined).toBe(active)
+    expect((await findLiveAccessToken(database, grant.access.hash, after(at))) !== undefined).toBe(active)
   })
 
-  test.each<{ name: string; digest(): TokenDigest }>([
-    { name: 'an unknown token', digest: newDigest },
-    { name: 'a refresh token', digest: () => grant.refresh.digest }
-  ])('$name: nothing', async ({ digest }) => {
-    expect(await findLiveAccessToken(database, digest(), NOW)).toBeUndefined()
+  test.each<{ name: string; hash(): TokenHash }>([
+    { name: 'an unknown token', hash: newHash },
+    { name: 'a refresh token', hash: () => grant.refresh.hash }
+  ])('$name: nothing', async ({ hash }) => {
+    expect(await findLiveAccessToken(database, hash(), NOW)).toBeUndefined()
   })
 
   test.each<{ name: string; ending(): Promise<unknown> }>([
@@ -82,13 +82,13 @@ describe('introspection lookup of an access token', () => {
     }
   ])('$name: nothing', async ({ ending }) => {
     await ending()
-    expect(await findLiveAccessToken(database, grant.access.digest, NOW)).toBeUndefined()
+    expect(await findLiveAccessToken(database, grant.access.hash, NOW)).toBeUndefined()
   })
 })
 
 describe('access token store: revoke', () => {
   const active = async ({ access }: StoredGrant) =>
-    (await findLiveAccessToken(database, access.digest, NOW)) !== undefined
+    (await findLiveAccessToken(database, access.hash, NOW)) !== undefined
 
   test('ends only this token and returns its ids', async () => {
     const sibling = await storeGrant(database, NOW, grant)
@@ -100,17 +100,17 @@ describe('access token store: revoke', () => {
     expect([await active(grant), await active(sibling)]).toEqual([false, true])
   })
 
-  test.each<{ name: string; digest(): TokenDigest; clientId(): string }>([
-    { name: 'by another client', digest: () => grant.access.digest, clientId: () => 'other' },
+  test.each<{ name: string; hash(): TokenHash; clientId(): string }>([
+    { name: 'by another client', hash: () => grant.access.hash, clientId: () => 'other' },
     {
       name: 'by an id in other letters',
-      digest: () => grant.access.digest,
+      hash: () => grant.access.hash,
       clientId: () => grant.clientId.toUpperCase()
     },
-    { name: 'of an unknown token', digest: newDigest, clientId: () => grant.clientId },
-    { name: 'of a refresh token', digest: () => grant.refresh.digest, clientId: () => grant.clientId }
-  ])('$name: changes nothing', async ({ digest, clientId }) => {
-    expect(await store.revoke({ digest: digest(), bucket: grant.access.bucket }, clientId())).toBeUndefined()
+    { name: 'of an unknown token', hash: newHash, clientId: () => grant.clientId },
+    { name: 'of a refresh token', hash: () => grant.refresh.hash, clientId: () => grant.clientId }
+  ])('$name: changes nothing', async ({ hash, clientId }) => {
+    expect(await store.revoke({ hash: hash(), bucket: grant.access.bucket }, clientId())).toBeUndefined()
     expect(await active(grant)).toBe(true)
   })
 
@@ -120,7 +120,7 @@ describe('access token store: revoke', () => {
       await createAccessTokenStore(atTime(database, after(5))).revoke(grant.access, grant.clientId)
     ).toBeUndefined()
     const text = 'select revoked_at from access_tokens where token_hash = $1'
-    const rows = await database.query({ name: 'test_revoked_at', text, values: [grant.access.digest] })
+    const rows = await database.query({ name: 'test_revoked_at', text, values: [grant.access.hash] })
     expect(rows).toEqual([{ revoked_at: NOW }])
   })
 

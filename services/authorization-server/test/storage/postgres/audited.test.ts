@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import type { AuditNote } from '../../../src/storage/postgres/audited.js'
 import { createOperatorKeyStore } from '../../../src/storage/postgres/operator-keys.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
@@ -28,7 +28,7 @@ const note: AuditNote = {
 const create = (change: Partial<AuditNote> = {}, name = 'ci') =>
   createOperatorKeyStore(atTime(stores.database, NOW)).create(
     { operatorKeyId: randomUUID(), name, createdBy: undefined },
-    digestToken(randomUUID()),
+    hashToken(randomUUID()),
     { ...note, ...change }
   )
 

@@ -11,7 +11,7 @@ import { createResourceServerStore } from '../../../src/storage/postgres/resourc
 import { NOTE } from '../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { newDigest } from '../../support/stored-grant.js'
+import { newHash } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
@@ -20,8 +20,8 @@ let opened: MigratedDatabase
 let secrets: ClientSecretStore
 let changes: ClientChangeStore
 let clientId: string
-const digest = newDigest()
-const key = () => clientSecretKey(clientId, secretIdOf(digest))
+const hash = newHash()
+const key = () => clientSecretKey(clientId, secretIdOf(hash))
 
 beforeAll(async () => {
   opened = await createMigratedDatabase()
@@ -44,7 +44,7 @@ beforeEach(async () => {
     disabled: false,
     verified: false
   } as const
-  await changes.create(client, digest, NOTE)
+  await changes.create(client, hash, NOTE)
 })
 afterAll(() => opened.close())
 
@@ -62,7 +62,7 @@ describe('the last use of a secret', () => {
   test('is not stored for another client with the same secret, or for an unknown secret', async () => {
     await secrets.noteUse(
       new Map([
-        [clientSecretKey(randomUUID(), secretIdOf(digest)), NOW],
+        [clientSecretKey(randomUUID(), secretIdOf(hash)), NOW],
         [clientSecretKey(clientId, '000000000000'), NOW]
       ])
     )
@@ -70,7 +70,7 @@ describe('the last use of a secret', () => {
   })
 
   test('two processes that store many in opposite orders cause no deadlock', async () => {
-    const added = Array.from({ length: 50 }, newDigest)
+    const added = Array.from({ length: 50 }, newHash)
     for (const each of added) {
       await opened.run('insert into client_secrets (client_id, secret_hash, created_at) values ($1, $2, $3)', [
         clientId,
@@ -87,7 +87,7 @@ describe('the last use of a secret', () => {
   test('of a resource server is stored in the same way', async () => {
     const store = createResourceServerStore(atTime(opened.database, NOW))
     const server = { clientId: randomUUID(), name: 'files', audience: 'https://files.example' }
-    await store.create(server, digest, NOTE)
+    await store.create(server, hash, NOTE)
     await store.noteUse(new Map([[server.clientId, after(-5)]]))
     await store.noteUse(new Map([[server.clientId, after(-10)]]))
     const found = (await store.listRegistrations()).find((each) => each.clientId === server.clientId)
@@ -98,12 +98,12 @@ describe('the last use of a secret', () => {
 describe('a change based on an older version', () => {
   test('is refused and writes no audit entry', async () => {
     const version = (await changes.findVersion(clientId))?.version ?? ''
-    const secret = () => ({ digest: newDigest(), othersUntil: after(60) })
+    const secret = () => ({ hash: newHash(), othersUntil: after(60) })
     expect(await changes.addSecret({ clientId, version }, secret(), NOTE)).toBe(true)
     const before = await secrets.list(clientId)
     const entry = { ...NOTE, event: `stale_${clientId}` }
     expect(await changes.addSecret({ clientId, version }, secret(), entry)).toBe(false)
-    expect(await changes.removeSecret({ clientId, version }, secretIdOf(digest), entry)).toBe(false)
+    expect(await changes.removeSecret({ clientId, version }, secretIdOf(hash), entry)).toBe(false)
     expect(await secrets.list(clientId)).toEqual(before)
     expect(await opened.run('select 1 as one from audit_events where event = $1', [entry.event])).toEqual([])
   })

@@ -6,7 +6,7 @@ import { type ClientRegistration, type ClientStore, createClientStore } from '..
 import { NOTE } from '../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { newDigest } from '../../support/stored-grant.js'
+import { newHash } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
@@ -15,7 +15,7 @@ let opened: MigratedDatabase
 let clients: ClientStore
 let changes: ClientChangeStore
 let client: ClientRegistration
-const secret = newDigest()
+const secret = newHash()
 
 beforeAll(async () => {
   opened = await createMigratedDatabase()
@@ -41,8 +41,8 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-const addSecret = (digest: Buffer, expiresAt: Date | null) =>
-  opened.run('insert into client_secrets values ($1, $2, $3, $4)', [client.clientId, digest, NOW, expiresAt])
+const addSecret = (hash: Buffer, expiresAt: Date | null) =>
+  opened.run('insert into client_secrets values ($1, $2, $3, $4)', [client.clientId, hash, NOW, expiresAt])
 
 const secretsAt = async (now: Date) =>
   (await createClientStore(atTime(opened.database, now)).findWithSecrets(client.clientId))?.secretHashes
@@ -104,7 +104,7 @@ describe('a client', () => {
   })
 
   test('cannot be created twice; the second attempt adds no secret', async () => {
-    const again = changes.create({ ...client, name: 'Another' }, newDigest(), NOTE)
+    const again = changes.create({ ...client, name: 'Another' }, newHash(), NOTE)
     await expect(again.catch((error) => Promise.reject(isUniqueViolation(error)))).rejects.toBe(true)
     expect(await clients.find(client.clientId)).toMatchObject({ name: client.name })
     expect(await secretsAt(NOW)).toEqual([secret])
@@ -117,14 +117,14 @@ describe('secrets', () => {
     { name: 'at its expiry', at: 1_000, live: false },
     { name: 'after its expiry', at: 1_001, live: false }
   ])('with an expiry: $name', async ({ at, live }) => {
-    const ending = newDigest()
+    const ending = newHash()
     await addSecret(ending, after(1_000))
     expect(await secretsAt(after(at))).toHaveLength(live ? 2 : 1)
     expect((await secretsAt(after(at)))?.some((hash) => hash.equals(ending))).toBe(live)
   })
 
   test('two secrets without an expiry are both live', async () => {
-    const second = newDigest()
+    const second = newHash()
     await addSecret(second, null)
     const hashes = await secretsAt(after(1e12))
     expect(hashes?.map((hash) => hash.toString('hex')).sort()).toEqual(
@@ -133,7 +133,7 @@ describe('secrets', () => {
   })
 
   test('do not include those of another client', async () => {
-    await changes.create({ ...client, clientId: randomUUID() }, newDigest(), NOTE)
+    await changes.create({ ...client, clientId: randomUUID() }, newHash(), NOTE)
     expect(await secretsAt(NOW)).toEqual([secret])
   })
 
@@ -146,7 +146,7 @@ describe('secrets', () => {
 
 describe('clients with their secrets, for the registry', () => {
   test('all clients, including disabled ones and those without secrets; each secret with its expiry', async () => {
-    const ending = newDigest()
+    const ending = newHash()
     await addSecret(ending, after(1_000))
     const open: ClientRegistration = { ...client, clientId: randomUUID(), type: 'public' }
     await changes.create(open, undefined, NOTE)

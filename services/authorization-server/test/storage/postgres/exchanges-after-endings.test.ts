@@ -9,7 +9,7 @@ import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-t
 import { NOTE } from '../../support/audit-note.js'
 import { exchangeOf, later, now, prepareExchanges } from '../../support/exchanges.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
-import { newDigest, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let kit: Awaited<ReturnType<typeof prepareExchanges>>
 let grants: GrantStore
@@ -32,7 +32,7 @@ const access = () => createGrantedAccessStore(kit.opened.database)
 const run = (text: string, id: string) => kit.opened.run(text, [id])
 
 const isAlive = async ({ tokens } = exchange) =>
-  (await findLiveAccessToken(kit.opened.database, tokens.accessToken.digest, later(1_000))) !== undefined
+  (await findLiveAccessToken(kit.opened.database, tokens.accessToken.hash, later(1_000))) !== undefined
 
 type Ending = { name: string; end(): Promise<unknown> }
 
@@ -70,7 +70,7 @@ describe('between Allow and the exchange', () => {
   test.each([...OF_THE_PAIR, ...OF_MORE])('$name: nothing is stored', async ({ end }) => {
     await end()
     expect(await grants.storeExchange(exchange)).toBe(false)
-    expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
+    expect(await grants.findByCode(exchange.codeHash)).toBeUndefined()
     expect(await kit.opened.run('select 1 from access_tokens where grant_id = $1', [exchange.grantId])).toEqual([])
   })
 
@@ -142,7 +142,7 @@ describe('concurrently with the exchange, which does not see it', () => {
     await operator.query('commit')
     await operator.end()
     expect(await isAlive()).toBe(false)
-    const refresh = exchange.tokens.refreshToken?.digest ?? newDigest()
+    const refresh = exchange.tokens.refreshToken?.hash ?? newHash()
     expect(await createRefreshTokenStore(kit.opened.database).find(refresh)).toMatchObject({ ended: true })
     expect(await access().list({ userId: owner.userId }, { limit: 10 })).toEqual([])
     expect((await apps().list(owner.userId)).filter(({ live }) => live)).toEqual([])

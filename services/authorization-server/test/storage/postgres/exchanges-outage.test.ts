@@ -39,7 +39,7 @@ async function outcomesOf(store: GrantStore, exchanges: readonly Exchange[]) {
 }
 
 const undeliveredOf = async (exchanges: readonly Exchange[]) => {
-  for (const { codeDigest, grantId } of exchanges) await grants.discardUndelivered(codeDigest, [grantId])
+  for (const { codeHash, grantId } of exchanges) await grants.discardUndelivered(codeHash, [grantId])
 }
 
 describe('the connection breaks', () => {
@@ -71,7 +71,7 @@ describe('the connection breaks', () => {
     expect(await outcomesOf(grants, retries)).toEqual([true, true, true])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 3, refresh: 3 })
     const text = 'select grant_id from grants where code_hash = any ($1)'
-    const rows = await kit.opened.run<{ grant_id: string }>(text, [exchanges.map(({ codeDigest }) => codeDigest)])
+    const rows = await kit.opened.run<{ grant_id: string }>(text, [exchanges.map(({ codeHash }) => codeHash)])
     expect(rows.map(({ grant_id }) => grant_id).toSorted()).toEqual(retries.map(({ grantId }) => grantId).toSorted())
   })
 
@@ -101,7 +101,7 @@ test('a retry waits for the earlier exchange that got 503, and replaces it', asy
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
         client_generation, created_at, redeemed_at, expires_at)
       values ($1, $2, $3, '{a}', 'x', 'y', $4, 0, 0, now(), now(), now() + interval '1 hour')`,
-    [first.grantId, kit.owner.clientId, kit.owner.userId, first.codeDigest]
+    [first.grantId, kit.owner.clientId, kit.owner.userId, first.codeHash]
   )
   // The row is not visible yet, so nothing is discarded.
   await undeliveredOf([first])
@@ -113,7 +113,7 @@ test('a retry waits for the earlier exchange that got 503, and replaces it', asy
   expect(await storing).toBe(false)
   await undeliveredOf([first])
   expect(await grants.storeExchange(retry)).toBe(true)
-  expect(await grants.findByCode(first.codeDigest)).toMatchObject({ grantId: retry.grantId })
+  expect(await grants.findByCode(first.codeHash)).toMatchObject({ grantId: retry.grantId })
 })
 
 test('a statement that Postgres terminates twice stores nothing', async () => {

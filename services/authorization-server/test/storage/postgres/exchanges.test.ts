@@ -4,7 +4,7 @@ import { connectPostgres, StoreUnavailable } from '@valetkey/service-kit'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
 import type { GrantStore } from '../../../src/storage/postgres/grants.js'
 import { again, endingAt, exchangeOf, later, now, prepareExchanges } from '../../support/exchanges.js'
-import { newDigest } from '../../support/stored-grant.js'
+import { newHash } from '../../support/stored-grant.js'
 import { HOUR } from '../../support/token-tables.js'
 
 const DAY = 86_400
@@ -29,7 +29,7 @@ describe('an exchange', () => {
   test('stores what Allow decided and both tokens, with the generations of Allow', async () => {
     const { clientId, userId } = kit.owner
     const exchange = exchangeOf(kit.owner)
-    const { codeDigest, grantId, tokens } = exchange
+    const { codeHash, grantId, tokens } = exchange
     expect(await grants.storeExchange(exchange)).toBe(true)
     expect(await rowsOf('grants', exchange)).toEqual([
       {
@@ -40,7 +40,7 @@ describe('an exchange', () => {
         audience: 'https://files.example',
         redirect_uri: 'https://app.example/callback',
         code_challenge: 'challenge',
-        code_hash: codeDigest,
+        code_hash: codeHash,
         user_generation: 0,
         client_generation: 0,
         authorization_generation: 0,
@@ -59,14 +59,14 @@ describe('an exchange', () => {
     expect(await rowsOf('access_tokens', exchange)).toEqual([
       {
         ...shared,
-        token_hash: accessToken.digest,
+        token_hash: accessToken.hash,
         token_id: expect.any(String),
         scope: ['b', 'a'],
         expires_at: accessToken.expiresAt,
         revoked_at: null
       }
     ])
-    const ofRefreshToken = { ...shared, token_hash: refreshToken?.digest, expires_at: later(HOUR), rotated_at: null }
+    const ofRefreshToken = { ...shared, token_hash: refreshToken?.hash, expires_at: later(HOUR), rotated_at: null }
     expect(await rowsOf('refresh_tokens', exchange)).toMatchObject([ofRefreshToken])
   })
 
@@ -77,8 +77,8 @@ describe('an exchange', () => {
   ])('the row stays until its last token has expired: $name', async ({ access, refresh, expires }) => {
     const exchange = exchangeOf(kit.owner, {
       tokens: {
-        accessToken: { digest: newDigest(), expiresAt: later(access * 1_000) },
-        refreshToken: refresh === undefined ? undefined : { digest: newDigest(), expiresAt: later(refresh * 1_000) }
+        accessToken: { hash: newHash(), expiresAt: later(access * 1_000) },
+        refreshToken: refresh === undefined ? undefined : { hash: newHash(), expiresAt: later(refresh * 1_000) }
       }
     })
     await grants.storeExchange(exchange)
@@ -91,9 +91,7 @@ describe('an exchange', () => {
     const second = again(first)
     expect(await grants.storeExchange(first)).toBe(true)
     expect(await grants.storeExchange(second)).toBe(false)
-    expect((await rowsOf('access_tokens', first)).map((row) => row.token_hash)).toEqual([
-      first.tokens.accessToken.digest
-    ])
+    expect((await rowsOf('access_tokens', first)).map((row) => row.token_hash)).toEqual([first.tokens.accessToken.hash])
     expect(await rowsOf('access_tokens', second)).toEqual([])
     expect(await rowsOf('refresh_tokens', second)).toEqual([])
   })
@@ -102,7 +100,7 @@ describe('an exchange', () => {
     'by a process whose clock is %d s ahead is refused as an outage, and the code can still be exchanged',
     async (ahead) => {
       const issuedAt = later(ahead * 1_000)
-      const accessToken = { digest: newDigest(), expiresAt: later(ahead * 1_000 + HOUR / 2) }
+      const accessToken = { hash: newHash(), expiresAt: later(ahead * 1_000 + HOUR / 2) }
       const exchange = exchangeOf(kit.owner, { tokens: { issuedAt, accessToken } })
       await expect(grants.storeExchange(exchange)).rejects.toThrow(StoreUnavailable)
       expect(await rowsOf('grants', exchange)).toEqual([])
@@ -132,9 +130,9 @@ describe('concurrent exchanges', () => {
     expect(kit.sent).toEqual(['store_exchange'])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 20, refresh: 20 })
     const hashes = await Promise.all(exchanges.map((exchange) => rowsOf('access_tokens', exchange)))
-    expect(hashes.map(([row]) => row?.token_hash)).toEqual(exchanges.map(({ tokens }) => tokens.accessToken.digest))
+    expect(hashes.map(([row]) => row?.token_hash)).toEqual(exchanges.map(({ tokens }) => tokens.accessToken.hash))
     expect(await rowsOf('grants', exchanges[7] ?? used)).toMatchObject([
-      { scope: [], audience: odd.binding.audience, code_challenge: null, code_hash: exchanges[7]?.codeDigest }
+      { scope: [], audience: odd.binding.audience, code_challenge: null, code_hash: exchanges[7]?.codeHash }
     ])
   })
 

@@ -6,7 +6,7 @@ import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-t
 import { again, exchangeOf, later, now, prepareExchanges } from '../../support/exchanges.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { newDigest } from '../../support/stored-grant.js'
+import { newHash } from '../../support/stored-grant.js'
 import { HOUR } from '../../support/token-tables.js'
 
 let kit: Awaited<ReturnType<typeof prepareExchanges>>
@@ -26,14 +26,14 @@ afterAll(() => kit.opened.close())
 
 type Row = Record<string, unknown>
 
-const rowOf = async ({ codeDigest } = exchange): Promise<Row | undefined> =>
-  (await kit.opened.run<Row>('select * from grants where code_hash = $1', [codeDigest]))[0]
+const rowOf = async ({ codeHash } = exchange): Promise<Row | undefined> =>
+  (await kit.opened.run<Row>('select * from grants where code_hash = $1', [codeHash]))[0]
 
 const isAlive = async ({ tokens } = exchange) =>
-  (await findLiveAccessToken(kit.opened.database, tokens.accessToken.digest, later(1_000))) !== undefined
+  (await findLiveAccessToken(kit.opened.database, tokens.accessToken.hash, later(1_000))) !== undefined
 
 const refreshTokenOf = ({ tokens }: Exchange) =>
-  createRefreshTokenStore(kit.opened.database).find(tokens.refreshToken?.digest ?? newDigest())
+  createRefreshTokenStore(kit.opened.database).find(tokens.refreshToken?.hash ?? newHash())
 
 describe('findByCode', () => {
   test.each([
@@ -44,15 +44,15 @@ describe('findByCode', () => {
     await grants.storeExchange(own)
     const { grantId, allowed } = own
     const found = { grantId, userId: kit.owner.userId, binding: allowed.binding }
-    expect(await grants.findByCode(own.codeDigest)).toEqual(found)
+    expect(await grants.findByCode(own.codeHash)).toEqual(found)
     await grants.end(grantId)
-    expect(await grants.findByCode(own.codeDigest)).toEqual(found)
+    expect(await grants.findByCode(own.codeHash)).toEqual(found)
   })
 
   test('a code without issued tokens: undefined', async () => {
-    expect(await grants.findByCode(newDigest())).toBeUndefined()
-    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
-    expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
+    expect(await grants.findByCode(newHash())).toBeUndefined()
+    await grants.endReplayed(exchange.codeHash, exchange.allowed)
+    expect(await grants.findByCode(exchange.codeHash)).toBeUndefined()
   })
 })
 
@@ -74,9 +74,9 @@ describe('endReplayed', () => {
   test('after the exchange: the grant ends, the first end is kept, and the next exchange stores nothing', async () => {
     await grants.storeExchange(exchange)
     present = later(1_000)
-    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    await grants.endReplayed(exchange.codeHash, exchange.allowed)
     present = later(2_000)
-    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    await grants.endReplayed(exchange.codeHash, exchange.allowed)
     expect(await rowOf()).toMatchObject({ grant_id: exchange.grantId, ended_at: later(1_000), redeemed_at: now })
     expect(await isAlive()).toBe(false)
     expect(await refreshTokenOf(exchange)).toMatchObject({ ended: true })
@@ -84,7 +84,7 @@ describe('endReplayed', () => {
   })
 
   test('before the exchange: it succeeds once, with tokens that have ended', async () => {
-    await grants.endReplayed(exchange.codeDigest, exchange.allowed)
+    await grants.endReplayed(exchange.codeHash, exchange.allowed)
     expect(await grants.storeExchange(exchange)).toBe(true)
     expect(await rowOf()).toMatchObject({
       grant_id: exchange.grantId,
@@ -101,7 +101,7 @@ describe('endReplayed', () => {
 
   test('concurrently with the exchange, 50 times: one grant, which has ended', async () => {
     const exchanges = kit.newExchanges(50)
-    const replay = ({ codeDigest, allowed }: Exchange) => grants.endReplayed(codeDigest, allowed)
+    const replay = ({ codeHash, allowed }: Exchange) => grants.endReplayed(codeHash, allowed)
     const stored = await Promise.all(
       exchanges.map(async (each, index) => {
         const both = [() => grants.storeExchange(each), () => replay(each)] as const
@@ -116,7 +116,7 @@ describe('endReplayed', () => {
 
   test('for a code of a deleted user: no error, no token', async () => {
     const own = exchangeOf({ ...kit.owner, userId: 'd1f0f0f0-0000-4000-8000-000000000001' })
-    await grants.endReplayed(own.codeDigest, own.allowed)
+    await grants.endReplayed(own.codeHash, own.allowed)
     expect(await grants.storeExchange(own)).toBe(false)
   })
 
@@ -124,7 +124,7 @@ describe('endReplayed', () => {
     const count = async () => (await createConnectedAppStore(kit.opened.database).list(kit.owner.userId)).length
     const before = await count()
     const other = exchangeOf(kit.owner, { binding: { clientId: 'never-exchanged' } })
-    await grants.endReplayed(other.codeDigest, other.allowed)
+    await grants.endReplayed(other.codeHash, other.allowed)
     expect(await count()).toBe(before)
   })
 })
@@ -132,8 +132,8 @@ describe('endReplayed', () => {
 describe('discardUndelivered', () => {
   test('allows another exchange of the code; earlier tokens have ended', async () => {
     await grants.storeExchange(exchange)
-    await grants.discardUndelivered(exchange.codeDigest, ['d1f0f0f0-0000-4000-8000-000000000002', exchange.grantId])
-    expect(await grants.findByCode(exchange.codeDigest)).toBeUndefined()
+    await grants.discardUndelivered(exchange.codeHash, ['d1f0f0f0-0000-4000-8000-000000000002', exchange.grantId])
+    expect(await grants.findByCode(exchange.codeHash)).toBeUndefined()
     present = later(5_000)
     const retry = again({ ...exchange, tokens: { ...exchange.tokens, issuedAt: present } })
     expect(await grants.storeExchange(retry)).toBe(true)
@@ -145,18 +145,18 @@ describe('discardUndelivered', () => {
   test('does not change grants of other exchanges or codes', async () => {
     const other = exchangeOf(kit.owner)
     await Promise.all([exchange, other].map(grants.storeExchange))
-    await grants.discardUndelivered(exchange.codeDigest, [other.grantId])
-    await grants.discardUndelivered(exchange.codeDigest, [])
+    await grants.discardUndelivered(exchange.codeHash, [other.grantId])
+    await grants.discardUndelivered(exchange.codeHash, [])
     expect([await isAlive(), await isAlive(other)]).toEqual([true, true])
   })
 
   test.each([
-    { name: 'a replay', end: () => grants.endReplayed(exchange.codeDigest, exchange.allowed) },
+    { name: 'a replay', end: () => grants.endReplayed(exchange.codeHash, exchange.allowed) },
     { name: 'an operator', end: () => grants.end(exchange.grantId) }
   ])('a grant that $name ended: the next exchange succeeds with ended tokens', async ({ end }) => {
     await grants.storeExchange(exchange)
     await end()
-    await grants.discardUndelivered(exchange.codeDigest, [exchange.grantId])
+    await grants.discardUndelivered(exchange.codeHash, [exchange.grantId])
     const retry = again(exchange)
     expect(await grants.storeExchange(retry)).toBe(true)
     expect([await isAlive(), await isAlive(retry)]).toEqual([false, false])

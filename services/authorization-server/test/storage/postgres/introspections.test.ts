@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database, Statement } from '@valetkey/service-kit'
 import { createIntrospectionStore } from '../../../src/storage/postgres/introspections.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 
@@ -30,18 +30,18 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-const ask = (digest: TokenDigest) => ({ digest, bucket: grant.access.bucket })
+const ask = (hash: TokenHash) => ({ hash, bucket: grant.access.bucket })
 
 describe('introspection store: concurrent lookups', () => {
   test('share a statement, and each has its own result', async () => {
     const { find } = createIntrospectionStore(database)
     const other = await storeGrant(opened.database, NOW)
     const found = await Promise.all([
-      find(ask(grant.access.digest)),
-      find(ask(newDigest())),
-      find(ask(other.access.digest)),
-      find(ask(newDigest())),
-      find(ask(grant.access.digest))
+      find(ask(grant.access.hash)),
+      find(ask(newHash())),
+      find(ask(other.access.hash)),
+      find(ask(newHash())),
+      find(ask(grant.access.hash))
     ])
     expect(sent.map(({ name }) => name)).toEqual(['list_access_token_buckets', expect.stringMatching(/^find_for/)])
     expect(found.map((token) => token?.tokenId)).toEqual([
@@ -56,17 +56,17 @@ describe('introspection store: concurrent lookups', () => {
   test('a token is inactive at its expiry by the clock of Postgres, regardless of the process clock', async () => {
     const { find } = createIntrospectionStore(database)
     present = new Date(grant.access.expiresAt.getTime() - 1)
-    expect((await find(ask(grant.access.digest)))?.tokenId).toBe(grant.access.tokenId)
+    expect((await find(ask(grant.access.hash)))?.tokenId).toBe(grant.access.tokenId)
     present = grant.access.expiresAt
-    expect(await find(ask(grant.access.digest))).toBeUndefined()
+    expect(await find(ask(grant.access.hash))).toBeUndefined()
   })
 
   test('a token that was revoked before is inactive in all of many concurrent lookups', async () => {
     const { find } = createIntrospectionStore(database)
-    const crowd = Array.from({ length: 200 }, () => find(ask(grant.access.digest)))
+    const crowd = Array.from({ length: 200 }, () => find(ask(grant.access.hash)))
     const revoke = { name: 'test_revoke', text: 'update access_tokens set revoked_at = now() where token_hash = $1' }
-    await opened.database.query({ ...revoke, values: [grant.access.digest] })
-    expect(await find(ask(grant.access.digest))).toBeUndefined()
+    await opened.database.query({ ...revoke, values: [grant.access.hash] })
+    expect(await find(ask(grant.access.hash))).toBeUndefined()
     await Promise.all(crowd)
   })
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { digestToken } from '@valetkey/oauth-protocol'
+import { hashToken } from '@valetkey/oauth-protocol'
 import { Client } from 'pg'
 import { createOperatorKeyStore, type OperatorKeyStore } from '../../../src/storage/postgres/operator-keys.js'
 import { NOTE } from '../../support/audit-note.js'
@@ -22,31 +22,31 @@ beforeAll(async () => {
 afterAll(() => stores.close())
 
 async function create(name: string, createdBy?: string) {
-  const [operatorKeyId, digest] = [randomUUID(), digestToken(name)]
-  const made = await keys.create({ operatorKeyId, name, createdBy }, digest, NOTE)
-  return { operatorKeyId, digest, outcome: typeof made === 'string' ? made : 'created' }
+  const [operatorKeyId, hash] = [randomUUID(), hashToken(name)]
+  const made = await keys.create({ operatorKeyId, name, createdBy }, hash, NOTE)
+  return { operatorKeyId, hash, outcome: typeof made === 'string' ? made : 'created' }
 }
 
 const isLive = async (key: { operatorKeyId: string }) => (await keys.find(key.operatorKeyId))?.revokedAt === undefined
 
 test('stores the time of use at most once a minute', async () => {
-  const { operatorKeyId, digest } = await create('used')
+  const { operatorKeyId, hash } = await create('used')
   const noted = async () => (await keys.find(operatorKeyId))?.lastUsedAt
   present = later(1)
-  expect((await keys.use(digest))?.lastUsedAt).toBeUndefined()
+  expect((await keys.use(hash))?.lastUsedAt).toBeUndefined()
   expect(await noted()).toEqual(later(1))
   present = later(60)
-  await keys.use(digest)
+  await keys.use(hash)
   expect(await noted()).toEqual(later(1))
   present = later(61)
-  await keys.use(digest)
+  await keys.use(hash)
   expect(await noted()).toEqual(later(61))
 })
 
 test('finds a revoked key and does not store its use', async () => {
-  const { operatorKeyId, digest } = await create('revoked')
+  const { operatorKeyId, hash } = await create('revoked')
   await keys.revoke(operatorKeyId, NOTE)
-  expect(await keys.use(digest)).toMatchObject({ operatorKeyId, revokedAt: expect.any(Date) })
+  expect(await keys.use(hash)).toMatchObject({ operatorKeyId, revokedAt: expect.any(Date) })
   expect((await keys.find(operatorKeyId))?.lastUsedAt).toBeUndefined()
 })
 
@@ -57,9 +57,9 @@ test('of ten concurrent revocations one succeeds', async () => {
 })
 
 test('stores only the SHA-256 of a key', async () => {
-  const { digest } = await create('hashed')
-  expect(await keys.use(digestToken('another'))).toBeUndefined()
-  expect(await stores.run("select key_hash from operator_keys where name = 'hashed'")).toEqual([{ key_hash: digest }])
+  const { hash } = await create('hashed')
+  expect(await keys.use(hashToken('another'))).toBeUndefined()
+  expect(await stores.run("select key_hash from operator_keys where name = 'hashed'")).toEqual([{ key_hash: hash }])
 })
 
 describe('a key that was created with another key', () => {

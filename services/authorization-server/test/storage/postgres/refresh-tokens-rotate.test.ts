@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import { type Database, StoreUnavailable } from '@valetkey/service-kit'
 import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore, type RefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { atTime } from '../../support/postgres-clock.js'
 import { ANSWER, after, NOW, rotationOf } from '../../support/rotation.js'
-import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let opened: Awaited<ReturnType<typeof openTestDatabase>>
 let database: Database
@@ -26,9 +26,9 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
-async function rowOf(digest: TokenDigest): Promise<Record<string, unknown> | undefined> {
+async function rowOf(hash: TokenHash): Promise<Record<string, unknown> | undefined> {
   const text = 'select * from refresh_tokens where token_hash = $1'
-  return (await database.query({ name: 'test_refresh_row', text, values: [digest] }))[0]
+  return (await database.query({ name: 'test_refresh_row', text, values: [hash] }))[0]
 }
 
 async function grantExpiry(): Promise<Date | undefined> {
@@ -46,10 +46,10 @@ const raise = (table: 'users' | 'clients', key: string, id: string) =>
 
 describe('refresh token store: rotate', () => {
   test('the token expires and the retry window ends by the clock of Postgres', async () => {
-    await store.rotate(rotationOf(grant.refresh.digest), after(10))
+    await store.rotate(rotationOf(grant.refresh.hash), after(10))
     // The window of 30 s begins when Postgres executes the rotation, regardless of the time that the process sends.
     const looks = [after(20), after(60), after(999.999), after(1_000)].map((time) => {
-      return createRefreshTokenStore(atTime(database, time)).find(grant.refresh.digest)
+      return createRefreshTokenStore(atTime(database, time)).find(grant.refresh.hash)
     })
     const found = (await Promise.all(looks)).map((record) => [record?.expired, record?.rotation?.retryAnswer])
     expect(found).toEqual([
@@ -63,36 +63,36 @@ describe('refresh token store: rotate', () => {
   test.each([-400 * DAY, -3_600, -31, 31, 3_600, 400 * DAY])(
     'by a process whose clock is %d s ahead is refused as an outage, and writes nothing',
     async (ahead) => {
-      const rotation = rotationOf(grant.refresh.digest)
+      const rotation = rotationOf(grant.refresh.hash)
       const asked = store.rotate(rotation, after(ahead))
       await expect(asked).rejects.toThrow(StoreUnavailable)
-      expect(await store.find(grant.refresh.digest)).toMatchObject({ rotation: undefined })
-      expect(await store.find(rotation.successor.digest)).toBeUndefined()
+      expect(await store.find(grant.refresh.hash)).toMatchObject({ rotation: undefined })
+      expect(await store.find(rotation.successor.hash)).toBeUndefined()
     }
   )
 
   test('stores the response at the old token, and a successor with the values of the old token', async () => {
-    const rotation = rotationOf(grant.refresh.digest)
+    const rotation = rotationOf(grant.refresh.hash)
     expect(await store.rotate(rotation, after(10))).toBe(true)
-    expect(await store.find(grant.refresh.digest)).toMatchObject({
+    expect(await store.find(grant.refresh.hash)).toMatchObject({
       ended: false,
       rotation: { retryScope: 'files.read', retryAnswer: ANSWER }
     })
-    expect(await store.find(rotation.successor.digest)).toMatchObject({
+    expect(await store.find(rotation.successor.hash)).toMatchObject({
       grantId: grant.grantId,
       scope: ['files.read', 'files.read:images'],
       expired: false,
       refreshableUntil: grant.refreshableUntil,
       rotation: undefined
     })
-    expect(await rowOf(rotation.successor.digest)).toMatchObject({
-      predecessor_hash: grant.refresh.digest,
+    expect(await rowOf(rotation.successor.hash)).toMatchObject({
+      predecessor_hash: grant.refresh.hash,
       issued_at: after(10),
       expires_at: after(1010),
       user_generation: 0,
       client_generation: 0
     })
-    const access = await findLiveAccessToken(database, rotation.accessToken.digest, after(10))
+    const access = await findLiveAccessToken(database, rotation.accessToken.hash, after(10))
     expect(access).toEqual({
       tokenId: expect.any(String),
       grantId: grant.grantId,
@@ -106,51 +106,51 @@ describe('refresh token store: rotate', () => {
   })
 
   test('without a retry window stores no response', async () => {
-    await store.rotate(rotationOf(grant.refresh.digest, { retry: undefined, retryScope: '' }), NOW)
-    expect((await store.find(grant.refresh.digest))?.rotation).toEqual({
+    await store.rotate(rotationOf(grant.refresh.hash, { retry: undefined, retryScope: '' }), NOW)
+    expect((await store.find(grant.refresh.hash))?.rotation).toEqual({
       retryScope: '',
       retryAnswer: undefined
     })
   })
 
   test('erases only the response of the predecessor', async () => {
-    const second = rotationOf(grant.refresh.digest)
+    const second = rotationOf(grant.refresh.hash)
     const bystander = await storeGrant(database, NOW)
-    await store.rotate(rotationOf(bystander.refresh.digest), NOW)
+    await store.rotate(rotationOf(bystander.refresh.hash), NOW)
     await store.rotate(second, NOW)
-    await store.rotate(rotationOf(second.successor.digest), NOW)
-    const answerOf = async (digest: TokenDigest) => (await store.find(digest))?.rotation?.retryAnswer
-    expect(await answerOf(grant.refresh.digest)).toBeUndefined()
-    expect(await answerOf(second.successor.digest)).toEqual(ANSWER)
-    expect(await answerOf(bystander.refresh.digest)).toEqual(ANSWER)
+    await store.rotate(rotationOf(second.successor.hash), NOW)
+    const answerOf = async (hash: TokenHash) => (await store.find(hash))?.rotation?.retryAnswer
+    expect(await answerOf(grant.refresh.hash)).toBeUndefined()
+    expect(await answerOf(second.successor.hash)).toEqual(ANSWER)
+    expect(await answerOf(bystander.refresh.hash)).toEqual(ANSWER)
   })
 
   test('returns false the second time and changes nothing', async () => {
-    await store.rotate(rotationOf(grant.refresh.digest), NOW)
-    const before = await rowOf(grant.refresh.digest)
-    const late = rotationOf(grant.refresh.digest, { retryScope: 'other' })
+    await store.rotate(rotationOf(grant.refresh.hash), NOW)
+    const before = await rowOf(grant.refresh.hash)
+    const late = rotationOf(grant.refresh.hash, { retryScope: 'other' })
     expect(await store.rotate(late, after(20))).toBe(false)
-    expect(await rowOf(grant.refresh.digest)).toEqual(before)
-    expect(await store.find(late.successor.digest)).toBeUndefined()
+    expect(await rowOf(grant.refresh.hash)).toEqual(before)
+    expect(await store.find(late.successor.hash)).toBeUndefined()
   })
 
-  test.each<{ name: string; digest(): Promise<TokenDigest> }>([
+  test.each<{ name: string; hash(): Promise<TokenHash> }>([
     {
       name: 'a token of an ended grant',
-      digest: async () => {
+      hash: async () => {
         await createGrantStore(database).end(grant.grantId)
-        return grant.refresh.digest
+        return grant.refresh.hash
       }
     },
-    { name: 'an unknown token', digest: async () => newDigest() }
-  ])('$name: false, and nothing is stored', async ({ digest }) => {
-    const rotation = rotationOf(await digest())
+    { name: 'an unknown token', hash: async () => newHash() }
+  ])('$name: false, and nothing is stored', async ({ hash }) => {
+    const rotation = rotationOf(await hash())
     expect(await store.rotate(rotation, NOW)).toBe(false)
-    expect(await rowOf(rotation.successor.digest)).toBeUndefined()
+    expect(await rowOf(rotation.successor.hash)).toBeUndefined()
   })
 
   test('of 30 concurrent calls one returns true', async () => {
-    const all = Array.from({ length: 30 }, () => store.rotate(rotationOf(grant.refresh.digest), NOW))
+    const all = Array.from({ length: 30 }, () => store.rotate(rotationOf(grant.refresh.hash), NOW))
     expect((await Promise.all(all)).filter(Boolean)).toHaveLength(1)
   })
 
@@ -166,27 +166,27 @@ describe('refresh token store: rotate', () => {
       }
     }
     const counted = createRefreshTokenStore(atTime(counting, NOW))
-    const of = new Map(grants.map(({ refresh }) => [refresh.digest, rotationOf(refresh.digest)]))
+    const of = new Map(grants.map(({ refresh }) => [refresh.hash, rotationOf(refresh.hash)]))
     sent.length = 0
     expect(await Promise.all([...of.values()].map((rotation) => counted.rotate(rotation, NOW)))).not.toContain(false)
     // The statement, and the lookup of its table.
     expect(sent.length).toBeLessThanOrEqual(4)
     for (const { grantId, refresh } of grants) {
-      const rotation = of.get(refresh.digest)
-      expect(await store.find(rotation?.successor.digest ?? newDigest())).toMatchObject({ grantId })
-      expect(await rowOf(rotation?.successor.digest ?? newDigest())).toMatchObject({ predecessor_hash: refresh.digest })
+      const rotation = of.get(refresh.hash)
+      expect(await store.find(rotation?.successor.hash ?? newHash())).toMatchObject({ grantId })
+      expect(await rowOf(rotation?.successor.hash ?? newHash())).toMatchObject({ predecessor_hash: refresh.hash })
     }
   })
 
   test('a rotation that Postgres refuses fails alone; the others of its statement are stored', async () => {
     const other = await storeGrant(database, NOW)
-    const good = rotationOf(other.refresh.digest)
-    const bad = rotationOf(grant.refresh.digest)
-    bad.accessToken.digest = grant.access.digest
+    const good = rotationOf(other.refresh.hash)
+    const bad = rotationOf(grant.refresh.hash)
+    bad.accessToken.hash = grant.access.hash
     const [refused, stored] = await Promise.allSettled([store.rotate(bad, NOW), store.rotate(good, NOW)])
     expect(refused).toMatchObject({ status: 'rejected', reason: { message: expect.stringContaining('duplicate key') } })
     expect(stored).toEqual({ status: 'fulfilled', value: true })
-    expect(await store.find(grant.refresh.digest)).toMatchObject({ rotation: undefined })
+    expect(await store.find(grant.refresh.hash)).toMatchObject({ rotation: undefined })
   })
 
   test('two processes that rotate the same tokens in opposite orders: no deadlock', async () => {
@@ -199,7 +199,7 @@ describe('refresh token store: rotate', () => {
     while (grants.length < 60) grants.push(await storeGrant(database, NOW, grant))
     const rotateAll = (some: readonly StoredGrant[]) => {
       const own = createRefreshTokenStore(atTime(database, NOW))
-      return some.map(({ refresh }) => own.rotate(rotationOf(refresh.digest), NOW))
+      return some.map(({ refresh }) => own.rotate(rotationOf(refresh.hash), NOW))
     }
     const answers = await Promise.all([...rotateAll(grants), ...rotateAll(grants.toReversed())])
     expect(answers.filter(Boolean)).toHaveLength(60)
@@ -208,18 +208,18 @@ describe('refresh token store: rotate', () => {
 
   test('copies old generations, so that the new tokens have ended', async () => {
     await raise('users', 'user_id', grant.userId)
-    const rotation = rotationOf(grant.refresh.digest)
+    const rotation = rotationOf(grant.refresh.hash)
     await store.rotate(rotation, NOW)
-    expect(await findLiveAccessToken(database, rotation.accessToken.digest, NOW)).toBeUndefined()
-    expect(await store.find(rotation.successor.digest)).toMatchObject({ ended: true })
+    expect(await findLiveAccessToken(database, rotation.accessToken.hash, NOW)).toBeUndefined()
+    expect(await store.find(rotation.successor.hash)).toMatchObject({ ended: true })
   })
 
   test('if the successor cannot be stored, the old token does not change', async () => {
-    const rotation = rotationOf(grant.refresh.digest)
-    const taken = { ...rotation, accessToken: { ...rotation.accessToken, digest: grant.access.digest } }
+    const rotation = rotationOf(grant.refresh.hash)
+    const taken = { ...rotation, accessToken: { ...rotation.accessToken, hash: grant.access.hash } }
     await expect(store.rotate(taken, NOW)).rejects.toThrow('duplicate key')
-    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: false, rotation: undefined })
-    expect(await rowOf(rotation.successor.digest)).toBeUndefined()
+    expect(await store.find(grant.refresh.hash)).toMatchObject({ ended: false, rotation: undefined })
+    expect(await rowOf(rotation.successor.hash)).toBeUndefined()
   })
 
   test.each([
@@ -227,7 +227,7 @@ describe('refresh token store: rotate', () => {
     { name: 'the access token', refresh: 1000, access: 6000, expected: 6000 },
     { name: 'neither, because the grant lasts longer', refresh: 10, access: 10, expected: 1000 }
   ])('the row of the grant is kept until its last token expires: $name', async ({ refresh, access, expected }) => {
-    const rotation = rotationOf(grant.refresh.digest)
+    const rotation = rotationOf(grant.refresh.hash)
     rotation.successor.expiresAt = after(refresh)
     rotation.accessToken.expiresAt = after(access)
     await store.rotate(rotation, NOW)

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore, type RefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { atTime } from '../../support/postgres-clock.js'
 import { ANSWER, after, NOW, rotationOf } from '../../support/rotation.js'
-import { newDigest, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let opened: Awaited<ReturnType<typeof openTestDatabase>>
 let database: Database
@@ -36,7 +36,7 @@ const remove = (table: 'users' | 'clients', key: string, id: string) =>
 
 describe('refresh token store: find', () => {
   test('a new token with the fields of its grant', async () => {
-    expect(await store.find(grant.refresh.digest)).toEqual({
+    expect(await store.find(grant.refresh.hash)).toEqual({
       grantId: grant.grantId,
       clientId: grant.clientId,
       userId: grant.userId,
@@ -50,11 +50,11 @@ describe('refresh token store: find', () => {
     })
   })
 
-  test.each<{ name: string; digest(): TokenDigest }>([
-    { name: 'an unknown token', digest: newDigest },
-    { name: 'an access token', digest: () => grant.access.digest }
-  ])('$name: nothing', async ({ digest }) => {
-    expect(await store.find(digest())).toBeUndefined()
+  test.each<{ name: string; hash(): TokenHash }>([
+    { name: 'an unknown token', hash: newHash },
+    { name: 'an access token', hash: () => grant.access.hash }
+  ])('$name: nothing', async ({ hash }) => {
+    expect(await store.find(hash())).toBeUndefined()
   })
 
   test.each<{ name: string; ending(): Promise<unknown> }>([
@@ -65,52 +65,52 @@ describe('refresh token store: find', () => {
     { name: 'the client deleted', ending: () => remove('clients', 'client_id', grant.clientId) }
   ])('$name: ended', async ({ ending }) => {
     await ending()
-    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
+    expect(await store.find(grant.refresh.hash)).toMatchObject({ ended: true })
   })
 
   test('any other generation ends the token, lower ones included', async () => {
     const text = 'update users set generation = -1 where user_id = $1'
     await database.query({ name: 'test_lower', text, values: [grant.userId] })
-    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
+    expect(await store.find(grant.refresh.hash)).toMatchObject({ ended: true })
   })
 })
 
 describe('refresh token store: endGrant', () => {
   test('ends the grant of a current, rotated or expired token of the client, and returns its id', async () => {
-    expect(await store.endGrant(grant.refresh.digest, grant.clientId)).toEqual({
+    expect(await store.endGrant(grant.refresh.hash, grant.clientId)).toEqual({
       grantId: grant.grantId,
       userId: grant.userId
     })
-    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: true })
+    expect(await store.find(grant.refresh.hash)).toMatchObject({ ended: true })
     const other = await storeGrant(database, NOW)
-    await store.rotate(rotationOf(other.refresh.digest), NOW)
-    expect(await store.endGrant(other.refresh.digest, other.clientId)).toEqual({
+    await store.rotate(rotationOf(other.refresh.hash), NOW)
+    expect(await store.endGrant(other.refresh.hash, other.clientId)).toEqual({
       grantId: other.grantId,
       userId: other.userId
     })
   })
 
   test('returns undefined for another client, an unknown token, an access token, and the second time', async () => {
-    expect(await store.endGrant(grant.refresh.digest, 'other')).toBeUndefined()
-    expect(await store.endGrant(newDigest(), grant.clientId)).toBeUndefined()
-    expect(await store.endGrant(grant.access.digest, grant.clientId)).toBeUndefined()
-    expect(await store.find(grant.refresh.digest)).toMatchObject({ ended: false })
-    await store.endGrant(grant.refresh.digest, grant.clientId)
-    expect(await store.endGrant(grant.refresh.digest, grant.clientId)).toBeUndefined()
+    expect(await store.endGrant(grant.refresh.hash, 'other')).toBeUndefined()
+    expect(await store.endGrant(newHash(), grant.clientId)).toBeUndefined()
+    expect(await store.endGrant(grant.access.hash, grant.clientId)).toBeUndefined()
+    expect(await store.find(grant.refresh.hash)).toMatchObject({ ended: false })
+    await store.endGrant(grant.refresh.hash, grant.clientId)
+    expect(await store.endGrant(grant.refresh.hash, grant.clientId)).toBeUndefined()
   })
 
   test('does not change other grants of the same user and client', async () => {
     const other = await storeGrant(database, NOW, grant)
-    await store.endGrant(grant.refresh.digest, grant.clientId)
-    expect(await store.find(other.refresh.digest)).toMatchObject({ ended: false })
+    await store.endGrant(grant.refresh.hash, grant.clientId)
+    expect(await store.find(other.refresh.hash)).toMatchObject({ ended: false })
   })
 })
 
 test('erases responses after their retry window, and keeps those of open windows (contract 2, "Tokens")', async () => {
   const open = await storeGrant(database, NOW)
-  await store.rotate(rotationOf(grant.refresh.digest, { retry: { until: after(30), answer: ANSWER } }), NOW)
-  await store.rotate(rotationOf(open.refresh.digest, { retry: { until: after(31), answer: ANSWER } }), NOW)
+  await store.rotate(rotationOf(grant.refresh.hash, { retry: { until: after(30), answer: ANSWER } }), NOW)
+  await store.rotate(rotationOf(open.refresh.hash, { retry: { until: after(31), answer: ANSWER } }), NOW)
   await createExpiredRows(atTime(database, after(30))).eraseSomeRetryAnswers()
-  expect((await store.find(grant.refresh.digest))?.rotation?.retryAnswer).toBeUndefined()
-  expect((await store.find(open.refresh.digest))?.rotation?.retryAnswer).toEqual(ANSWER)
+  expect((await store.find(grant.refresh.hash))?.rotation?.retryAnswer).toBeUndefined()
+  expect((await store.find(open.refresh.hash))?.rotation?.retryAnswer).toEqual(ANSWER)
 })

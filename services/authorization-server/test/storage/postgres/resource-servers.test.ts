@@ -6,9 +6,9 @@ import {
   type ResourceServerStore
 } from '../../../src/storage/postgres/resource-servers.js'
 import { NOTE } from '../../support/audit-note.js'
-import { newDigest, openTestDatabase } from '../../support/stored-grant.js'
+import { newHash, openTestDatabase } from '../../support/stored-grant.js'
 
-const DIGEST = newDigest()
+const HASH = newHash()
 
 let opened: Awaited<ReturnType<typeof openTestDatabase>>
 let store: ResourceServerStore
@@ -21,53 +21,53 @@ beforeAll(async () => {
 beforeEach(async () => {
   const id = randomUUID()
   files = { clientId: `rs_${id}`, name: 'files', audience: `https://${id}.example` }
-  await store.create(files, DIGEST, NOTE)
+  await store.create(files, HASH, NOTE)
 })
 afterAll(() => opened.close())
 
 describe('resource server store: create', () => {
   test('a new id is created', async () => {
-    expect(await store.create({ ...files, clientId: 'rs_new' }, DIGEST, NOTE)).toEqual({ outcome: 'created' })
+    expect(await store.create({ ...files, clientId: 'rs_new' }, HASH, NOTE)).toEqual({ outcome: 'created' })
   })
 
   test.each([
     {
       name: 'the same again',
       change: {},
-      digest: DIGEST,
+      hash: HASH,
       outcome: 'exists',
       says: { outcome: 'exists', name: 'files' }
     },
     {
       name: 'the same under another name',
       change: { name: 'other' },
-      digest: DIGEST,
+      hash: HASH,
       outcome: 'exists',
       says: { outcome: 'exists', name: 'files' }
     },
-    { name: 'another secret', change: {}, digest: newDigest(), outcome: 'conflict', says: { outcome: 'conflict' } },
+    { name: 'another secret', change: {}, hash: newHash(), outcome: 'conflict', says: { outcome: 'conflict' } },
     {
       name: 'another audience',
       change: { audience: 'https://o.example' },
-      digest: DIGEST,
+      hash: HASH,
       outcome: 'conflict',
       says: { outcome: 'conflict' }
     }
-  ])('$name: $outcome, and the first stays as it was', async ({ change, digest, says }) => {
-    expect(await store.create({ ...files, ...change }, digest, NOTE)).toEqual(says)
-    expect(await store.findWithSecret(files.clientId)).toEqual({ resourceServer: files, secretHash: DIGEST })
+  ])('$name: $outcome, and the first stays as it was', async ({ change, hash, says }) => {
+    expect(await store.create({ ...files, ...change }, hash, NOTE)).toEqual(says)
+    expect(await store.findWithSecret(files.clientId)).toEqual({ resourceServer: files, secretHash: HASH })
   })
 
   test('ten at once: one created, nine exist', async () => {
     const server = { ...files, clientId: `rs_${randomUUID()}` }
-    const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, DIGEST, NOTE)))
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, HASH, NOTE)))
     expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['created', ...Array(9).fill('exists')])
   })
 
   test('several credentials may share an audience', async () => {
     const second = { ...files, clientId: `rs_${randomUUID()}` }
-    expect(await store.create(second, newDigest(), NOTE)).toEqual({ outcome: 'created' })
-    expect((await store.findWithSecret(files.clientId))?.secretHash).toEqual(DIGEST)
+    expect(await store.create(second, newHash(), NOTE)).toEqual({ outcome: 'created' })
+    expect((await store.findWithSecret(files.clientId))?.secretHash).toEqual(HASH)
   })
 })
 
@@ -95,5 +95,5 @@ describe('resource server store: look-ups are byte for byte', () => {
 })
 
 test('resource server store: list gives each with its secret', async () => {
-  expect(await store.list()).toContainEqual({ resourceServer: files, secretHash: DIGEST })
+  expect(await store.list()).toContainEqual({ resourceServer: files, secretHash: HASH })
 })

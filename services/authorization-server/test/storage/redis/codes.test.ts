@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TestRedis } from '@valetkey/dev-stack'
-import { digestToken, type TokenDigest } from '@valetkey/oauth-protocol'
+import { hashToken, type TokenHash } from '@valetkey/oauth-protocol'
 import { type CodeStore, createCodeStore } from '../../../src/storage/redis/codes.js'
 import { ALLOWED, age, BINDING, REDIRECT, RIGHT, recordOf } from '../../support/code-records.js'
 import { newRecordAuthentication } from '../../support/record-authentication.js'
 import { REDIS_KINDS } from '../../support/redis-kinds.js'
-import { newDigest } from '../../support/stored-grant.js'
+import { newHash } from '../../support/stored-grant.js'
 
 const TAKEN = { kind: 'taken', allowed: ALLOWED, undelivered: [] }
 const usedBy = (attempt: string) => ({ ...TAKEN, kind: 'used', attempt, mismatch: undefined })
@@ -27,7 +27,7 @@ const MISMATCHES = [
 describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   let redis: TestRedis
   let codes: CodeStore
-  let digest: TokenDigest
+  let hash: TokenHash
 
   beforeAll(() => {
     redis = create()
@@ -35,8 +35,8 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   })
   beforeEach(async () => {
     await redis.client.flushdb()
-    digest = newDigest()
-    await codes.put(digest, recordOf(), 20_000)
+    hash = newHash()
+    await codes.put(hash, recordOf(), 20_000)
   })
   afterAll(() => redis.close())
 
@@ -48,39 +48,39 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   const remaining = async () => redis.client.pttl(await onlyKey())
 
   test('take: the first call returns the allowed grant, the second one used', async () => {
-    expect(await codes.take(digest, 'first', RIGHT)).toEqual(TAKEN)
-    for (const attempt of ['second', 'third']) expect(await codes.take(digest, attempt, RIGHT)).toEqual(usedBy('first'))
+    expect(await codes.take(hash, 'first', RIGHT)).toEqual(TAKEN)
+    for (const attempt of ['second', 'third']) expect(await codes.take(hash, attempt, RIGHT)).toEqual(usedBy('first'))
   })
 
   test('take: of 50 concurrent calls one takes the code', async () => {
-    const found = await Promise.all(Array.from({ length: 50 }, (_, index) => codes.take(digest, `${index}`, RIGHT)))
+    const found = await Promise.all(Array.from({ length: 50 }, (_, index) => codes.take(hash, `${index}`, RIGHT)))
     expect(found.map(({ kind }) => kind).sort()).toEqual(['taken', ...Array(49).fill('used')])
   })
 
   test('take: a script that the driver sends again returns taken', async () => {
-    const found = await Promise.all([codes.take(digest, 'first', RIGHT), codes.take(digest, 'first', RIGHT)])
+    const found = await Promise.all([codes.take(hash, 'first', RIGHT), codes.take(hash, 'first', RIGHT)])
     expect(found).toEqual([TAKEN, TAKEN])
-    expect(await codes.take(digest, 'second', RIGHT)).toEqual(usedBy('first'))
+    expect(await codes.take(hash, 'second', RIGHT)).toEqual(usedBy('first'))
   })
 
   test('record and tombstone are one string under the same key', async () => {
     const key = await onlyKey()
     expect(await redis.client.get(key)).toMatch(/^issued /)
-    await codes.take(digest, 'first', RIGHT)
+    await codes.take(hash, 'first', RIGHT)
     expect(await onlyKey()).toBe(key)
     expect(await redis.client.get(key)).toMatch(/^taken first /)
   })
 
   test('take: another hash is unknown', async () => {
-    expect(await codes.take(newDigest(), 'first', RIGHT)).toEqual({ kind: 'unknown' })
+    expect(await codes.take(newHash(), 'first', RIGHT)).toEqual({ kind: 'unknown' })
   })
 
   test('take: accepts a request that names the resource', async () => {
-    expect(await codes.take(digest, 'first', { ...RIGHT, resource: BINDING.audience })).toEqual(TAKEN)
+    expect(await codes.take(hash, 'first', { ...RIGHT, resource: BINDING.audience })).toEqual(TAKEN)
   })
 
   test('take: a code without a challenge requires a request without a verifier', async () => {
-    const plain = newDigest()
+    const plain = newHash()
     await codes.put(plain, recordOf({ binding: { ...BINDING, codeChallenge: undefined } }), 20_000)
     const mismatch = { kind: 'bound_elsewhere', mismatch: 'code_challenge' }
     expect(await codes.take(plain, 'first', RIGHT)).toEqual(mismatch)
@@ -90,29 +90,29 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
   test.each(MISMATCHES)(
     'take: $change returns the mismatch $mismatch and leaves the code',
     async ({ mismatch, change }) => {
-      expect(await codes.take(digest, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'bound_elsewhere', mismatch })
-      expect(await codes.take(digest, 'second', RIGHT)).toEqual(TAKEN)
+      expect(await codes.take(hash, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'bound_elsewhere', mismatch })
+      expect(await codes.take(hash, 'second', RIGHT)).toEqual(TAKEN)
     }
   )
 
   test.each(MISMATCHES)(
     'take: a used code and $change: used, with the mismatch $mismatch',
     async ({ mismatch, change }) => {
-      await codes.take(digest, 'first', RIGHT)
-      const found = await codes.take(digest, 'second', { ...RIGHT, ...change })
+      await codes.take(hash, 'first', RIGHT)
+      const found = await codes.take(hash, 'second', { ...RIGHT, ...change })
       expect(found).toEqual({ ...usedBy('first'), mismatch })
     }
   )
 
   test('a mismatch or second use does not extend a record; a tombstone lasts one minute', async () => {
     await age(redis.client, await onlyKey(), 5_000)
-    await codes.take(digest, 'wrong', { ...RIGHT, clientId: 'x' })
+    await codes.take(hash, 'wrong', { ...RIGHT, clientId: 'x' })
     expect(await remaining()).toBeLessThanOrEqual(15_000 + KEPT_EXPIRED_MS)
-    await codes.take(digest, 'first', RIGHT)
+    await codes.take(hash, 'first', RIGHT)
     const ofTombstone = await remaining()
     expect(ofTombstone).toBeGreaterThan(50_000)
     expect(ofTombstone).toBeLessThanOrEqual(60_000)
-    await codes.take(digest, 'second', RIGHT)
+    await codes.take(hash, 'second', RIGHT)
     expect(await remaining()).toBeLessThanOrEqual(ofTombstone)
   })
 
@@ -121,49 +121,49 @@ describe.each(REDIS_KINDS)('authorization codes in $name', ({ create }) => {
     { name: 'a mismatching request', change: { clientId: 'x', redirectUri: 'x' } }
   ])('take: $name after the expiry of the code: expired for one minute, then unknown', async ({ change }) => {
     await age(redis.client, await onlyKey(), 20_000)
-    expect(await codes.take(digest, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'expired' })
+    expect(await codes.take(hash, 'first', { ...RIGHT, ...change })).toEqual({ kind: 'expired' })
     await age(redis.client, await onlyKey(), KEPT_EXPIRED_MS - 10_000)
-    expect(await codes.take(digest, 'second', RIGHT)).toEqual({ kind: 'expired' })
+    expect(await codes.take(hash, 'second', RIGHT)).toEqual({ kind: 'expired' })
     await age(redis.client, await onlyKey(), 10_000)
-    expect(await codes.take(digest, 'third', RIGHT)).toEqual({ kind: 'unknown' })
+    expect(await codes.take(hash, 'third', RIGHT)).toEqual({ kind: 'unknown' })
   })
 
   test('the encrypted redirect is stored until the code is taken, and not in the tombstone', async () => {
-    expect(await codes.findEncryptedRedirect(digest)).toEqual(REDIRECT)
-    expect(await codes.findEncryptedRedirect(newDigest())).toBeUndefined()
-    await codes.take(digest, 'wrong', { ...RIGHT, clientId: 'other' })
-    expect(await codes.findEncryptedRedirect(digest)).toEqual(REDIRECT)
-    await codes.take(digest, 'first', RIGHT)
-    expect(await codes.findEncryptedRedirect(digest)).toBeUndefined()
+    expect(await codes.findEncryptedRedirect(hash)).toEqual(REDIRECT)
+    expect(await codes.findEncryptedRedirect(newHash())).toBeUndefined()
+    await codes.take(hash, 'wrong', { ...RIGHT, clientId: 'other' })
+    expect(await codes.findEncryptedRedirect(hash)).toEqual(REDIRECT)
+    await codes.take(hash, 'first', RIGHT)
+    expect(await codes.findEncryptedRedirect(hash)).toBeUndefined()
     expect(await redis.client.get(await onlyKey())).not.toContain(REDIRECT.toString('base64'))
-    await codes.giveBack(digest, 'first', { allowed: ALLOWED, undelivered: [] })
-    expect(await codes.findEncryptedRedirect(digest)).toBeUndefined()
+    await codes.giveBack(hash, 'first', { allowed: ALLOWED, undelivered: [] })
+    expect(await codes.findEncryptedRedirect(hash)).toBeUndefined()
   })
 
   test('the encrypted redirect expires with the code', async () => {
     await age(redis.client, await onlyKey(), 20_000)
-    expect(await codes.findEncryptedRedirect(digest)).toBeUndefined()
+    expect(await codes.findEncryptedRedirect(hash)).toBeUndefined()
   })
 
   test('a code that was issued without a form has no redirect', async () => {
-    const other = newDigest()
+    const other = newHash()
     await codes.put(other, { allowed: ALLOWED, encryptedRedirect: undefined }, 20_000)
     expect(await codes.findEncryptedRedirect(other)).toBeUndefined()
     expect(await codes.take(other, 'first', RIGHT)).toEqual(TAKEN)
   })
 
   test('two codes do not affect each other', async () => {
-    const other = newDigest()
+    const other = newHash()
     await codes.put(other, recordOf({ userId: 'bob' }), 20_000)
-    await codes.take(digest, 'first', RIGHT)
+    await codes.take(hash, 'first', RIGHT)
     expect(await codes.take(other, 'second', RIGHT)).toMatchObject({ kind: 'taken', allowed: { userId: 'bob' } })
   })
 
   test('neither key nor value contains the code', async () => {
     const code = 'vk_ac_the-code'
     await redis.client.flushdb()
-    await codes.put(digestToken(code), recordOf(), 20_000)
-    await codes.take(digestToken(code), 'first', RIGHT)
+    await codes.put(hashToken(code), recordOf(), 20_000)
+    await codes.take(hashToken(code), 'first', RIGHT)
     const key = await onlyKey()
     expect(key + (await redis.client.get(key))).not.toContain('the-code')
   })

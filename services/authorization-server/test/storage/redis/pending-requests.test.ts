@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TestRedis } from '@valetkey/dev-stack'
-import type { TokenDigest } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { createPendingRequestStore, type PendingRequestStore } from '../../../src/storage/redis/pending-requests.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { freePort } from '../../support/failing-network.js'
 import { REDIS_KINDS } from '../../support/redis-kinds.js'
 
-const request = (digest: string, userId = 'a-user') => ({ userId, digest })
+const request = (hash: string, userId = 'a-user') => ({ userId, hash })
 const LIST = 'vk:requests:{a-user}'
 
 describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
@@ -77,8 +77,8 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
   test.each([
     { name: 'denied', decision: { kind: 'denied' } as const },
     {
-      name: 'allowed, with the digest of its code',
-      decision: { kind: 'allowed', codeDigest: Buffer.alloc(32, 7) as TokenDigest } as const
+      name: 'allowed, with the hash of its code',
+      decision: { kind: 'allowed', codeHash: Buffer.alloc(32, 7) as TokenHash } as const
     }
   ])('a decision is found as it was saved, and expires: $name', async ({ decision }) => {
     await pending.hold(request('one'))

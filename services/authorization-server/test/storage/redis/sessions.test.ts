@@ -20,37 +20,37 @@ describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
   afterAll(() => redis.close())
 
   test('an opened session is found unchanged, only under its hash', async () => {
-    await sessions.open('digest-1', RECORD, 60)
-    expect(await sessions.findAndExtend('digest-1', 60)).toEqual(RECORD)
-    expect(await sessions.findAndExtend('digest-2', 60)).toBeUndefined()
+    await sessions.open('hash-1', RECORD, 60)
+    expect(await sessions.findAndExtend('hash-1', 60)).toEqual(RECORD)
+    expect(await sessions.findAndExtend('hash-2', 60)).toBeUndefined()
   })
 
   test('every lookup extends the idle time', async () => {
-    await sessions.open('digest-3', RECORD, 10)
-    expect(await redis.client.ttl('vk:session:digest-3')).toBeLessThanOrEqual(10)
-    await sessions.findAndExtend('digest-3', 1_000)
-    expect(await redis.client.ttl('vk:session:digest-3')).toBeGreaterThan(990)
+    await sessions.open('hash-3', RECORD, 10)
+    expect(await redis.client.ttl('vk:session:hash-3')).toBeLessThanOrEqual(10)
+    await sessions.findAndExtend('hash-3', 1_000)
+    expect(await redis.client.ttl('vk:session:hash-3')).toBeGreaterThan(990)
   })
 
   test('a lookup of an unknown session creates none', async () => {
-    await sessions.findAndExtend('digest-4', 60)
-    expect(await redis.client.exists('vk:session:digest-4')).toBe(0)
+    await sessions.findAndExtend('hash-4', 60)
+    expect(await redis.client.exists('vk:session:hash-4')).toBe(0)
   })
 
   test('a session expires after the idle time', async () => {
-    await sessions.open('digest-5', RECORD, 60)
-    await redis.client.pexpire('vk:session:digest-5', 20)
-    while ((await redis.client.exists('vk:session:digest-5')) > 0) await new Promise((resolve) => setImmediate(resolve))
-    expect(await sessions.findAndExtend('digest-5', 60)).toBeUndefined()
+    await sessions.open('hash-5', RECORD, 60)
+    await redis.client.pexpire('vk:session:hash-5', 20)
+    while ((await redis.client.exists('vk:session:hash-5')) > 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(await sessions.findAndExtend('hash-5', 60)).toBeUndefined()
   })
 
   test('close ends one session; closing it again is no error', async () => {
-    await sessions.open('digest-6', RECORD, 60)
-    await sessions.open('digest-7', RECORD, 60)
-    await sessions.close('a-user', 'digest-6')
-    await sessions.close('a-user', 'digest-6')
-    expect(await sessions.findAndExtend('digest-6', 60)).toBeUndefined()
-    expect(await sessions.findAndExtend('digest-7', 60)).toEqual(RECORD)
+    await sessions.open('hash-6', RECORD, 60)
+    await sessions.open('hash-7', RECORD, 60)
+    await sessions.close('a-user', 'hash-6')
+    await sessions.close('a-user', 'hash-6')
+    expect(await sessions.findAndExtend('hash-6', 60)).toBeUndefined()
+    expect(await sessions.findAndExtend('hash-7', 60)).toEqual(RECORD)
   })
 
   test('keeps the 100 newest sessions of a user; closed ones and those of others do not count', async () => {
@@ -83,8 +83,8 @@ describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
 test('every method throws StoreUnavailable without Redis', async () => {
   const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const sessions = createSessionStore(redis, newRecordAuthentication().records)
-  await expect(sessions.open('digest', RECORD, 60)).rejects.toThrow(StoreUnavailable)
-  await expect(sessions.findAndExtend('digest', 60)).rejects.toThrow(StoreUnavailable)
-  await expect(sessions.close('a-user', 'digest')).rejects.toThrow(StoreUnavailable)
+  await expect(sessions.open('hash', RECORD, 60)).rejects.toThrow(StoreUnavailable)
+  await expect(sessions.findAndExtend('hash', 60)).rejects.toThrow(StoreUnavailable)
+  await expect(sessions.close('a-user', 'hash')).rejects.toThrow(StoreUnavailable)
   redis.disconnect()
 })

@@ -74,7 +74,7 @@ test('prune keeps files below a directory that could not be read', async () => {
   await runs.own(owner)
   // The state after a walk that saw a.txt and could not open "closed".
   const [seen] = await world.database.query<{ source_digest: Buffer }>({
-    name: 'digest_of_a',
+    name: 'hash_of_a',
     text: "select source_digest from files where owner_id = $1 and name = 'a.txt'",
     values: [owner]
   })
