@@ -2,7 +2,7 @@
 // evenly over the hours in which tokens of a day's life end, and over their users.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { hashToken, expiryBucket, mintAccessToken } from '../../packages/oauth-protocol/dist/index.js'
+import { expiryBucket, hashToken, mintAccessToken } from '../../packages/oauth-protocol/dist/index.js'
 import { REDIRECT_URI, SCOPE } from './test-data.mjs'
 
 export const HOURS = 24
