@@ -11,7 +11,7 @@ import { closingLines, picksByName } from '../lib/tests/test-totals.mjs'
 
 const TIME_LIMIT_MINUTES = 40
 // The suites that touch Redis, for a second run on the emulation.
-const REDIS_SUITES = '/storage/|emulation|/flow'
+const REDIS_SUITES = '/storage/|emulation|/flow[.]'
 
 const args = process.argv.slice(2)
 const processes = createProcesses()
