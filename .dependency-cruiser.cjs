@@ -75,10 +75,10 @@ module.exports = {
     },
     {
       name: 'rules-do-no-io',
-      comment: 'oauth-protocol is pure: node:crypto and nothing else.',
+      comment: 'oauth-protocol and sign-in-rules are pure: node:crypto and nothing else.',
       severity: 'error',
-      from: { path: '^packages/oauth-protocol/src/' },
-      to: { pathNot: '^(packages/oauth-protocol/src/|(node:)?crypto$)' }
+      from: { path: '^packages/(oauth-protocol|sign-in-rules)/src/' },
+      to: { pathNot: '^(packages/$1/src/|(node:)?crypto$)' }
     },
     {
       name: 'guard-stands-alone',

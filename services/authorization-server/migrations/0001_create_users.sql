@@ -1,7 +1,13 @@
 create table users (
   user_id uuid primary key,
+  -- Name at sign-in with a password. Every user has one, however they sign in.
   username text not null unique,
-  password_hash text not null,
+  -- Null: the user cannot sign in with a password.
+  password_hash text,
+  -- Name as an identity provider gives it; refreshed at each sign-in with it.
+  display_name text,
+  -- Address for invitations and reset links, as an operator typed it. It does not identify the user.
+  email text,
   -- Raised when the user is disabled or gets a new password: sessions and tokens with an older number have ended (ADR 0005).
   generation integer not null default 0,
   -- Raised by "sign out everywhere": sessions with an older number have ended, tokens stay valid (ADR 0014).
@@ -9,5 +15,7 @@ create table users (
   -- Raised when an operator ends all grants of the user: see consents.generation.
   authorization_generation integer not null default 0,
   created_at timestamptz not null,
+  -- Not indexed, so that a sign-in updates the row without index entries.
+  last_signed_in_at timestamptz,
   disabled_at timestamptz
 );

@@ -1,4 +1,5 @@
 import { type Environment, environmentReader } from '@valetkey/service-kit'
+import { readSignInConfig } from './sign-in-config.js'
 
 export type Config = ReturnType<typeof readConfig>
 
@@ -33,6 +34,7 @@ export function readConfig(environment: Environment) {
     refreshRetryWindow: read.integer('REFRESH_RETRY_WINDOW', 30, { min: 0, max: 300 }),
     /** Days; 0 keeps them for ever. */
     auditRetentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, { min: 0, max: 36_500 }),
+    signIn: readSignInConfig(read),
     limitsFactor: read.factor('LIMITS_FACTOR', 1),
     productName: read.optionalText('PRODUCT_NAME', 'Valetkey'),
     productLogo: read.optionalText('PRODUCT_LOGO', '') || undefined,

@@ -13,7 +13,7 @@ const listenVariables = [
 
 /** Settings of one service only; other processes do not get the value. */
 export const privateVariables = {
-  authorizationServer: ['DATABASE_URL', 'REDIS_URL', 'REDIS_CA', 'COOKIE_KEYS'],
+  authorizationServer: ['DATABASE_URL', 'REDIS_URL', 'REDIS_CA', 'COOKIE_KEYS', 'SIGN_IN_PROVIDERS', 'SMTP_URL'],
   resourceServer: [
     ...['RESOURCE_DATABASE_URL', 'PAGE_TOKEN_KEYS', 'REVOCATIONS_URL'],
     ...['INTROSPECTION_URL', 'INTROSPECTION_CLIENT_ID', 'INTROSPECTION_CLIENT_SECRET']
@@ -28,6 +28,8 @@ export const serviceVariables = [
   ...privateVariables.resourceServer,
   ...['CODE_TTL', 'ACCESS_TOKEN_TTL', 'REFRESH_TOKEN_IDLE_TTL', 'REFRESH_TOKEN_MAX_TTL', 'REFRESH_RETRY_WINDOW'],
   ...['LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'AUDIT_RETENTION_DAYS', 'DRAIN_DELAY', 'LOG_LEVEL'],
+  ...['LOCAL_SIGN_IN', 'SIGN_IN_HELP_URL', 'PASSWORD_MIN_LENGTH', 'SIGN_IN_AT_LEAST_EVERY', 'MAIL_FROM'],
+  ...['LOGIN_HANDOFF_URL', 'LOGIN_HANDOFF_ISSUER', 'LOGIN_HANDOFF_KEYS', 'LOGIN_HANDOFF_LABEL'],
   ...['PRODUCT_NAME', 'PRODUCT_LOGO', 'ACCENT_COLOR'],
   ...['CLIENT_ID', 'CLIENT_SECRET', 'BASE_URL', 'LISTEN']
 ]

@@ -30,6 +30,8 @@ export type PagesOptions = { issuer: string; languages: ReadonlyMap<string, Lang
 
 const VIEWS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../views')
 
+const PARTIALS = ['account-nav', 'login-form', 'login-ways', 'scope-words', 'tick']
+
 /** Templates, language and security headers of all pages. */
 export const pagesPlugin = fastifyPlugin<PagesOptions>(
   async (pages, { issuer, languages, branding }) => {
@@ -40,7 +42,7 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
       options: {
         // A name that is missing in the data is an error and not an empty string.
         compileOptions: { strict: true, preventIndent: true },
-        partials: { tick: 'partials/tick.hbs', 'scope-words': 'partials/scope-words.hbs' }
+        partials: Object.fromEntries(PARTIALS.map((name) => [name, `partials/${name}.hbs`]))
       },
       defaultContext: {
         product: branding.productName,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PublicDeps } from '../app.js'
+import type { SignInWays } from '../browser/login/ways.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
 import { newRandomId } from '../browser/session/random-id.js'
 import type { Config } from '../config.js'
@@ -38,10 +39,12 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
       issuer,
       cookieKeys,
       validation,
-      pending,
       session,
       audit,
-      signIn: { users, passwordQueue, limiter, audit, decoyHash }
+      ways: signInWays(config),
+      helpUrl: config.signIn.helpUrl,
+      signIn: { users, passwordQueue, limiter, audit, decoyHash },
+      completion: { issuer, session, users, pending }
     },
     consent: {
       issuer,
@@ -57,6 +60,11 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
     },
     account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now }
   }
+}
+
+function signInWays({ signIn: { local, providers, handoff } }: Config): SignInWays {
+  const page = handoff === undefined ? [] : [{ id: 'handoff', label: handoff.label }]
+  return { local, foreign: [...providers.map(({ id, label }) => ({ id, label })), ...page] }
 }
 
 function wireTokenEndpoints(

@@ -14,6 +14,7 @@ import { createConsentStore } from '../storage/postgres/consents.js'
 import { createGrantedAccessStore } from '../storage/postgres/granted-access.js'
 import { createGrantedAudiences } from '../storage/postgres/granted-audiences.js'
 import { createGrantStore } from '../storage/postgres/grants.js'
+import { createIdentityStore } from '../storage/postgres/identities.js'
 import { createIntrospectionStore } from '../storage/postgres/introspections.js'
 import { createOperatorKeyStore } from '../storage/postgres/operator-keys.js'
 import { createRefreshTokenStore } from '../storage/postgres/refresh-tokens.js'
@@ -28,6 +29,7 @@ import type { RecordAuthentication } from '../storage/redis/record-authenticatio
 import type { Redis } from '../storage/redis/redis.js'
 import { createRedisProbe } from '../storage/redis/redis-probe.js'
 import { createSessionStore } from '../storage/redis/sessions.js'
+import { createSignInAttemptStore } from '../storage/redis/sign-in-attempts.js'
 
 export type StoresDeps = {
   database: Database
@@ -61,6 +63,7 @@ export function createStores({ database, redis, records, watched }: StoresDeps) 
     grantedAccess: createGrantedAccessStore(database),
     grantedAudiences: createGrantedAudiences(database),
     grants: createGrantStore(database, buckets, watched.batchOf('exchange')),
+    identities: createIdentityStore(database),
     introspections: createIntrospectionStore(database, buckets, watched.batchOf('introspect')),
     operatorKeys: createOperatorKeyStore(database),
     pending: createPendingRequestStore(redis),
@@ -71,6 +74,7 @@ export function createStores({ database, redis, records, watched }: StoresDeps) 
     /** The same, cached: for everything else. */
     registry: createRegistry(registered, watched.registryBypassed),
     sessions: createSessionStore(redis, records),
+    signInAttempts: createSignInAttemptStore(redis, records),
     users: createUserStore(database)
   }
 }

@@ -6,6 +6,7 @@ import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
+import { accountNavigation } from './account-navigation.js'
 import { appView } from './app-view.js'
 
 export type AccountRouteOptions = {
@@ -28,6 +29,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     const [connected, catalogue] = await Promise.all([apps.list(user.userId), scopes.list()])
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
+      account: accountNavigation(issuer, 'apps'),
       done: request.query.done === 'ended' ? 'account.ended' : '',
       username: user.username,
       apps: connected.map((app) => appView(app, catalogue, request.language, now())),

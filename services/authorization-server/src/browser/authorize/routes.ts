@@ -110,7 +110,7 @@ async function redirectToPage(
     return showErrorPage('no_cookie', request, reply, options, stepUrl(issuer, '/oauth/authorize', query))
   }
   const notice = again === 'interrupted' ? again : undefined
-  const resume = owner && (await addPendingRequest(request, owner, pending)).id
+  const resume = owner && (await addPendingRequest(request.browserId, query, owner, pending)).id
   return reply.redirect(stepUrl(issuer, path, query, { resume, again: notice }), 303)
 }
 

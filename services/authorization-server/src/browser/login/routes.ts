@@ -1,35 +1,46 @@
-import { redirectTarget } from '@valetkey/oauth-protocol'
+import { parseParameters, redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
-import { formOf } from '../../platform/request-parts.js'
-import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
+import { formOf, rawQuery } from '../../platform/request-parts.js'
+import type { AccountPage } from '../../storage/redis/sign-in-attempts.js'
 import { checkForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { formActionSources } from '../pending-requests/form-action.js'
-import { addPendingRequest, clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
+import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import { openSession, type SessionOptions } from '../session/session-plugin.js'
-import { nextStep, requiresSignIn, stateOfPage } from '../steps/next-step.js'
+import { isFresh, type SessionOptions } from '../session/session-plugin.js'
+import { nextStep, stateOfPage } from '../steps/next-step.js'
+import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { knowsAccount, rememberAccount } from './known-browser.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
 import { signOut } from './sign-out.js'
+import { onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
 
 export type LoginRouteOptions = PageOptions & {
   validation: ValidationDeps
-  pending: Pick<PendingRequestStore, 'hold'>
   session: SessionOptions
+  ways: SignInWays
+  /** Where users find help with sign-in, as the operator says. */
+  helpUrl: string | undefined
   signIn: SignInDeps
+  completion: CompletionDeps
 }
 
 /** The authorization request in the address. Undefined if the user opened the page without one. */
 type Authorization = Extract<ValidatedRequest, { kind: 'accepted' }> | undefined
 
+/** What a visit of the page is about: an authorization request, a page of the account, or neither. */
+type Visit = { authorization: Authorization; page: AccountPage | undefined }
+
 type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; isInterrupted: boolean }
 
 const EMPTY_FORM: PageContent = { username: '', problem: '', wrong: false, done: '', isInterrupted: false }
+
+/** Pages of the account that a new sign-in leads to. */
+const ACCOUNT_PAGES: readonly AccountPage[] = ['apps', 'sign-ins', 'password', 'passkeys', 'sessions']
 
 /** The notice for `?done=…`, after signing out. */
 const DONE: ReadonlyMap<unknown, string> = new Map([
@@ -43,16 +54,20 @@ const KNOWN_ACCOUNTS_SECONDS = 365 * 86_400
 export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, options) => {
   pages.get<{ Querystring: { done?: string } }>('/login', async (request, reply) => {
     const query = clientQuery(request)
-    const step = await findStep(request, options)
-    if (step.kind === 'elsewhere') return leave(query, reply, options)
+    const visit = await findVisit(request, options)
+    if (visit === undefined) return leave(request, reply, options)
     // The browser kept no cookie, so it could not send the form.
     if (query !== '' && !request.browserIsKnown) return startAgain(query, reply, options, 'no_cookie')
     const done = DONE.get(request.query.done) ?? ''
     // The cookie names a session that has ended or was lost.
     const hasLostSession =
       request.signedIn === undefined && request.cookies[options.session.cookies.names.session] !== undefined
-    const isInterrupted = hasLostSession || reasonForReturn(request) === 'interrupted'
-    return showForm({ ...EMPTY_FORM, done, isInterrupted }, step.authorization, request, reply, options)
+    const wasRefused = reasonForReturn(request) === 'interrupted'
+    const only = onlyForeignWay(options.ways)
+    // Not after signing out, which a provider would undo, and not after a refusal, which could repeat for ever.
+    if (only !== undefined && done === '' && !wasRefused) return reply.redirect(startUrl(only, request, options), 303)
+    const content = { ...EMPTY_FORM, username: request.signedIn?.username ?? '', done }
+    return showForm({ ...content, isInterrupted: hasLostSession || wasRefused }, visit, request, reply, options)
   })
 
   pages.post('/login', async (request, reply) => {
@@ -61,39 +76,59 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     if (check === 'foreign') return refuseForeign(request, reply, options)
     // If the user signed in in another tab meanwhile, nothing was interrupted.
     if (check === 'stale') return startAgain(query, reply, options, request.signedIn ? undefined : 'interrupted')
-    const step = await findStep(request, options)
-    if (step.kind === 'elsewhere') return leave(query, reply, options)
-    return submit(step.authorization, request, reply, options)
+    const visit = await findVisit(request, options)
+    if (visit === undefined || !options.ways.local) return leave(request, reply, options)
+    return submit(visit, request, reply, options)
   })
 
   pages.post('/logout', (request, reply) => signOut(request, reply, options))
   pages.get('/logout', async (_request, reply) => reply.redirect(`${options.issuer}/login`, 303))
 }
 
-/** Whether signing in is the next step of this request and session. `/oauth/authorize` reports an invalid request. */
-async function findStep(
+/**
+ * The visit, if signing in is the next step of this request and session; undefined otherwise. `/oauth/authorize` reports an
+ * invalid authorization request.
+ */
+async function findVisit(
   request: FastifyRequest,
-  { validation }: LoginRouteOptions
-): Promise<{ kind: 'sign_in'; authorization: Authorization } | { kind: 'elsewhere' }> {
+  { validation, session }: LoginRouteOptions
+): Promise<Visit | undefined> {
   const query = clientQuery(request)
   const validated = query === '' ? undefined : await validateRequest(query, validation)
-  if (validated !== undefined && validated.kind !== 'accepted') return { kind: 'elsewhere' }
-  const step = nextStep({ session: stateOfPage(request.signedIn), authorization: validated })
-  return step === 'sign_in' ? { kind: 'sign_in', authorization: validated } : { kind: 'elsewhere' }
+  if (validated !== undefined && validated.kind !== 'accepted') return undefined
+  const page = accountPage(request)
+  const user = request.signedIn
+  const mustConfirm = page !== undefined && user !== undefined && !isFresh(user, session.now())
+  const step = nextStep({ session: stateOfPage(user), authorization: validated, mustConfirm })
+  return step === 'sign_in' ? { authorization: validated, page } : undefined
+}
+
+/** The page of the account that the address names with `page`. */
+function accountPage(request: FastifyRequest): AccountPage | undefined {
+  const named = parseParameters(rawQuery(request)).get('page')
+  return ACCOUNT_PAGES.find((page) => page === named)
+}
+
+/** The client's query, or the page of the account, for an address of this step. */
+function stepQuery(request: FastifyRequest): string {
+  const page = accountPage(request)
+  return clientQuery(request) || (page === undefined ? '' : `page=${page}`)
 }
 
 /** To the step that serves the request; without a request, to the page of the account. */
-function leave(query: string, reply: FastifyReply, { issuer }: LoginRouteOptions): FastifyReply {
-  return reply.redirect(query === '' ? `${issuer}/account/apps` : stepUrl(issuer, '/oauth/authorize', query), 303)
+function leave(request: FastifyRequest, reply: FastifyReply, { issuer }: LoginRouteOptions): FastifyReply {
+  const query = clientQuery(request)
+  const account = `${issuer}/account/${accountPage(request) ?? 'apps'}`
+  return reply.redirect(query === '' ? account : stepUrl(issuer, '/oauth/authorize', query), 303)
 }
 
 async function submit(
-  authorization: Authorization,
+  visit: Visit,
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  const { cookieKeys, session } = options
+  const { cookieKeys, session, completion } = options
   const { names, attributes } = session.cookies
   const form = formOf(request)
   const username = form.get('username') ?? ''
@@ -105,26 +140,23 @@ async function submit(
   switch (result.kind) {
     case 'refused': {
       const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
-      return showForm(content, authorization, request, reply.code(422), options)
+      return showForm(content, visit, request, reply.code(422), options)
     }
     case 'not_evaluated':
-      return showTryLater(result, { username, authorization }, request, reply, options)
+      return showTryLater(result, username, visit, request, reply, options)
     case 'signed_in': {
       const remembered = rememberAccount(knownAccounts, account, cookieKeys)
       reply.setCookie(names.knownAccounts, remembered, { ...attributes, maxAge: KNOWN_ACCOUNTS_SECONDS })
-      const owner = await openSession(request, reply, result.user, session)
-      const query = clientQuery(request)
-      if (authorization === undefined || !requiresSignIn(authorization.request)) return leave(query, reply, options)
-      // Proves to /oauth/authorize that the user has signed in for this request. An edited address cannot.
-      const { id } = await addPendingRequest(request, owner, options.pending)
-      return reply.redirect(stepUrl(options.issuer, '/oauth/authorize', query, { resume: id }), 303)
+      const opened = { user: result.user, way: { kind: 'password' }, authenticatedAt: session.now() } as const
+      return completeSignIn(request, reply, opened, { query: clientQuery(request), ...visit }, completion)
     }
   }
 }
 
 async function showTryLater(
   { reason, retryAfterSeconds }: Extract<SignInResult, { kind: 'not_evaluated' }>,
-  { username, authorization }: { username: string; authorization: Authorization },
+  username: string,
+  visit: Visit,
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions
@@ -133,25 +165,41 @@ async function showTryLater(
   // No limit is reached; too many attempts are in progress. The same form can be sent again in seconds.
   if (reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 429, reason: 'busy' })
   const problem = { key: 'login.too_many_attempts', values: { minutes: Math.ceil(retryAfterSeconds / 60) } }
-  return showForm({ ...EMPTY_FORM, username, problem }, authorization, request, reply, options)
+  return showForm({ ...EMPTY_FORM, username, problem }, visit, request, reply, options)
 }
 
 async function showForm(
   content: PageContent,
-  authorization: Authorization,
+  { authorization, page }: Visit,
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, cookieKeys }: LoginRouteOptions
+  options: LoginRouteOptions
 ): Promise<FastifyReply> {
+  const { issuer, cookieKeys, ways, helpUrl, session } = options
   if (authorization !== undefined) {
     allowForms(reply, formActionSources(redirectTarget(authorization.request.redirectUri)))
   }
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
+  const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
   return reply.view('login.hbs', {
     title: { key: 'login.title' },
     ...content,
     clientName: authorization?.client.name ?? '',
+    isConfirmation: page !== undefined && request.signedIn !== undefined,
+    hasLocal: ways.local,
+    localFirst,
+    foreign: foreign.map((way) => ({ label: way.label, url: startUrl(way, request, options) })),
+    helpUrl: helpUrl ?? '',
     csrfToken: createCsrfToken(cookieKeys, owner),
-    action: stepUrl(issuer, '/login', clientQuery(request))
+    action: stepUrl(issuer, '/login', stepQuery(request))
   })
+}
+
+/** A link and not a form: the policy `form-action` would stop the redirects of the provider (ADR 0010). */
+function startUrl(
+  way: Parameters<typeof startPath>[0],
+  request: FastifyRequest,
+  { issuer }: LoginRouteOptions
+): string {
+  return stepUrl(issuer, startPath(way), stepQuery(request))
 }

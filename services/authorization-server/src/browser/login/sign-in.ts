@@ -73,10 +73,12 @@ async function checkPassword(
   const decoyHash = await deps.decoyHash()
   const matches = await deps.passwordQueue.run(() => verifyPassword(found?.passwordHash ?? decoyHash, password), turn)
   if (found === undefined) return { refusal: 'unknown_user', user: undefined }
-  if (!matches) return { refusal: 'wrong_password', user: found.user }
-  if (found.user.disabled) return { refusal: 'disabled_user', user: found.user }
-  if (isOutdated(found.passwordHash)) await renewHash({ found, password, turn }, deps)
-  return { refusal: undefined, user: found.user }
+  const { user, passwordHash } = found
+  if (passwordHash === undefined) return { refusal: 'no_password', user }
+  if (!matches) return { refusal: 'wrong_password', user }
+  if (user.disabled) return { refusal: 'disabled_user', user }
+  if (isOutdated(passwordHash)) await renewHash({ found: { user, passwordHash }, password, turn }, deps)
+  return { refusal: undefined, user }
 }
 
 type OutdatedHash = { found: { user: User; passwordHash: string }; password: string; turn: HashingTurn }

@@ -10,7 +10,13 @@ const RESUME = 'resume'
 /** Why the browser comes to a step again. */
 const AGAIN = 'again'
 
-export type StepPath = '/oauth/authorize' | '/login' | '/consent' | '/logout'
+export type StepPath =
+  | '/oauth/authorize'
+  | '/login'
+  | '/consent'
+  | '/logout'
+  | '/login/handoff'
+  | `/login/with/${string}`
 
 /** `no_cookie`: the browser did not send our cookie. `interrupted`: the form that it sent could not be accepted. */
 export type Again = 'no_cookie' | 'interrupted'
@@ -46,13 +52,14 @@ export function stepUrl(
   return `${issuer}${step}${parts.length > 0 ? '?' : ''}${parts.join('&')}`
 }
 
-/** Stores the request in the address as pending for this user, browser and session. */
+/** Stores a client's query as pending for this user, browser and session. */
 export async function addPendingRequest(
-  request: FastifyRequest,
+  browserId: string,
+  query: string,
   owner: Owner,
   pending: Pick<PendingRequestStore, 'hold'>
 ): Promise<PendingAuthorizationRequest> {
-  const added = describe(newRandomId(), owner, request)
+  const added = describe(newRandomId(), browserId, query, owner)
   await pending.hold(added)
   return added
 }
@@ -64,11 +71,16 @@ export function namedPendingRequest(
 ): PendingAuthorizationRequest | undefined {
   const id = parseParameters(rawQuery(request)).get(RESUME)
   if (!isRandomId(id) || owner === undefined || !request.browserIsKnown) return undefined
-  return describe(id, owner, request)
+  return describe(id, request.browserId, clientQuery(request), owner)
 }
 
 /** Another query, browser or session gives another hash, which is not stored. */
-function describe(id: string, { userId, sessionHash }: Owner, request: FastifyRequest): PendingAuthorizationRequest {
-  const hash = hashId([id, request.browserId, sessionHash, clientQuery(request)].join('\n'))
+function describe(
+  id: string,
+  browserId: string,
+  query: string,
+  { userId, sessionHash }: Owner
+): PendingAuthorizationRequest {
+  const hash = hashId([id, browserId, sessionHash, query].join('\n'))
   return { id, userId, hash }
 }

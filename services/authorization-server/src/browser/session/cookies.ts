@@ -2,7 +2,7 @@ import type { CookieSerializeOptions } from '@fastify/cookie'
 
 /** Names of the cookies of this server, and the attributes of all of them. */
 export type CookiePolicy = {
-  names: { browser: string; session: string; knownAccounts: string }
+  names: { browser: string; session: string; knownAccounts: string; lastWay: string }
   attributes: CookieSerializeOptions
 }
 
@@ -15,7 +15,12 @@ export function cookiePolicy(issuer: string): CookiePolicy {
   const secure = issuer.startsWith('https:')
   const prefix = secure ? '__Host-' : ''
   return {
-    names: { browser: `${prefix}vk_browser`, session: `${prefix}vk_session`, knownAccounts: `${prefix}vk_known` },
+    names: {
+      browser: `${prefix}vk_browser`,
+      session: `${prefix}vk_session`,
+      knownAccounts: `${prefix}vk_known`,
+      lastWay: `${prefix}vk_way`
+    },
     // Lax and not Strict, because the browser comes to /oauth/authorize from another site.
     attributes: { path: '/', httpOnly: true, sameSite: 'lax', secure }
   }

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { User, UserStore } from '../../storage/postgres/users.js'
-import type { SessionRecord, SessionStore } from '../../storage/redis/sessions.js'
+import type { SessionRecord, SessionStore, SignInWay } from '../../storage/redis/sessions.js'
 import type { CookiePolicy } from './cookies.js'
+import { describeBrowser } from './describe-browser.js'
 import { hashId, isRandomId, newRandomId } from './random-id.js'
 
 /** The user who is signed in to this browser. */
@@ -12,6 +13,9 @@ export type SignedIn = {
   userGeneration: number
   sessionGeneration: number
   sessionHash: string
+  way: SignInWay
+  /** Milliseconds since 1970; see `isFresh`. */
+  authenticatedAt: number | undefined
 }
 
 /** The session that the cookie names. The user may have ended it; Postgres decides whether it is still valid. */
@@ -43,8 +47,9 @@ export type SessionOptions = {
   now: () => Date
 }
 
-const IDLE_SECONDS = 12 * 3600
 const MAX_SECONDS = 7 * 86_400
+/** A change of passwords, passkeys or linked identities needs a sign-in within this time. */
+const FRESH_MS = 5 * 60_000
 /** The clocks of two ready processes differ by less than this. */
 const MOST_AHEAD_MS = 60_000
 
@@ -73,7 +78,7 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       const sessionId = request.cookies[cookies.names.session]
       if (!isRandomId(sessionId)) return undefined
       const sessionHash = hashId(sessionId)
-      const session = await sessions.findAndExtend(sessionHash, IDLE_SECONDS)
+      const session = await sessions.findAndExtend(sessionHash)
       if (session === undefined || !isWithinLifetime(session, now())) return undefined
       return { ...session, sessionHash }
     }
@@ -82,35 +87,58 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       const user = await users.findById(session.userId)
       // Disabling or deleting the user, a new password and signing out everywhere end all sessions.
       if (user === undefined || user.disabled || !isOfGeneration(session, user)) return undefined
-      const { userGeneration, sessionGeneration, sessionHash } = session
-      return { userId: user.userId, username: user.username, userGeneration, sessionGeneration, sessionHash }
+      const { userGeneration, sessionGeneration, sessionHash, way, authenticatedAt } = session
+      const { userId, username } = user
+      return { userId, username, userGeneration, sessionGeneration, sessionHash, way, authenticatedAt }
     }
   },
   { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }
 )
 
 /** A session from the future is refused, too: a process with a wrong clock must not open a session that never ends. */
-function isWithinLifetime({ signedInAt }: SessionRecord, now: Date): boolean {
-  const ageMs = now.getTime() - signedInAt
-  return ageMs >= -MOST_AHEAD_MS && ageMs < MAX_SECONDS * 1000
+function isWithinLifetime({ signedInAt, endsAt }: SessionRecord, now: Date): boolean {
+  return signedInAt - now.getTime() <= MOST_AHEAD_MS && now.getTime() < endsAt
+}
+
+/** Whether the user gave a password, passkey or the like within the last five minutes. */
+export function isFresh({ authenticatedAt }: Pick<SignedIn, 'authenticatedAt'>, now: Date): boolean {
+  return authenticatedAt !== undefined && now.getTime() - authenticatedAt < FRESH_MS
 }
 
 function isOfGeneration(session: SessionRecord, user: User): boolean {
   return session.userGeneration === user.generation && session.sessionGeneration === user.sessionGeneration
 }
 
+/** What a new session is about. */
+export type NewSession = {
+  user: Pick<User, 'userId' | 'generation' | 'sessionGeneration'>
+  way: SignInWay
+  authenticatedAt: Date | undefined
+  /** Longest lifetime; a provider may set a shorter one. */
+  maxSeconds?: number | undefined
+}
+
 /** Opens a session under a new id. Ends the earlier one: an id from before sign-in becomes invalid (session fixation). */
 export async function openSession(
   request: FastifyRequest,
   reply: FastifyReply,
-  user: Pick<User, 'userId' | 'generation' | 'sessionGeneration'>,
+  { user, way, authenticatedAt, maxSeconds = MAX_SECONDS }: NewSession,
   { cookies, sessions, now }: SessionOptions
 ): Promise<UnverifiedSession> {
   const sessionId = newRandomId()
-  const { userId, generation, sessionGeneration } = user
-  const record = { userId, userGeneration: generation, sessionGeneration, signedInAt: now().getTime() }
+  const signedInAt = now().getTime()
+  const record: SessionRecord = {
+    userId: user.userId,
+    userGeneration: user.generation,
+    sessionGeneration: user.sessionGeneration,
+    way,
+    signedInAt,
+    authenticatedAt: authenticatedAt?.getTime(),
+    endsAt: signedInAt + Math.min(maxSeconds, MAX_SECONDS) * 1000,
+    browser: describeBrowser(request.headers['user-agent'])
+  }
   const sessionHash = hashId(sessionId)
-  await sessions.open(sessionHash, record, IDLE_SECONDS)
+  await sessions.open(sessionHash, record)
   await closeSession(request, sessions)
   reply.setCookie(cookies.names.session, sessionId, cookies.attributes)
   return { ...record, sessionHash }

@@ -9,7 +9,7 @@ export type NextStep =
   | 'ask_consent'
   /** `/oauth/authorize` */
   | 'issue_code'
-  /** `/account/apps` */
+  /** `/account/…` */
   | 'show_account'
   /** `/oauth/authorize` redirects with this error, because the client sent `prompt=none`. */
   | 'login_required'
@@ -37,14 +37,16 @@ export type Situation = {
   session: SessionState
   /** The accepted authorization request in the address. Undefined if the user opened a page without one. */
   authorization: { client: Client; request: AuthorizationRequest } | undefined
+  /** A change of the account needs a new sign-in, because the last one is too old. */
+  mustConfirm?: boolean
 }
 
 /**
  * The step that serves this request and session. Every step asks this function, and redirects if it names another step.
  * So an edited address cannot skip a step.
  */
-export function nextStep({ session, authorization }: Situation): NextStep {
-  if (authorization === undefined) return session.kind === 'none' ? 'sign_in' : 'show_account'
+export function nextStep({ session, authorization, mustConfirm = false }: Situation): NextStep {
+  if (authorization === undefined) return session.kind === 'none' || mustConfirm ? 'sign_in' : 'show_account'
   const { client, request } = authorization
   const mayShowPage = !request.prompt.includes('none')
   if (session.kind === 'none') return mayShowPage ? 'sign_in' : 'login_required'

@@ -11,18 +11,26 @@ export type User = {
   sessionGeneration: number
   createdAt: Date
   disabled: boolean
+  /** As an identity provider gives it. */
+  displayName: string | undefined
+  email: string | undefined
+  lastSignedInAt: Date | undefined
 }
 
-type UserRow = {
+export type UserRow = {
   user_id: string
   username: string
   generation: number
   session_generation: number
   created_at: Date
   disabled_at: Date | null
+  display_name: string | null
+  email: string | null
+  last_signed_in_at: Date | null
 }
 
-const COLUMNS = 'user_id, username, generation, session_generation, created_at, disabled_at'
+export const USER_COLUMNS = `users.user_id, username, generation, session_generation, users.created_at, disabled_at,
+  display_name, email, last_signed_in_at`
 
 export function createUserStore(database: Database) {
   return { ...findUsers(database), ...changeUsers(database) }
@@ -36,7 +44,7 @@ function findUsers(database: Database) {
     async list({ after = '', limit }: Page): Promise<User[]> {
       const rows = await database.query<UserRow>({
         name: 'list_users',
-        text: `select ${COLUMNS} from users where username > $1 order by username limit $2`,
+        text: `select ${USER_COLUMNS} from users where username > $1 order by username limit $2`,
         values: [after, limit]
       })
       return rows.map(toUser)
@@ -45,7 +53,7 @@ function findUsers(database: Database) {
     async findByName(username: string): Promise<User | undefined> {
       const rows = await database.query<UserRow>({
         name: 'find_user_by_name',
-        text: `select ${COLUMNS} from users where username = $1`,
+        text: `select ${USER_COLUMNS} from users where username = $1`,
         values: [username]
       })
       return rows.map(toUser)[0]
@@ -54,20 +62,20 @@ function findUsers(database: Database) {
     async findById(userId: string): Promise<User | undefined> {
       const rows = await database.query<UserRow>({
         name: 'find_user_by_id',
-        text: `select ${COLUMNS} from users where user_id = $1`,
+        text: `select ${USER_COLUMNS} from users where user_id = $1`,
         values: [userId]
       })
       return rows.map(toUser)[0]
     },
 
     /** For sign-in only: no other query returns the hash of a password. */
-    async findWithPassword(username: string): Promise<{ user: User; passwordHash: string } | undefined> {
-      const rows = await database.query<UserRow & { password_hash: string }>({
+    async findWithPassword(username: string): Promise<{ user: User; passwordHash: string | undefined } | undefined> {
+      const rows = await database.query<UserRow & { password_hash: string | null }>({
         name: 'find_user_with_password',
-        text: `select ${COLUMNS}, password_hash from users where username = $1`,
+        text: `select ${USER_COLUMNS}, password_hash from users where username = $1`,
         values: [username]
       })
-      return rows.map((row) => ({ user: toUser(row), passwordHash: row.password_hash }))[0]
+      return rows.map((row) => ({ user: toUser(row), passwordHash: row.password_hash ?? undefined }))[0]
     }
   }
 }
@@ -76,15 +84,15 @@ function changeUsers(database: Database) {
   return {
     /** @returns undefined if the username is taken */
     async create(
-      user: { userId: string; username: string; passwordHash: string },
+      user: { userId: string; username: string; passwordHash: string | undefined; email?: string | undefined },
       note: AuditNote
     ): Promise<User | undefined> {
       const change = {
         name: 'create_user',
         parts: `changed as (
-          insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, now()) returning ${COLUMNS})`,
-        result: `select ${COLUMNS} from changed`,
-        values: [user.userId, user.username, user.passwordHash]
+          insert into users (user_id, username, password_hash, email, created_at) values ($1, $2, $3, $4, now()) returning ${USER_COLUMNS})`,
+        result: 'select * from changed',
+        values: [user.userId, user.username, user.passwordHash, user.email]
       }
       return (await createAudited<UserRow>(database, change, note)).map(toUser)[0]
     },
@@ -121,6 +129,15 @@ function changeUsers(database: Database) {
       })
     },
 
+    /** Notes the time for `SIGN_IN_AT_LEAST_EVERY`. */
+    async noteSignIn(userId: string): Promise<void> {
+      await database.query({
+        name: 'note_sign_in',
+        text: 'update users set last_signed_in_at = now() where user_id = $1',
+        values: [userId]
+      })
+    },
+
     /** Ends every session of a user, in every browser. */
     async endSessions(userId: string): Promise<void> {
       await database.query({
@@ -140,18 +157,21 @@ async function change(
   values: readonly unknown[],
   note: AuditNote
 ): Promise<User | undefined> {
-  const parts = `changed as (${statement} returning ${COLUMNS})`
-  const result = `select ${COLUMNS} from changed`
+  const parts = `changed as (${statement} returning ${USER_COLUMNS})`
+  const result = 'select * from changed'
   return (await database.query<UserRow>(audited({ name, parts, result, values }, note))).map(toUser)[0]
 }
 
-function toUser(row: UserRow): User {
+export function toUser(row: UserRow): User {
   return {
     userId: row.user_id,
     username: row.username,
     generation: row.generation,
     sessionGeneration: row.session_generation,
     createdAt: row.created_at,
-    disabled: row.disabled_at !== null
+    disabled: row.disabled_at !== null,
+    displayName: row.display_name ?? undefined,
+    email: row.email ?? undefined,
+    lastSignedInAt: row.last_signed_in_at ?? undefined
   }
 }

@@ -2,20 +2,43 @@ import { createLatestKeeper } from './keep-latest.js'
 import type { RecordAuthentication } from './record-authentication.js'
 import { type Redis, reached } from './redis.js'
 
+/** How the user of a session signed in. */
+export type SignInWay =
+  | { kind: 'password' }
+  | { kind: 'passkey' }
+  /** An invitation or a reset link. */
+  | { kind: 'link' }
+  /** @param sid session id at the provider (Back-Channel Logout 1.0 §2.1) */
+  | { kind: 'provider'; id: string; issuer: string; subject: string; sid?: string | undefined }
+  | { kind: 'handoff'; issuer: string; subject: string }
+
 /** A signed-in browser. The session has ended if one of the user's generations is higher. */
 export type SessionRecord = {
   userId: string
   userGeneration: number
   sessionGeneration: number
-  /** Milliseconds since 1970. */
+  way: SignInWay
+  /** Milliseconds since 1970, as all times here. */
   signedInAt: number
+  /** When the user last gave a password, passkey or the like. Undefined if a provider does not say it. */
+  authenticatedAt?: number | undefined
+  /** The session ends then, even if it is in use. */
+  endsAt: number
+  /** Browser and system, for the list of the user's sessions. */
+  browser: string
 }
+
+/** A session in the list of a user. */
+export type ListedSession = { hash: string; record: SessionRecord; lastSeenSecondsAgo: number }
 
 /** Per user. A new session ends the oldest. */
 const MOST_SESSIONS = 100
 
 /** From the last sign-in; longer than any session lasts. */
 const LIST_SECONDS = 8 * 86_400
+
+/** A session that is not used for this time ends. */
+const IDLE_SECONDS = 12 * 3600
 
 /**
  * Sessions in Redis, under the hash of their id; only the browser's cookie contains the id. A list per user limits their number,
@@ -24,19 +47,37 @@ const LIST_SECONDS = 8 * 86_400
 export function createSessionStore(redis: Redis, records: RecordAuthentication) {
   const keepLatest = createLatestKeeper(redis, MOST_SESSIONS, LIST_SECONDS)
 
+  function read(hash: string, stored: string | null): SessionRecord | undefined {
+    const content = stored === null ? undefined : records.open(key(hash), stored)
+    return content === undefined ? undefined : (JSON.parse(content) as SessionRecord)
+  }
+
   return {
-    async open(hash: string, record: SessionRecord, lifetimeSeconds: number): Promise<void> {
+    async open(hash: string, record: SessionRecord): Promise<void> {
       // The list first: a session that is in no list would not be counted.
       const dropped = await keepLatest(listKey(record.userId), hash)
       await Promise.all(dropped.map((oldest) => reached(redis.del(key(oldest)))))
       const protectedRecord = records.protect(key(hash), JSON.stringify(record))
-      await reached(redis.set(key(hash), protectedRecord, 'EX', lifetimeSeconds))
+      await reached(redis.set(key(hash), protectedRecord, 'EX', IDLE_SECONDS))
     },
     /** Reads the session and extends its idle time, in one command. */
-    async findAndExtend(hash: string, lifetimeSeconds: number): Promise<SessionRecord | undefined> {
-      const stored = await reached(redis.getex(key(hash), 'EX', lifetimeSeconds))
-      const content = stored === null ? undefined : records.open(key(hash), stored)
-      return content === undefined ? undefined : (JSON.parse(content) as SessionRecord)
+    async findAndExtend(hash: string): Promise<SessionRecord | undefined> {
+      return read(hash, await reached(redis.getex(key(hash), 'EX', IDLE_SECONDS)))
+    },
+    /** The newest first. The time of the last use is what is missing of the idle time. */
+    async list(userId: string): Promise<readonly ListedSession[]> {
+      const hashes = await reached(redis.lrange(listKey(userId), 0, -1))
+      const listed = await Promise.all(
+        hashes.map(async (hash) => {
+          const [stored, secondsLeft] = await Promise.all([
+            reached(redis.get(key(hash))),
+            reached(redis.ttl(key(hash)))
+          ])
+          const record = read(hash, stored)
+          return record && { hash, record, lastSeenSecondsAgo: IDLE_SECONDS - secondsLeft }
+        })
+      )
+      return listed.filter((session) => session !== undefined)
     },
     async close(userId: string, hash: string): Promise<void> {
       await reached(redis.del(key(hash)))

@@ -1,0 +1,2 @@
+export * from './handoff-settings.js'
+export * from './provider-settings.js'

@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { UserStore } from '../../storage/postgres/users.js'
+import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
+import type { AccountPage } from '../../storage/redis/sign-in-attempts.js'
+import { addPendingRequest, stepUrl } from '../pending-requests/pending-request.js'
+import type { ValidatedRequest } from '../pending-requests/validate-request.js'
+import { type NewSession, openSession, type SessionOptions } from '../session/session-plugin.js'
+import { requiresSignIn } from '../steps/next-step.js'
+import { wayCookieValue } from './ways.js'
+
+export type CompletionDeps = {
+  issuer: string
+  session: SessionOptions
+  users: Pick<UserStore, 'noteSignIn'>
+  pending: Pick<PendingRequestStore, 'hold'>
+}
+
+/** Where the browser goes after sign-in. Never an address of a request: that would be an open redirect. */
+export type Destination = {
+  /** The client's query; empty without an authorization request. */
+  query: string
+  /** The accepted authorization request of the query. */
+  authorization: Extract<ValidatedRequest, { kind: 'accepted' }> | undefined
+  /** Page of the account, for a sign-in without an authorization request. */
+  page?: AccountPage | undefined
+}
+
+const LAST_WAY_SECONDS = 365 * 86_400
+
+/** Every way to sign in ends here: opens the session and sends the browser to its next step. */
+export async function completeSignIn(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  signIn: NewSession,
+  { query, authorization, page = 'apps' }: Destination,
+  { issuer, session, users, pending }: CompletionDeps
+): Promise<FastifyReply> {
+  const { names, attributes } = session.cookies
+  await users.noteSignIn(signIn.user.userId)
+  const owner = await openSession(request, reply, signIn, session)
+  reply.setCookie(names.lastWay, wayCookieValue(signIn.way), { ...attributes, maxAge: LAST_WAY_SECONDS })
+  if (query === '') return reply.redirect(`${issuer}/account/${page}`, 303)
+  if (authorization === undefined || !requiresSignIn(authorization.request)) {
+    return reply.redirect(stepUrl(issuer, '/oauth/authorize', query), 303)
+  }
+  // Tells /oauth/authorize that the user has signed in for this request. An edited address cannot.
+  const { id } = await addPendingRequest(request.browserId, query, owner, pending)
+  return reply.redirect(stepUrl(issuer, '/oauth/authorize', query, { resume: id }), 303)
+}

@@ -1,0 +1,59 @@
+import type { FastifyRequest } from 'fastify'
+import { addressGroup } from '../../platform/rate-limits/address-group.js'
+import type { ForeignSignIn, SignInAttemptStore, SignInPurpose } from '../../storage/redis/sign-in-attempts.js'
+import { hashId, isRandomId, newRandomId } from '../session/random-id.js'
+
+export type ForeignSignInDeps = { attempts: SignInAttemptStore; now: () => Date }
+
+/** A response is accepted this long after the start. */
+const ACCEPTED_MS = { provider: 10 * 60_000, handoff: 15 * 60_000 }
+
+/**
+ * Stores that this browser leaves for a provider or a login page.
+ * @returns `state`, which the response must contain, and the record
+ */
+export async function beginForeignSignIn(
+  request: FastifyRequest,
+  { way, query, purpose }: { way: string; query: string; purpose: SignInPurpose },
+  { attempts, now }: ForeignSignInDeps
+): Promise<{ state: string; attempt: ForeignSignIn }> {
+  const state = newRandomId()
+  const attempt: ForeignSignIn = {
+    way,
+    browserHash: hashId(request.browserId),
+    query,
+    purpose,
+    nonce: newRandomId(),
+    verifier: newRandomId(),
+    startedAt: now().getTime()
+  }
+  await attempts.add(hashId(state), attempt, addressGroup(request.ip))
+  return { state, attempt }
+}
+
+export type TakenForeignSignIn =
+  | { kind: 'taken'; attempt: ForeignSignIn }
+  /** The response came before, for example because the page was reloaded, or it came too late. Its request is still known. */
+  | { kind: 'used' | 'expired'; attempt: ForeignSignIn }
+  /** The browser did not begin this sign-in (login CSRF), or did not send its cookie. */
+  | { kind: 'other_browser' }
+  | { kind: 'unknown' }
+
+/** Takes the sign-in that a response belongs to, once. A response for another way is unknown (mix-up, RFC 9700 §4.4). */
+export async function takeForeignSignIn(
+  request: FastifyRequest,
+  way: string,
+  state: string | undefined,
+  { attempts, now }: ForeignSignInDeps
+): Promise<TakenForeignSignIn> {
+  if (!isRandomId(state)) return { kind: 'unknown' }
+  // Before the attempt is taken: another browser must not be able to use it up.
+  if (!request.browserIsKnown) return { kind: 'other_browser' }
+  const found = await attempts.take(hashId(state), hashId(request.browserId))
+  if (found === undefined || found.kind === 'other_browser') return found ?? { kind: 'unknown' }
+  const { kind, attempt } = found
+  if (attempt.way !== way) return { kind: 'unknown' }
+  if (kind === 'used') return { kind, attempt }
+  const age = now().getTime() - attempt.startedAt
+  return { kind: age < ACCEPTED_MS[way === 'handoff' ? 'handoff' : 'provider'] ? 'taken' : 'expired', attempt }
+}

@@ -1,0 +1,68 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { IdentityKey, IdentityStore } from '../../storage/postgres/identities.js'
+import type { User } from '../../storage/postgres/users.js'
+import type { SignInWay } from '../../storage/redis/sessions.js'
+import type { ForeignSignIn } from '../../storage/redis/sign-in-attempts.js'
+import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
+import { isFresh } from '../session/session-plugin.js'
+import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
+import { type SignInProblemDeps, showSignInProblem } from './sign-in-problem.js'
+
+/** A person whom a provider or a login page has authenticated; every signature and claim is verified. */
+export type ReceivedIdentity = IdentityKey & {
+  /** Name of the way on the pages. */
+  label: string
+  way: SignInWay
+  displayName: string | undefined
+  /** When the person was authenticated there, if it says so. */
+  authenticatedAt: Date | undefined
+  maxSeconds?: number | undefined
+}
+
+export type ReceiveIdentityDeps = {
+  identities: Pick<IdentityStore, 'findUser' | 'noteSignIn'>
+  validation: ValidationDeps
+  completion: CompletionDeps
+  problems: SignInProblemDeps
+  audit: AuditTrail
+}
+
+/**
+ * Signs in the user who is linked to the identity.
+ * @param createUser for a provider that creates users; undefined if the identity must be linked already
+ */
+export async function receiveIdentity(
+  identity: ReceivedIdentity,
+  attempt: ForeignSignIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { identities, validation, completion, problems, audit }: ReceiveIdentityDeps,
+  createUser?: () => Promise<User | undefined>
+): Promise<FastifyReply> {
+  const { label, way, authenticatedAt, maxSeconds } = identity
+  const { query, purpose } = attempt
+  const refuse = (reason: 'not_linked' | 'not_confirmed', userId?: string) => {
+    audit.record(request, { event: 'sign_in_failed', userId, reason })
+    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
+  }
+  const user = (await identities.findUser(identity)) ?? (await createUser?.())
+  // A disabled user gets the same page, so that the page says nothing about accounts.
+  if (user === undefined || user.disabled) return refuse('not_linked', user?.userId)
+  const session = { authenticatedAt: authenticatedAt?.getTime() }
+  if (purpose.kind === 'confirm' && !isFresh(session, completion.session.now())) {
+    return refuse('not_confirmed', user.userId)
+  }
+  await identities.noteSignIn(identity, identity.displayName)
+  audit.record(request, { event: 'sign_in_succeeded', userId: user.userId, reason: way.kind })
+  const validated = query === '' ? undefined : await validateRequest(query, validation)
+  const authorization = validated?.kind === 'accepted' ? validated : undefined
+  const page = purpose.kind === 'confirm' ? purpose.page : undefined
+  return completeSignIn(
+    request,
+    reply,
+    { user, way, authenticatedAt, maxSeconds },
+    { query, authorization, page },
+    completion
+  )
+}

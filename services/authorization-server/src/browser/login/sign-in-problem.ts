@@ -1,0 +1,59 @@
+import { errorLocation } from '@valetkey/oauth-protocol'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { errorUri } from '../../http/send-oauth-error.js'
+import type { ForeignSignIn } from '../../storage/redis/sign-in-attempts.js'
+import { stepUrl } from '../pending-requests/pending-request.js'
+import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
+import { type SignInWays, startPath } from './ways.js'
+
+/** The texts are `sign_in_problem.<reason>.title`, `.message` and `.advice` of the message files. */
+export const SIGN_IN_PROBLEMS = ['not_linked', 'not_confirmed', 'other_browser', 'unknown'] as const
+
+export type SignInProblem = {
+  status: number
+  reason: (typeof SIGN_IN_PROBLEMS)[number]
+  /** Name of the provider or login page. */
+  label: string
+  /** Undefined if the response belongs to no sign-in of this browser. */
+  attempt: Pick<ForeignSignIn, 'query' | 'way'> | undefined
+}
+
+export type SignInProblemDeps = { issuer: string; ways: SignInWays; validation: ValidationDeps }
+
+/**
+ * The page for a sign-in that a provider or login page did not complete: again, the other ways, and back to the app. The client
+ * gets `access_denied` only if the user chooses that.
+ */
+export async function showSignInProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, reason, label, attempt }: SignInProblem,
+  { issuer, ways, validation }: SignInProblemDeps
+): Promise<FastifyReply> {
+  const query = attempt?.query ?? ''
+  const text = (part: string) => ({ key: `sign_in_problem.${reason}.${part}`, values: { label } })
+  const validated = query === '' ? undefined : await validateRequest(query, validation)
+  const authorization = validated?.kind === 'accepted' ? validated : undefined
+  const others = ways.foreign.filter(({ id }) => id !== attempt?.way)
+  const again = ways.foreign.find(({ id }) => id === attempt?.way)
+  return reply.code(status).view('sign-in-problem.hbs', {
+    title: text('title'),
+    message: text('message'),
+    advice: text('advice'),
+    againUrl: again === undefined ? `${issuer}/login` : stepUrl(issuer, startPath(again), query),
+    again:
+      again === undefined ? { key: 'page_error.start_again' } : { key: 'sign_in_problem.again', values: { label } },
+    foreign: others.map((way) => ({ label: way.label, url: stepUrl(issuer, startPath(way), query) })),
+    localUrl: ways.local && attempt !== undefined ? stepUrl(issuer, '/login', query, { again: 'interrupted' }) : '',
+    clientName: authorization?.client.name ?? '',
+    backUrl: authorization === undefined ? '' : deniedLocation(authorization.request, issuer),
+    requestId: request.id
+  })
+}
+
+type Denied = Parameters<typeof errorLocation>[0]
+
+function deniedLocation(request: Omit<Denied, 'issuer'>, issuer: string): string {
+  const denied = { error: 'access_denied', description: 'The user did not sign in.' } as const
+  return errorLocation({ ...request, issuer }, { ...denied, errorUri: errorUri(issuer, denied.error) })
+}

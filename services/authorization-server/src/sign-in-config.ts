@@ -1,0 +1,57 @@
+import type { environmentReader } from '@valetkey/service-kit'
+import { type HandoffSettings, type ProviderSettings, readHandoffKeys, readProviders } from '@valetkey/sign-in-rules'
+
+type Reader = ReturnType<typeof environmentReader>
+
+const DAY = 86_400
+
+/** The settings of the ways to sign in. Every mistake is reported; a provider that cannot be reached is none. */
+export function readSignInConfig(read: Reader) {
+  const local = read.oneOf('LOCAL_SIGN_IN', ['true', 'false'], 'true') === 'true'
+  const providers = readProviderList(read)
+  const handoff = readHandoff(read)
+  read.require(
+    local || providers.length > 0 || handoff !== undefined,
+    'LOCAL_SIGN_IN',
+    'is false, but neither SIGN_IN_PROVIDERS nor LOGIN_HANDOFF_URL is set: no user could sign in'
+  )
+  return {
+    /** Whether users sign in with a password or a passkey. */
+    local,
+    providers,
+    handoff,
+    /** Shown on the sign-in page. */
+    helpUrl: read.optionalUrl('SIGN_IN_HELP_URL', ['https:', 'http:']),
+    /** Characters (code points) of a new password (NIST SP 800-63B-4 §3.1.1.2). */
+    passwordMinLength: read.integer('PASSWORD_MIN_LENGTH', 15, { min: 8, max: 64 }),
+    /** Seconds; 0: off. A refresh is refused if the user has not signed in for that long. */
+    atLeastEvery: read.integer('SIGN_IN_AT_LEAST_EVERY', 0, { min: 0, max: 3650 }) * DAY,
+    /** The mail server, with user name and password if it needs them. */
+    smtpUrl: read.optionalUrl('SMTP_URL', ['smtp:', 'smtps:']),
+    mailFrom: read.optionalText('MAIL_FROM', '') || undefined
+  }
+}
+
+function readProviderList(read: Reader): readonly ProviderSettings[] {
+  const text = read.optionalText('SIGN_IN_PROVIDERS', '')
+  if (text === '') return []
+  const { providers, problems } = readProviders(text)
+  for (const problem of problems) read.require(false, 'SIGN_IN_PROVIDERS', problem)
+  return providers
+}
+
+function readHandoff(read: Reader): HandoffSettings | undefined {
+  const url = read.optionalUrl('LOGIN_HANDOFF_URL', ['https:', 'http:'])
+  const issuer = read.optionalText('LOGIN_HANDOFF_ISSUER', '')
+  const keysText = read.optionalText('LOGIN_HANDOFF_KEYS', '')
+  const label = read.optionalText('LOGIN_HANDOFF_LABEL', 'your account')
+  if (url === undefined) {
+    read.require(issuer === '' && keysText === '', 'LOGIN_HANDOFF_URL', 'is missing: the address of the login page')
+    return undefined
+  }
+  read.require(!/[?#]/.test(url), 'LOGIN_HANDOFF_URL', 'must have neither query nor fragment')
+  read.require(issuer !== '', 'LOGIN_HANDOFF_ISSUER', 'is missing: iss of the assertions')
+  const parsed = readHandoffKeys(keysText)
+  if ('problem' in parsed) read.require(false, 'LOGIN_HANDOFF_KEYS', parsed.problem)
+  return { url, issuer, label, keys: 'keys' in parsed ? parsed.keys : [] }
+}
