@@ -7,7 +7,7 @@ export async function storeManyFiles(databaseUrl, ownerId, count) {
     await client.query('delete from files where owner_id = $1', [ownerId])
     await client.query(
       `insert into files
-         (file_id, owner_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)
+         (file_id, owner_id, source_path, source_hash, name, mime_type, kind, size, created_at, modified_at)
        select gen_random_uuid(), $1, '/pictures/' || i || '.jpg', sha256(i::text::bytea), 'Picture ' || i || '.jpg',
               'image/jpeg', 'images', i * 997, timestamptz '2020-01-01Z' + (i * 7919 % 1000003) * interval '7 s',
               timestamptz '2026-01-01Z'

@@ -87,7 +87,7 @@ async function photograph({ width, colorScheme, locale }, at, asking) {
     await press('login.submit')
   }
 
-  await open('error-unknown-client', `${at.issuer}/oauth/authorize?client_id=nobody`)
+  await open('error-unknown-client', `${at.issuer}/oauth/authorize?client_id=unknown`)
   await open('error-redirect-uri', authorizeUrl(at, asking.web, { redirect_uri: 'https://elsewhere.example/' }))
   await open('error-code', `${at.issuer}/errors/invalid_grant`)
   await open('error-no-request', `${at.issuer}/consent`)

@@ -115,7 +115,7 @@ export const scenes: readonly Scene[] = [
   {
     name: 'error: unknown app',
     says: 'page_error.unknown_client.title',
-    open: ownPage('/oauth/authorize?client_id=nobody')
+    open: ownPage('/oauth/authorize?client_id=unknown')
   },
   {
     name: 'error: wrong return address',

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => checkout.dispose())
 
-const clientsShow = ['authorization-server', 'clients', 'show', 'nobody']
+const clientsShow = ['authorization-server', 'clients', 'show', 'unknown']
 
 test('without a running stack and without DATABASE_URL it says in one line how to go on', async () => {
   const { code, stdout, stderr } = await checkout.start('command-line.mjs', clientsShow).ended

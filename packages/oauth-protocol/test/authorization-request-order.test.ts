@@ -94,7 +94,7 @@ const anyQuery = fc
   )
   .map((sent) => new URLSearchParams(sent.flat()))
 
-/** What the outcome must be, said without an order: as far as one query can be judged by looking at it. */
+/** What the outcome must be, said without an order: as far as one query can be evaluated by looking at it. */
 function expectSafe(sent: URLSearchParams, outcome: AuthorizationOutcome): void {
   const single = (name: string) => {
     const values = sent.getAll(name).filter((value) => value !== '')

@@ -96,7 +96,7 @@ test('more than 64 tokens are sent in several requests', async () => {
 
 test('an unreadable answer in a list fails one token only', async () => {
   answerByName({ b: { active: 'yes' } })
-  expect(await ask('a', 'b', 'c')).toEqual(['a', 'unreadable_answer', 'c'])
+  expect(await ask('a', 'b', 'c')).toEqual(['a', 'unreadable_response', 'c'])
 })
 
 test('64 answers with 100 scopes each fit into one response', async () => {
@@ -114,14 +114,14 @@ test('an answer of 100,000 characters for one token fails', async () => {
 
 describe('all tokens of a list fail if the response is', () => {
   test.each([
-    { name: 'a list that is too short', answer: json([{ active: true }]), reason: 'unreadable_answer' },
+    { name: 'a list that is too short', answer: json([{ active: true }]), reason: 'unreadable_response' },
     {
       name: 'a list that is too long',
       answer: json([{ active: true }, { active: true }, { active: true }]),
-      reason: 'unreadable_answer'
+      reason: 'unreadable_response'
     },
-    { name: 'a single answer', answer: json({ active: true }), reason: 'unreadable_answer' },
-    { name: 'not JSON', answer: raw(200, '['), reason: 'unreadable_answer' },
+    { name: 'a single answer', answer: json({ active: true }), reason: 'unreadable_response' },
+    { name: 'not JSON', answer: raw(200, '['), reason: 'unreadable_response' },
     { name: 'a 401 for our own credentials', answer: raw(401, '{}'), reason: 'bad_status' },
     { name: 'a server error', answer: raw(500, '[]'), reason: 'bad_status' },
     { name: 'missing', answer: () => {}, reason: 'timeout' }

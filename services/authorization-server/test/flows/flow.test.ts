@@ -85,7 +85,7 @@ describe('the main walk', () => {
 
   test('a wrong password and an unknown user get the same page', async () => {
     const pages = []
-    for (const username of ['alice', 'nobody']) {
+    for (const username of ['alice', 'unknown']) {
       const browser = server.newBrowser()
       const login = await browser.open(authorizeUrl(client.clientId))
       const refused = await browser.submitOnly(login, { username, password: 'wrong' })

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { type IntrospectionAnswer, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
+import { type IntrospectionResult, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { FILE_SCOPES } from '../../src/files/file-scopes.js'
 import type { FileQuery } from '../../src/storage/file-record.js'
@@ -80,7 +80,7 @@ test.each([
 })
 
 test('a page token is refused with the token of another user or scope', async () => {
-  let answer: IntrospectionAnswer = live
+  let answer: IntrospectionResult = live
   build({ introspect: async () => answer })
   const { next_page_token: token } = (await get('/v1/files?page_size=1')).json()
   answer = { ...live, subject: 'bob' }

@@ -19,7 +19,7 @@ import { signOut } from './sign-out.js'
 
 export type LoginRouteOptions = PageOptions & {
   validation: ValidationDeps
-  pending: Pick<PendingRequestStore, 'hold'>
+  pending: Pick<PendingRequestStore, 'add'>
   session: SessionOptions
   signIn: SignInDeps
 }

@@ -50,10 +50,10 @@ export function stepUrl(
 export async function addPendingRequest(
   request: FastifyRequest,
   owner: Owner,
-  pending: Pick<PendingRequestStore, 'hold'>
+  pending: Pick<PendingRequestStore, 'add'>
 ): Promise<PendingAuthorizationRequest> {
   const added = describe(newRandomId(), owner, request)
-  await pending.hold(added)
+  await pending.add(added)
   return added
 }
 

@@ -151,7 +151,7 @@ describe('connected apps', () => {
     const username = await newUser()
     await connect(username, await server.createClient())
     const { browser, page } = await signedIn(username)
-    const answer = await browser.submit(page, { client_id: 'nobody' })
+    const answer = await browser.submit(page, { client_id: 'unknown' })
     expect(answer.body).toContain('<li class="app">')
   })
 })

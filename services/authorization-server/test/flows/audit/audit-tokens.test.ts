@@ -91,7 +91,7 @@ test('the exact cause of a failed authentication is recorded under the request i
   const wrongSecret = { clientId: client.clientId, clientSecret: 'wrong' }
   const cases = [
     { reason: 'wrong_secret', answer: await exchange(server, wrongSecret, 'x') },
-    { reason: 'unknown_client', answer: await exchange(server, { ...wrongSecret, clientId: 'nobody' }, 'x') },
+    { reason: 'unknown_client', answer: await exchange(server, { ...wrongSecret, clientId: 'unknown' }, 'x') },
     { reason: 'wrong_authentication_method', answer: await exchange(server, { ...client, clientSecret: '' }, 'x') }
   ]
   for (const { reason, answer } of cases) expect(eventsOf(answer)).toEqual(refused(reason))

@@ -107,7 +107,7 @@ describe('client_id: an error page with status 400, whatever else is wrong (RFC 
   })
 
   test('an unknown client decides before a wrong redirect_uri', async () => {
-    expectErrorPage(await authorize({ client_id: 'nobody', redirect_uri: 'https://evil.example/' }), UNKNOWN_CLIENT)
+    expectErrorPage(await authorize({ client_id: 'unknown', redirect_uri: 'https://evil.example/' }), UNKNOWN_CLIENT)
   })
 })
 

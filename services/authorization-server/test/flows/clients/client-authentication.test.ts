@@ -106,7 +106,7 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
     { name: 'a blank and a secret', presented: () => body(id(), ` ${secret()}`), reason: 'wrong_secret' },
     { name: 'a secret but its end', presented: () => body(id(), secret().slice(0, -1)), reason: 'wrong_secret' },
     { name: 'a secret in upper case', presented: () => body(id(), secret().toUpperCase()), reason: 'wrong_secret' },
-    { name: 'an unknown client', presented: () => body('nobody', secret()), reason: 'unknown_client' },
+    { name: 'an unknown client', presented: () => body('unknown', secret()), reason: 'unknown_client' },
     { name: 'an id in upper case', presented: () => body(upper(), secret()), reason: 'unknown_client' },
     { name: 'an id and a blank', presented: () => body(`${id()} `, secret()), reason: 'unknown_client' },
     { name: 'a blank and an id', presented: () => body(` ${id()}`, secret()), reason: 'unknown_client' },
@@ -124,7 +124,7 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
 
   test.each<Row & { reason: string }>([
     { name: 'a wrong secret', presented: () => userPass(`${id()}:wrong`), reason: 'wrong_secret' },
-    { name: 'an unknown client', presented: () => userPass(`nobody:${secret()}`), reason: 'unknown_client' },
+    { name: 'an unknown client', presented: () => userPass(`unknown:${secret()}`), reason: 'unknown_client' },
     { name: 'an id in upper case', presented: () => userPass(`${upper()}:${secret()}`), reason: 'unknown_client' },
     { name: 'an id and a blank', presented: () => userPass(`${id()} :${secret()}`), reason: 'unknown_client' },
     { name: 'an id and a plus', presented: () => userPass(`${id()}+:${secret()}`), reason: 'unknown_client' },

@@ -78,7 +78,7 @@ describe('which of two secrets was used', () => {
     expect(eventsOf(ended)).toEqual([expect.objectContaining({ reason: 'wrong_secret', secretId: idOf(old) })])
     const typed = await exchange(server, { ...old, clientSecret: 'correct horse' }, 'vk_ac_x')
     expect(eventsOf(typed)).toEqual([expect.not.objectContaining({ secretId: expect.anything() })])
-    const unknown = { clientId: 'nobody', clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
+    const unknown = { clientId: 'unknown', clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
     const strange = await exchange(server, unknown, 'vk_ac_x')
     expect(eventsOf(strange)).toEqual([expect.objectContaining({ reason: 'unknown_client', secretId: idOf(unknown) })])
     expect(ended.body).toBe(strange.body)

@@ -103,7 +103,7 @@ describe('a LISTEN connection that is lost', () => {
     expect((await caught).statusCode).toBe(503)
     expect(channel.lines.find(({ event }) => event === 'revocation_channel_lost')).toMatchObject({
       level: 'warn',
-      reason: 'no pulse came back'
+      reason: 'no pulse received'
     })
     await expectRecovery(stream)
   })

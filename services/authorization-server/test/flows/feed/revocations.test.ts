@@ -156,7 +156,7 @@ describe('POST /revocations', () => {
   })
 
   test('for a stream that nobody holds is 204 as well: another instance may', async () => {
-    expect((await sendNonce(server, resourceServer, 'a-stream-of-nobody', NONCE)).statusCode).toBe(204)
+    expect((await sendNonce(server, resourceServer, 'an-unknown-stream', NONCE)).statusCode).toBe(204)
   })
 
   test.each([
@@ -179,7 +179,7 @@ describe('POST /revocations', () => {
 
 describe('who may ask', () => {
   test.each<{ name: string; headers(): Record<string, string> }>([
-    { name: 'nobody', headers: () => ({}) },
+    { name: 'no credentials', headers: () => ({}) },
     { name: 'a wrong secret', headers: () => basic({ ...resourceServer, clientSecret: 'wrong' }) },
     { name: 'an unknown id', headers: () => basic({ clientId: 'rs_unknown', clientSecret: 'x' }) },
     { name: 'a third-party client', headers: () => basic(client) }

@@ -79,7 +79,7 @@ describe('who may ask (RFC 7662 2.1)', () => {
   })
 
   test.each<{ name: string; form(): Record<string, string>; headers(): Record<string, string> }>([
-    { name: 'nobody', form: () => ({}), headers: () => ({}) },
+    { name: 'no credentials', form: () => ({}), headers: () => ({}) },
     { name: 'only an id', form: () => ({ client_id: resourceServer.clientId }), headers: () => ({}) },
     { name: 'a third-party client in the body', form: () => bodyCredentials(client), headers: () => ({}) },
     {

@@ -135,7 +135,7 @@ test('failed sign-ins, by cause', async () => {
   const page = await browser.open(`${server.config.issuer}/login`)
   const attempt = (username: string) => browser.submitOnly(page, { username, password: 'wrong' })
   expect(await during(() => attempt('alice'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=wrong_password}': 1 })
-  expect(await during(() => attempt('nobody'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=unknown_user}': 1 })
+  expect(await during(() => attempt('unknown'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=unknown_user}': 1 })
 })
 
 test('refusals by event and exact cause, and how many are in the table only as a count', async () => {

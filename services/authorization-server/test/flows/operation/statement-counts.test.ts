@@ -61,7 +61,7 @@ const wrong = (credentials: Credentials): Credentials => ({
   ...credentials,
   clientSecret: server.config.cookieKeys[0] ?? ''
 })
-const nobody = { clientId: 'nobody', clientSecret: 'none' }
+const unknownClient = { clientId: 'unknown', clientSecret: 'none' }
 
 /** Everything once, so that scripts are loaded, connections open, and clients in memory. */
 async function warmUp(): Promise<void> {
@@ -136,7 +136,7 @@ describe('statements and commands of one request, alone, when everything is warm
     },
     {
       name: 'exchange by an unknown client',
-      prepare: async () => exchange.bind(undefined, await newCode(), nobody),
+      prepare: async () => exchange.bind(undefined, await newCode(), unknownClient),
       status: 401,
       sql: 0,
       redis: 1

@@ -81,8 +81,8 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
   })
 
   test('failures for an unknown account are counted in the same way', async () => {
-    await setCounter(server, counter(PAIR, 'nobody'), 19)
-    expect([await statusOf({ username: 'nobody' }), await statusOf({ username: 'nobody' })]).toEqual([422, 429])
+    await setCounter(server, counter(PAIR, 'unknown'), 19)
+    expect([await statusOf({ username: 'unknown' }), await statusOf({ username: 'unknown' })]).toEqual([422, 429])
     await setCounter(server, counter(ACCOUNT, 'ghost'), 200)
     expect(await statusOf({ username: 'ghost' })).toBe(429)
   })

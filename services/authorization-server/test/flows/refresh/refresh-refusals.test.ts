@@ -125,7 +125,7 @@ describe('a request that is wrong in itself ends nothing and rotates nothing', (
   test.each<{ name: string; change: Record<string, string>; status: number; error: string }>([
     { name: 'a wrong secret', change: { client_secret: 'wrong' }, status: 401, error: 'invalid_client' },
     { name: 'no secret', change: { client_secret: '' }, status: 401, error: 'invalid_client' },
-    { name: 'an unknown client', change: { client_id: 'nobody' }, status: 401, error: 'invalid_client' },
+    { name: 'an unknown client', change: { client_id: 'unknown' }, status: 401, error: 'invalid_client' },
     { name: 'no client', change: { client_id: '', client_secret: '' }, status: 401, error: 'invalid_client' },
     { name: 'no grant_type', change: { grant_type: '' }, status: 400, error: 'invalid_request' },
     { name: 'another grant_type', change: { grant_type: 'password' }, status: 400, error: 'unsupported_grant_type' },

@@ -138,7 +138,7 @@ test('before the load, or without a LISTEN connection, each lookup is one statem
     })
   })
   const { find } = deaf.deps.authorize.validation.clients
-  expect([await find(client.clientId), await find('nobody')]).toEqual([
+  expect([await find(client.clientId), await find('unknown')]).toEqual([
     expect.objectContaining({ clientId: client.clientId }),
     undefined
   ])

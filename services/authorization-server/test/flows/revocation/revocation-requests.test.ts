@@ -132,7 +132,7 @@ describe('a client that does not prove itself (RFC 7009 2.1, RFC 6749 5.2)', () 
   test.each<{ name: string; form(): Record<string, string> }>([
     { name: 'a wrong secret', form: () => ({ client_id: client.clientId, client_secret: 'wrong' }) },
     { name: 'no secret', form: () => ({ client_id: client.clientId }) },
-    { name: 'an unknown client', form: () => ({ client_id: 'nobody', client_secret: 'x' }) },
+    { name: 'an unknown client', form: () => ({ client_id: 'unknown', client_secret: 'x' }) },
     { name: 'nothing', form: () => ({}) },
     { name: 'a public client with a secret', form: () => ({ client_id: publicClient.clientId, client_secret: 'x' }) },
     { name: 'a resource server', form: () => bodyCredentials(resourceServer) }

@@ -42,7 +42,7 @@ async function tryToSignIn(fields: Record<string, string | undefined>) {
 
 describe('every wrong name or password gets the same response', () => {
   test.each<{ name: string; fields: Record<string, string | undefined> }>([
-    { name: 'an unknown user', fields: { username: 'nobody', password: PASSWORD } },
+    { name: 'an unknown user', fields: { username: 'unknown', password: PASSWORD } },
     { name: 'a disabled user with the right password', fields: { username: 'disabled', password: PASSWORD } },
     { name: 'a disabled user with a wrong password', fields: { username: 'disabled', password: 'wrong' } },
     { name: 'the name in another case', fields: { username: 'ALICE', password: PASSWORD } },
@@ -93,7 +93,7 @@ describe('every wrong name or password gets the same response', () => {
     const fastest = new Map<string, number>()
     // In turns, so that other load of the machine slows all of them alike.
     for (let round = 0; round < 8; round++) {
-      for (const username of ['alice', 'nobody', 'disabled', LONG]) {
+      for (const username of ['alice', 'unknown', 'disabled', LONG]) {
         const { browser, page } = await openLogin()
         const start = performance.now()
         await postForm(server, browser, page, { username, password: 'wrong' }, OWN)

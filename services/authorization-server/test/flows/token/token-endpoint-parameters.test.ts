@@ -79,7 +79,7 @@ describe('a repeated parameter is invalid_request, and the code is not used up (
   })
 
   test('also when it is wrong in itself and the client is', async () => {
-    expectRefusal(await send('code=a&code=b&client_id=nobody&client_secret=x'), 400, 'invalid_request')
+    expectRefusal(await send('code=a&code=b&client_id=unknown&client_secret=x'), 400, 'invalid_request')
   })
 
   test('also client_id beside Basic', async () => {
@@ -206,6 +206,6 @@ describe('the query is not read (RFC 6749 2.3.1)', () => {
   })
 
   test('what stands there beside a right form neither counts nor repeats', async () => {
-    expect(kindOf(await sendTo('/token?code=other&client_id=nobody&grant_type=password', rightForm()))).toBe('200')
+    expect(kindOf(await sendTo('/token?code=other&client_id=unknown&grant_type=password', rightForm()))).toBe('200')
   })
 })

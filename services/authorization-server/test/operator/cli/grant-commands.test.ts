@@ -123,7 +123,7 @@ describe('grants list', () => {
   })
 
   test.each([
-    ['--user', 'nobody'],
+    ['--user', 'unknown'],
     ['--user', randomUUID()],
     ['--client', 'nothing'],
     ['--client', 'no/id']

@@ -59,10 +59,10 @@ describe('users create', () => {
     { name: 'a password over 1024 bytes', stdin: 'ü'.repeat(513) },
     { name: 'a password over 64 KiB', stdin: 'x'.repeat(70_000) }
   ])('$name is wrong usage (2)', async ({ stdin }) => {
-    const { code, out, said } = await create('nobody', stdin)
+    const { code, out, said } = await create('unknown', stdin)
     expect([code, out]).toEqual([2, ''])
     expect(said).toMatch(/password/)
-    expect(await findHash('nobody')).toBe('')
+    expect(await findHash('unknown')).toBe('')
   })
 
   test.each(['', '   ', 'x'.repeat(101), 'two\nlines', 'bell\u0007'])(

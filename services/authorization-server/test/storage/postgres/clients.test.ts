@@ -162,7 +162,7 @@ describe('clients with their secrets, for the registry', () => {
   })
 
   test('selected by id; nothing for an unknown id', async () => {
-    const found = await clients.listWithSecrets([client.clientId, 'nobody'])
+    const found = await clients.listWithSecrets([client.clientId, 'unknown'])
     expect(found).toEqual([{ client, secrets: [{ hash: secret, expiresAt: undefined }] }])
     expect(await clients.listWithSecrets([])).toEqual([])
   })

@@ -170,7 +170,7 @@ describe('concurrent exchanges', () => {
   })
 
   test.each([
-    { name: 'a user id that is none', bad: { allowed: { userId: 'nobody' } } },
+    { name: 'a user id that is none', bad: { allowed: { userId: 'unknown' } } },
     { name: 'a text that Postgres cannot hold', bad: { binding: { redirectUri: 'a\0b' } } }
   ])('$name: that one fails alone', async ({ bad }) => {
     const exchanges = kit.newExchanges(5, (index) => (index === 2 ? bad : {}))
@@ -183,7 +183,7 @@ describe('concurrent exchanges', () => {
   test('a row that Postgres refuses in one hour: those of another hour are stored', async () => {
     const exchanges = kit.newExchanges(4, (index) => ({
       ...endingAt(later(index < 2 ? HOUR / 2 : HOUR)),
-      ...(index === 3 ? { allowed: { userId: 'nobody' } } : {})
+      ...(index === 3 ? { allowed: { userId: 'unknown' } } : {})
     }))
     const settled = await Promise.allSettled(exchanges.map(grants.storeExchange))
     const outcomes = settled.map((each) => (each.status === 'fulfilled' ? each.value : each.status))

@@ -94,10 +94,10 @@ describe('changes', () => {
   test('enabling an enabled user and changing nobody change nothing', async () => {
     const { userId } = await create('frida')
     expect(await users.enable(userId, NOTE)).toBeUndefined()
-    const nobody = randomUUID()
-    expect(await users.disable(nobody, NOTE)).toBeUndefined()
-    expect(await users.setPassword(nobody, 'hash', NOTE)).toBeUndefined()
-    expect(await users.delete(nobody, NOTE)).toBeUndefined()
+    const unknownId = randomUUID()
+    expect(await users.disable(unknownId, NOTE)).toBeUndefined()
+    expect(await users.setPassword(unknownId, 'hash', NOTE)).toBeUndefined()
+    expect(await users.delete(unknownId, NOTE)).toBeUndefined()
   })
 
   test('a deleted user takes remembered consents along, and leaves grants to housekeeping', async () => {
