@@ -89,7 +89,7 @@ test('a chart draws each part of a bar to scale, and escapes what it shows', () 
   const widths = [...svg.matchAll(/<rect class="part\d" x="[\d.]+" y="\d+" width="([\d.]+)" height="14"\/>/g)].map(
     ([, width]) => Number(width)
   )
-  // Two of the legend come first.
+  // The first two are in the legend.
   const [longest, second, half] = widths.slice(2)
   expect((longest ?? 0) / (second ?? 1)).toBeCloseTo(1.5)
   expect((longest ?? 0) / (half ?? 1)).toBeCloseTo(1.2)

@@ -114,7 +114,7 @@ describe('apps with third-party client libraries', () => {
     ]) {
       await expect(app.finish(forged)).rejects.toThrow(/response parameter|invalid response/)
     }
-    // None of these used up the code.
+    // None of these attempts used the code.
     expect((await app.finish(callback)).scope).toBe('files.read')
   })
 })
@@ -170,11 +170,11 @@ test('50 exchanges of one code at once: one 200, 49 invalid_grant, and nothing i
   const winners = answers.filter(({ status }) => status === 200)
   const refusals = answers.filter(({ status, body: { error } }) => status === 400 && error === 'invalid_grant')
   expect([winners.length, refusals.length]).toEqual([1, 49])
-  // The 49 were right in everything but the time, so this code is in wrong hands (RFC 6749 4.1.2).
+  // The 49 later exchanges were valid except that the code was used, so its tokens are revoked (RFC 6749 §4.1.2).
   await expectRefused(winners[0]?.body.access_token ?? '')
 })
 
-/** 401 in the words of RFC 6750 §3.1, whatever was wrong with the token. */
+/** The same 401 (RFC 6750 §3.1) for every invalid token. */
 async function expectRefused(accessToken: string): Promise<void> {
   const { status, challenge } = await listFiles(at.resourceUrl, accessToken)
   expect(status).toBe(401)

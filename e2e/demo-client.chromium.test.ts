@@ -114,7 +114,7 @@ describe('a person at the demo client, in Chromium', () => {
     await expectFiles(page)
     await page.goBack()
     expect(await headingOf(page)).toBe('Allow Photo Printer?')
-    // The app has had its answer to that request; it says so, and offers to begin anew.
+    // The app has already received the response to that request. It says so, and offers to start again.
     await press(page, 'Allow')
     expect(await headingOf(page)).toBe('This page cannot be used again')
     await press(page, 'Connect your files')
@@ -173,7 +173,7 @@ describe('a person at the demo client, in Chromium', () => {
     expect(sideways).toEqual([])
   })
 
-  // Last, for it takes the stack down. A user of her own, for the demo user is made anew wherever he is missing.
+  // The last test, because it stops the stack. It uses its own user, because a missing demo user is created again.
   test('finds everything again after a stop and a start', async () => {
     const carol = { username: 'carol', password: 'correct horse battery staple' }
     const made = await stack.valetkey(['users', 'create', carol.username, '--password-stdin'], carol.password)

@@ -69,7 +69,7 @@ describe('pages for operators', () => {
         .sort()
     ).toEqual(names.sort())
     const sources = files.filter((file) => /^(services|packages)\/[^/]+\/src\/.+\.ts$/.test(file))
-    // An object that begins with its event is a line of the log; the feed's frames name their stream first.
+    // An object whose first member is `event` is a log line; frames of the feed start with the stream.
     const logged = sources.flatMap((file) => matches(read(file), /\{\s*event: '(\w+)'/g))
     const described = [...names, ...rowsBelow(read('docs/logs.md'), '## Events').flatMap(([event]) => code(event))]
     expect(sorted(logged).filter((event) => !described.includes(event))).toEqual([])

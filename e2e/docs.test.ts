@@ -50,7 +50,7 @@ function isThere(word: string): boolean {
 
 const endsAFile = (word: string): boolean => files.some((file) => file === word || file.endsWith(`/${word}`))
 
-/** Commands and options that the line names and the programs do not know. The name of a chart or folder is no command. */
+/** Commands and options in the line that the programs do not have. Names of charts and folders are not commands. */
 function unknownCommands(words: string[]): string[] {
   const at = words.findIndex((word, index) => word in programs && words[index - 1] !== 'install')
   const name = words[at] as keyof typeof programs

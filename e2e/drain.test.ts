@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 test('one of two of each service is restarted under load behind a balancer: no request fails', async () => {
-  // Without a server of Redis there is nothing that two processes could share.
+  // Two processes can share only a real Redis server, not the emulation.
   if (world === undefined) return
   const { fleet, flows } = world
   const sessions = [await flows.signIn(), await flows.signIn(), await flows.signIn()]

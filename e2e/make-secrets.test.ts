@@ -25,7 +25,7 @@ function replace(name: string, value: string): void {
   writeFileSync(path.join(folder, name), value)
 }
 
-/** All files, each with what is in it. */
+/** All files with their content. */
 function secrets(): Record<string, string> {
   const names = VOLUMES.flatMap((volume) => readdirSync(path.join(folder, volume)).map((name) => `${volume}/${name}`))
   return Object.fromEntries(names.map((name) => [name, read(name)]))

@@ -52,7 +52,7 @@ describe('a person in Firefox, under the policy that the pages are sent with', (
     return page
   }
 
-  /** By the name under which it is announced. */
+  /** Finds an element by its accessible name. */
   async function find(page: Page, name: string) {
     const element = await page.$(`::-p-aria(${name})`)
     if (element === null) throw new Error(`There is no "${name}" at ${page.url()}`)

@@ -59,7 +59,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await wait(20)
 }
 
-/** An address that leads to one port of this machine after another; the change ends all connections. */
+/** A proxy whose target port can change; a change ends all connections. */
 async function startSwitch(first: number) {
   let target = first
   const sockets = new Set<Socket>()

@@ -27,7 +27,7 @@ test('Postgres of both services restarts under load: nothing but 503 while it is
   expect(evaluateFlows(flows.seen, stoppedAt).failed).toEqual([])
 })
 
-/** Until a request has been told that Postgres is away. */
+/** Waits until a response reports that Postgres is unavailable. */
 async function untilUnavailable({ seen }: Flows, from: number): Promise<void> {
   while (evaluateFlows(seen, from).unavailable === 0) await wait(20)
 }

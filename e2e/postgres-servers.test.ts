@@ -103,7 +103,7 @@ test('a server with fewer connections (max_connections) than two pools want: eve
     databases.push(pool)
     return pool
   })
-  // Each has one before the other takes all.
+  // Each service has a connection before the other uses all remaining ones.
   await Promise.all(pools.map((pool) => ask(pool, 'select 1')))
   const asked = pools.flatMap((pool) =>
     Array.from({ length: 32 }, async () => {

@@ -126,8 +126,8 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
       return (await answered).headers().location ?? ''
     }
     const first = await redirectAfter(() => allow.click())
-    // Chromium now asks whether it may open the app, and blocks clicks until the question is answered, which a test cannot do. One
-    // that a script makes is sent, and Chromium notes that it opens no app for a script.
+    // Chromium now asks whether to open the app, and blocks clicks until the user responds, which a test cannot do. A click
+    // by a script works; Chromium then logs that a script cannot open the app.
     const noted = page.waitForEvent('console')
     const second = await redirectAfter(() => allow.dispatchEvent('click'))
     expect((await noted).text()).toContain(`Not allowed to launch '${second}'`)

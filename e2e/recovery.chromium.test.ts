@@ -21,7 +21,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
   test('a double click on Allow: one code', async () => {
     const page = await ask(story.world.anna)
     await page.getByRole('button', { name: 'Allow', exact: true }).dblclick()
-    // Not for the address: the second click may break off the way there that the first one began.
+    // Not for the address: the second click may cancel the navigation of the first one.
     await page.getByRole('heading', { name: 'Thank you' }).waitFor()
     await expectCodeFor(page, story.world.anna)
     expect(new Set(story.world.site.answers.map((answer) => answer.get('code'))).size).toBe(1)
@@ -99,7 +99,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     await story.world.letRequestsExpire()
     await press(page, 'Allow')
     expectNoAnswer()
-    // An emulated Redis has forgotten more than the requests.
+    // An emulated Redis has lost more than the requests.
     if (story.world.redisIsEmulated) await signIn(page, story.world.anna)
     else expect(await page.getByRole('status').textContent()).toContain('Please answer again.')
     await finish(page, story.world.anna)
@@ -152,7 +152,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     await signIn(signingIn, story.world.anna)
     await finish(signingIn, story.world.anna)
     await press(consenting, 'Allow')
-    // An emulated Redis has forgotten that bert was signed in.
+    // An emulated Redis has lost bert's session.
     if (story.world.redisIsEmulated) {
       await signIn(consenting, story.world.bert)
       await press(consenting, 'Allow')

@@ -15,7 +15,7 @@ describe('Redis loses its data in the middle of a sign-in: the page says so, and
 
   test('between the sign-in and the consent page', async () => {
     const page = await ask()
-    // The answer to the form sets the cookie of the session; the page after it is asked for when the session is lost.
+    // The response to the form sets the session cookie. The next page is requested after the session was lost.
     await page.route('**/login?**', async (route) => {
       if (route.request().method() !== 'POST') return route.continue()
       const response = await route.fetch({ maxRedirects: 0 })

@@ -73,7 +73,7 @@ async function readiness(running: ServiceProcess) {
 const gauge = async (running: ServiceProcess) =>
   /valetkey_dependency_up\{dependency="redis"\} (\d)/.exec(await (await operator(running, '/metrics')).text())?.[1]
 
-/** A user of the server, with these rights. */
+/** A Redis user with these permissions. */
 async function asUser(name: string, rights: string): Promise<string> {
   await redis.tell(`ACL SETUSER ${name} reset on >hush ${rights}`)
   return `redis://${name}:hush@127.0.0.1:${redis.port}/0`

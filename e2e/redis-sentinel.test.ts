@@ -17,7 +17,7 @@ test('the primary of Redis dies: nothing but 503 until the Sentinels have anothe
   if (world === undefined) return
   const { flows, redis } = world
   const sessions = [await flows.signIn(), await flows.signIn()]
-  // What the replica has not heard of dies with the primary.
+  // Writes that the replica has not received are lost with the primary.
   await redis.replicated()
   const load = flows.run(sessions)
   await untilWell(flows.seen)

@@ -32,11 +32,11 @@ test('a certificate of an authority that is not trusted is an outage, not a conn
   const { fleet } = world
   const [instance] = fleet.instances['authorization-server']
   if (instance === undefined) throw new Error('there is no instance')
-  // Never ready, so the restart does not come to its end.
+  // The service never becomes ready, so the restart does not complete.
   void fleet.restart(instance, { REDIS_CA_FILE: '' }).catch(() => {})
   const readyz = `http://127.0.0.1:${instance.ports.OPERATOR_LISTEN}/readyz`
   let checks: unknown
-  // Until the test's own time is over.
+  // Until the time limit of the test.
   while (checks === undefined) {
     await wait(20)
     const answer = await fetch(readyz).catch(() => undefined)

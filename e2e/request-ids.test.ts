@@ -27,7 +27,7 @@ async function listFiles(token: string): Promise<string> {
   return response.headers.get('x-request-id') ?? ''
 }
 
-/** The lines of one request in a log, which is written a moment after the answer. */
+/** The lines of one request in a log, which is written shortly after the response. */
 async function linesOf(logFile: string | undefined, id: string): Promise<Line[]> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const written = readFileSync(logFile ?? '', 'utf8').split('\n')
@@ -63,7 +63,7 @@ test.each([
     expect([line?.reqId, ...(line?.otherReqIds ?? [])]).toContain(id)
     if ((line?.otherReqIds ?? []).length > 0) shared.add(line?.reqId ?? '')
   }
-  // Or it would have proved nothing of those who share.
+  // Otherwise the test would not cover requests that share a call.
   expect(shared.size).toBeGreaterThan(0)
   expect(new Set(ids).size).toBe(tokens.length)
 })

@@ -24,7 +24,7 @@ async function status(api: number, token: string): Promise<number> {
   return response.status
 }
 
-/** A token that every resource server keeps and lets pass without asking. */
+/** A token that every resource server has cached and accepts without introspection. */
 async function keptToken(): Promise<string> {
   const token = await source.nextToken()
   for (const [api, { internal }] of cluster.resourceServers.entries()) {
@@ -44,7 +44,7 @@ async function untilStatus(api: number, token: string, expected: number): Promis
   }
 }
 
-/** Asks every resource server again and again, and notes each time that one let the token pass, and what each ever said. */
+/** Sends requests to every resource server repeatedly. Records each time the token was accepted, and all status codes. */
 function watch(token: string) {
   const passes: { askedAt: number; passedAt: number }[] = []
   const said = cluster.resourceServers.map(() => new Set<number>())
@@ -64,7 +64,7 @@ function watch(token: string) {
       await Promise.all(loops)
       return {
         said: said.map((answers) => [...answers]),
-        /** Who asked before may have been let pass before, by a process that was then stopped on its way to answer. */
+        /** A request sent earlier may have been accepted earlier, by a process that was paused before its response. */
         lastPassOfThoseWhoAskedAfter: (moment: number) =>
           Math.max(0, ...passes.filter(({ askedAt }) => askedAt >= moment).map(({ passedAt }) => passedAt))
       }
@@ -130,7 +130,7 @@ test.each([
   mend()
   const { lastPassOfThoseWhoAskedAfter, said } = await watched.stop()
   const lastPass = lastPassOfThoseWhoAskedAfter(revokedAt)
-  // Where nothing could tell, the lease ran to its end: so it was the lease that ended it.
+  // Without any event, only the expiry of the lease can have ended the access.
   if (lingers) expect(lastPass - revokedAt).toBeGreaterThan(500)
   expect(lastPass - revokedAt).toBeLessThan(BOUND_MS)
   for (const answers of said) expect(others).toEqual(expect.arrayContaining(answers))

@@ -117,7 +117,7 @@ test('docs/containers.md lists only existing settings as fixed', () => {
   expect(fixed.filter((name) => !names.includes(name))).toEqual([])
 })
 
-/** A service by itself, with these settings and nothing else from here. */
+/** Starts a service with only these settings. */
 function run(service: string, settings: Record<string, string>) {
   const main = fileURLToPath(new URL(`../services/${service}/dist/main.js`, import.meta.url))
   const child = spawn(process.execPath, [main], { env: settings, stdio: 'pipe', timeout: 20_000 })

@@ -19,7 +19,7 @@ jest.setTimeout(120_000)
 
 const ANSWERED_WITHIN_MS = 5_000
 const PER_SECOND = 20
-/** So many of the codes are exchanged once more, half of them when Redis has forgotten them. */
+/** The number of codes that are exchanged again, half of them after Redis lost them. */
 const REPLAYED = 6
 
 let cluster: Cluster | undefined
@@ -79,7 +79,7 @@ describe.each([
     const tokens = [JSON.parse(refreshed.at(-1)?.body ?? '{}').access_token, ...pairs.map(({ token }) => token)]
     for (const token of tokens) expect(await isActive(at, app.resourceServer, token)).toBe(true)
     await expectReplaysDetected(at, pairs)
-    // Audit events are written in batches; those of the replays are there, so earlier ones are, too.
+    // Audit events are written in order, in batches. Those of the replays exist, so the earlier ones exist, too.
     expect(await countReplays(at)).toBe(replays + REPLAYED)
   })
 })

@@ -22,7 +22,7 @@ const panels = JSON.parse(read('infra/alerts/dashboard.json')).panels as Panel[]
 const page = read('docs/metrics.md')
 
 let cluster: Cluster
-/** What both real servers expose, by metric: its type, and the names of its samples. */
+/** The exposed metrics of both servers: type, and names of samples. */
 const exposed: Record<'authorization' | 'resource', Map<string, string>> = {
   authorization: new Map(),
   resource: new Map()
@@ -49,12 +49,12 @@ async function metricsAt(port: number | undefined): Promise<Map<string, string>>
   expect(response.status).toBe(200)
   const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
   const samples = matches(text, /^([a-z0-9_]+)(?:\{.*\})? \S+$/gm)
-  // A metric without a sample says nothing: one that hangs on the feed has none before its first proof.
+  // Metrics of the feed have no sample before its first proof.
   const isSampled = (name: string) => samples.some((sample) => sample === name || sample.startsWith(`${name}_`))
   return new Map([...types].filter(([name]) => isSampled(name)))
 }
 
-/** Every value that a label has in what was exposed. */
+/** All values of a label in the exposed metrics. */
 const labelValues = (metric: string, label: string): string[] =>
   matches(texts.join('\n'), new RegExp(`^${metric}\\{.*${label}="([^"]*)"`, 'gm'))
 
@@ -62,7 +62,7 @@ const ownMetrics = (metrics: Map<string, string>) => [...metrics.keys()].filter(
 
 type Selector = { metric: string; matchers: { label: string; values: string[] }[] }
 
-/** What an expression selects, as the grammar of Prometheus sees it. @throws what is no expression */
+/** The selectors of an expression, parsed with the grammar of Prometheus. @throws if it is invalid */
 function selectorsIn(expression: string): Selector[] {
   const selectors: Selector[] = []
   parser.parse(expression).iterate({
@@ -84,7 +84,7 @@ function selectorsIn(expression: string): Selector[] {
 
 const metricsIn = (expression: string): string[] => selectorsIn(expression).map(({ metric }) => metric)
 
-/** The metric of a sample's name. */
+/** The metric of a sample, by name. */
 function metricOf(sample: string): string {
   const all = new Map([...exposed.authorization, ...exposed.resource])
   const parts = /^(.+)_(?:bucket|sum|count)$/.exec(sample)
@@ -193,7 +193,7 @@ describe('infra/alerts/rules.yaml', () => {
     const metrics = metricsIn(rule.expr)
     expect(metrics.length).toBeGreaterThan(0)
     expect(metrics.filter((name) => !isKnown(name))).toEqual([])
-    // A label that the expression adds away would leave a hole in the words.
+    // A label that the expression aggregates away would be empty in the message.
     expect(rule.annotations.summary).not.toBe('')
     const [file = '', anchor = ''] = rule.annotations.runbook.split('#')
     expect(anchor).toBe(alert.toLowerCase())

@@ -1,4 +1,4 @@
-// Requests to ports of this machine over connections that are kept alive.
+// Sends requests to ports of this machine over keep-alive connections.
 import { Agent, request } from 'node:http'
 
 const LONGEST_MS = 30_000
@@ -6,7 +6,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 100 })
 
 /**
  * @param options.by the client or resource server that authenticates
- * @returns the answer, whatever its status, and how long it took; fails when there is none
+ * @returns the response with any status, and its duration; rejects if there is no response
  */
 export function sendRequest(port, method, path, { by, form, json, headers = {} } = {}) {
   const body = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form).toString()
