@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('one of two of each service is restarted under load behind a balancer: no request fails', async () => {
+test('a restart of one of two instances of each service under load behind a balancer: no request fails', async () => {
   // Two processes can share only a real Redis server, not the emulation.
   if (world === undefined) return
   const { fleet, flows } = world

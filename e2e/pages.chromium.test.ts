@@ -74,7 +74,7 @@ describe('every page in every state', () => {
     return page
   }
 
-  test('an app that asks for Arabic (ui_locales) gets it through to the consent page, in an English browser', async () => {
+  test('a request for Arabic (ui_locales) is kept until the consent page in an English browser', async () => {
     const page = await visits.open({ locale: 'en' })
     await page.goto(world.insights.request({ ui_locales: 'xx ar' }))
     await signIn(page, world.alice, wordsOf('ar'))
@@ -88,7 +88,7 @@ describe('every page in every state', () => {
     // The language with the longest words. Other findings of axe depend on the templates, which are the same for all.
     { language: 'de', direction: 'ltr', looks: [] }
   ])('$language', ({ language, direction, looks }) => {
-    test.each(scenes)('$name: nothing is cut off, nothing moves sideways, axe finds nothing', async (scene) => {
+    test.each(scenes)('$name: nothing is cut off, nothing scrolls horizontally, axe finds nothing', async (scene) => {
       const page = await open(scene, language)
       const declared = await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')
       expect(declared).toEqual([language, direction])

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('the primary of Redis dies: nothing but 503 until the Sentinels have another one, then all works, sessions too', async () => {
+test('the primary of Redis fails: only 503 until the Sentinels promote another, then all requests and sessions work', async () => {
   if (world === undefined) return
   const { flows, redis } = world
   const sessions = [await flows.signIn(), await flows.signIn()]

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('Redis by TLS, for a user with no rights but those that docs/databases.md names: the whole flow', async () => {
+test('Redis with TLS and a user with the permissions of docs/databases.md: the whole flow works', async () => {
   if (world === undefined) return
   const { flows } = world
   const load = flows.run([await flows.signIn()])
@@ -27,7 +27,7 @@ test('Redis by TLS, for a user with no rights but those that docs/databases.md n
   expect([failed, unavailable]).toEqual([[], 0])
 })
 
-test('a certificate of an authority that is not trusted is an outage, not a connection', async () => {
+test('a certificate of an untrusted authority: Redis is unavailable', async () => {
   if (world === undefined) return
   const { fleet } = world
   const [instance] = fleet.instances['authorization-server']

@@ -74,7 +74,7 @@ function watch(token: string) {
 
 const publicUrl = (index: number) => `http://127.0.0.1:${at(cluster.authorizationServers, index).publicPort}`
 
-test('revoked at one authorization server, a kept token is refused at the resource servers of both', async () => {
+test('a cached token that was revoked at one authorization server is refused at the resource servers of both', async () => {
   const token = await keptToken()
   await source.revoke(token, publicUrl(1))
   for (const api of cluster.resourceServers.keys()) await untilStatus(api, token, 401)
@@ -89,28 +89,28 @@ test.each([
     others: [200, 401]
   },
   {
-    name: 'the feed falls silent on the way',
+    name: 'the feed becomes silent',
     harm: () => expect(at(cluster.resourceServers, 0).internal.silence(/GET \/revocations/)).toBeGreaterThan(0),
     mend: () => {},
     lingers: true,
     others: [200, 401]
   },
   {
-    name: 'the LISTEN connection dies silently',
+    name: 'the LISTEN connection becomes silent',
     harm: () => expect(at(cluster.authorizationServers, 0).postgres.silence(/listen /i)).toBe(1),
     mend: () => {},
     lingers: true,
     others: [200, 401]
   },
   {
-    name: 'the authorization server stands still',
+    name: 'the authorization server is paused',
     harm: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGSTOP'),
     mend: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGCONT'),
     lingers: true,
     others: [200, 401, 503]
   },
   {
-    name: 'a resource server stood still while the token was revoked',
+    name: 'a resource server was paused while the token was revoked',
     harm: () => {
       process.kill(at(cluster.resourceServers, 0).pid, 'SIGSTOP')
       setTimeout(() => process.kill(at(cluster.resourceServers, 0).pid, 'SIGCONT'), 3_500)
@@ -119,7 +119,7 @@ test.each([
     lingers: false,
     others: [200, 401, 503]
   }
-])('$name: no revoked token passes later than three seconds after', async ({ harm, mend, lingers, others }) => {
+])('$name: a revoked token is accepted for at most three seconds', async ({ harm, mend, lingers, others }) => {
   const token = await keptToken()
   const watched = watch(token)
   await wait(200)
@@ -137,7 +137,7 @@ test.each([
   for (const api of cluster.resourceServers.keys()) await untilStatus(api, token, 401)
 })
 
-test('the authorization server is gone: 503 and never 401, also for kept tokens after the bound; soon back after its return', async () => {
+test('the authorization server is stopped: 503 and not 401, also for cached tokens after the limit; 200 soon after its start', async () => {
   const token = await keptToken()
   for (const { pid } of cluster.authorizationServers) process.kill(pid, 'SIGSTOP')
   const watched = watch(token)

@@ -50,8 +50,8 @@ describe.each([
   { store: 'Postgres', seconds: 8, pause: pausePostgres },
   { store: 'Redis', seconds: 4, pause: pauseRedis },
   { store: 'Redis', seconds: 8, pause: pauseRedis }
-])('$store stalls for $seconds s under exchanges (contract "Authorization code")', ({ seconds, pause }) => {
-  test('every request is answered in 5 s, every honest retry gets tokens, and only real replays are recorded', async () => {
+])('$store stalls for $seconds s during exchanges (contract "Authorization code")', ({ seconds, pause }) => {
+  test('every request gets a response within 5 s, every repeated exchange gets tokens, and only real replays are recorded', async () => {
     if (cluster === undefined) return
     const at = cluster
     const { body } = await exchangeAt(at, { client, code: await nextCode() })
@@ -88,7 +88,7 @@ test.each([
   { store: 'postgres', words: /store_exchange/ },
   { store: 'redis', words: /evalsha/i }
 ] as const)(
-  'answers of $store to exchanges are lost: each client gets tokens, and no replay is recorded',
+  'responses of $store to exchanges are lost: each client gets tokens, and no replay is recorded',
   async (lost) => {
     if (cluster === undefined) return
     const at = cluster

@@ -86,11 +86,11 @@ const pauseBoth = async (at: Cluster) => {
 }
 
 test.each([
-  { name: 'both', first: pauseBoth, afterMs: 0, second: undefined },
+  { name: 'both stores', first: pauseBoth, afterMs: 0, second: undefined },
   { name: 'Redis for 0.9 s and then Postgres', first: pauseRedis, afterMs: 900, second: pausePostgres },
   { name: 'Redis for 1.4 s and then Postgres', first: pauseRedis, afterMs: 1_400, second: pausePostgres },
   { name: 'Postgres for 2.3 s and then Redis', first: pausePostgres, afterMs: 2_300, second: pauseRedis }
-])('$name stall within one request: each is answered in 5 s, and the exchange can be repeated', async (stall) => {
+])('$name stall during one request: each response within 5 s, and the exchange can be repeated', async (stall) => {
   if (cluster === undefined) return
   const at = cluster
   const { client, code, seen, send } = await prepareRequests(at)

@@ -57,7 +57,7 @@ async function busySession(url: string): Promise<void> {
   open.push(() => database.close())
 }
 
-test('npm start stops within 20 seconds, whatever is open: a stream, half a request, a client of Postgres at work', async () => {
+test('npm start stops within 20 seconds during a stream, half a request and a long statement in Postgres', async () => {
   const { issuer, internalUrl, resourceUrl } = await stack.start()
   const { environment } = JSON.parse(readFileSync(path.join(stack.directory, 'data/run.json'), 'utf8'))
   await unreadStream(internalUrl, `${environment.INTROSPECTION_CLIENT_ID}:${environment.INTROSPECTION_CLIENT_SECRET}`)

@@ -97,7 +97,7 @@ const isKnown = (sample: string) => {
   return sample === 'up' || exposed.authorization.has(metric) || exposed.resource.has(metric)
 }
 
-describe('docs/metrics.md: every metric of ours, and no other', () => {
+describe('docs/metrics.md: exactly the metrics of the services', () => {
   test.each([
     { heading: '## Authorization server', service: 'authorization' as const },
     { heading: '## Resource server', service: 'resource' as const }
@@ -108,7 +108,7 @@ describe('docs/metrics.md: every metric of ours, and no other', () => {
     expect(sorted(named)).toEqual(sorted(ownMetrics(exposed[service])))
   })
 
-  test('every other one that a page names exists as well', () => {
+  test('every other metric named on a page exists', () => {
     const pages = files.filter((file) => /^docs\/(metrics|alerts|runbooks|rotation)\.md$/.test(file))
     const named = pages.flatMap((file) => matches(read(file), /\b((?:valetkey|process|nodejs)_[a-z0-9_]+)\b/g))
     const metrics = named.filter((name) =>
@@ -119,7 +119,7 @@ describe('docs/metrics.md: every metric of ours, and no other', () => {
   })
 })
 
-describe('values of labels are those of the code, none of which counts as "other"', () => {
+describe('label values are those of the source, and none counts as "other"', () => {
   test('limit', () => {
     const kinds = matches(read('services/authorization-server/src/platform/rate-limits/rules.ts'), /`([a-z-]+):\$/g)
     expect(kinds.length).toBeGreaterThan(0)
@@ -135,13 +135,13 @@ describe('values of labels are those of the code, none of which counts as "other
 
   const groupNames = matches(read('packages/service-kit/src/metrics/route-groups.ts'), /^ {2}'([a-z_]+)',?$/gm)
 
-  test('route_group: the page has a row for each, and no other', () => {
+  test('route_group: the page has exactly one row for each', () => {
     expect(groupNames).toContain('sign_in')
     const named = rowsBelow(page, '### Groups of routes')
     expect(sorted(named.flatMap(([group]) => code(group)))).toEqual(sorted([...groupNames, 'unknown']))
   })
 
-  test('what rules and dashboard select by exists', () => {
+  test('every metric and label in rules and dashboard exists', () => {
     const expressions = [
       ...rules.map(({ expr }) => expr),
       ...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
@@ -158,7 +158,7 @@ describe('values of labels are those of the code, none of which counts as "other
     expect(unknown).toEqual([])
   })
 
-  test('event: what alerts wait for is there from the start', () => {
+  test('event: those used by alerts exist from the start', () => {
     const waitedFor = rules
       .flatMap(({ expr }) => matches(expr, /event=~?"([^"]+)"/g))
       .flatMap((names) => names.split('|'))
@@ -178,8 +178,8 @@ describe('metrics follow the conventions of Prometheus', () => {
   })
 })
 
-describe('infra/alerts/rules.yaml', () => {
-  test('every alert has a name of its own, and nothing but what Prometheus knows', () => {
+describe('infra/alerts/rules.yaml: syntax', () => {
+  test('every alert has a unique name and only the fields of Prometheus', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
     expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length)
     for (const group of groups) expect(Object.keys(group)).toEqual(['name', 'rules'])
@@ -200,7 +200,7 @@ describe('infra/alerts/rules.yaml', () => {
     expect(anchorsOf(file)).toContain(anchor)
   })
 
-  test('docs/alerts.md has a heading for each, and no other', () => {
+  test('docs/alerts.md has exactly one heading for each', () => {
     const headings = matches(read('docs/alerts.md'), /^## (.+)$/gm)
     expect(headings.sort()).toEqual(rules.map(({ alert }) => alert).sort())
   })
@@ -216,6 +216,6 @@ describe('infra/alerts/dashboard.json', () => {
   })
 })
 
-test.each(['sum(rate(x[5m])', 'x >', 'rate(x[5q])'])('what is no expression is found: %s', (expression) => {
+test.each(['sum(rate(x[5m])', 'x >', 'rate(x[5q])'])('an invalid expression is detected: %s', (expression) => {
   expect(() => metricsIn(expression)).toThrow('no expression')
 })

@@ -118,7 +118,7 @@ async function oddities() {
 }
 
 describe.each(['+400d', '+1h', '-1h', '-400d'])('a process whose clock is off by %s', (offset) => {
-  test('does not start, and says why; nothing is lost, and the others are ready', async () => {
+  test('does not start and reports why; no data is lost, and the other processes stay ready', async () => {
     const { tokens } = await exchange(cluster.issuer)
     const before = await kept()
     const [authorizationServer, resourceServer] = [
@@ -148,7 +148,7 @@ describe.each([
   { jump: '-1h', timersToo: false },
   { jump: '-400d', timersToo: false }
 ])('an authorization server whose clock jumps by $jump while it runs', ({ jump, timersToo }) => {
-  test('loses no row, issues no token that ends at another time, and is not ready until its clock is right', async () => {
+  test('loses no row, issues no token with a wrong expiry, and is not ready until its clock is right', async () => {
     const clock = movableClock(directory, { timersToo })
     const server = await cluster.addAuthorizationServer(clock.environment)
     await untilReadiness(server, 200, 'ok')
@@ -201,7 +201,7 @@ describe.each([
   })
 })
 
-test('a resource server whose clock jumps refuses no good token, and is not ready until its clock is right', async () => {
+test('a resource server whose clock jumps refuses no valid token, and is not ready until its clock is right', async () => {
   const clock = movableClock(directory, { timersToo: false })
   const server = await cluster.addResourceServer(clock.environment)
   await untilReadiness(server, 200, 'ok')
