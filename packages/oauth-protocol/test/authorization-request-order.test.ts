@@ -54,13 +54,13 @@ test.each(pairs)(
   }
 )
 
-test.each(FAULTS)('authorization request: $name alone decides as it does in company', (fault) => {
+test.each(FAULTS)('authorization request: $name is reported also together with later faults', (fault) => {
   const client = fault.unknownClient ? undefined : CLIENT
   const parameters = parseParameters(query(fault.change, fault.appended))
   expect(validateAuthorizationRequest(parameters, { ...CONTEXT, client })).toMatchObject(fault.decides)
 })
 
-test('authorization request: an unknown client decides before a missing redirect_uri, whatever else is wrong', () => {
+test('authorization request: an unknown client is reported before a missing redirect_uri and any other fault', () => {
   const parameters = parseParameters('redirect_uri=https://evil.example&state=a&state=b&response_type=token')
   const outcome = validateAuthorizationRequest(parameters, CONTEXT)
   expect(outcome).toEqual({ kind: 'show_error_page', reason: 'unknown_client' })
@@ -123,7 +123,7 @@ function expectSafe(sent: URLSearchParams, outcome: AuthorizationOutcome): void 
   expect(outcome.request.audience).toBe('https://files.example')
 }
 
-test("authorization request: whatever is sent, only the client's own address is redirected to, with its own state", () => {
+test('authorization request: for generated input, only a URI of the client is redirected to, with its own state', () => {
   const kinds = new Set<string>()
   fc.assert(
     fc.property(anyQuery, (sent) => {

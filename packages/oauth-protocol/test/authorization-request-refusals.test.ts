@@ -146,7 +146,7 @@ test.each([
   { name: 'a state that is not UTF-8', change: { state: undefined }, appended: '&state=%ff' },
   { name: 'a state with a line break', change: { state: 'a\r\nb' } },
   { name: 'a state with NUL', change: { state: '\u0000' } }
-])('authorization request: $name is invalid_request, and no state goes back (RFC 6749 §4.1.2.1)', (given) => {
+])('authorization request: $name is invalid_request, and the response has no state (RFC 6749 §4.1.2.1)', (given) => {
   expect(evaluate(query(given.change, given.appended))).toMatchObject({
     kind: 'redirect_error',
     error: 'invalid_request',
@@ -154,7 +154,7 @@ test.each([
   })
 })
 
-test('authorization request: an error goes to the loopback port that was asked for (RFC 8252 §7.3)', () => {
+test('authorization request: an error is sent to the requested loopback port (RFC 8252 §7.3)', () => {
   const redirectUri = 'http://127.0.0.1:5123/cb'
   expect(evaluate(query({ redirect_uri: redirectUri, scope: undefined }))).toMatchObject({ redirectUri })
 })

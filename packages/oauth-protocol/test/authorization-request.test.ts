@@ -77,7 +77,7 @@ describe('accepted', () => {
     expect(evaluate(query({}, appended))).toEqual({ kind: 'accepted', request: ACCEPTED })
   })
 
-  test('authorization request: the order of parameters means nothing', () => {
+  test('authorization request: the order of parameters has no effect', () => {
     expect(evaluate(query().split('&').toReversed().join('&'))).toEqual({ kind: 'accepted', request: ACCEPTED })
   })
 })
@@ -130,7 +130,7 @@ describe('the error page', () => {
   })
 })
 
-test('authorization request: PKCE is optional for a confidential client, and accepted from all', () => {
+test('authorization request: PKCE is optional for a confidential client', () => {
   for (const client of [{}, { requiresPkce: true }, { type: 'public' as const }]) {
     expect(evaluate(query(), withClient(client))).toMatchObject({ kind: 'accepted' })
   }

@@ -83,7 +83,7 @@ describe('format', () => {
     }
   )
 
-  test('client identifier: 128 random bits in 22 characters that Basic and a shell leave alone', () => {
+  test('client identifier: 128 random bits in 22 characters that need no encoding in Basic or a shell', () => {
     expect(mintClientIdentifier(zeros)).toBe('0'.repeat(22))
     expect(mintClientIdentifier(ones)).toBe('7n42DGM5Tflk9n8mt7Fhc7')
     for (let count = 0; count < 20; count++) {
@@ -94,7 +94,7 @@ describe('format', () => {
   })
 })
 
-describe('what was never issued', () => {
+describe('malformed tokens', () => {
   const CODE = mint('authorizationCode', zeros)
   const BODY = '0'.repeat(43)
 
@@ -118,23 +118,23 @@ describe('what was never issued', () => {
     { name: 'a checksum of zeros', value: `vk_ac_${BODY}000000` },
     { name: 'the body and the checksum without the prefix in it', value: `vk_ac_${seal(BODY)}` },
     { name: 'a text of the right length', value: 'x'.repeat(55) }
-  ])('opaque token: $name is no code, without any lookup', ({ value }) => {
+  ])('opaque token: $name is refused without a lookup', ({ value }) => {
     expect(isWellFormed('authorizationCode', value)).toBe(false)
   })
 
   const confusions = KINDS.flatMap(({ kind }) =>
     KINDS.filter((other) => other.kind !== kind).map((other) => [kind, other.kind] as const)
   )
-  test.each(confusions)('opaque token: %s is no %s', (issued, taken) => {
+  test.each(confusions)('opaque token: %s is not accepted as %s', (issued, taken) => {
     expect(isWellFormed(taken, mint(issued))).toBe(false)
   })
 
-  test.each(confusions)('opaque token: %s under the prefix of %s fails its checksum', (issued, taken) => {
+  test.each(confusions)('opaque token: %s with the prefix of %s has a wrong checksum', (issued, taken) => {
     const prefix = KINDS.find(({ kind }) => kind === taken)?.prefix ?? ''
     expect(isWellFormed(taken, prefix + mint(issued).slice(6))).toBe(false)
   })
 
-  test.each(KINDS)('opaque token: one character that differs is noticed anywhere in $kind', ({ kind }) => {
+  test.each(KINDS)('opaque token: one changed character at any place in $kind is detected', ({ kind }) => {
     const token = mint(kind)
     for (let index = 0; index < token.length; index++) {
       for (const character of `${ALPHABET}_-`) {
@@ -144,7 +144,7 @@ describe('what was never issued', () => {
     }
   })
 
-  test.each(KINDS)('opaque token: two neighbours swapped in $kind are noticed', ({ kind }) => {
+  test.each(KINDS)('opaque token: two swapped neighbouring characters in $kind are detected', ({ kind }) => {
     const token = mint(kind)
     for (let index = 1; index < token.length; index++) {
       const swapped = token.slice(0, index - 1) + token[index] + token[index - 1] + token.slice(index + 1)
@@ -153,7 +153,7 @@ describe('what was never issued', () => {
   })
 
   const anyText = fc.array(fc.nat({ max: 0xffff }), { maxLength: 60 }).map((codes) => String.fromCharCode(...codes))
-  test('opaque token: no text makes the check throw, and none is taken for a token', () => {
+  test('opaque token: no text causes an exception, and no random text is accepted', () => {
     fc.assert(
       fc.property(anyText, fc.constantFrom(...KINDS), (text, about) => {
         expect(isWellFormed(about.kind, text)).toBe(false)
@@ -170,12 +170,12 @@ describe('expiry bucket', () => {
     { time: '1970-01-01T01:00:00.000Z', bucket: 1 },
     { time: '2026-10-31T17:02:11.000Z', bucket: 498185 },
     { time: '3655-01-01T00:00:00.000Z', bucket: 14770416 }
-  ])('expiry bucket: $time is in hour $bucket, and a token says so', ({ time, bucket }) => {
+  ])('expiry bucket: $time is in hour $bucket, and the token contains it', ({ time, bucket }) => {
     expect(expiryBucket(new Date(time))).toBe(bucket)
     expect(bucketOfAccessToken(mintAccessToken(new Date(time), randomBytes))).toBe(bucket)
   })
 
-  test('expiry bucket: every token of the next centuries carries the bucket of its expiry', () => {
+  test('expiry bucket: every token of the next centuries contains the bucket of its expiry', () => {
     const expiry = fc.date({ min: new Date(0), max: new Date('3600-01-01T00:00:00Z'), noInvalidDate: true })
     fc.assert(
       fc.property(expiry, (expiresAt) => {

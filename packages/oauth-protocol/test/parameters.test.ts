@@ -75,14 +75,14 @@ describe('reading one parameter', () => {
     { name: 'DEL', value: '%7F' },
     { name: 'a C1 control', value: '%C2%85' },
     { name: 'an ill-formed value that would be empty otherwise', value: '%00' }
-  ])('parameters: $name makes the parameter malformed and valueless (RFC 6749 App. A, B)', ({ value }) => {
+  ])('parameters: $name makes the parameter malformed and undefined (RFC 6749 App. A, B)', ({ value }) => {
     expect(read(`x=1&scope=${value}&y=2`, 'scope')).toEqual({ malformed: true })
   })
 
   test.each([
     { name: 'a malformed value first', encoded: 'scope=%ff&scope=a' },
     { name: 'a malformed value last', encoded: 'scope=a&scope=%ff' }
-  ])('parameters: $name of two is malformed and repeated, never the sound one alone', ({ encoded }) => {
+  ])('parameters: $name of two values makes the parameter malformed and repeated', ({ encoded }) => {
     expect(read(encoded, 'scope')).toEqual({ repeated: true, malformed: true })
   })
 
@@ -94,15 +94,15 @@ describe('reading one parameter', () => {
     }
   )
 
-  test('parameters: a malformed neighbour spoils nothing', () => {
+  test('parameters: a malformed parameter does not affect others', () => {
     expect(read('state=%ff&scope=a&%ff=b', 'scope')).toEqual({ value: 'a' })
   })
 })
 
-describe('whatever is sent', () => {
+describe('generated input', () => {
   const plainText = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((text) => !/\p{Cc}/u.test(text))
 
-  test('parameters: what URLSearchParams writes is read back, empty values as absent', () => {
+  test('parameters: the output of URLSearchParams is decoded, with empty values as absent', () => {
     const entries = fc.uniqueArray(fc.tuple(plainText, plainText), { selector: ([name]) => name, maxLength: 8 })
     fc.assert(
       fc.property(entries, (pairs) => {
@@ -115,7 +115,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('parameters: a name sent with two values has none', () => {
+  test('parameters: a name with two values has no value', () => {
     const nonEmpty = plainText.filter((text) => text !== '')
     fc.assert(
       fc.property(plainText, nonEmpty, nonEmpty, (name, first, second) => {
@@ -128,7 +128,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('parameters: no input throws, and a value is never empty and never holds a control character', () => {
+  test('parameters: no input throws, and no value is empty or contains a control character', () => {
     const pieces = fc.constantFrom('a', '=', '&', '%', '+', '%00', '%ff', '%C3', '%A9', '%41', '[]', '\u0000', 'é', ';')
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 20 }), (parts) => {

@@ -100,7 +100,7 @@ describe('a loopback address', () => {
   const mixed = HOSTS.flatMap((given) =>
     HOSTS.filter((host) => host !== given).map((registered) => [given, registered])
   )
-  test.each(mixed)('loopback: %s is refused where %s is registered (RFC 8252 §8.3)', (given, registered) => {
+  test.each(mixed)('loopback: %s is refused if %s is registered (RFC 8252 §8.3)', (given, registered) => {
     expect(isRegisteredRedirectUri(`http://${given}:8080/cb`, [`http://${registered}:8080/cb`])).toBe(false)
     expect(isRegisteredRedirectUri(`http://${given}:1234/cb`, [`http://${registered}:8080/cb`])).toBe(false)
   })

@@ -46,7 +46,7 @@ test('a valid token of sufficient scope: 200, and the handler gets the token', a
   })
 })
 
-test('the call has the token, a hint, our credentials form-encoded, and the request id (RFC 7662 §2.1)', async () => {
+test('the call has the token, a hint, the form-encoded credentials and the request id (RFC 7662 §2.1)', async () => {
   endpoint.answers(json(live))
   await app.inject({ url: '/files', headers: { authorization: bearer } })
   expect(endpoint.calls).toHaveLength(1)
@@ -119,7 +119,7 @@ test.each([
   { name: 'no audience', answer: { ...live, aud: undefined }, status: 200 },
   { name: 'this audience', answer: live, status: 200 },
   { name: 'another audience', answer: { ...live, aud: 'https://other.example' }, status: 401 }
-])('audience: if-present, an answer with $name: $status (RFC 7662 §2.2)', async ({ answer, status }) => {
+])('audience: if-present, a result with $name: $status (RFC 7662 §2.2)', async ({ answer, status }) => {
   endpoint.answers(json(answer))
   const api = await buildApi(endpoint.url, { audience: 'if-present' })
   expect((await api.inject({ url: '/files', headers: { authorization: bearer } })).statusCode).toBe(status)
@@ -175,7 +175,7 @@ describe('a token is expired if the clocks of both sides say so', () => {
   })
 })
 
-describe('a cached answer is validated at each request', () => {
+describe('a cached result is validated at each request', () => {
   test('scope', async () => {
     endpoint.answers(json(live))
     const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret', cache: { seconds: 60 } }

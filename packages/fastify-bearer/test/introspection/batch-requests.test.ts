@@ -11,7 +11,7 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-test('a question that waits longer than the limit fails, and later questions are sent', async () => {
+test('a request that waits longer than the limit fails, and later requests are sent', async () => {
   const sent: number[] = []
   const ask = batchRequests<number, number>(
     (batch) => {

@@ -108,7 +108,7 @@ describe('connected apps', () => {
     expect(await isActive(late.access_token)).toBe(false)
   })
 
-  test('ending access forgets the consent: the next request shows the page', async () => {
+  test('ending access deletes the consent: the next request shows the page', async () => {
     const username = await newUser()
     const client = await server.createClient({ consent: 'remember' })
     await connect(username, client)

@@ -91,7 +91,7 @@ describe('authorization', () => {
     expect(eventsOf(answer)).toEqual([{ event: 'consent_answer_repeated', ...concerned, reason: 'allowed' }])
   })
 
-  test('Deny is an event of its own', async () => {
+  test('Deny is a separate event', async () => {
     const { browser, consent } = await openConsent()
     const answer = await browser.submitOnly(consent, { decision: 'deny' })
     expect(eventsOf(answer)).toEqual([{ event: 'consent_denied', clientId: client.clientId, userId, address: ADDRESS }])

@@ -114,7 +114,7 @@ describe('response parameters are appended to the registered redirect URI (RFC 6
 describe('other methods and headers at /oauth/authorize', () => {
   const pathFor = async () => authorizeUrl(await newClient(REDIRECT_URI)).slice(ISSUER.length)
 
-  test.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])('%s answers 405', async (method) => {
+  test.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])('%s responds with 405', async (method) => {
     const answer = await send(await pathFor(), { method })
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET'])
     expect(answer.headers).not.toHaveProperty('location')
@@ -164,7 +164,7 @@ describe('other methods and headers at /oauth/authorize', () => {
     ['path parameters', '/oauth/authorize;jsessionid=1'],
     ['a doubled slash', '//oauth/authorize'],
     ['dot segments', '/oauth/x/../authorize']
-  ])('%s is another address', async (_name, path) => {
+  ])('%s is an unknown path', async (_name, path) => {
     const query = (await pathFor()).slice('/oauth/authorize'.length)
     expect((await send(path + query)).statusCode).toBe(404)
   })

@@ -53,7 +53,7 @@ const PADDING = 'compared with when there is nothing to compare with'
 
 type Row = { name: string; presented(): Presented }
 
-describe('what proves a confidential client (RFC 6749 2.3.1)', () => {
+describe('accepted authentication of a confidential client (RFC 6749 §2.3.1)', () => {
   const id = () => client.clientId
   const secret = () => client.clientSecret
   test.each<Row>([
@@ -80,7 +80,7 @@ describe('what proves a confidential client (RFC 6749 2.3.1)', () => {
 
 const CHALLENGE = 'Basic realm="valetkey", charset="UTF-8"'
 
-describe('what does not: 401 invalid_client, with a challenge if the header was used; the code is not used up', () => {
+describe('failed authentication: 401 invalid_client, with a challenge if the header was used; the code stays usable', () => {
   const id = () => client.clientId
   const secret = () => client.clientSecret
   const header = (authorization: string): Presented => ({ headers: { authorization } })
@@ -169,7 +169,7 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
   })
 })
 
-describe('two ways at once: 400 invalid_request, and the code is not used up (RFC 6749 2.3)', () => {
+describe('two authentication methods: 400 invalid_request, and the code stays usable (RFC 6749 §2.3)', () => {
   test.each<Row>([
     {
       name: 'Basic and the same in the body',

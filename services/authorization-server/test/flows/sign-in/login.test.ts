@@ -132,7 +132,7 @@ describe('accepted names and passwords', () => {
   })
 })
 
-describe('a body that is no form is refused before the password is checked', () => {
+describe('a body that is not a form is refused before the password is checked', () => {
   const fields = { username: 'alice', password: PASSWORD }
 
   test.each([

@@ -65,7 +65,7 @@ test('the metrics are on the operator listener only', async () => {
   expect((await get('/metrics', { authorization })).statusCode).toBe(404)
 })
 
-test('readiness: introspection decides until it has answered once; the feed never does; a wrong clock always', async () => {
+test('readiness: introspection counts until its first success; the feed never; a wrong clock always', async () => {
   let isRight = true
   const clock = {
     mustAgree: async () => {
