@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 
 type Reader = (note: (name: string) => void) => (chunk: Buffer) => void
-type Judged = { counter: string; kind: string; most: number }
+type Evaluated = { counter: string; kind: string; most: number }
 type Module = {
   postgresReader: Reader
   redisReader: Reader
-  evaluateCounters(measured: Record<string, number>, recorded?: Record<string, number>): Judged[]
+  evaluateCounters(measured: Record<string, number>, recorded?: Record<string, number>): Evaluated[]
   readRecorded(major: string): Record<string, Record<string, number>>
   COUNTERS: string[]
   costChart(chart: object): string

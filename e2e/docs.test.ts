@@ -10,13 +10,13 @@ describe.each(pages)('%s', (page) => {
   const here = path.posix.dirname(page)
 
   test('every link has an existing file and heading', () => {
-    const dead = linksOf(page).filter((link) => {
+    const broken = linksOf(page).filter((link) => {
       const [file = '', anchor] = link.split('#')
       const target = file === '' ? page : path.posix.join(here, file)
       if (!existsSync(path.join(root, target))) return true
       return anchor !== undefined && !anchorsOf(target).includes(anchor)
     })
-    expect(dead).toEqual([])
+    expect(broken).toEqual([])
   })
 
   test('every named path exists', () => {

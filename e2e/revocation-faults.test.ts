@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { createTokenSource, type TokenSource } from './cluster/issue-tokens.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 
-/** The documented limit: no guard accepts a revoked token for longer than this, whatever fails. */
+/** The documented limit: no guard accepts a revoked token for longer than this, after any failure. */
 const BOUND_MS = 3_000
 
 jest.setTimeout(60_000)

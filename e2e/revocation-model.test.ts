@@ -9,7 +9,7 @@ const BOUND_MS = 3_000
 
 type Exploration = { worlds: number; used: number; refused: number; stalest: number; path: string[] | undefined }
 
-/** Visits every reachable world once. Stops at the first one that violates the limit. */
+/** Visits every reachable world once. Stops at the first violation of the limit. */
 function explore(left: Left, broken?: BrokenRule, end: End = 'token'): Exploration {
   const start = newWorld(1, left, end)
   const seen = new Set([keyOf(start)])

@@ -28,8 +28,8 @@ async function run(cluster) {
     stall: STALLS[store]
   })
   const { requests, outages, slowestMs, refusals, pairs } = summarize(stream)
-  let dead = 0
-  for (const { token } of pairs) if (!(await isActive(cluster, resourceServer, token))) dead += 1
+  let ended = 0
+  for (const { token } of pairs) if (!(await isActive(cluster, resourceServer, token))) ended += 1
   const falseReplays = await countReplays(cluster)
 
   const [known, forgotten] = [pairs.slice(0, REPLAYED), pairs.slice(-REPLAYED)]
@@ -38,12 +38,12 @@ async function run(cluster) {
   wrong.push(...(await replayAll(cluster, { client, resourceServer, pairs: forgotten })))
   const isRight = slowestMs < ANSWERED_WITHIN_MS && [refusals, wrong].every(({ length }) => length === 0)
   return [
-    isRight && dead === 0 && falseReplays === 0 ? 0 : 1,
+    isRight && ended === 0 && falseReplays === 0 ? 0 : 1,
     [
       `${store}, ${seconds} s, ${rate} exchanges a second: ${stream.codes.length} codes, ${requests} requests`,
       `answered with 503: ${outages}; slowest answer: ${Math.round(slowestMs)} ms`,
       `clients without tokens: ${refusals.length} ${refusals.slice(0, 3).join(' ')}`,
-      `tokens that do not work: ${dead}; replays recorded of honest clients: ${falseReplays}`,
+      `tokens that do not work: ${ended}; replays recorded for valid retries: ${falseReplays}`,
       `replayed after it: ${known.length} that Redis knew and ${forgotten.length} that it did not; not detected: ${wrong.length}`
     ]
   ]

@@ -77,7 +77,7 @@ export async function endingChecks(report, { app, tokens }) {
     assert.equal(answer.error, 'access_denied')
     assert.equal(answer.state, state)
   })
-  await report.check('a code used twice is refused, and its token is dead', async () => {
+  await report.check('a code used twice is refused, and its token has ended', async () => {
     const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
     const first = await app.exchange(answer.code, codeVerifier)
     const second = await app.exchange(answer.code, codeVerifier)

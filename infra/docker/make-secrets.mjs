@@ -33,7 +33,7 @@ function keep(name) {
   return value.replace(/\r?\n$/, '')
 }
 
-/** Whatever else is in the file stays: parameters, other lines, the URL of another server. */
+/** The rest of the file is kept: parameters, other lines, the URL of another server. */
 function follow(name, before, password, after) {
   const found = read(name) ?? before + after
   const start = found.indexOf(before) + before.length

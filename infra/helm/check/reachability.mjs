@@ -5,7 +5,7 @@ import { isAllowed } from './network-policies.mjs'
 const RELEASE = 'valetkey'
 const inNamespace = (namespace, labels, address) => ({ namespace, labels, address })
 
-/** The pods around a release. For each there is another one that differs in one property only. */
+/** The pods around a release. For each there is another pod that differs in one property only. */
 const others = {
   browser: { address: '203.0.113.7' },
   'ingress controller': inNamespace('ingress-nginx', { 'app.kubernetes.io/component': 'controller' }, '10.42.0.1'),
@@ -36,7 +36,7 @@ const servers = ['authorization-server', 'resource-server']
 const migrations = ['authorization-server-migration', 'resource-server-migration']
 const jobs = [...migrations, 'credential']
 const none = []
-/** The ports of our own listeners, and one that a debugger would open. */
+/** The ports of the listeners, and a port of a debugger. */
 const listeners = (named) => ({ 'authorization-server 9229': none, 'resource-server 9229': none, ...named })
 const connections = (named) => ({
   'databases 22': none,

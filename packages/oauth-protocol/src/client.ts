@@ -41,7 +41,7 @@ export function scopesOf(client: Client): readonly string[] {
 
 /**
  * Whether a user's earlier consent counts. Anyone can run a public client under its client_id, so its users are asked each
- * time, whatever its record says (RFC 8252 §8.6).
+ * time, also if its record says `remember` (RFC 8252 §8.6).
  */
 export function remembersConsent(client: Pick<Client, 'consent' | 'type'>): boolean {
   return client.consent === 'remember' && client.type === 'confidential'

@@ -37,7 +37,7 @@ function checksumOf(text: string): string {
   const digits = Array.from({ length: 6 }, (_, place) => ALPHABET[Math.floor(crc32(text) / 62 ** (5 - place)) % 62])
   return digits.join('')
 }
-const seal = (text: string) => text + checksumOf(text)
+const withChecksum = (text: string) => text + checksumOf(text)
 
 describe('format', () => {
   test.each([
@@ -55,14 +55,14 @@ describe('format', () => {
       text: 'vk_ac_yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1'
     }
   ])('opaque token: $name is $text and its CRC-32 (RFC 6749 §10.10)', ({ token, text }) => {
-    expect(token).toBe(seal(text))
+    expect(token).toBe(withChecksum(text))
   })
 
   test.each(KINDS)('opaque token: $kind is $prefix, base62 and a checksum, at most 80 characters', (about) => {
     for (let count = 0; count < 20; count++) {
       const token = mint(about.kind)
       expect(token).toMatch(new RegExp(`^${about.prefix}[0-9A-Za-z]{${about.length - 6}}$`))
-      expect(token).toBe(seal(token.slice(0, -6)))
+      expect(token).toBe(withChecksum(token.slice(0, -6)))
       expect(token.length).toBeLessThanOrEqual(80)
       expect(isWellFormed(about.kind, token)).toBe(true)
     }
@@ -103,20 +103,20 @@ describe('malformed tokens', () => {
     { name: 'the prefix alone', value: 'vk_ac_' },
     { name: 'a character less', value: CODE.slice(0, -1) },
     { name: 'a character more', value: `${CODE}0` },
-    { name: 'a character more, well sealed', value: seal(`vk_ac_${BODY}0`) },
-    { name: 'a character less, well sealed', value: seal(`vk_ac_${BODY.slice(1)}`) },
-    { name: 'a blank before', value: ` ${CODE}` },
+    { name: 'a character more, with a valid checksum', value: withChecksum(`vk_ac_${BODY}0`) },
+    { name: 'a character less, with a valid checksum', value: withChecksum(`vk_ac_${BODY.slice(1)}`) },
+    { name: 'a space before', value: ` ${CODE}` },
     { name: 'a line break after', value: `${CODE}\n` },
     { name: 'no prefix', value: CODE.slice(6) },
-    { name: 'the prefix in other case, well sealed', value: seal(`VK_ac_${BODY}`) },
-    { name: 'an unknown prefix, well sealed', value: seal(`vk_xx_${BODY}`) },
-    { name: 'a hyphen for the underscore, well sealed', value: seal(`vk-ac-${BODY}`) },
-    { name: 'a hyphen in the body, well sealed', value: seal(`vk_ac_-${BODY.slice(1)}`) },
-    { name: 'an underscore in the body, well sealed', value: seal(`vk_ac__${BODY.slice(1)}`) },
-    { name: 'a NUL in the body, well sealed', value: seal(`vk_ac_\u0000${BODY.slice(1)}`) },
+    { name: 'the prefix in other case, with a valid checksum', value: withChecksum(`VK_ac_${BODY}`) },
+    { name: 'an unknown prefix, with a valid checksum', value: withChecksum(`vk_xx_${BODY}`) },
+    { name: 'a hyphen for the underscore, with a valid checksum', value: withChecksum(`vk-ac-${BODY}`) },
+    { name: 'a hyphen in the body, with a valid checksum', value: withChecksum(`vk_ac_-${BODY.slice(1)}`) },
+    { name: 'an underscore in the body, with a valid checksum', value: withChecksum(`vk_ac__${BODY.slice(1)}`) },
+    { name: 'a NUL in the body, with a valid checksum', value: withChecksum(`vk_ac_\u0000${BODY.slice(1)}`) },
     { name: 'a letter outside ASCII in the body', value: `vk_ac_é${CODE.slice(7)}` },
     { name: 'a checksum of zeros', value: `vk_ac_${BODY}000000` },
-    { name: 'the body and the checksum without the prefix in it', value: `vk_ac_${seal(BODY)}` },
+    { name: 'the body and the checksum without the prefix in it', value: `vk_ac_${withChecksum(BODY)}` },
     { name: 'a text of the right length', value: 'x'.repeat(55) }
   ])('opaque token: $name is refused without a lookup', ({ value }) => {
     expect(isWellFormed('authorizationCode', value)).toBe(false)
@@ -189,7 +189,7 @@ describe('expiry bucket', () => {
     { name: 'a token cut short', value: mint('accessToken').slice(0, -1) },
     { name: 'a token with a wrong checksum', value: `${mint('accessToken', zeros).slice(0, -6)}000000` },
     { name: 'a token with another bucket', value: mint('accessToken', zeros).replace('vk_at_2', 'vk_at_3') },
-    { name: 'a bucket out of the alphabet', value: seal(`vk_at_2'--${'0'.repeat(43)}`) },
+    { name: 'a bucket out of the alphabet', value: withChecksum(`vk_at_2'--${'0'.repeat(43)}`) },
     { name: 'nothing', value: '' }
   ])('expiry bucket: $name has none', ({ value }) => {
     expect(bucketOfAccessToken(value)).toBeUndefined()

@@ -93,7 +93,7 @@ test('Disconnect during a refresh revokes the new refresh token', async () => {
 })
 
 test.each([
-  { name: 'the refresh token is dead', change: () => harness.authorizationServer.state.liveRefreshTokens.clear() },
+  { name: 'the refresh token has ended', change: () => harness.authorizationServer.state.liveRefreshTokens.clear() },
   { name: 'there is no refresh token', without: true }
 ])('access has ended when $name: the tokens are deleted', async ({ change, without }) => {
   harness.authorizationServer.state.issuesRefreshTokens = without !== true

@@ -43,7 +43,7 @@ export function tokenGuard(deps: TokenGuardDeps, requirement: ScopeRequirement):
   const expected = { issuer, resource, isAudienceRequired, requirement }
 
   return function requireAccessToken(request, reply, done) {
-    // Checked before the header: a token in the URL may have leaked, whatever the header has (RFC 6750 §2.3, §5.3).
+    // Checked before the header, because a token in the URL may have leaked (RFC 6750 §2.3, §5.3).
     if (hasTokenInQuery(request)) return logAndRefuse('token_in_query', 'invalid_request')
     const credentials = readBearerCredentials(authorizationHeaders(request.raw.rawHeaders))
     switch (credentials.kind) {

@@ -1,4 +1,4 @@
-/** The next batch does not wait for one that takes longer than this. */
+/** The next batch does not wait longer than this for the current one. */
 const SLOW_MS = 20
 const MAX_BATCH = 64
 

@@ -15,7 +15,7 @@ function serverWith(checks: HealthChecks) {
   return server
 }
 
-const fine = async () => 'whatever it answers'
+const fine = async () => 'any result'
 const broken = async () => {
   throw new Error('connect ECONNREFUSED at a secret address')
 }

@@ -35,7 +35,7 @@ function withFeed(change: Partial<FeedRouteOptions>): TestServer {
   return { ...server, ...app, deps }
 }
 
-/** A credential store that makes its caller wait; `asked` says that somebody does. */
+/** A credential store that delays its result; `asked` resolves when it is called. */
 function slowAuthentication() {
   let letIn = () => {}
   const gate = new Promise<void>((resolve) => {

@@ -38,13 +38,13 @@ describe('verification of a LISTEN session', () => {
   })
 
   test.each([
-    { name: 'at once', now: 5_010, proved: true },
-    { name: 'until a second after it was sent', now: 5_999, proved: true },
-    { name: 'not at that second', now: 6_000, proved: false },
-    { name: 'not later', now: 9_000, proved: false }
-  ])('its own pulse, measured from its sending: $name', ({ now, proved }) => {
+    { name: 'at once', now: 5_010, verified: true },
+    { name: 'until a second after it was sent', now: 5_999, verified: true },
+    { name: 'not at that second', now: 6_000, verified: false },
+    { name: 'not later', now: 9_000, verified: false }
+  ])('its own pulse, measured from its sending: $name', ({ now, verified }) => {
     expect(pulse(5_000, 5_005)).toEqual([])
-    expect(isVerified(session, now)).toBe(proved)
+    expect(isVerified(session, now)).toBe(verified)
   })
 
   test('a pulse that returns too late does not verify', () => {
@@ -72,8 +72,8 @@ describe('verification of a LISTEN session', () => {
 
 describe('loss of a session', () => {
   test.each([
-    { name: 'never proved, in its first two seconds', last: undefined, now: 2_000, silent: false },
-    { name: 'never proved, afterwards', last: undefined, now: 2_001, silent: true },
+    { name: 'never verified, in its first two seconds', last: undefined, now: 2_000, silent: false },
+    { name: 'never verified, afterwards', last: undefined, now: 2_001, silent: true },
     { name: 'a second without proof', last: 5_000, now: 7_000, silent: false },
     { name: 'longer than a second without proof', last: 5_000, now: 7_001, silent: true }
   ])('$name', ({ last, now, silent }) => {

@@ -36,7 +36,7 @@ export async function subscribe(server: TestServer, by: Credentials): Promise<Su
   let text = ''
   let taken = 0
   let parsed = 0
-  let isOver = false
+  let hasEnded = false
   let wake = () => {}
   response.on('data', (chunk: string) => {
     text += chunk
@@ -50,7 +50,7 @@ export async function subscribe(server: TestServer, by: Credentials): Promise<Su
   response.on('error', () => {})
   const ended = new Promise<void>((resolve) => {
     response.once('close', () => {
-      isOver = true
+      hasEnded = true
       wake()
       resolve()
     })
@@ -63,7 +63,7 @@ export async function subscribe(server: TestServer, by: Credentials): Promise<Su
     text: () => text,
     async next() {
       while (events.length === taken) {
-        if (isOver) throw new Error('the stream ended')
+        if (hasEnded) throw new Error('the stream ended')
         await new Promise<void>((resolve) => {
           wake = resolve
         })

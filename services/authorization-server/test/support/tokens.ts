@@ -44,7 +44,7 @@ export async function isActive(server: TestServer, caller: Credentials, accessTo
   return (await introspectionOf(server, caller, accessToken)).active
 }
 
-/** What disabling and enabling do to the row: the generation moves on, so tokens of before are dead for good. */
+/** Changes the row like disabling and enabling: raises the generation, so earlier tokens stay ended. */
 export async function disable(server: TestServer, kind: 'user' | 'client', id: string): Promise<void> {
   await server.database.query({
     name: `test_disable_${kind}`,

@@ -115,7 +115,7 @@ async function submit(
       const owner = await openSession(request, reply, result.user, session)
       const query = clientQuery(request)
       if (authorization === undefined || !requiresSignIn(authorization.request)) return leave(query, reply, options)
-      // Proves to /oauth/authorize that the user has signed in for this request. An edited address cannot.
+      // Shows /oauth/authorize that the user has signed in for this request. An edited address cannot.
       const { id } = await addPendingRequest(request, owner, options.pending)
       return reply.redirect(stepUrl(options.issuer, '/oauth/authorize', query, { resume: id }), 303)
     }

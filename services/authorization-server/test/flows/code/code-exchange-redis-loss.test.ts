@@ -11,7 +11,7 @@ import { expectOutage, expectRefusal } from '../../support/refusals.js'
 import { isActive, pairOf } from '../../support/tokens.js'
 
 const ALREADY_USED = 'authorization code was already used'
-/** In the command that takes a code, and in the one that puts it back. */
+/** Occurs in the command that takes a code and in the command that returns it. */
 const TAKE = 'vk:code:'
 /** The emulation has no connection that could break. */
 const url = process.env.TEST_REDIS_URL

@@ -153,7 +153,7 @@ describe('the granted scope is the requested scope without the deselected scopes
     { name: 'one unticked', fields: { 'scope.files.read:media': 'on' }, granted: 'files.read files.read:media' },
     { name: 'all unticked', fields: {}, granted: 'files.read' },
     { name: 'required ones cannot be left out', fields: { 'scope.files.read': '' }, granted: 'files.read' },
-    { name: 'one that was not asked for', fields: ON, scope: 'files.read', granted: 'files.read' },
+    { name: 'a scope that was not requested', fields: ON, scope: 'files.read', granted: 'files.read' },
     {
       name: 'a scope that is not registered for the client',
       fields: { ...ON, 'scope.files.read:documents': 'on' },

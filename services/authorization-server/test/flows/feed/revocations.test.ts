@@ -71,10 +71,10 @@ describe('GET /revocations', () => {
   test('sends every revocation in order with consecutive event ids', async () => {
     const streams = [await openStream(), await openStream()]
     const opened = await Promise.all(streams.map((stream) => stream.next()))
-    const deaths = await killAllKinds()
+    const endings = await endAllKinds()
     for (const [index, stream] of streams.entries()) {
       const start = countOf(opened[index] as never)
-      for (const [place, data] of deaths.entries()) {
+      for (const [place, data] of endings.entries()) {
         const id = `${epochOf(opened[index] as never)}-${start + place + 1}`
         expect(await stream.next()).toEqual({ event: 'revoked', id, data })
       }
@@ -87,12 +87,12 @@ describe('GET /revocations', () => {
   })
 })
 
-/** One death after the other, by each way there is; gives what must be announced. */
-async function killAllKinds(): Promise<object[]> {
-  const deaths: object[] = []
+/** Ends tokens, grants, users and clients in every way, one after the other; returns the expected events. */
+async function endAllKinds(): Promise<object[]> {
+  const endings: object[] = []
   const grantOf = async (token: string) =>
     (await introspectionOf(server, resourceServer, token)) as unknown as Record<string, string>
-  const note = (data: object) => deaths.push(data)
+  const note = (data: object) => endings.push(data)
 
   const first = await obtainTokens(server, client)
   const known = await grantOf(first.access_token)
@@ -130,7 +130,7 @@ async function killAllKinds(): Promise<object[]> {
   await grantFor(server.database, AUDIENCE, other)
   await disable(server, 'client', other.clientId)
   await deleteRow(server, 'client', other.clientId)
-  return [...deaths, { sub: userId }, { sub: userId }, { client_id: other.clientId }, { client_id: other.clientId }]
+  return [...endings, { sub: userId }, { sub: userId }, { client_id: other.clientId }, { client_id: other.clientId }]
 }
 
 describe('POST /revocations', () => {

@@ -57,19 +57,19 @@ test('50 revocations at both instances during 50 nonces: no gap, and each proof 
       await sendNonce(round % 2 ? a : b, resourceServer, opened.data.stream ?? '', `nonce-of-round-${round}-padded`)
     })
   )
-  const dead = new Set<string>()
+  const ended = new Set<string>()
   let last = countOf(opened)
   for (let proofs = 0; proofs < 50; ) {
     const event = await mine.next()
     if (event.event === 'revoked') {
       expect(countOf(event)).toBe(last + 1)
       last = countOf(event)
-      dead.add(event.data.sub ?? '')
+      ended.add(event.data.sub ?? '')
     } else {
       expect(countOf(event)).toBe(last)
-      expect(dead).toContain(`user-${/^nonce-of-round-(\d+)/.exec(event.data.nonce ?? '')?.[1]}`)
+      expect(ended).toContain(`user-${/^nonce-of-round-(\d+)/.exec(event.data.nonce ?? '')?.[1]}`)
       proofs += 1
     }
   }
-  expect(dead.size).toBe(50)
+  expect(ended.size).toBe(50)
 })

@@ -77,7 +77,7 @@ describe('a malformed request gets one 400, and the connection ends (RFC 9112 §
     { name: 'another version', bytes: page().replace('HTTP/1.1', 'HTTP/1.2') },
     { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
     { name: 'an authority as the target', bytes: `GET localhost:4000 HTTP/1.1\r\nHost: x\r\n\r\n${SMUGGLED}` },
-    { name: 'a method that nobody knows', bytes: page().replace('GET', 'STEAL') },
+    { name: 'an unknown method', bytes: page().replace('GET', 'STEAL') },
     { name: 'TLS', bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' }
   ])('$name', async ({ bytes }) => {
     const { answers, isClosed } = await sendRaw(port, Buffer.from(bytes, 'latin1'))

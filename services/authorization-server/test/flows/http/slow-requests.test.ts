@@ -51,7 +51,7 @@ test('a request that is never completed gets 408, and its connection ends', asyn
   }
 })
 
-/** Sends a start, and then a little at a time as long as anybody listens; gives what comes back until the end. */
+/** Sends the start of a request and then single bytes until the connection ends; returns the response. */
 async function dribble(start: string, more: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})

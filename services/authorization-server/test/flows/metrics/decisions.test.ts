@@ -79,7 +79,7 @@ describe('refused token requests, by grant type and exact cause', () => {
       expected: refused('refresh_token', 'refresh_token_malformed')
     },
     {
-      name: 'a grant type that somebody made up',
+      name: 'an invented grant type',
       send: () => exchange(server, client, 'x', { grant_type: 'made-up' }),
       expected: refused('other', 'unsupported_grant_type')
     },

@@ -72,7 +72,7 @@ async function warmUp(): Promise<void> {
   await Promise.all(Array.from({ length: 10 }, () => introspect(access_token)))
 }
 
-/** A machine that was too busy for the proof that all changes are heard may just have forgotten its clients. */
+/** On a busy machine the receipt of changes may be unverified for a moment, and then the cache is not used. */
 async function untilInMemory(): Promise<void> {
   const { pathname, search } = new URL(authorizeUrl(client.clientId, { scope: 'none' }))
   const refused = () => fetch(counted.publicUrl + pathname + search, { redirect: 'manual' })
@@ -205,7 +205,8 @@ describe('commands of a single request, counted by Redis (INFO stats, total_comm
 
 describe('100 concurrent requests share statements', () => {
   const HUNDRED = Array.from({ length: 100 })
-  // Two are under way; what has gathered meanwhile goes when they are answered, or slow. Two more for requests that come late.
+  // Two statements are in progress, and the batch of waiting requests is sent after a response or a delay. Late requests may
+  // need two more.
   const ENOUGH = 2 + 2 + 2
 
   const introspections = async (): Promise<Operation[]> => {

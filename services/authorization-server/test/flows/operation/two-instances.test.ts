@@ -94,7 +94,7 @@ describe('two instances on the same stores', () => {
 
 test('40 codes, each with 25 concurrent exchanges at both instances: 40 times 200 and one pair of tokens each', async () => {
   const seen = []
-  // Two codes at a time, so that nobody waits for a connection to Postgres until it is an outage.
+  // Two codes at a time, so that no exchange waits for a connection to Postgres until its time limit.
   for (let round = 0; round < 20; round++) {
     const codes = [await newCode(), await newCode()]
     const answers = await Promise.all(

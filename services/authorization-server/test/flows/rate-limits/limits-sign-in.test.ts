@@ -66,7 +66,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     { name: 'of the address', exceeded: ADDRESS, most: 100, others: [PAIR, ACCOUNT] },
     { name: 'of the account', exceeded: ACCOUNT, most: 200, others: [PAIR, ADDRESS] }
   ])(
-    'an attempt over the limit $name counts against no other: nothing of it was judged',
+    'an attempt over the limit $name counts for no other limit, because it was not evaluated',
     async ({ exceeded, most, others }) => {
       await setCounter(server, counter(exceeded), most)
       for (let attempt = 1; attempt <= 3; attempt++) expect(await statusOf()).toBe(429)

@@ -159,7 +159,7 @@ describe('a code written by mallory', () => {
     },
     { name: 'no JSON and no MAC', forge: () => ofMallory.record.replace(/ \S{43} \{.*/, ' x') },
     {
-      name: 'one that she says she has taken before',
+      name: 'a code that she claims to have taken before',
       forge: () => `taken x 20000 ${ofAlice.record.slice('issued '.length)}`
     }
   ])('$name: no token, and counted', async ({ forge }) => {

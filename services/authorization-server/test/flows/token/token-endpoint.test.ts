@@ -32,7 +32,7 @@ afterAll(() => server.close())
 const send = (change: InjectOptions = {}): Promise<LightMyRequestResponse> =>
   server.publicServer.inject({ ...right, ...change })
 
-/** Whatever was refused did not use the code up. */
+/** Checks that the code is still usable. */
 async function expectCodeUnused(): Promise<void> {
   expect(kindOf(await exchange(server, client, code))).toBe('200')
 }

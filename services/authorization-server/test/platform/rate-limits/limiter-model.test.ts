@@ -106,7 +106,7 @@ async function expectLimitsHeld(ended: readonly Ended[], instances: number): Pro
 }
 
 test.each([1, 2])(
-  'whatever mix of correct and wrong attempts comes at once over %i instances: a correct one is refused for exhausted limits only, and failures stay within the limits (contract "Limits")',
+  'concurrent correct and wrong attempts at %i instances: a correct one is refused for exhausted limits only, and failures stay within the limits (contract "Limits")',
   async (instances) => {
     await assert(
       asyncProperty(attempts(instances), async (given) => {
