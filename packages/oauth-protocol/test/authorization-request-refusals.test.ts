@@ -93,14 +93,14 @@ const challenges: readonly Refused[] = [
 const scopes: readonly Refused[] = [
   { name: 'no scope', change: { scope: undefined }, error: 'invalid_scope' },
   { name: 'an empty scope', change: { scope: '' }, error: 'invalid_scope' },
-  { name: 'a blank scope', change: { scope: ' ' }, error: 'invalid_scope' },
+  { name: 'a scope of one space', change: { scope: ' ' }, error: 'invalid_scope' },
   { name: 'an unknown scope', change: { scope: 'files.delete' }, error: 'invalid_scope' },
   { name: 'an unknown scope among known ones', change: { scope: 'files.read files.delete' }, error: 'invalid_scope' },
   { name: 'a scope in other case', change: { scope: 'Files.Read' }, error: 'invalid_scope' },
   { name: 'a part of an allowed scope', change: { scope: 'files' }, error: 'invalid_scope' },
   { name: 'more than an allowed scope', change: { scope: 'files.read:images' }, error: 'invalid_scope' },
-  { name: 'two blanks between scopes', change: { scope: 'files.read  files.write' }, error: 'invalid_scope' },
-  { name: 'a blank before the scope', change: { scope: ' files.read' }, error: 'invalid_scope' },
+  { name: 'two spaces between scopes', change: { scope: 'files.read  files.write' }, error: 'invalid_scope' },
+  { name: 'a space before the scope', change: { scope: ' files.read' }, error: 'invalid_scope' },
   { name: 'a comma between scopes', change: { scope: 'files.read,files.write' }, error: 'invalid_scope' },
   { name: 'a scope with a quotation mark', change: { scope: 'files.read"' }, error: 'invalid_scope' },
   { name: 'a client without scopes', client: { requiredScopes: [], optionalScopes: [] }, error: 'invalid_scope' }

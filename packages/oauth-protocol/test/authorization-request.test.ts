@@ -61,8 +61,8 @@ describe('accepted', () => {
     { name: 'two prompts', change: { prompt: 'consent login' }, request: { prompt: ['login', 'consent'] } },
     { name: 'prompt none twice', change: { prompt: 'none none' }, request: { prompt: ['none'] } },
     { name: 'unknown prompts', change: { prompt: 'create Login' }, request: {} },
-    { name: 'an unknown prompt beside login', change: { prompt: 'create login' }, request: { prompt: ['login'] } },
-    { name: 'prompts with more than one blank', change: { prompt: ' login  ' }, request: { prompt: ['login'] } },
+    { name: 'an unknown prompt with login', change: { prompt: 'create login' }, request: { prompt: ['login'] } },
+    { name: 'prompts with more than one space', change: { prompt: ' login  ' }, request: { prompt: ['login'] } },
     { name: 'a client secret', change: { client_secret: 's' }, request: {} },
     { name: 'bracketed names', change: { 'scope[]': 'x', 'redirect_uri[0]': 'https://evil.example' }, request: {} }
   ])('authorization request: $name is accepted (RFC 6749 §4.1.1)', ({ change, request }) => {
@@ -89,7 +89,7 @@ describe('the error page', () => {
     { name: 'an empty client_id', change: { client_id: '' } },
     { name: 'the client_id of another client', change: { client_id: 'other' } },
     { name: 'the client_id in other case', change: { client_id: 'App' } },
-    { name: 'the client_id with a blank', change: { client_id: 'app ' } },
+    { name: 'the client_id with a space', change: { client_id: 'app ' } },
     { name: 'the client_id twice', appended: '&client_id=app' },
     { name: 'another client_id besides', appended: '&client_id=other' },
     { name: 'a client_id that is not UTF-8', change: { client_id: undefined }, appended: '&client_id=app%ff' },

@@ -25,21 +25,21 @@ describe('reading one parameter', () => {
     { name: 'stray separators around it', encoded: '&&scope=a&', reading: { value: 'a' } },
     { name: 'an empty value', encoded: 'scope=', reading: ABSENT },
     { name: 'a name without equals sign', encoded: 'scope', reading: ABSENT },
-    { name: 'a value beside an empty one', encoded: 'scope=&scope=a&scope', reading: { value: 'a' } },
+    { name: 'a value with an empty one', encoded: 'scope=&scope=a&scope', reading: { value: 'a' } },
     { name: 'equals signs in the value', encoded: 'scope=a=b==', reading: { value: 'a=b==' } },
     { name: 'a plus sign', encoded: 'scope=a+b', reading: { value: 'a b' } },
     { name: 'several plus signs', encoded: 'scope=a+b+c', reading: { value: 'a b c' } },
     { name: 'an encoded plus sign', encoded: 'scope=a%2Bb', reading: { value: 'a+b' } },
-    { name: 'an encoded blank', encoded: 'scope=a%20b', reading: { value: 'a b' } },
+    { name: 'an encoded space', encoded: 'scope=a%20b', reading: { value: 'a b' } },
     { name: 'an encoded separator', encoded: 'scope=a%26state%3Db', reading: { value: 'a&state=b' } },
     { name: 'a value encoded twice, decoded once', encoded: 'scope=%2561', reading: { value: '%61' } },
-    { name: 'percent-encoding in small letters', encoded: 'scope=%c3%a9', reading: { value: 'é' } },
+    { name: 'percent-encoding in lower case', encoded: 'scope=%c3%a9', reading: { value: 'é' } },
     { name: 'four bytes of UTF-8', encoded: 'scope=%F0%9F%94%91', reading: { value: '🔑' } },
     { name: 'a semicolon, which separates nothing', encoded: 'x=1;scope=a', reading: ABSENT },
     { name: 'a leading question mark, part of the name', encoded: '?scope=a', reading: ABSENT },
     { name: 'an encoded name', encoded: 'sc%6Fpe=a', reading: { value: 'a' } },
     { name: 'a name in other case', encoded: 'Scope=a', reading: ABSENT },
-    { name: 'a name with a blank at its end', encoded: 'scope+=a', reading: ABSENT },
+    { name: 'a name with a space at its end', encoded: 'scope+=a', reading: ABSENT },
     { name: 'two values', encoded: 'scope=a&scope=b', reading: { repeated: true } },
     { name: 'the same value twice', encoded: 'scope=a&scope=a', reading: { repeated: true } },
     { name: 'three values', encoded: 'scope=a&scope=b&scope=c', reading: { repeated: true } },
@@ -48,7 +48,7 @@ describe('reading one parameter', () => {
     { name: 'empty brackets', encoded: 'scope[]=a', reading: ABSENT },
     { name: 'encoded brackets', encoded: 'scope%5B%5D=a', reading: ABSENT },
     { name: 'an index in brackets', encoded: 'scope[0]=a&scope[1]=b', reading: ABSENT },
-    { name: 'brackets beside the plain name', encoded: 'scope=a&scope[]=b', reading: { value: 'a' } },
+    { name: 'brackets with the plain name', encoded: 'scope=a&scope[]=b', reading: { value: 'a' } },
     { name: 'a dotted name', encoded: 'scope.x=a', reading: ABSENT }
   ])('parameters: $name is read as $reading (RFC 6749 §3.1)', ({ encoded, reading }) => {
     expect(read(encoded, 'scope')).toEqual(reading)
@@ -56,7 +56,7 @@ describe('reading one parameter', () => {
 
   test.each([
     { name: 'a lone percent sign', value: '%' },
-    { name: 'a percent sign before other letters', value: '%zz' },
+    { name: 'a percent sign before other characters', value: '%zz' },
     { name: 'half a percent-encoding', value: 'a%4' },
     { name: 'a byte that never stands in UTF-8', value: '%ff' },
     { name: 'a continuation byte alone', value: '%80' },

@@ -16,10 +16,10 @@ test.each([
 
 test.each([
   { name: 'nothing', text: '' },
-  { name: 'a blank only', text: ' ' },
-  { name: 'a blank at the start', text: ' a' },
-  { name: 'a blank at the end', text: 'a ' },
-  { name: 'two blanks', text: 'a  b' },
+  { name: 'a space only', text: ' ' },
+  { name: 'a space at the start', text: ' a' },
+  { name: 'a space at the end', text: 'a ' },
+  { name: 'two spaces', text: 'a  b' },
   { name: 'a tab', text: 'a\tb' },
   { name: 'a line break', text: 'a\nb' },
   { name: 'a line break at the end', text: 'a\n' },

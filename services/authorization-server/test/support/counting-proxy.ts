@@ -5,7 +5,7 @@ import { atPort } from './failing-network.js'
 export type Listener = (bytes: Buffer) => void
 
 export type CountingProxy = {
-  /** The address of the server, by way of this proxy. */
+  /** The URL of the server with the address of this proxy. */
   url: string
   /** Delays the server's responses from now on, except on these connections. */
   hold(except: ReadonlySet<number>): void

@@ -19,7 +19,7 @@ export function portOf(server: FastifyInstance): number {
   return address.port
 }
 
-// However busy the machine is.
+// Enough for a busy machine.
 const FIRST_ANSWER_MS = 5_000
 
 /**

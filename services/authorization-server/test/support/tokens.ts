@@ -8,7 +8,7 @@ export type Tokens = Required<TokenResponse>
 const CODE_VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CODE_CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-/** Walks the whole flow, with PKCE so that public clients can too; `change` is to the authorization request. */
+/** Runs the whole flow with PKCE, also for public clients; `change` changes the authorization request. */
 export async function obtainTokens(
   server: TestServer,
   client: Credentials,

@@ -32,9 +32,9 @@ const ENDINGS: Readonly<Record<string, (url: string) => Promise<LightMyRequestRe
 const STATES: readonly { name: string; encoded: string; value: string | null }[] = [
   { name: 'letters', encoded: 'xyz', value: 'xyz' },
   { name: 'one character', encoded: 'x', value: 'x' },
-  { name: 'a blank as plus', encoded: 'a+b', value: 'a b' },
-  { name: 'a blank as %20', encoded: 'a%20b', value: 'a b' },
-  { name: 'blanks at both ends', encoded: '+a+', value: ' a ' },
+  { name: 'a space as plus', encoded: 'a+b', value: 'a b' },
+  { name: 'a space as %20', encoded: 'a%20b', value: 'a b' },
+  { name: 'spaces at both ends', encoded: '+a+', value: ' a ' },
   { name: 'a plus', encoded: 'a%2Bb', value: 'a+b' },
   { name: 'an ampersand and an equals sign', encoded: 'a%26error%3Dx', value: 'a&error=x' },
   { name: 'a bare equals sign', encoded: 'a=b==', value: 'a=b==' },

@@ -60,7 +60,7 @@ describe('invalid client_id: an error page with status 400, with or without othe
     { name: 'missing', change: { client_id: undefined } },
     { name: 'empty', change: { client_id: '' } },
     { name: 'unknown', change: { client_id: 'client_nobody' } },
-    { name: 'a blank', change: { client_id: ' ' } },
+    { name: 'a space', change: { client_id: ' ' } },
     { name: 'longer than any', change: { client_id: 'c'.repeat(129) } },
     { name: 'much longer than any', change: { client_id: 'c'.repeat(5000) } },
     { name: 'with a NUL', change: { client_id: 'client\u0000' } },
@@ -86,7 +86,7 @@ describe('invalid client_id: an error page with status 400, with or without othe
       appended: ({ client_id }) => `;client_id=${client_id}`
     },
     { name: 'not UTF-8', change: { client_id: undefined }, appended: () => '&client_id=%FF%FE' },
-    { name: 'broken percent-encoding', change: { client_id: undefined }, appended: () => '&client_id=%zz' }
+    { name: 'invalid percent-encoding', change: { client_id: undefined }, appended: () => '&client_id=%zz' }
   ])('$name', async ({ change = {}, appended = () => '' }) => {
     const tail = appended({ client_id: client.clientId, other_id: other.clientId })
     expectErrorPage(await authorize(change, tail), UNKNOWN_CLIENT)
@@ -131,7 +131,7 @@ describe('invalid redirect_uri: an error page with status 400, with or without o
       appended: '&redirect_uri=https%3A%2F%2Fapp.example%2Fcallback%FF'
     },
     {
-      name: 'broken percent-encoding',
+      name: 'invalid percent-encoding',
       change: { redirect_uri: undefined },
       appended: '&redirect_uri=https%3A%2F%2Fapp.example%2Fcallback%'
     },

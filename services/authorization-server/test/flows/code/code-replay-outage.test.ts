@@ -217,20 +217,17 @@ describe('a store is unavailable', () => {
   test.each([
     { name: 'valid', change: right },
     { name: 'invalid', change: {} }
-  ])(
-    'Redis: a $name exchange is 503, the code works afterwards, and refreshes succeed meanwhile',
-    async ({ change }) => {
-      const earlier = await obtainCode(server, client, { change: PKCE })
-      const tokens = pairOf(await exchange(server, client, earlier, right))
-      const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
-      const cutOff = await startInstance({ ...server, redis: nowhere })
-      expectOutage(await exchange(cutOff, client, code, change))
-      pairOf(await refresh(cutOff, client, tokens.refresh_token))
-      nowhere.disconnect()
-      await cutOff.close()
-      await expectRedeemable()
-    }
-  )
+  ])('Redis: a $name exchange is 503; refreshes succeed, and the code works later', async ({ change }) => {
+    const earlier = await obtainCode(server, client, { change: PKCE })
+    const tokens = pairOf(await exchange(server, client, earlier, right))
+    const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
+    const cutOff = await startInstance({ ...server, redis: nowhere })
+    expectOutage(await exchange(cutOff, client, code, change))
+    pairOf(await refresh(cutOff, client, tokens.refresh_token))
+    nowhere.disconnect()
+    await cutOff.close()
+    await expectRedeemable()
+  })
 
   test('Postgres refuses the statement: 500, not 4xx, and the code works afterwards', async () => {
     const refusing = await startInstance(server, {

@@ -214,7 +214,7 @@ describe('the two buttons', () => {
     { name: 'Allow twice', decisions: ['allow', 'allow'] },
     { name: 'an unknown value', decisions: ['maybe'] },
     { name: 'Allow in another case', decisions: ['ALLOW'] },
-    { name: 'Allow with a blank', decisions: ['allow '] },
+    { name: 'Allow with a space', decisions: ['allow '] },
     { name: 'Allow with a NUL', decisions: ['allow\u0000'] }
   ])('$name is not a decision: the page is shown again with a valid form', async ({ decisions }) => {
     const { browser, page } = await plain()

@@ -37,7 +37,7 @@ describe('a malformed request gets one 400, and the connection ends (RFC 9112 §
     { name: 'a length with a sign', bytes: toToken([`Content-Length: +${BODY.length}`], BODY + SMUGGLED) },
     { name: 'a length below zero', bytes: toToken(['Content-Length: -1'], BODY + SMUGGLED) },
     { name: 'a hexadecimal length', bytes: toToken(['Content-Length: 0x18'], BODY + SMUGGLED) },
-    { name: 'a length with a blank inside', bytes: toToken(['Content-Length: 2 4'], BODY + SMUGGLED) },
+    { name: 'a length with a space inside', bytes: toToken(['Content-Length: 2 4'], BODY + SMUGGLED) },
     { name: 'a length beyond all numbers', bytes: toToken([`Content-Length: ${'9'.repeat(30)}`], BODY + SMUGGLED) },
     { name: 'chunked, identity', bytes: toToken(['Transfer-Encoding: chunked, identity'], NO_CHUNKS) },
     { name: 'identity', bytes: toToken(['Transfer-Encoding: identity'], BODY + SMUGGLED) },
@@ -45,10 +45,10 @@ describe('a malformed request gets one 400, and the connection ends (RFC 9112 §
     { name: 'chunked twice', bytes: toToken(Array(2).fill('Transfer-Encoding: chunked'), NO_CHUNKS) },
     { name: 'a vertical tab before chunked', bytes: toToken(['Transfer-Encoding:\x0bchunked'], NO_CHUNKS) },
     {
-      name: 'a blank before the colon of Transfer-Encoding',
+      name: 'a space before the colon of Transfer-Encoding',
       bytes: toToken(['Transfer-Encoding : chunked'], NO_CHUNKS)
     },
-    { name: 'a chunk size that is none', bytes: chunked('zz\r\na=b\r\n') },
+    { name: 'a chunk size that is invalid', bytes: chunked('zz\r\na=b\r\n') },
     { name: 'a chunk size with 0x', bytes: chunked('0x3\r\na=b\r\n') },
     { name: 'a chunk size below zero', bytes: chunked('-3\r\na=b\r\n') },
     { name: 'a chunk size beyond all numbers', bytes: chunked(`${'f'.repeat(17)}\r\na=b\r\n`) },
@@ -59,7 +59,7 @@ describe('a malformed request gets one 400, and the connection ends (RFC 9112 §
     { name: 'lines that end in LF only', bytes: page().replaceAll('\r\n', '\n') },
     { name: 'one line that ends in LF', bytes: page('X-A: b').replace('X-A: b\r\n', 'X-A: b\n') },
     { name: 'lines that end in CR only', bytes: page().replaceAll('\r\n', '\r') },
-    { name: 'a blank before the colon', bytes: page('X-A : b') },
+    { name: 'a space before the colon', bytes: page('X-A : b') },
     { name: 'a header without a name', bytes: page(': b') },
     { name: 'a header without a colon', bytes: page('abc') },
     { name: 'a NUL in a header', bytes: page('X-A: a\0b') },
@@ -67,10 +67,10 @@ describe('a malformed request gets one 400, and the connection ends (RFC 9112 §
     { name: 'no Host', bytes: `GET /login HTTP/1.1\r\nX-A: b\r\n\r\n${SMUGGLED}` },
     { name: 'two Hosts', bytes: page('Host: localhost:4000') },
     {
-      name: 'two Hosts that differ, beside an absolute target',
+      name: 'two Hosts that differ, with an absolute target',
       bytes: page('Host: x').replace('/login', 'http://x/login')
     },
-    { name: 'a Host that is none', bytes: page().replace('Host: localhost:4000', 'Host: local host') },
+    { name: 'a Host that is invalid', bytes: page().replace('Host: localhost:4000', 'Host: local host') },
     { name: 'a Host with a user name', bytes: page().replace('Host: localhost:4000', 'Host: a@localhost') },
     { name: 'an empty Host', bytes: page().replace('Host: localhost:4000', 'Host:') },
     { name: 'two Content-Types', bytes: toToken([LENGTH, 'Content-Type: text/plain'], BODY + SMUGGLED) },

@@ -58,8 +58,8 @@ describe('a value that is not a refresh token (RFC 6749 §5.2)', () => {
     { name: 'one character short', value: () => tokens.refresh_token.slice(0, -1) },
     { name: 'one character long', value: () => `${tokens.refresh_token}0` },
     { name: 'with a space in front', value: () => ` ${tokens.refresh_token}` },
-    { name: 'in capitals', value: () => tokens.refresh_token.toUpperCase() },
-    { name: 'beyond ASCII', value: () => 'vk_rt_ü' },
+    { name: 'in upper case', value: () => tokens.refresh_token.toUpperCase() },
+    { name: 'outside ASCII', value: () => 'vk_rt_ü' },
     { name: '12,000 characters', value: () => 'v'.repeat(12_000) },
     { name: 'SQL', value: () => `' or 1=1 --` }
   ])('$name is invalid_grant, and nothing changes', async ({ value }) => {
@@ -130,7 +130,7 @@ describe('an invalid request ends nothing and rotates nothing', () => {
     { name: 'no grant_type', change: { grant_type: '' }, status: 400, error: 'invalid_request' },
     { name: 'another grant_type', change: { grant_type: 'password' }, status: 400, error: 'unsupported_grant_type' },
     {
-      name: 'grant_type in capitals',
+      name: 'grant_type in upper case',
       change: { grant_type: 'Refresh_Token' },
       status: 400,
       error: 'unsupported_grant_type'
@@ -163,7 +163,7 @@ describe('an invalid request ends nothing and rotates nothing', () => {
   )
 
   test.each([
-    { name: 'a broken percent-encoding', value: '%zz' },
+    { name: 'an invalid percent-encoding', value: '%zz' },
     { name: 'bytes that are not UTF-8', value: '%ff%fe' },
     { name: 'a NUL', value: 'vk_rt_%00' }
   ])('$name in refresh_token is invalid_request', async ({ value }) => {

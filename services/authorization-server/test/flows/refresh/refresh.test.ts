@@ -137,13 +137,13 @@ describe('scope of a refresh (RFC 6749 §6)', () => {
     { name: 'wider by one', scope: `${WIDE} files.read:media` },
     { name: 'another one only', scope: 'files.read:media' },
     { name: 'unknown', scope: 'no.such.scope' },
-    { name: 'in other letters', scope: 'Files.Read' },
+    { name: 'in other letter case', scope: 'Files.Read' },
     { name: 'a part of a name', scope: 'files' },
     { name: 'two spaces between', scope: 'files.read  files.read:images' },
     { name: 'a space in front', scope: ' files.read' },
-    { name: 'a space behind', scope: 'files.read ' },
+    { name: 'a trailing space', scope: 'files.read ' },
     { name: 'a character that no scope has', scope: 'files.read"' },
-    { name: 'beyond ASCII', scope: 'filés' },
+    { name: 'outside ASCII', scope: 'filés' },
     { name: 'separated by commas', scope: 'files.read,files.read:images' }
   ])('$name is invalid_scope, and the token stays valid (RFC 6749 §5.2)', async ({ scope }) => {
     const refused = await refresh(server, confidential, tokens.refresh_token, { scope })

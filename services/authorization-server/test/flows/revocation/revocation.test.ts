@@ -130,7 +130,7 @@ describe('revocation of a token that the client does not own changes nothing (RF
   test.each<{ name: string; value(): string }>([
     { name: 'an access token that was never issued', value: () => mintAccessToken(new Date(), randomBytes) },
     { name: 'a refresh token that was never issued', value: () => mintOpaqueToken('refreshToken', randomBytes) },
-    { name: 'a word', value: () => 'unknown' },
+    { name: 'an unknown value', value: () => 'unknown' },
     { name: 'a token without its last character', value: () => first.access_token.slice(0, -1) },
     { name: 'a token with another last character', value: () => first.access_token.replace(/.$/, '-') },
     { name: 'two tokens in one', value: () => `${first.access_token} ${first.refresh_token}` },

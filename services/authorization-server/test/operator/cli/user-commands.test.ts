@@ -38,8 +38,8 @@ describe('users create', () => {
     { name: 'nothing', sent: 'secret word', password: 'secret word' },
     { name: 'a line break', sent: 'secret word\n', password: 'secret word' },
     { name: 'CRLF', sent: 'secret word\r\n', password: 'secret word' },
-    { name: 'blanks', sent: '  secret word  ', password: '  secret word  ' },
-    { name: 'characters beyond ASCII', sent: 'Schlüssel 🔑\n', password: 'Schlüssel 🔑' }
+    { name: 'spaces', sent: '  secret word  ', password: '  secret word  ' },
+    { name: 'characters outside ASCII', sent: 'Schlüssel 🔑\n', password: 'Schlüssel 🔑' }
   ])('the password is read to the end without one trailing line break: $name', async ({ name, sent, password }) => {
     expect((await create(`user of ${name}`, sent)).code).toBe(0)
     const hash = await findHash(`user of ${name}`)

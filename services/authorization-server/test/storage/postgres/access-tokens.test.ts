@@ -106,7 +106,7 @@ describe('access token store: revoke', () => {
   test.each<{ name: string; hash(): TokenHash; clientId(): string }>([
     { name: 'by another client', hash: () => grant.access.hash, clientId: () => 'other' },
     {
-      name: 'by an id in other letters',
+      name: 'by an id in other letter case',
       hash: () => grant.access.hash,
       clientId: () => grant.clientId.toUpperCase()
     },
