@@ -12,7 +12,7 @@ const redirect = (error: string, description: RegExp) => ({
   description: expect.stringMatching(description)
 })
 
-/** One fault for each check, in the order in which the checks stand. */
+/** One fault for each check, in the order of the checks. */
 const FAULTS: readonly Fault[] = [
   { name: 'unknown client', unknownClient: true, decides: { kind: 'show_error_page', reason: 'unknown_client' } },
   {
@@ -94,7 +94,7 @@ const anyQuery = fc
   )
   .map((sent) => new URLSearchParams(sent.flat()))
 
-/** What the outcome must be, said without an order: as far as one query can be evaluated by looking at it. */
+/** The expected outcome of a query, computed without the order of the checks. */
 function expectSafe(sent: URLSearchParams, outcome: AuthorizationOutcome): void {
   const single = (name: string) => {
     const values = sent.getAll(name).filter((value) => value !== '')

@@ -38,7 +38,7 @@ type Row = {
   reason: string
 }
 
-/** The wrong request is refused and ends nothing; the right one then brings tokens. */
+/** Checks that the wrong request is refused and ends nothing, and that the right one then gets tokens. */
 async function expectRefusedUnused(owner: Credentials, row: Row & { sender?: Credentials }): Promise<void> {
   const { asked = {}, right = {}, wrong, sender = owner, error = 'invalid_grant', reason } = row
   const redirectUri = owner === native ? 'http://127.0.0.1:5000/cb' : CALLBACK

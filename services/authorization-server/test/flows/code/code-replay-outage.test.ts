@@ -57,7 +57,7 @@ async function grantIdOf({ database }: TestServer, presented: string): Promise<s
   return (await database.query<{ grant_id: string }>(statement))[0]?.grant_id
 }
 
-/** The code works as if nothing had happened, and once. */
+/** Checks that the code can be exchanged exactly once. */
 async function expectRedeemable(): Promise<void> {
   expect(await grantOf(server, code)).toBeUndefined()
   const tokens = pairOf(await exchange(server, client, code, right))

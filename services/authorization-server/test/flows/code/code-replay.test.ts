@@ -47,7 +47,7 @@ async function expectDead({ access_token, refresh_token }: Tokens): Promise<void
 
 type Memory = { name: string; change(): Promise<unknown> }
 
-/** What Redis may know of a used code. The answer to its replay is the same. */
+/** The possible states of a used code in Redis. The response to a replay is the same for all. */
 const MEMORIES: Memory[] = [
   { name: 'while its tombstone exists', change: async () => {} },
   { name: 'after its tombstone expired', change: () => forgetInRedis(server, code) },

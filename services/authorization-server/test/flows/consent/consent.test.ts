@@ -36,7 +36,7 @@ const UNVERIFIED = 'Who is asking Not checked by Valetkey Allow it only if you k
 const PROGRAM = ' That is a program on this device. Allow it only if you have just started it.'
 const APP = ' That is an app on this device. Allow it only if you have just used it.'
 
-/** What stands on the page, without its frame. */
+/** The text of the page without header and footer. */
 const wordsOf = (page: Page) => visibleText(page.body).replace(/^Valetkey /, '')
 
 describe('the consent page shows the app, the permissions and the redirect target', () => {

@@ -17,7 +17,7 @@ let instance: TestServer
 let files: Credentials
 let reports: Credentials
 let open: Subscription[] = []
-/** What happens to the question which audiences a user or a client has grants for. */
+/** Replaces the query of the audiences of a user or client. */
 let onQuestion: (ask: () => Promise<unknown[]>) => Promise<unknown[]>
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ async function openBoth(): Promise<[Stream, Stream]> {
   return [await openStream(files), await openStream(reports)]
 }
 
-/** Everything that was told on a stream before a nonce that is sent now; fails where the ids have a gap. */
+/** All events of a stream before the proof of a new nonce; fails if the ids have a gap. */
 async function toldOn(stream: Stream): Promise<object[]> {
   await sendNonce(instance, stream.by, stream.id, NONCE)
   const told: object[] = []

@@ -134,7 +134,7 @@ test('a credential deleted between its authentication and its stream gets no las
   await isFound
   const others = await openStreams(deleted)
   await remove()
-  // The announcement has been heard at this process.
+  // This process has received the notification.
   await others[0]?.ended
   letIn()
   await (await pending).ended

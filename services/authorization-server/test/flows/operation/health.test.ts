@@ -30,7 +30,7 @@ async function readiness(databaseUrl: string, redis = server.redis) {
   return [answer.statusCode, answer.json().checks]
 }
 
-/** An instance that does not listen: that is told, and decides nothing. */
+/** An instance without a LISTEN connection, which is reported but does not affect readiness. */
 const announcements = 'unavailable'
 
 test('/readyz: 200 while both stores respond', async () => {

@@ -142,7 +142,7 @@ describe('SIGTERM', () => {
     const resourceServer = await server.createResourceServer()
     const open = () => fetch(`http://127.0.0.1:${service.internalPort}/revocations`, { headers: basic(resourceServer) })
     let stream = await open()
-    // Until the process has heard its first pulse.
+    // Until the process has received its first pulse.
     while (stream.status === 503) stream = await open()
     expect(stream.status).toBe(200)
     const read = stream.text().catch(() => '')

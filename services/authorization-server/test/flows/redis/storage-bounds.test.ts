@@ -41,7 +41,7 @@ async function bytesOf(key: string): Promise<number> {
 
 const kindsOf = (keys: Stored[]) => [...new Set(keys.map(({ key }) => key.split(':').slice(0, 2).join(':')))]
 
-/** Everything in Postgres but the record of what was refused. */
+/** All rows of Postgres except audit events. */
 async function rowsBesideAudit(): Promise<Record<string, string>> {
   const { audit_events: _audit, ...others } = await dumpPostgres(server)
   return others
@@ -49,7 +49,7 @@ async function rowsBesideAudit(): Promise<Record<string, string>> {
 
 const LONG = 'x'.repeat(6_000)
 
-/** What a client without any credential can send, each time with other values. */
+/** The requests that are possible without a credential, each time with other values. */
 const REQUESTS: Record<string, (address: string, count: number) => Promise<unknown>> = {
   'an authorization request': (address, count) =>
     get(address, authorizeUrl(client.clientId, { state: `${count}${LONG}` })),

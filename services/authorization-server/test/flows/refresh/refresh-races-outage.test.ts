@@ -56,7 +56,7 @@ async function successorsOfFirst(): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-/** The retry brings one pair, both halves of it work, and there is no other. */
+/** Checks that the retry gets one pair of valid tokens, and that no other pair exists. */
 async function expectOnePairAfterRetry(): Promise<void> {
   const second = pairOf(await refresh(server, client, first.refresh_token))
   expect(await successorsOfFirst()).toBe(1)

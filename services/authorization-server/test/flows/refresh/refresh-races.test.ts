@@ -57,7 +57,7 @@ async function countTokens(): Promise<{ access: number; refresh: number }> {
   return rows[0] ?? { access: 0, refresh: 0 }
 }
 
-/** Nothing that was ever handed out works any more. */
+/** Checks that all issued tokens have ended. */
 async function expectAllDead(answers: readonly Answer[]): Promise<void> {
   const pairs = [first, ...answers.filter(({ statusCode }) => statusCode === 200).map(pairOf)]
   for (const { access_token, refresh_token } of pairs) {

@@ -38,7 +38,7 @@ const invalidGrant = {
   error_uri: `${ISSUER}/errors/invalid_grant`
 }
 
-/** The pair is alive and the refresh token may still be used. */
+/** Checks that both tokens are still valid. */
 async function expectUntouched(): Promise<void> {
   expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
   expect((await refresh(server, client, tokens.refresh_token)).statusCode).toBe(200)
