@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isSameResource, normalResource } from './resource.js'
 
 /** What an authorization code is bound to when it is issued (RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 8707 §2.2). */
 export type CodeBinding = {
@@ -19,7 +20,7 @@ export function bindingMismatch(bound: CodeBinding, presented: PresentedBinding)
   if (presented.clientId !== bound.clientId) return 'client'
   if (presented.redirectUri !== bound.redirectUri) return 'redirect_uri'
   if (presented.codeChallenge !== bound.codeChallenge) return 'code_challenge'
-  if (presented.resource !== undefined && presented.resource !== bound.audience) return 'resource'
+  if (presented.resource !== undefined && !isSameResource(presented.resource, bound.audience)) return 'resource'
   return undefined
 }
 
@@ -37,6 +38,6 @@ export function bindingHashes(bound: CodeBinding): { withoutResource: string; wi
 /** 43 base64url characters. */
 export function presentedHash({ clientId, redirectUri, codeChallenge, resource }: PresentedBinding): string {
   // JSON separates the parts unambiguously. An absent part is null, which differs from every string.
-  const parts = [clientId, redirectUri, codeChallenge ?? null, resource ?? null]
+  const parts = [clientId, redirectUri, codeChallenge ?? null, resource === undefined ? null : normalResource(resource)]
   return hash('sha256', JSON.stringify(parts), 'base64url')
 }

@@ -28,6 +28,7 @@ describe('code binding: the comparison returns the differing value (RFC 6749 §4
   test.each<{ name: string; change: Partial<PresentedBinding>; mismatch: BindingMismatch | undefined }>([
     { name: 'the same without a resource', change: {}, mismatch: undefined },
     { name: 'the same with the resource', change: { resource: bound.audience }, mismatch: undefined },
+    { name: 'the resource as a parser writes it', change: { resource: `${bound.audience}:443/` }, mismatch: undefined },
     { name: 'another client', change: { clientId: 'other' }, mismatch: 'client' },
     { name: 'another client and redirect URI', change: { clientId: 'o', redirectUri: 'x' }, mismatch: 'client' },
     { name: 'another redirect URI', change: { redirectUri: `${bound.redirectUri}/` }, mismatch: 'redirect_uri' },

@@ -1,3 +1,4 @@
+import { isSameResource } from '@valetkey/oauth-protocol'
 import type { ActiveResult, IntrospectionResult } from '../introspection/introspection-result.js'
 
 /** The token of an accepted request. */
@@ -68,7 +69,7 @@ function findFault(
   if (result.expiresAt !== undefined && result.expiresAt <= present) return 'expired'
   // Without an audience, the token may have been issued for another API (RFC 9700 §2.3).
   const mayBeMissing = result.audience.length === 0 && !isAudienceRequired
-  if (!mayBeMissing && !result.audience.includes(resource)) return 'other_audience'
+  if (!mayBeMissing && !result.audience.some((audience) => isSameResource(audience, resource))) return 'other_audience'
   if (result.issuer !== undefined && result.issuer !== issuer) return 'other_issuer'
   return undefined
 }

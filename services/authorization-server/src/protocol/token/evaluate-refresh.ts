@@ -1,4 +1,4 @@
-import { formatScope, isWithinScope } from '@valetkey/oauth-protocol'
+import { formatScope, isSameResource, isWithinScope } from '@valetkey/oauth-protocol'
 import type { RefreshTokenRecord } from '../../storage/postgres/refresh-tokens.js'
 
 /** What to do with a refresh request. */
@@ -37,7 +37,7 @@ export function evaluateRefresh(
   // Before reuse is evaluated: an invalid request must not end a grant.
   const scope = presented.scope ?? record.scope
   if (!isWithinScope(scope, record.scope)) return refuse('invalid_scope', 'wider_scope')
-  if (presented.resource !== undefined && presented.resource !== record.audience)
+  if (presented.resource !== undefined && !isSameResource(presented.resource, record.audience))
     return refuse('invalid_target', 'resource')
 
   if (rotation === undefined) {

@@ -53,6 +53,11 @@ describe('evaluateRefresh: an unused refresh token', () => {
       outcome: { kind: 'rotate', scope: GRANTED }
     },
     {
+      name: 'is rotated for its own resource as a URL parser writes it (RFC 3986 §6.2.3)',
+      change: { presented: { resource: 'https://files.example:443/' } },
+      outcome: { kind: 'rotate', scope: GRANTED }
+    },
+    {
       name: 'is refused for another client',
       change: { presented: { clientId: 'Printer' } },
       outcome: refusal('invalid_grant', 'wrong_client')
@@ -84,7 +89,7 @@ describe('evaluateRefresh: an unused refresh token', () => {
     },
     {
       name: 'is refused for another resource',
-      change: { presented: { resource: 'https://files.example/' } },
+      change: { presented: { resource: 'https://files.example//' } },
       outcome: refusal('invalid_target', 'resource')
     }
   ])('$name (RFC 6749 6)', ({ change, outcome }) => {

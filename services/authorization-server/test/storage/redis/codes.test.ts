@@ -18,7 +18,7 @@ const MISMATCHES = [
   { mismatch: 'redirect_uri', change: { redirectUri: '' } },
   { mismatch: 'code_challenge', change: { codeChallenge: undefined } },
   { mismatch: 'code_challenge', change: { codeChallenge: RIGHT.codeChallenge?.toLowerCase() } },
-  { mismatch: 'resource', change: { resource: 'https://files.example/' } },
+  { mismatch: 'resource', change: { resource: 'https://files.example//' } },
   { mismatch: 'client', change: { clientId: 'x', redirectUri: 'x', codeChallenge: 'x', resource: 'x' } },
   { mismatch: 'redirect_uri', change: { redirectUri: 'x', codeChallenge: 'x', resource: 'x' } },
   { mismatch: 'code_challenge', change: { codeChallenge: 'x', resource: 'x' } }
