@@ -1,9 +1,9 @@
-import { type Client, scopesOf } from './client.js'
+import type { Client } from './client.js'
 import type { OAuthErrorCode } from './oauth-error.js'
 import type { FormParameters } from './parameters.js'
 import { isCodeChallenge } from './pkce.js'
 import { isRegisteredRedirectUri } from './redirect-uri.js'
-import { isWithinScope, parseScope } from './scope.js'
+import { type AccessCatalogue, evaluateRequestedAccess } from './requested-access.js'
 
 const PROMPTS = ['none', 'login', 'select_account', 'consent'] as const
 
@@ -14,7 +14,7 @@ export type AuthorizationRequest = {
   clientId: string
   redirectUri: string
   scope: readonly string[]
-  /** Resource identifier that the token is for (RFC 8707). */
+  /** Resource identifier of the API that the token is for, as registered (RFC 8707). */
   audience: string
   state: string | undefined
   codeChallenge: string | undefined
@@ -35,10 +35,7 @@ export type AuthorizationOutcome =
 export type AuthorizationOptions = {
   /** The enabled client of that client_id. */
   client: Client | undefined
-  /** The audience of a request without `resource`. */
-  defaultAudience: string
-  /** Whether a resource server is registered for this `resource`. */
-  isKnownAudience: (resource: string) => boolean
+  catalogue: AccessCatalogue
 }
 
 type Refusal = { error: OAuthErrorCode; description: string }
@@ -65,18 +62,19 @@ export function validateAuthorizationRequest(
     refuseShape(parameters) ??
     refuseResponseType(parameters) ??
     refuseCodeChallenge(parameters, client) ??
-    refusePrompt(parameters) ??
-    refuseScope(parameters, client) ??
-    refuseResource(parameters, context)
+    refusePrompt(parameters)
   if (refusal !== undefined) return { kind: 'redirect_error', redirectUri, state, ...refusal }
+  const sent = { scope: parameters.get('scope'), resource: parameters.get('resource') }
+  const access = evaluateRequestedAccess(sent, client, context.catalogue)
+  if (access.kind === 'refused') return { ...access, kind: 'redirect_error', redirectUri, state }
 
   return {
     kind: 'accepted',
     request: {
       clientId: client.clientId,
       redirectUri,
-      scope: parseScope(parameters.get('scope') ?? '') ?? [],
-      audience: parameters.get('resource') ?? context.defaultAudience,
+      scope: access.scope,
+      audience: access.audience,
       state,
       codeChallenge: parameters.get('code_challenge'),
       prompt: PROMPTS.filter((prompt) => promptValues(parameters).includes(prompt))
@@ -133,19 +131,4 @@ function refusePrompt(parameters: FormParameters): Refusal | undefined {
 
 function promptValues(parameters: FormParameters): string[] {
   return (parameters.get('prompt') ?? '').split(' ').filter((value) => value !== '')
-}
-
-function refuseScope(parameters: FormParameters, client: Client): Refusal | undefined {
-  const text = parameters.get('scope')
-  if (text === undefined) return { error: 'invalid_scope', description: 'The parameter scope is missing.' }
-  const scope = parseScope(text)
-  if (scope !== undefined && isWithinScope(scope, scopesOf(client))) return undefined
-  return { error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' }
-}
-
-function refuseResource(parameters: FormParameters, context: AuthorizationOptions): Refusal | undefined {
-  const resource = parameters.get('resource')
-  if (resource === undefined || resource === context.defaultAudience || context.isKnownAudience(resource))
-    return undefined
-  return { error: 'invalid_target', description: 'The resource is not known here.' }
 }

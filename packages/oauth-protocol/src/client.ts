@@ -8,6 +8,8 @@ export type Client = {
   /** Scopes that the user cannot deselect on the consent page. */
   requiredScopes: readonly string[]
   optionalScopes: readonly string[]
+  /** Resource identifiers of the APIs that it may request tokens for; undefined: the APIs of its scopes. */
+  audiences?: readonly string[] | undefined
   requiresPkce: boolean
   issuesRefreshTokens: boolean
   consent: 'ask' | 'remember'

@@ -7,7 +7,7 @@ export const CLIENT: Client = {
   type: 'confidential',
   redirectUris: ['https://app.example/cb', 'http://127.0.0.1/cb'],
   requiredScopes: ['files.read'],
-  optionalScopes: ['files.write'],
+  optionalScopes: ['files.write', 'photos.read', 'photos.write'],
   requiresPkce: false,
   issuesRefreshTokens: true,
   consent: 'ask'
@@ -15,8 +15,16 @@ export const CLIENT: Client = {
 
 export const CONTEXT: AuthorizationOptions = {
   client: CLIENT,
-  defaultAudience: 'https://files.example',
-  isKnownAudience: (resource) => resource === 'https://photos.example'
+  catalogue: {
+    defaultAudience: 'https://files.example',
+    audiences: ['https://files.example', 'https://photos.example'],
+    scopes: [
+      { name: 'files.read', audience: undefined, isDefault: false },
+      { name: 'files.write', audience: 'https://files.example', isDefault: false },
+      { name: 'photos.read', audience: 'https://photos.example', isDefault: true },
+      { name: 'photos.write', audience: 'https://photos.example', isDefault: false }
+    ]
+  }
 }
 
 // RFC 7636 appendix B.

@@ -103,13 +103,18 @@ const scopes: readonly Refused[] = [
   { name: 'a space before the scope', change: { scope: ' files.read' }, error: 'invalid_scope' },
   { name: 'a comma between scopes', change: { scope: 'files.read,files.write' }, error: 'invalid_scope' },
   { name: 'a scope with a quotation mark', change: { scope: 'files.read"' }, error: 'invalid_scope' },
+  { name: 'scopes of two APIs', change: { scope: 'files.read photos.read' }, error: 'invalid_scope' },
+  {
+    name: 'a scope of another API than resource names',
+    change: { resource: 'https://photos.example' },
+    error: 'invalid_scope'
+  },
   { name: 'a client without scopes', client: { requiredScopes: [], optionalScopes: [] }, error: 'invalid_scope' }
 ]
 
 const resources: readonly Refused[] = [
   'https://evil.example',
-  'https://files.example/',
-  'HTTPS://files.example',
+  'https://files.example//',
   'https://files.example#x',
   'files',
   ' '

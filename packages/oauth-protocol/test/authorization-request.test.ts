@@ -41,10 +41,21 @@ describe('accepted', () => {
     { name: 'only an optional scope', change: { scope: 'files.write' }, request: { scope: ['files.write'] } },
     { name: 'the default resource', change: { resource: 'https://files.example' }, request: {} },
     { name: 'an empty resource', change: { resource: '' }, request: {} },
+    { name: 'the default resource as a parser writes it', change: { resource: 'HTTPS://files.example/' }, request: {} },
     {
-      name: 'another known resource',
-      change: { resource: 'https://photos.example' },
-      request: { audience: 'https://photos.example' }
+      name: 'another known resource and its scope',
+      change: { resource: 'https://photos.example', scope: 'photos.write' },
+      request: { audience: 'https://photos.example', scope: ['photos.write'] }
+    },
+    {
+      name: 'no scope and a resource with a default scope',
+      change: { resource: 'https://photos.example', scope: undefined },
+      request: { audience: 'https://photos.example', scope: ['photos.read'] }
+    },
+    {
+      name: 'an empty scope and a resource with a default scope',
+      change: { resource: 'https://photos.example', scope: '' },
+      request: { audience: 'https://photos.example', scope: ['photos.read'] }
     },
     {
       name: 'another loopback port',

@@ -12,7 +12,7 @@ create table users (
   generation integer not null default 0,
   -- Raised by "sign out everywhere": sessions with an older number have ended, tokens stay valid (ADR 0014).
   session_generation integer not null default 0,
-  -- Raised when an operator ends all grants of the user: see consents.generation.
+  -- Raised when an operator ends all grants of the user: see authorizations.generation.
   authorization_generation integer not null default 0,
   created_at timestamptz not null,
   -- Not indexed, so that a sign-in updates the row without index entries.

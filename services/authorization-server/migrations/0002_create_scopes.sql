@@ -6,7 +6,14 @@ create table scopes (
   translations jsonb not null default '{}',
   -- Operators may change the words of a built-in scope. They cannot delete it.
   built_in boolean not null default false,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  -- Resource identifier of the API that the scope belongs to; null: the default API, which is that of RESOURCE_URL. Migrations
+  -- and commands do not know that setting (ADR 0030).
+  audience text,
+  -- Requested by a request without scope.
+  is_default boolean not null default false,
+  -- May be requested by clients that no operator registered.
+  is_discoverable boolean not null default false
 );
 
 insert into scopes (name, title, description, built_in, translations) values

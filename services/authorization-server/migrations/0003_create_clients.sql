@@ -14,12 +14,14 @@ create table clients (
   refresh_token_max_ttl integer check (refresh_token_max_ttl > 0),
   -- Raised when the client is disabled: tokens with an older number have ended (ADR 0005).
   generation integer not null default 0,
-  -- Raised when an operator ends all grants to the client: see consents.generation.
+  -- Raised when an operator ends all grants to the client: see authorizations.generation.
   authorization_generation integer not null default 0,
   created_at timestamptz not null,
   -- When an operator confirmed who runs this client.
   verified_at timestamptz,
-  disabled_at timestamptz
+  disabled_at timestamptz,
+  -- Resource identifiers of the APIs that the client is limited to; empty: the APIs of its scopes.
+  audiences text[] not null default '{}'
 );
 
 -- Two secrets may be valid at once while one replaces the other (ADR 0020).

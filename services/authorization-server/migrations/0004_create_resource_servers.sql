@@ -6,7 +6,26 @@ create table resource_servers (
   secret_hash bytea not null,
   created_at timestamptz not null,
   -- To within a few minutes.
-  last_used_at timestamptz
+  last_used_at timestamptz,
+  -- The name of the API on pages for users; null: they show the host of the audience.
+  title text,
+  -- The audience in the form in which identifiers are compared (RFC 3986 §6.2.2.1, §6.2.3).
+  normal_audience text not null
 );
+
+-- An API has one identifier, so that `aud`, grants and consents always have the same text. The lock makes two credentials that
+-- are created at the same time see each other.
+create function refuse_other_spelling() returns trigger language plpgsql set search_path from current as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('valetkey_audience ' || new.normal_audience, 0));
+  if exists (select 1 from resource_servers r
+      where r.normal_audience = new.normal_audience and r.audience <> new.audience) then
+    raise unique_violation using message = 'the audience is registered in another spelling';
+  end if;
+  return new;
+end $$;
+
+create trigger refuse_other_spelling before insert or update of audience, normal_audience on resource_servers
+  for each row execute function refuse_other_spelling();
 
 create index resource_servers_audience on resource_servers (audience);

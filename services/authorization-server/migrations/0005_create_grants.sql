@@ -10,20 +10,27 @@ begin
   return given;
 end $$;
 
--- A user's authorization of a client: what is remembered of it, and its generation.
-create table consents (
+-- The generation of a user's authorization of a client, for all APIs. There is no row before its first end.
+create table authorizations (
   user_id uuid not null references users on delete cascade,
   client_id text not null references clients on delete cascade,
-  -- What the consent page need not ask for again; empty when nothing is remembered.
-  scope text[] not null,
-  granted_at timestamptz not null,
-  -- The generation of the authorization when this was remembered. Nothing is remembered once it is another.
-  authorization_generation integer not null default 0,
   -- Raised when the user or an operator ends the client's access. The generation of the authorization is the sum of this number
   -- (0 without a row), users.authorization_generation and clients.authorization_generation. Each only grows, so two sums are
   -- equal exactly while none has grown (ADR 0005).
   generation integer not null default 0,
   primary key (user_id, client_id)
+);
+
+-- What a user allowed a client for one API, and the consent page need not ask for again (ADR 0030).
+create table consents (
+  user_id uuid not null references users on delete cascade,
+  client_id text not null references clients on delete cascade,
+  audience text not null,
+  scope text[] not null,
+  granted_at timestamptz not null,
+  -- The generation of the authorization when this was remembered. Nothing is remembered once it is another.
+  authorization_generation integer not null default 0,
+  primary key (user_id, client_id, audience)
 );
 
 -- One row for each code that was exchanged. No foreign keys here and in the token tables (ADR 0008): a deleted user or client is
@@ -40,7 +47,7 @@ create table grants (
   -- Unique: a code opens one grant, even if Redis loses or restores its record of the code (ADR 0002).
   code_hash bytea not null unique,
   -- Read once, at Allow. Every token of the grant gets a copy of the first two, and never a newer number. The third is compared
-  -- with the present one of the authorization: see consents.generation.
+  -- with the present one of the authorization: see authorizations.generation.
   user_generation integer not null,
   client_generation integer not null,
   authorization_generation integer not null default 0,

@@ -56,9 +56,9 @@ create trigger announce_authorization after update of authorization_generation o
 create trigger announce_authorization after update of authorization_generation on clients for each row
   when (old.authorization_generation <> new.authorization_generation)
   execute function announce_revocation('client_id', 'client_id');
-create trigger announce_authorization after update of generation on consents for each row
+create trigger announce_authorization after update of generation on authorizations for each row
   when (old.generation <> new.generation) execute function announce_revocation('sub', 'user_id');
-create trigger announce_first_ending after insert on consents for each row
+create trigger announce_first_ending after insert on authorizations for each row
   when (new.generation > 0) execute function announce_revocation('sub', 'user_id');
 
 -- `truncate` fires no trigger of a row. A truncated table is announced as {"reset": …}: every process ends the streams of its

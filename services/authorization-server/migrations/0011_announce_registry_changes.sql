@@ -35,5 +35,5 @@ create trigger announce_truncated after truncate on client_secrets for each stat
 create trigger announce_to_registry after insert or update or delete or truncate on scopes for each statement
   execute function announce_registry_change('scopes');
 create trigger announce_to_registry
-  after insert or delete or truncate or update of client_id, name, audience, secret_hash, created_at
+  after insert or delete or truncate or update of client_id, name, title, audience, secret_hash, created_at
   on resource_servers for each statement execute function announce_registry_change('resource_servers');

@@ -30,7 +30,7 @@ export type PagesOptions = { issuer: string; languages: ReadonlyMap<string, Lang
 
 const VIEWS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../views')
 
-const PARTIALS = ['account-nav', 'login-form', 'login-ways', 'scope-words', 'tick']
+const PARTIALS = ['account-nav', 'api', 'login-form', 'login-ways', 'scope-words', 'tick']
 
 /** Templates, language and security headers of all pages. */
 export const pagesPlugin = fastifyPlugin<PagesOptions>(

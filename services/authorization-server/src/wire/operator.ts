@@ -5,7 +5,7 @@ import { hashPassword } from '../platform/passwords/password.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-const WRITTEN_TABLES = ['users', 'consents', 'grants', 'refresh_tokens', 'audit_events']
+const WRITTEN_TABLES = ['users', 'authorizations', 'consents', 'grants', 'refresh_tokens', 'audit_events']
 
 /** The operator listener: the administration API. */
 export function wireOperator(stores: Stores, { audit, limiter, passwordQueue }: Platform): OperatorDeps {
@@ -18,7 +18,7 @@ export function wireOperator(stores: Stores, { audit, limiter, passwordQueue }: 
       grants: { grants: grantedAccess, users, clients: stores.registry.clients },
       audit: { entries: auditEntries },
       clients: { ...registered, consents },
-      scopes: { scopes: registered.scopes, consents },
+      scopes: { scopes: registered.scopes, resourceServers: registered.resourceServers, consents },
       resourceServers: { resourceServers: registered.resourceServers }
     }
   }

@@ -29,7 +29,7 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
   const { allowances, codes, connectedApps, consents, pending, sessions, users } = stores
   const { clients, resourceServers, scopes } = stores.registry
   const session = { cookies: cookiePolicy(issuer), sessions, users, now }
-  const validation = { clients, resourceServers, defaultAudience: config.resourceUrl }
+  const validation = { clients, resourceServers, scopes, defaultAudience: config.resourceUrl }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   const decoyHash = once(() => hashPassword(newRandomId()))
   return {
@@ -58,7 +58,7 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
       repeat: { pending, codes },
       audit
     },
-    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now }
+    account: { issuer, cookieKeys, apps: connectedApps, scopes, resourceServers, audit, now }
   }
 }
 

@@ -1,6 +1,8 @@
+import { type DescribedApi, describeApi } from '../../platform/i18n/describe-api.js'
 import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
 import type { Language, Message } from '../../platform/i18n/language.js'
 import type { ConnectedApp } from '../../storage/postgres/connected-apps.js'
+import type { Api } from '../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
 
 export type AppView = {
@@ -8,6 +10,8 @@ export type AppView = {
   name: string
   verified: boolean
   scopes: readonly DescribedScope[]
+  /** The APIs that it has access to. */
+  apis: readonly DescribedApi[]
   since: Date
   lastUsed: Date | ''
   live: boolean
@@ -16,13 +20,19 @@ export type AppView = {
 }
 
 /** The texts about one connected app. */
-export function appView(app: ConnectedApp, catalogue: readonly Scope[], language: Language, now: Date): AppView {
+export function appView(
+  app: ConnectedApp,
+  { catalogue, apis }: { catalogue: readonly Scope[]; apis: readonly Api[] },
+  language: Language,
+  now: Date
+): AppView {
   const { clientId, name, verified, since, live } = app
   return {
     clientId,
     name,
     verified,
     scopes: app.scope.map((scope) => describeScope(scope, catalogue, language)),
+    apis: app.audiences.map((audience) => describeApi(audience, apis)),
     since,
     lastUsed: app.lastUsedAt ?? '',
     live,

@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
+import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
@@ -14,25 +15,30 @@ export type AccountRouteOptions = {
   cookieKeys: readonly string[]
   apps: Pick<ConnectedAppStore, 'list' | 'end'>
   scopes: Pick<ScopeStore, 'list'>
+  resourceServers: Pick<ResourceServerStore, 'listApis'>
   audit: AuditTrail
   now: () => Date
 }
 
 /** `/account/apps`: lists the apps with access to the account, each with a button that ends its access. */
 export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, apps, scopes, audit, now } = options
+  const { issuer, cookieKeys, apps, scopes, resourceServers, audit, now } = options
 
   pages.get<{ Querystring: { done?: string } }>('/account/apps', async (request, reply) => {
     const user = request.signedIn
     const step = nextStep({ session: stateOfPage(user), authorization: undefined })
     if (step !== 'show_account' || user === undefined) return reply.redirect(`${issuer}/login`, 303)
-    const [connected, catalogue] = await Promise.all([apps.list(user.userId), scopes.list()])
+    const [connected, catalogue, apis] = await Promise.all([
+      apps.list(user.userId),
+      scopes.list(),
+      resourceServers.listApis()
+    ])
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       account: accountNavigation(issuer, 'apps'),
       done: request.query.done === 'ended' ? 'account.ended' : '',
       username: user.username,
-      apps: connected.map((app) => appView(app, catalogue, request.language, now())),
+      apps: connected.map((app) => appView(app, { catalogue, apis }, request.language, now())),
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
       endUrl: `${issuer}/account/apps/end`,
       logoutUrl: `${issuer}/logout`

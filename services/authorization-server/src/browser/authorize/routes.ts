@@ -85,7 +85,13 @@ async function findUser(
   const session = request.unverifiedSession
   if (session === undefined) return undefined
   const { userId, userGeneration, sessionGeneration } = session
-  const allowance = await allowances.read({ userId, userGeneration, sessionGeneration, clientId: client.clientId })
+  const allowance = await allowances.read({
+    userId,
+    userGeneration,
+    sessionGeneration,
+    clientId: client.clientId,
+    audience: authorizationRequest.audience
+  })
   if (allowance === undefined) return undefined
   const { rememberedScope, generations } = allowance
   if (generations === undefined) return { kind: 'client_disabled' }

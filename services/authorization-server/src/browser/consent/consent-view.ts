@@ -5,14 +5,18 @@ import {
   redirectTarget,
   type TokenLifetimes
 } from '@valetkey/oauth-protocol'
+import { type DescribedApi, describeApi } from '../../platform/i18n/describe-api.js'
 import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
 import type { Language, Message } from '../../platform/i18n/language.js'
 import type { ClientRegistration } from '../../storage/postgres/clients.js'
+import type { Api } from '../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
 
 export type ConsentView = {
   clientName: string
   verified: boolean
+  /** The API that the token is for. */
+  api: DescribedApi
   /** Target of the response: a host, or the scheme of an app. */
   destination: string
   /** Key of a warning for a target on the user's own device, where other programs could receive the response. */
@@ -43,7 +47,7 @@ export function sortScopes({ request, client, rememberedScope }: ConsentQuestion
 /** The texts of the consent page. Scopes keep the order of the request. */
 export function consentView(
   question: ConsentQuestion,
-  catalogue: readonly Scope[],
+  { catalogue, apis }: { catalogue: readonly Scope[]; apis: readonly Api[] },
   lifetimes: TokenLifetimes,
   language: Language
 ): ConsentView {
@@ -53,6 +57,7 @@ export function consentView(
   return {
     clientName: client.name,
     verified: client.verified,
+    api: describeApi(request.audience, apis),
     ...destinationOf(request.redirectUri),
     required: required.map(describe),
     optional: optional.map(describe),

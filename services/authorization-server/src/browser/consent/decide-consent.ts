@@ -69,11 +69,12 @@ async function allow(
   const { request, client, user, pending, answerKey } = subject
   const locationWith = (code: string) => successLocation({ ...request, issuer: deps.issuer }, code)
   const encrypt = (code: string) => encryptRedirect(locationWith(code), answerKey)
-  // Before the code is issued, so that a failure leaves no code behind that no client receives.
-  if (remembersConsent(client)) await deps.consents.remember(user.userId, client.clientId, scope)
   const { userId, userGeneration, sessionGeneration } = user
   const { clientId } = client
-  const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId })
+  const { audience } = request
+  // Before the code is issued, so that a failure leaves no code behind that no client receives.
+  if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, scope)
+  const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })
   // The user or the client was disabled since the page was shown, or the user signed out everywhere.
   if (allowance?.generations === undefined) return deny(subject, deps)
   const allowed = { userId, userGeneration, ...allowance.generations, scope }

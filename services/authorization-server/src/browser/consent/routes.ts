@@ -76,8 +76,10 @@ async function findPendingConsent(
   const isPending = await pending.exists(named)
   const session: SessionState = isPending ? { kind: 'decision_pending' } : stateOfPage(user)
   if (nextStep({ session, authorization: validated }) !== 'ask_consent') return undefined
-  const { client } = validated
-  const rememberedScope = remembersConsent(client) ? await consents.findScope(user.userId, client.clientId) : []
+  const { client, request: authorizationRequest } = validated
+  const rememberedScope = remembersConsent(client)
+    ? await consents.findScope({ ...authorizationRequest, userId: user.userId })
+    : []
   return { pending: named, question: { ...validated, rememberedScope }, user }
 }
 
@@ -85,14 +87,14 @@ async function showConsent(
   { pending, question, user }: PendingConsent,
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, cookieKeys, scopes, lifetimes }: ConsentRouteOptions
+  { issuer, cookieKeys, validation, scopes, lifetimes }: ConsentRouteOptions
 ): Promise<FastifyReply> {
   const query = clientQuery(request)
   allowForms(reply, formActionSources(redirectTarget(question.request.redirectUri)))
-  const catalogue = await scopes.list()
+  const [catalogue, apis] = await Promise.all([scopes.list(), validation.resourceServers.listApis()])
   return reply.view('consent.hbs', {
     title: { key: 'consent.title', values: { client: question.client.name } },
-    ...consentView(question, catalogue, lifetimes, request.language),
+    ...consentView(question, { catalogue, apis }, lifetimes, request.language),
     isAskedAgain: reasonForReturn(request) === 'interrupted',
     username: user.username,
     csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),

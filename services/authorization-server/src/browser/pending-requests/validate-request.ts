@@ -7,10 +7,12 @@ import {
 } from '@valetkey/oauth-protocol'
 import type { ClientRegistration, ClientStore } from '../../storage/postgres/clients.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
+import type { ScopeStore } from '../../storage/postgres/scopes.js'
 
 export type ValidationDeps = {
   clients: Pick<ClientStore, 'find'>
-  resourceServers: Pick<ResourceServerStore, 'knowsAudience'>
+  resourceServers: Pick<ResourceServerStore, 'listApis'>
+  scopes: Pick<ScopeStore, 'list'>
   defaultAudience: string
 }
 
@@ -23,22 +25,22 @@ export type ValidatedRequest =
 const MAX_QUERY_LENGTH = 8_000
 
 /**
- * Looks up the client and the resource of a query and validates the request. Every step does this again, so that a change
+ * Looks up the client of a query, the APIs and their scopes, and validates the request. Every step does this again, so that a change
  * of the client takes effect at once.
  */
 export async function validateRequest(query: string, deps: ValidationDeps): Promise<ValidatedRequest> {
   if (query.length > MAX_QUERY_LENGTH) return { kind: 'show_error_page', reason: 'request_too_long' }
   const parameters = parseParameters(query)
   const client = await findClient(parameters.get('client_id'), deps)
-  const resource = parameters.get('resource')
-  const named = client !== undefined && resource !== undefined && resource !== deps.defaultAudience
-  const known = named && (await deps.resourceServers.knowsAudience(resource))
-  const outcome = validateAuthorizationRequest(parameters, {
-    client,
+  // A request of an unknown client needs no more lookups.
+  if (client === undefined) return { kind: 'show_error_page', reason: 'unknown_client' }
+  const catalogue = {
     defaultAudience: deps.defaultAudience,
-    isKnownAudience: () => known
-  })
-  return outcome.kind === 'accepted' && client !== undefined ? { ...outcome, client } : (outcome as ValidatedRequest)
+    audiences: (await deps.resourceServers.listApis()).map(({ audience }) => audience),
+    scopes: await deps.scopes.list()
+  }
+  const outcome = validateAuthorizationRequest(parameters, { client, catalogue })
+  return outcome.kind === 'accepted' ? { ...outcome, client } : outcome
 }
 
 async function findClient(clientId: string | undefined, deps: ValidationDeps): Promise<ClientRegistration | undefined> {

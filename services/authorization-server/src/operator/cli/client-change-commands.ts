@@ -29,6 +29,7 @@ export function addClientChangeCommands(
       .option('--redirect-uri <uri>', 'replaces all redirect URIs; repeatable', collect)
       .option('--scope <list>', 'replaces all required scopes; repeatable', collect)
       .option('--optional-scope <list>', 'replaces all optional scopes; "" for none', collect)
+      .option('--resource <api>', 'replaces all APIs that it is limited to; "" for the APIs of its scopes', collect)
       .option('--refresh', 'issue refresh tokens')
       .option('--no-refresh', 'issue and accept no refresh tokens')
       .option('--require-pkce', 'refuse requests without a code_challenge')

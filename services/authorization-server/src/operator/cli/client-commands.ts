@@ -4,6 +4,7 @@ import { createClientChangeStore } from '../../storage/postgres/client-changes.j
 import { createClientSecretStore } from '../../storage/postgres/client-secrets.js'
 import { createClientStore } from '../../storage/postgres/clients.js'
 import { createConsentStore } from '../../storage/postgres/consents.js'
+import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
 import { type ClientAdministration, findClient } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
@@ -27,6 +28,11 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
       .requiredOption('--redirect-uri <uri>', 'an allowed redirect URI; repeatable', collect)
       .option('--scope <list>', 'required scopes, separated by spaces; repeatable', collect)
       .option('--optional-scope <list>', 'scopes that the user may decline; repeatable', collect)
+      .option(
+        '--resource <api>',
+        'an API that it is limited to: name or audience of a resource server; repeatable',
+        collect
+      )
       .option('--public', 'a public client: it gets no secret and must use PKCE')
       .option('--no-refresh', 'issue no refresh tokens')
       .option('--require-pkce', 'refuse requests without a code_challenge')
@@ -93,6 +99,7 @@ function administrationOf(context: CommandDeps): ClientAdministration {
     changes: createClientChangeStore(database),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
+    resourceServers: createResourceServerStore(database),
     consents: createConsentStore(database)
   }
 }

@@ -7,6 +7,7 @@ export type ClientOptions = {
   redirectUri?: readonly string[]
   scope?: readonly string[]
   optionalScope?: readonly string[]
+  resource?: readonly string[]
   refresh?: boolean
   requirePkce?: boolean
   consent?: string
@@ -34,6 +35,7 @@ export function settingsOf(options: ClientOptions): ClientSettings {
     redirectUris: options.redirectUri,
     requiredScopes: options.scope,
     optionalScopes: options.optionalScope,
+    resources: options.resource,
     refresh: options.refresh,
     requirePkce: options.requirePkce,
     consent: options.consent,

@@ -8,14 +8,22 @@ import {
   newCredentialDocument,
   type ResourceServerAdministration,
   resourceServerDocument,
-  rotateResourceServerSecret
+  rotateResourceServerSecret,
+  setTitleOfApi
 } from '../use-cases/administer-resource-servers.js'
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps, table } from './context.js'
 import { CommandFailure } from './exit.js'
 import { readSecret } from './read-secret.js'
 
-type CreateOptions = { name: string; audience: string; clientId?: string; secretStdin?: boolean; json?: boolean }
+type CreateOptions = {
+  name: string
+  audience: string
+  title?: string
+  clientId?: string
+  secretStdin?: boolean
+  json?: boolean
+}
 
 export function addResourceServerCommands(program: Command, context: CommandDeps): void {
   const servers = program.command('resource-servers').description('APIs that may introspect tokens')
@@ -24,6 +32,7 @@ export function addResourceServerCommands(program: Command, context: CommandDeps
   })
 
   addCreateCommand(servers, context, deps)
+  addUpdateCommand(servers, context, deps)
 
   servers
     .command('list')
@@ -83,19 +92,37 @@ function addCreateCommand(servers: Command, context: CommandDeps, deps: () => Re
       '--audience <url>',
       'the API’s resource identifier, such as its RESOURCE_URL; it may introspect tokens for this audience only'
     )
+    .option('--title <text>', 'the name of the API on pages for users; without it, they show the host of the audience')
     .option('--client-id <id>', 'use this id; with the same secret and audience the command is safe to repeat')
     .option('--secret-stdin', 'read the secret for --client-id from standard input')
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async ({ json, ...options }: CreateOptions) => {
-      const { name, audience } = options
+      const { name, audience, title } = options
       const given = await readGivenCredential(options, context)
-      const { credential, isNew } = await createResourceServer({ name, audience, given }, authorOf(context), deps())
+      const { credential, isNew } = await createResourceServer(
+        { name, audience, title, given },
+        authorOf(context),
+        deps()
+      )
       const secretLines = given ? [] : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
       const headline = isNew
         ? `Created a credential for ${credential.name}`
         : 'Nothing to do: the credential exists already'
       const lines = [headline, `client id:     ${credential.clientId}`, ...secretLines]
       printResult(context, json, newCredentialDocument(credential), lines)
+    })
+}
+
+function addUpdateCommand(servers: Command, context: CommandDeps, deps: () => ResourceServerAdministration): void {
+  servers
+    .command('update')
+    .description('change the title of an API, for all of its credentials')
+    .argument('<client_id>')
+    .requiredOption('--title <text>', 'the name of the API on pages for users; "" for none')
+    .option('--json', 'print {"client_id",…}')
+    .action(async (clientId: string, { title, json }: { title: string; json?: boolean }) => {
+      const updated = await setTitleOfApi({ clientId, title }, authorOf(context), deps())
+      printResult(context, json, resourceServerDocument(updated), [`Updated ${updated.audience}`])
     })
 }
 

@@ -5,38 +5,41 @@ import { collect } from './client-options.js'
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
+import { addScopeOptions, type ScopeOptions, scopeSettingsOf } from './scope-options.js'
 import { addTranslationOptions, readTranslations, type TranslationOptions } from './translation-options.js'
 
-type UpdateOptions = TranslationOptions & {
-  title?: string
-  description?: string
-  dropLanguage: readonly string[]
-  json?: boolean
-}
+type UpdateOptions = TranslationOptions &
+  ScopeOptions & {
+    title?: string
+    description?: string
+    dropLanguage: readonly string[]
+    json?: boolean
+  }
 type DeleteOptions = { fromClients?: boolean; yes?: boolean; json?: boolean }
 
 export function addScopeChangeCommands(scopes: Command, context: CommandDeps, deps: () => ScopeAdministration): void {
-  addTranslationOptions(
-    scopes
-      .command('update')
-      .description('change the texts of a scope; texts not passed stay the same')
-      .argument('<name>')
-      .option('--title <text>', 'title for the consent page')
-      .option('--description <text>', 'description for the consent page; "" for none')
-      .option('--drop-language <language>', 'delete the texts in this language; repeatable', collect, [])
+  addScopeOptions(
+    addTranslationOptions(
+      scopes
+        .command('update')
+        .description('change a scope; what is not passed stays the same, and tokens stay valid')
+        .argument('<name>')
+        .option('--title <text>', 'title for the consent page')
+        .option('--description <text>', 'description for the consent page; "" for none')
+        .option('--drop-language <language>', 'delete the texts in this language; repeatable', collect, [])
+    )
   )
     .option('--json', 'print {"name","title",…}')
     .action(async (name: string, { json, ...options }: UpdateOptions) => {
       const { title, description, dropLanguage, titleIn, descriptionIn } = options
-      if (
-        title === undefined &&
-        description === undefined &&
-        [dropLanguage, titleIn, descriptionIn].flat().length === 0
-      ) {
+      const settings = scopeSettingsOf(options)
+      const given = [title, description, ...Object.values(settings), ...dropLanguage, ...titleIn, ...descriptionIn]
+      if (given.every((value) => value === undefined)) {
         throw new CommandFailure('usage', 'nothing to change: pass at least one option')
       }
       const command = {
         name,
+        settings,
         texts: (current: { title: string; description: string; translations: object }) => ({
           title: title ?? current.title,
           description: description ?? current.description,

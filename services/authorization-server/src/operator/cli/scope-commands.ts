@@ -1,34 +1,43 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createConsentStore } from '../../storage/postgres/consents.js'
-import { createScopeStore } from '../../storage/postgres/scopes.js'
+import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
+import { createScopeStore, type Scope } from '../../storage/postgres/scopes.js'
 import { createScope, type ScopeAdministration, scopeDocument } from '../use-cases/administer-scopes.js'
 import { authorOf, type CommandDeps, table } from './context.js'
 import { addScopeChangeCommands } from './scope-change-commands.js'
+import { addScopeOptions, type ScopeOptions, scopeSettingsOf } from './scope-options.js'
 import { addTranslationOptions, readTranslations, type TranslationOptions } from './translation-options.js'
 
-type CreateOptions = TranslationOptions & { title: string; description: string; json?: boolean }
+type CreateOptions = TranslationOptions & ScopeOptions & { title: string; description: string; json?: boolean }
 
 export function addScopeCommands(program: Command, context: CommandDeps): void {
   const scopes = program.command('scopes').description('the catalogue of scopes that clients can be registered for')
   const deps = (): ScopeAdministration => {
     const database = context.database()
-    return { scopes: createScopeStore(database), consents: createConsentStore(database) }
+    return {
+      scopes: createScopeStore(database),
+      resourceServers: createResourceServerStore(database),
+      consents: createConsentStore(database)
+    }
   }
 
-  addTranslationOptions(
-    scopes
-      .command('create')
-      .description('add a scope to the catalogue')
-      .argument('<name>', 'the scope as clients request it, such as reports.read')
-      .requiredOption('--title <text>', 'title for the consent page, such as "See your reports"')
-      .option('--description <text>', 'description for the consent page', '')
+  addScopeOptions(
+    addTranslationOptions(
+      scopes
+        .command('create')
+        .description('add a scope to the catalogue')
+        .argument('<name>', 'the scope as clients request it, such as reports.read')
+        .requiredOption('--title <text>', 'title for the consent page, such as "See your reports"')
+        .option('--description <text>', 'description for the consent page', '')
+    )
   )
     .option('--json', 'print {"name","title",…}')
     .action(async (name: string, { json, ...options }: CreateOptions) => {
       const { title, description } = options
       const texts = { title, description, translations: readTranslations(options) }
-      const scope = await createScope({ name, ...texts }, authorOf(context), deps())
+      const command = { name, ...texts, ...scopeSettingsOf(options) }
+      const scope = await createScope(command, authorOf(context), deps())
       printResult(context, json, scopeDocument(scope), [`Created scope ${name}`])
     })
 
@@ -38,9 +47,13 @@ export function addScopeCommands(program: Command, context: CommandDeps): void {
     .option('--json', 'print {"scopes":[…]}')
     .action(async ({ json }: { json?: boolean }) => {
       const found = await deps().scopes.list()
-      const rows = found.map((scope) => [scope.name, scope.title, scope.builtIn ? 'built in' : ''])
-      printResult(context, json, { scopes: found.map(scopeDocument) }, table(['NAME', 'TITLE', ''], rows))
+      const rows = found.map((scope) => [scope.name, scope.title, scope.audience ?? 'default API', marksOf(scope)])
+      printResult(context, json, { scopes: found.map(scopeDocument) }, table(['NAME', 'TITLE', 'API', ''], rows))
     })
 
   addScopeChangeCommands(scopes, context, deps)
+}
+
+function marksOf({ builtIn, isDefault, isDiscoverable }: Scope): string {
+  return [builtIn && 'built in', isDefault && 'default', isDiscoverable && 'discoverable'].filter(Boolean).join(', ')
 }

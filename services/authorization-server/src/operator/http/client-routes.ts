@@ -116,6 +116,7 @@ function settingsOf(body: ClientBody): ClientSettings {
     redirectUris: body.redirect_uris,
     requiredScopes: body.scope === undefined ? undefined : [body.scope],
     optionalScopes: body.optional_scope === undefined ? undefined : [body.optional_scope],
+    resources: body.resources,
     refresh: body.refresh,
     requirePkce: body.require_pkce,
     consent: body.consent,

@@ -21,6 +21,12 @@ const settings = {
   redirect_uris: redirectUris,
   scope: text('Required scopes, separated by spaces.'),
   optional_scope: text('Scopes that the user may decline, separated by spaces.'),
+  resources: {
+    type: 'array',
+    maxItems: 100,
+    items: { type: 'string' },
+    description: 'APIs that it is limited to, by name or audience of a resource server; empty: those of its scopes.'
+  },
   refresh: flag('Whether the client gets refresh tokens.'),
   require_pkce: flag('Whether a code_challenge is required; always true for a public client.'),
   consent: { type: 'string', enum: ['ask', 'remember'], description: 'Ask every time, or only for new scopes.' },
@@ -44,6 +50,7 @@ export type ClientBody = {
   redirect_uris?: readonly string[]
   scope?: string
   optional_scope?: string
+  resources?: readonly string[]
   refresh?: boolean
   require_pkce?: boolean
   consent?: string
@@ -53,7 +60,7 @@ export type ClientBody = {
   refresh_token_max_ttl?: number | null
 }
 
-const OPTIONAL = ['scope', 'optional_scope', 'refresh', 'require_pkce', 'consent', 'verified'] as const
+const OPTIONAL = ['scope', 'optional_scope', 'resources', 'refresh', 'require_pkce', 'consent', 'verified'] as const
 const LIFETIMES = ['access_token_ttl', 'refresh_token_idle_ttl', 'refresh_token_max_ttl'] as const
 
 /** The defaults are those of the command line: confidential, with refresh tokens, consent every time. */

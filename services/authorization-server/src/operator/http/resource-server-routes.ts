@@ -6,7 +6,8 @@ import {
   newCredentialDocument,
   type ResourceServerAdministration,
   resourceServerDocument,
-  rotateResourceServerSecret
+  rotateResourceServerSecret,
+  setTitleOfApi
 } from '../use-cases/administer-resource-servers.js'
 import { jsonAnswer, object, problemAnswers, text, time } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
@@ -18,7 +19,8 @@ type Params = { Params: { client_id: string } }
 const members = {
   client_id: text('The client id for introspection.'),
   name: text('A name for operators.'),
-  audience: text('The resource identifier whose tokens it may introspect; several credentials may share one.')
+  audience: text('The resource identifier whose tokens it may introspect; several credentials may share one.'),
+  title: text('The name of the API on pages for users; absent: they show the host of the audience.')
 }
 const resourceServer = object(
   {
@@ -26,9 +28,9 @@ const resourceServer = object(
     created_at: time('UTC.'),
     last_used_at: time('Accurate to a few minutes; absent if never used.')
   },
-  ['last_used_at']
+  ['last_used_at', 'title']
 )
-const credential = object({ ...members, client_secret: text('Shown only once.') })
+const credential = object({ ...members, client_secret: text('Shown only once.') }, ['title'])
 const params = object({ client_id: text('The client id.') })
 
 /** `/admin/resource-servers` */
@@ -48,13 +50,13 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
   const createSchema = {
     operationId: 'createResourceServer',
     summary: 'Create a credential for introspection',
-    body: object({ name: members.name, audience: members.audience }),
+    body: object({ name: members.name, audience: members.audience, title: members.title }, ['title']),
     response: {
       201: jsonAnswer('The credential, with its secret, which is shown only once.', credential),
       ...problemAnswers
     }
   }
-  admin.post<{ Body: { name: string; audience: string } }>(
+  admin.post<{ Body: { name: string; audience: string; title?: string } }>(
     '/resource-servers',
     { schema: createSchema },
     async (request, reply) => {
@@ -72,6 +74,22 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
   }
   admin.get<Params>('/resource-servers/:client_id', { schema: getSchema }, async (request) =>
     resourceServerDocument(await findResourceServer(request.params.client_id, deps))
+  )
+
+  const updateSchema = {
+    operationId: 'updateResourceServer',
+    summary: 'Change the title of an API, for all of its credentials',
+    params,
+    body: object({ title: text('The name of the API on pages for users; empty for none.') }),
+    response: { 200: jsonAnswer('The credential, without its secret.', resourceServer), ...problemAnswers }
+  }
+  admin.patch<Params & { Body: { title: string } }>(
+    '/resource-servers/:client_id',
+    { schema: updateSchema },
+    async (request) => {
+      const command = { clientId: request.params.client_id, title: request.body.title }
+      return resourceServerDocument(await setTitleOfApi(command, authorOf(request), deps))
+    }
   )
 
   const rotateSchema = {

@@ -4,6 +4,7 @@ import {
   deleteScope,
   findScope,
   type ScopeAdministration,
+  type ScopeSettings,
   type ScopeTexts,
   scopeDocument,
   updateScope
@@ -28,13 +29,28 @@ const texts = {
   }
 } as const
 
+const flags = {
+  default: { type: 'boolean', description: 'Requested by clients that send no scope.' },
+  discoverable: { type: 'boolean', description: 'Available to clients that no operator registered.' }
+} as const
+/** Null or empty selects the default API. */
+const resourceToSet = {
+  description: 'The API of the scope, by name or audience of a resource server; null for the default API.',
+  anyOf: [{ type: 'string' }, { type: 'null' }]
+} as const
+
+type SettingsBody = { resource?: string | null; default?: boolean; discoverable?: boolean }
+
 const name = text('The scope as clients request it.')
 const scopeMembers = {
   name,
   ...texts,
+  resource: text('The audience of the API; absent for the default API.'),
+  ...flags,
   built_in: { type: 'boolean', description: 'A built-in scope cannot be deleted.' }
 } as const
-const scope = object(scopeMembers)
+const changeable = { ...texts, resource: resourceToSet, ...flags } as const
+const scope = object(scopeMembers, ['resource'])
 const params = object({ name })
 const scopeAnswer = { 200: jsonAnswer('The scope.', scope), ...problemAnswers }
 
@@ -50,7 +66,7 @@ const listSchema = {
 const createSchema = {
   operationId: 'createScope',
   summary: 'Add a scope to the catalogue',
-  body: object({ name, ...texts }, ['description', 'translations']),
+  body: object({ name, ...changeable }, ['description', 'translations', 'resource', 'default', 'discoverable']),
   response: { 201: jsonAnswer('The scope.', scope), ...problemAnswers }
 }
 
@@ -58,11 +74,12 @@ const createSchema = {
 export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, deps) => {
   admin.get('/scopes', { schema: listSchema }, async () => ({ scopes: (await deps.scopes.list()).map(scopeDocument) }))
 
-  admin.post<{ Body: { name: string; title: string } & Partial<ScopeTexts> }>(
+  admin.post<{ Body: { name: string; title: string } & Partial<ScopeTexts> & SettingsBody }>(
     '/scopes',
     { schema: createSchema },
     async (request, reply) => {
-      const command = { description: '', translations: {}, ...request.body }
+      const { name, title, description = '', translations = {} } = request.body
+      const command = { name, title, description, translations, ...settingsOf(request.body) }
       const created = await createScope(command, authorOf(request), deps)
       reply.code(201)
       return scopeDocument(created)
@@ -78,21 +95,29 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
     operationId: 'updateScope',
     summary: 'Replace the given members of a scope, each completely',
     params,
-    body: { ...object(texts, ['title', 'description', 'translations']), minProperties: 1 },
+    body: {
+      ...object(changeable, ['title', 'description', 'translations', 'resource', 'default', 'discoverable']),
+      minProperties: 1
+    },
     response: scopeAnswer
   }
-  admin.patch<Params & { Body: Partial<ScopeTexts> }>('/scopes/:name', { schema: updateSchema }, async (request) => {
-    const command = {
-      name: request.params.name,
-      texts: ({ title, description, translations }: ScopeTexts) => ({
-        title,
-        description,
-        translations,
-        ...request.body
-      })
+  admin.patch<Params & { Body: Partial<ScopeTexts> & SettingsBody }>(
+    '/scopes/:name',
+    { schema: updateSchema },
+    async (request) => {
+      const { body } = request
+      const command = {
+        name: request.params.name,
+        settings: settingsOf(body),
+        texts: ({ title, description, translations }: ScopeTexts) => ({
+          title: body.title ?? title,
+          description: body.description ?? description,
+          translations: body.translations ?? translations
+        })
+      }
+      return scopeDocument(await updateScope(command, authorOf(request), deps))
     }
-    return scopeDocument(await updateScope(command, authorOf(request), deps))
-  })
+  )
 
   const deleteSchema = {
     operationId: 'deleteScope',
@@ -111,10 +136,13 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
     response: {
       200: jsonAnswer(
         'The deleted scope, and the clients that it was removed from.',
-        object({
-          ...scopeMembers,
-          taken_from: { type: 'array', items: { type: 'string' }, description: 'Client ids.' }
-        })
+        object(
+          {
+            ...scopeMembers,
+            taken_from: { type: 'array', items: { type: 'string' }, description: 'Client ids.' }
+          },
+          ['resource']
+        )
       ),
       ...problemAnswers
     }
@@ -128,4 +156,8 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
       return { ...scopeDocument(deleted.scope), taken_from: deleted.clientIds }
     }
   )
+}
+
+function settingsOf(body: SettingsBody): ScopeSettings {
+  return { resource: body.resource, isDefault: body.default, isDiscoverable: body.discoverable }
 }

@@ -10,10 +10,11 @@ import { AdministrationError } from './administration-error.js'
 import { changesBetween } from './changes-between.js'
 import { clientDocument } from './client-document.js'
 import { type ClientSettings, requireKnownScopes, withSettings } from './client-settings.js'
+import type { RegisteredApis } from './find-audience.js'
 import { type PageOf, readPage } from './pages.js'
 import { recordChange } from './record-change.js'
 
-export type ClientAdministration = {
+export type ClientAdministration = RegisteredApis & {
   clients: Pick<ClientStore, 'find' | 'list' | 'listPage'>
   changes: ClientChangeStore
   secrets: Pick<ClientSecretStore, 'list'>
@@ -40,7 +41,7 @@ export async function updateClient(
   }
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { client, version } = await findVersioned(clientId, deps)
-    const changed = withSettings(client, settings)
+    const changed = await withSettings(client, settings, deps)
     const added = scopesOf(changed).filter((scope) => !scopesOf(client).includes(scope))
     await requireKnownScopes(added, deps.scopes)
     const changes = changesBetween(clientDocument(client), clientDocument(changed))

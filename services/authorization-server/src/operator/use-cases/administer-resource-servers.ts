@@ -1,16 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { hashToken, isClientIdentifier, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
-import type { ResourceServerRegistration, ResourceServerStore } from '../../storage/postgres/resource-servers.js'
+import {
+  apisOf,
+  type ResourceServerRegistration,
+  type ResourceServerStore
+} from '../../storage/postgres/resource-servers.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
 import { requireName } from './name-of-record.js'
 import { recordChange } from './record-change.js'
 
 export type ResourceServerAdministration = {
-  resourceServers: Pick<ResourceServerStore, 'create' | 'listRegistrations' | 'remove'>
+  resourceServers: Pick<ResourceServerStore, 'create' | 'listRegistrations' | 'remove' | 'setTitle'>
 }
 
-export type NewCredential = { clientId: string; clientSecret: string; name: string; audience: string }
+export type NewCredential = {
+  clientId: string
+  clientSecret: string
+  name: string
+  audience: string
+  title: string | undefined
+}
 
 type Credential = Pick<NewCredential, 'clientId' | 'clientSecret'>
 
@@ -19,18 +29,30 @@ type Credential = Pick<NewCredential, 'clientId' | 'clientSecret'>
  * @param command.given id and secret from the caller; with them the command is safe to repeat
  */
 export async function createResourceServer(
-  command: { name: string; audience: string; given?: Credential | undefined; replaces?: string },
+  command: {
+    name: string
+    audience: string
+    title?: string | undefined
+    given?: Credential | undefined
+    replaces?: string
+  },
   author: Author,
   deps: ResourceServerAdministration
 ): Promise<{ credential: NewCredential; isNew: boolean }> {
   const name = requireName(command.name)
   const audience = requireAudience(command.audience)
   const { clientId, clientSecret } = command.given === undefined ? newCredential() : requireFit(command.given)
-  const details = { name, audience, ...(command.replaces !== undefined && { replaces: command.replaces }) }
+  const title = await toTitle(command.title, audience, deps)
+  const details = {
+    name,
+    audience,
+    ...(title !== undefined && { title }),
+    ...(command.replaces !== undefined && { replaces: command.replaces })
+  }
   const event = { event: 'resource_server_created', clientId, details } as const
   let made: Awaited<ReturnType<ResourceServerStore['create']>> | undefined
   const isNew = await recordChange(event, author, async (note) => {
-    made = await deps.resourceServers.create({ clientId, name, audience }, hashToken(clientSecret), note)
+    made = await deps.resourceServers.create({ clientId, name, audience, title }, hashToken(clientSecret), note)
     return made.outcome === 'created'
   })
   if (made?.outcome === 'conflict') {
@@ -39,8 +61,14 @@ export async function createResourceServer(
       `resource server ${clientId} exists already with another secret or audience`
     )
   }
+  if (made?.outcome === 'other_spelling') {
+    throw new AdministrationError(
+      'conflict',
+      `an API is registered with another spelling of ${audience}; use the same (see valetkey resource-servers list)`
+    )
+  }
   const kept = made?.outcome === 'exists' ? made.name : name
-  return { credential: { clientId, clientSecret, name: kept, audience }, isNew }
+  return { credential: { clientId, clientSecret, name: kept, audience, title }, isNew }
 }
 
 /** Creates a second credential with the same name and audience. Both are valid until the first is deleted. */
@@ -75,19 +103,47 @@ export async function findResourceServer(
   return found
 }
 
+/** Sets the title of an API, on all of its credentials. @param command.title empty: the API has none */
+export async function setTitleOfApi(
+  { clientId, title }: { clientId: string; title: string },
+  author: Author,
+  deps: ResourceServerAdministration
+): Promise<ResourceServerRegistration> {
+  const found = await findResourceServer(clientId, deps)
+  const given = title === '' ? undefined : requireName(title, 'a title')
+  if (given === found.title) return found
+  const { audience } = found
+  const details = { audience, changes: { title: { from: found.title, to: given } } }
+  const event = { event: 'resource_server_updated', clientId, details } as const
+  const done = await recordChange(event, author, (note) => deps.resourceServers.setTitle(clientId, given, note))
+  if (!done) throw noResourceServer(clientId)
+  return { ...found, title: given }
+}
+
 /** A credential for operators, without its secret. */
 export function resourceServerDocument(server: ResourceServerRegistration) {
   return {
     client_id: server.clientId,
     name: server.name,
     audience: server.audience,
+    ...(server.title !== undefined && { title: server.title }),
     created_at: server.createdAt.toISOString(),
     ...(server.lastUsedAt && { last_used_at: server.lastUsedAt.toISOString() })
   }
 }
 
-export function newCredentialDocument({ clientId, clientSecret, name, audience }: NewCredential) {
-  return { client_id: clientId, client_secret: clientSecret, name, audience }
+export function newCredentialDocument({ clientId, clientSecret, name, audience, title }: NewCredential) {
+  return { client_id: clientId, client_secret: clientSecret, name, audience, ...(title !== undefined && { title }) }
+}
+
+/** A second credential gets the title of the API. */
+async function toTitle(
+  given: string | undefined,
+  audience: string,
+  { resourceServers }: ResourceServerAdministration
+): Promise<string | undefined> {
+  if (given !== undefined) return requireName(given, 'a title')
+  return apisOf(await resourceServers.listRegistrations()).find((api) => api.audience === audience)?.title
 }
 
 function newCredential(): Credential {
@@ -107,6 +163,7 @@ function requireFit({ clientId, clientSecret }: Credential): Credential {
 function requireAudience(audience: string): string {
   const isIdentifier = URL.canParse(audience) && /^https?:\/\/[\x21-\x7e]+$/.test(audience) && !audience.includes('#')
   if (!isIdentifier) throw invalid('the audience must be an absolute http or https URL without a fragment')
+  if (/["<>\\^`{|}]/.test(audience)) throw invalid('the audience must not have backslashes, quotes, brackets or braces')
   if (audience.length > 2000) throw invalid('the audience must not be longer than 2000 characters')
   return audience
 }

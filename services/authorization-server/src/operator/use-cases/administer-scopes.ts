@@ -4,10 +4,11 @@ import type { Scope, ScopeInUse, ScopeStore, ScopeTranslation } from '../../stor
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
 import { changesBetween } from './changes-between.js'
+import { findAudience, type RegisteredApis } from './find-audience.js'
 import { NO_TEXT } from './name-of-record.js'
 import { recordChange } from './record-change.js'
 
-export type ScopeAdministration = {
+export type ScopeAdministration = RegisteredApis & {
   scopes: ScopeStore
   consents: Pick<ConsentStore, 'forgetScope'>
 }
@@ -18,37 +19,62 @@ export type ScopeTexts = {
   translations: Readonly<Record<string, ScopeTranslation>>
 }
 
+/** Undefined: unchanged, or the default. */
+export type ScopeSettings = {
+  /** Name or identifier of a resource server; null or empty for the default API. */
+  resource?: string | null | undefined
+  isDefault?: boolean | undefined
+  isDiscoverable?: boolean | undefined
+}
+
 const LONGEST_TEXT = 500
 const LANGUAGE = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/
 
 export async function createScope(
-  { name, ...texts }: { name: string } & ScopeTexts,
+  {
+    name,
+    resource,
+    isDefault = false,
+    isDiscoverable = false,
+    ...texts
+  }: { name: string } & ScopeTexts & ScopeSettings,
   author: Author,
   deps: ScopeAdministration
 ): Promise<Scope> {
   if (!isScopeToken(name) || name.length > 100) {
     throw invalid('a scope name must have 1 to 100 printable ASCII characters, without space, " and \\')
   }
-  const scope = { name, ...toTexts(texts) }
-  const event = { event: 'scope_created', details: { scope: name, ...toTexts(texts) } } as const
+  const audience = await toAudience(resource, deps)
+  const scope = { name, ...toTexts(texts), audience, isDefault, isDiscoverable, builtIn: false }
+  const { name: _name, built_in: _builtIn, ...details } = scopeDocument(scope)
+  const event = { event: 'scope_created', details: { scope: name, ...details } } as const
   await forgetWhileUnknown(name, deps)
   const created = await recordChange(event, author, (note) => deps.scopes.create(scope, note))
   if (!created) throw new AdministrationError('conflict', `scope ${name} exists already`)
-  return { ...scope, builtIn: false }
+  return scope
 }
 
 /**
- * Changes the texts of a scope.
+ * Changes texts and settings of a scope. A built-in scope stays with the default API.
  * @param command.texts returns the new texts for the current ones
  */
 export async function updateScope(
-  { name, texts }: { name: string; texts: (current: Scope) => ScopeTexts },
+  {
+    name,
+    texts = (current) => current,
+    settings = {}
+  }: { name: string; texts?: (current: Scope) => ScopeTexts; settings?: ScopeSettings },
   author: Author,
   deps: ScopeAdministration
 ): Promise<Scope> {
   const { scope, version } = await findInUse(name, deps)
-  const updated = { ...scope, ...toTexts(texts(scope)) }
-  const changes = changesBetween(scope, updated)
+  const { resource, isDefault = scope.isDefault, isDiscoverable = scope.isDiscoverable } = settings
+  const audience = resource === undefined ? scope.audience : await toAudience(resource, deps)
+  if (scope.builtIn && audience !== undefined) {
+    throw new AdministrationError('conflict', `scope ${name} is built in and belongs to the default API, RESOURCE_URL`)
+  }
+  const updated = { ...scope, ...toTexts(texts(scope)), audience, isDefault, isDiscoverable }
+  const changes = changesBetween(scopeDocument(scope), scopeDocument(updated))
   if (Object.keys(changes).length === 0) return scope
   const event = { event: 'scope_updated', details: { scope: name, changes } } as const
   const done = await recordChange(event, author, (note) => deps.scopes.update(updated, version, note))
@@ -98,8 +124,23 @@ export async function findScope(name: string, deps: ScopeAdministration): Promis
   return (await findInUse(name, deps)).scope
 }
 
-export function scopeDocument({ name, title, description, translations, builtIn }: Scope) {
-  return { name, title, description, translations, built_in: builtIn }
+/** A scope for operators. Without `resource`, it belongs to the default API. */
+export function scopeDocument(scope: Scope) {
+  const { name, title, description, translations, audience, isDefault, isDiscoverable, builtIn } = scope
+  return {
+    name,
+    title,
+    description,
+    translations,
+    ...(audience !== undefined && { resource: audience }),
+    default: isDefault,
+    discoverable: isDiscoverable,
+    built_in: builtIn
+  }
+}
+
+async function toAudience(resource: string | null | undefined, deps: RegisteredApis): Promise<string | undefined> {
+  return resource === undefined || resource === null || resource === '' ? undefined : findAudience(resource, deps)
 }
 
 async function findInUse(name: string, deps: ScopeAdministration): Promise<ScopeInUse> {

@@ -15,6 +15,7 @@ export function newClientDocument(client: NewClient) {
     redirect_uris: client.redirectUris,
     scope: client.requiredScopes.join(' '),
     optional_scope: client.optionalScopes.join(' '),
+    resources: client.audiences ?? [],
     refresh: client.issuesRefreshTokens,
     require_pkce: client.requiresPkce,
     consent: client.consent,

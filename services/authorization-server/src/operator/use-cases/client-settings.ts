@@ -2,6 +2,7 @@ import { type ClientLifetimes, objectionToRedirectUri } from '@valetkey/oauth-pr
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { AdministrationError } from './administration-error.js'
+import { findAudience, type RegisteredApis } from './find-audience.js'
 import { requireName } from './name-of-record.js'
 
 /** The settings of a client. Undefined: unchanged. A lifetime of null: the server's value. */
@@ -11,6 +12,8 @@ export type ClientSettings = {
   /** Each element is one scope, or several separated by spaces. */
   requiredScopes?: readonly string[] | undefined
   optionalScopes?: readonly string[] | undefined
+  /** Names or identifiers of resource servers; empty: the APIs of the client's scopes. */
+  resources?: readonly string[] | undefined
   refresh?: boolean | undefined
   requirePkce?: boolean | undefined
   consent?: string | undefined
@@ -26,7 +29,11 @@ export const LONGEST = { accessTokenTtl: 30 * DAY, refreshTokenIdleTtl: 3650 * D
 const MAX_REDIRECT_URIS = 100
 
 /** Returns the client with these settings, validated except for the scope catalogue. */
-export function withSettings<Known extends NewClient>(client: Known, settings: ClientSettings): Known {
+export async function withSettings<Known extends NewClient>(
+  client: Known,
+  settings: ClientSettings,
+  apis: RegisteredApis
+): Promise<Known> {
   const required = settings.requiredScopes === undefined ? client.requiredScopes : toScopes(settings.requiredScopes)
   const optional = settings.optionalScopes === undefined ? client.optionalScopes : toScopes(settings.optionalScopes)
   const changed = {
@@ -35,6 +42,7 @@ export function withSettings<Known extends NewClient>(client: Known, settings: C
     redirectUris: settings.redirectUris === undefined ? client.redirectUris : toRedirectUris(settings.redirectUris),
     requiredScopes: required,
     optionalScopes: optional.filter((scope) => !required.includes(scope)),
+    audiences: settings.resources === undefined ? client.audiences : await toAudiences(settings.resources, apis),
     requiresPkce: settings.requirePkce ?? client.requiresPkce,
     issuesRefreshTokens: settings.refresh ?? client.issuesRefreshTokens,
     consent: toConsent(settings.consent ?? client.consent),
@@ -68,6 +76,12 @@ function toRedirectUris(given: readonly string[]): readonly string[] {
   if (uris.length === 0) throw invalid('pass at least one redirect URI')
   if (uris.length > MAX_REDIRECT_URIS) throw invalid(`a client has at most ${MAX_REDIRECT_URIS} redirect URIs`)
   return uris
+}
+
+async function toAudiences(resources: readonly string[], apis: RegisteredApis): Promise<readonly string[] | undefined> {
+  const audiences = new Set<string>()
+  for (const resource of resources) if (resource !== '') audiences.add(await findAudience(resource, apis))
+  return audiences.size === 0 ? undefined : [...audiences]
 }
 
 function toScopes(lists: readonly string[]): readonly string[] {

@@ -19,7 +19,7 @@ export async function registerClient(
   author: Author,
   deps: ClientAdministration
 ): Promise<{ client: ClientRegistration; secret: NewSecret | undefined }> {
-  const client = withSettings(newClient(type), settings)
+  const client = await withSettings(newClient(type), settings, deps)
   await requireKnownScopes(scopesOf(client), deps.scopes)
   const clientSecret = type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
   const hash = clientSecret === undefined ? undefined : hashToken(clientSecret)

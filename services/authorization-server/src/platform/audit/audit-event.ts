@@ -42,6 +42,7 @@ export type AdministrationEventName =
   | 'scope_updated'
   | 'scope_deleted'
   | 'resource_server_created'
+  | 'resource_server_updated'
   | 'resource_server_deleted'
 
 export type AuditEvent = {

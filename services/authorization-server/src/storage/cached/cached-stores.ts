@@ -1,5 +1,5 @@
 import type { ClientRecord, ClientStore } from '../postgres/clients.js'
-import type { ResourceServerStore } from '../postgres/resource-servers.js'
+import { type Api, apisOf, type ResourceServerStore } from '../postgres/resource-servers.js'
 import type { Scope, ScopeStore } from '../postgres/scopes.js'
 import type { CachedRows } from './cached-table.js'
 
@@ -37,7 +37,7 @@ export function cachedScopes(store: Pick<ScopeStore, 'list'>, cache: CachedRows<
 
 /** Reads resource servers from the cache if possible, otherwise from the store. */
 export function cachedResourceServers(
-  store: Pick<ResourceServerStore, 'findWithSecret' | 'knowsAudience'>,
+  store: Pick<ResourceServerStore, 'findWithSecret' | 'listApis'>,
   cache: CachedRows<ResourceServerRecord>
 ) {
   return {
@@ -46,10 +46,11 @@ export function cachedResourceServers(
       return found.isKnown ? found.row : store.findWithSecret(clientId)
     },
 
-    async knowsAudience(audience: string): Promise<boolean> {
+    async listApis(): Promise<readonly Api[]> {
       const all = cache.all()
-      if (all === undefined) return store.knowsAudience(audience)
-      return [...all.values()].some(({ resourceServer }) => resourceServer.audience === audience)
+      return all === undefined
+        ? store.listApis()
+        : apisOf([...all.values()].map(({ resourceServer }) => resourceServer))
     }
   }
 }

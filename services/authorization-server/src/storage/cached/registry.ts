@@ -11,7 +11,7 @@ export type RegistryStores = {
   announcements: RegistryAnnouncements
   clients: Pick<ClientStore, 'find' | 'findWithSecrets' | 'listWithSecrets'>
   scopes: Pick<ScopeStore, 'list'>
-  resourceServers: Pick<ResourceServerStore, 'findWithSecret' | 'knowsAudience' | 'list'>
+  resourceServers: Pick<ResourceServerStore, 'findWithSecret' | 'listApis' | 'list'>
 }
 
 /** The row of each cached table. */

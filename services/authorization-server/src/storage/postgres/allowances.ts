@@ -1,19 +1,21 @@
 import { batched, type Database } from '@valetkey/service-kit'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
 
-/** A session and the client whose authorization request it serves. */
+/** A session, and the client and API of the authorization request that it serves. */
 export type SessionAndClient = {
   userId: string
   /** Generations that the session was opened under: a session that has ended allows nothing. */
   userGeneration: number
   sessionGeneration: number
   clientId: string
+  /** The API of the request. */
+  audience: string
 }
 
 /** Generations at Allow. The exchange compares them, so that an ending between the two makes the code worthless. */
 export type AllowedGenerations = { clientGeneration: number; authorizationGeneration: number }
 
-/** What the user of a session allows a client. */
+/** What the user of a session allows a client for one API. */
 export type Allowance = {
   /** Empty if no remembered consent counts. */
   rememberedScope: readonly string[]
@@ -58,9 +60,10 @@ const TEXT = `select a.number::integer, c.generation as client_generation,
     ${AUTHORIZATION_GENERATION} as authorization_generation,
     case when r.authorization_generation = ${AUTHORIZATION_GENERATION} then r.scope else '{}' end as remembered_scope
   from rows from (json_to_recordset($1) as ("userId" uuid, "userGeneration" integer, "sessionGeneration" integer,
-      "clientId" text))
-    with ordinality as a (user_id, user_generation, session_generation, client_id, number)
+      "clientId" text, "audience" text))
+    with ordinality as a (user_id, user_generation, session_generation, client_id, audience, number)
   join users u on u.user_id = a.user_id and u.generation = a.user_generation
     and u.session_generation = a.session_generation and u.disabled_at is null
   left join clients c on c.client_id = a.client_id and c.disabled_at is null
-  left join consents r on r.user_id = u.user_id and r.client_id = c.client_id`
+  left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
+  left join consents r on r.user_id = u.user_id and r.client_id = c.client_id and r.audience = a.audience`

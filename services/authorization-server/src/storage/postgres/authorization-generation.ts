@@ -1,25 +1,26 @@
 /**
- * The generation of the authorization that user `u` gave client `c`; `r` is their row in `consents`, if any (ADR 0005). Grants,
+ * The generation of the authorization that user `u` gave client `c`; `n` is their row in `authorizations`, if any (ADR 0005). Grants,
  * codes and remembered consents contain a copy and are valid only while the copy equals this.
  */
 export const AUTHORIZATION_GENERATION =
-  'u.authorization_generation + c.authorization_generation + coalesce(r.generation, 0)'
+  'u.authorization_generation + c.authorization_generation + coalesce(n.generation, 0)'
 
 /** Joins for grants `g`; together with the condition `AUTHORIZED`, it selects grants that no generation has ended. */
 export const BY_GENERATIONS = `join users u on u.user_id = g.user_id and u.generation = g.user_generation
   join clients c on c.client_id = g.client_id and c.generation = g.client_generation
-  left join consents r on r.user_id = g.user_id and r.client_id = g.client_id`
+  left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id`
 export const AUTHORIZED = `${AUTHORIZATION_GENERATION} = g.authorization_generation`
 
 /** Joins for consents `r`, and the condition that they are valid: remembered under the current generation. */
-export const REMEMBERED_BY = 'join users u on u.user_id = r.user_id join clients c on c.client_id = r.client_id'
+export const REMEMBERED_BY = `join users u on u.user_id = r.user_id join clients c on c.client_id = r.client_id
+  left join authorizations n on n.user_id = r.user_id and n.client_id = r.client_id`
 export const STILL_REMEMBERED = `r.scope <> '{}' and ${AUTHORIZATION_GENERATION} = r.authorization_generation`
 
-/** Ends the authorization of client $2 by user $1: grants, codes and the remembered consent. */
-export const RAISE_OF_PAIR = `insert into consents (user_id, client_id, scope, granted_at, generation)
-  select u.user_id, c.client_id, '{}', now(), 1 from users u cross join clients c
+/** Ends the authorization of client $2 by user $1: grants, codes and remembered consents, for all APIs. */
+export const RAISE_OF_PAIR = `insert into authorizations (user_id, client_id, generation)
+  select u.user_id, c.client_id, 1 from users u cross join clients c
   where u.user_id = $1 and c.client_id = $2
-  on conflict (user_id, client_id) do update set scope = '{}', generation = consents.generation + 1`
+  on conflict (user_id, client_id) do update set generation = authorizations.generation + 1`
 /** Ends all authorizations by user $1. */
 export const RAISE_OF_USER =
   'update users set authorization_generation = authorization_generation + 1 where user_id = $1'

@@ -34,10 +34,12 @@ type ClientRow = {
   access_token_ttl: number | null
   refresh_token_idle_ttl: number | null
   refresh_token_max_ttl: number | null
+  audiences: string[]
 }
 
 const COLUMNS = `client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-  issues_refresh_tokens, consent, created_at, disabled_at, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl`
+  issues_refresh_tokens, consent, created_at, disabled_at, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
+  audiences`
 
 export function createClientStore(database: Database) {
   return { ...listClients(database), ...findClients(database) }
@@ -129,7 +131,8 @@ function toRegistration(row: ClientRow): ClientRegistration {
     createdAt: row.created_at,
     disabled: row.disabled_at !== null,
     verified: row.verified_at !== null,
-    lifetimes: toLifetimes(row)
+    lifetimes: toLifetimes(row),
+    audiences: row.audiences.length === 0 ? undefined : row.audiences
   }
 }
 

@@ -1,5 +1,11 @@
 import type { Database } from '@valetkey/service-kit'
-import { AUTHORIZED, BY_GENERATIONS, RAISE_OF_PAIR, STILL_REMEMBERED } from './authorization-generation.js'
+import {
+  AUTHORIZED,
+  BY_GENERATIONS,
+  RAISE_OF_PAIR,
+  REMEMBERED_BY,
+  STILL_REMEMBERED
+} from './authorization-generation.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { noteUseIn } from './note-use.js'
 
@@ -9,6 +15,8 @@ export type ConnectedApp = {
   name: string
   verified: boolean
   scope: readonly string[]
+  /** Resource identifiers of the APIs that it has access to. */
+  audiences: readonly string[]
   since: Date
   lastUsedAt: Date | undefined
   /** It has a valid token, or can get one without the user. */
@@ -22,6 +30,7 @@ type ConnectedAppRow = {
   name: string
   verified: boolean
   scope: string[]
+  audiences: string[]
   since: Date
   last_used_at: Date | null
   live: boolean
@@ -44,20 +53,19 @@ function listApps(database: Database) {
       const rows = await database.query<ConnectedAppRow>({
         name: 'list_connected_apps',
         text: `with access as (
-            select g.client_id, g.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until
+            select g.client_id, g.audience, g.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until
             from grants g
             ${BY_GENERATIONS}
             where ${AUTHORIZED} and g.user_id = $1 and g.redeemed_at is not null and g.ended_at is null
               and ${GRANT_EXPIRES_AT} > now()
             union all
-            select r.client_id, r.scope, r.granted_at, null, false, null
-            from consents r
-            join users u on u.user_id = r.user_id
-            join clients c on c.client_id = r.client_id and c.consent = 'remember' and c.type = 'confidential'
-            where r.user_id = $1 and ${STILL_REMEMBERED}
+            select r.client_id, r.audience, r.scope, r.granted_at, null, false, null
+            from consents r ${REMEMBERED_BY}
+            where r.user_id = $1 and c.consent = 'remember' and c.type = 'confidential' and ${STILL_REMEMBERED}
           )
           select c.client_id, c.name, c.verified_at is not null as verified,
             array(select distinct unnest(h.scope) from access h where h.client_id = c.client_id order by 1) as scope,
+            array_agg(distinct access.audience) as audiences,
             min(access.since) as since, max(access.last_used_at) as last_used_at, bool_or(access.live) as live,
             max(access.refreshable_until) as refreshable_until
           from access join clients c on c.client_id = access.client_id and c.disabled_at is null
@@ -70,6 +78,7 @@ function listApps(database: Database) {
         name: row.name,
         verified: row.verified,
         scope: row.scope,
+        audiences: row.audiences,
         since: row.since,
         lastUsedAt: row.last_used_at ?? undefined,
         live: row.live,

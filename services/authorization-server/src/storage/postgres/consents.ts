@@ -1,12 +1,16 @@
 import type { Database } from '@valetkey/service-kit'
 import { AUTHORIZATION_GENERATION, REMEMBERED_BY, STILL_REMEMBERED } from './authorization-generation.js'
 
-type ConsentPlace = { user_id: string; client_id: string }
+/** What a user allowed a client for one API. */
+export type ConsentKey = { userId: string; clientId: string; audience: string }
+
+type Place = { user_id: string; client_id: string; audience: string }
 /** The last row of a step, and how many of its rows were changed. */
-type ChangedStep = ConsentPlace & { changed: number }
+type ChangedStep = Place & { changed: number }
 
 /** Less than every user id. */
 const NO_USER_ID = '00000000-0000-0000-0000-000000000000'
+const SAME_ROW = 'c.user_id = step.user_id and c.client_id = step.client_id and c.audience = step.audience'
 /** Rows that one statement reads; it takes some tens of milliseconds. */
 const STEP = 20_000
 
@@ -19,12 +23,12 @@ export type ConsentStore = ReturnType<typeof createConsentStore>
 
 function consentsOfUsers(database: Database) {
   return {
-    async findScope(userId: string, clientId: string): Promise<readonly string[]> {
+    async findScope({ userId, clientId, audience }: ConsentKey): Promise<readonly string[]> {
       const rows = await database.query<{ scope: string[] }>({
         name: 'find_consent',
         text: `select r.scope from consents r ${REMEMBERED_BY}
-          where r.user_id = $1 and r.client_id = $2 and ${STILL_REMEMBERED}`,
-        values: [userId, clientId]
+          where r.user_id = $1 and r.client_id = $2 and r.audience = $3 and ${STILL_REMEMBERED}`,
+        values: [userId, clientId, audience]
       })
       return rows[0]?.scope ?? []
     },
@@ -33,22 +37,22 @@ function consentsOfUsers(database: Database) {
      * Adds to the remembered scope; a later request for less does not narrow an earlier consent. A consent from before the end of
      * the authorization is replaced. A deleted user or client, or a scope that is not in the catalogue, is omitted.
      */
-    async remember(userId: string, clientId: string, scope: readonly string[]): Promise<void> {
+    async remember({ userId, clientId, audience }: ConsentKey, scope: readonly string[]): Promise<void> {
       await database.query({
         name: 'remember_consent',
         text: `with locked_scopes as (
             select name from scopes where name = any ($3::text[]) order by name for key share
           )
-          insert into consents (user_id, client_id, scope, granted_at, authorization_generation)
-          select u.user_id, c.client_id, array(select name from locked_scopes), now(), ${AUTHORIZATION_GENERATION}
+          insert into consents (user_id, client_id, audience, scope, granted_at, authorization_generation)
+          select u.user_id, c.client_id, $4, array(select name from locked_scopes), now(), ${AUTHORIZATION_GENERATION}
           from users u join clients c on c.client_id = $2
-          left join consents r on r.user_id = u.user_id and r.client_id = c.client_id
+          left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
           where u.user_id = $1
-          on conflict (user_id, client_id) do update set
+          on conflict (user_id, client_id, audience) do update set
             scope = case when consents.authorization_generation = excluded.authorization_generation
               then array(select distinct unnest(consents.scope || excluded.scope)) else excluded.scope end,
             granted_at = excluded.granted_at, authorization_generation = excluded.authorization_generation`,
-        values: [userId, clientId, scope]
+        values: [userId, clientId, scope, audience]
       })
     }
   }
@@ -57,15 +61,14 @@ function consentsOfUsers(database: Database) {
 function consentsToDelete(database: Database) {
   return {
     /**
-     * Deletes the rows of a disabled client, in short statements. This also deletes generations that end access, so the client's
-     * own generation must have ended all access before.
+     * Deletes the rows of a disabled client, in short statements.
      * @returns the number of deleted rows
      */
     deleteOfClient(clientId: string): Promise<number> {
       return inSteps(database, {
         name: 'delete_consents_to_client',
         change: `delete from consents c using step
-          where step.client_id = $1 and c.user_id = step.user_id and c.client_id = step.client_id`,
+          where step.client_id = $1 and ${SAME_ROW}`,
         value: clientId
       })
     },
@@ -75,7 +78,7 @@ function consentsToDelete(database: Database) {
       return inSteps(database, {
         name: 'forget_consents_to_scope',
         change: `update consents c set scope = array_remove(c.scope, $1) from step
-          where $1 = any (c.scope) and c.user_id = step.user_id and c.client_id = step.client_id`,
+          where $1 = any (c.scope) and ${SAME_ROW}`,
         value: scope
       })
     }
@@ -91,17 +94,18 @@ async function inSteps(
   { name, change, value }: { name: string; change: string; value: string }
 ): Promise<number> {
   let total = 0
-  let place: ConsentPlace | undefined = { user_id: NO_USER_ID, client_id: '' }
+  let place: Place | undefined = { user_id: NO_USER_ID, client_id: '', audience: '' }
   while (place !== undefined) {
     const rows: ChangedStep[] = await database.query<ChangedStep>({
       name,
       text: `with step as (
-          select user_id, client_id from consents where (user_id, client_id) > ($2::uuid, $3::text)
-          order by user_id, client_id limit ${STEP}
+          select user_id, client_id, audience from consents
+          where (user_id, client_id, audience) > ($2::uuid, $3::text, $4::text)
+          order by user_id, client_id, audience limit ${STEP}
         ), changed as (${change} returning 1)
-        select user_id, client_id, (select count(*) from changed)::integer as changed
-        from step order by user_id desc, client_id desc limit 1`,
-      values: [value, place.user_id, place.client_id]
+        select user_id, client_id, audience, (select count(*) from changed)::integer as changed
+        from step order by user_id desc, client_id desc, audience desc limit 1`,
+      values: [value, place.user_id, place.client_id, place.audience]
     })
     place = rows[0]
     total += rows[0]?.changed ?? 0

@@ -66,7 +66,7 @@ function storeStatement(table: string): { name: string; text: string } {
         from input a
         join users u on u.user_id = a.user_id and u.generation = a.user_generation
         join clients c on c.client_id = a.client_id and c.generation = a.client_generation
-        left join consents r on r.user_id = a.user_id and r.client_id = a.client_id
+        left join authorizations n on n.user_id = a.user_id and n.client_id = a.client_id
         where ${AUTHORIZATION_GENERATION} = a.authorization_generation
         order by a.code_hash
         on conflict (code_hash) do update set grant_id = excluded.grant_id, redeemed_at = excluded.redeemed_at,

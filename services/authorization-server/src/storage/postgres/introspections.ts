@@ -57,7 +57,7 @@ function findIn(table: string): { name: string; text: string } {
       join grants g on g.grant_id = t.grant_id and g.ended_at is null
       join users u on u.user_id = g.user_id and u.generation = t.user_generation
       join clients c on c.client_id = g.client_id and c.generation = t.client_generation
-      left join consents r on r.user_id = g.user_id and r.client_id = g.client_id
+      left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id
       where t.revoked_at is null and t.expires_at > now()
         and ${AUTHORIZED}`
   }

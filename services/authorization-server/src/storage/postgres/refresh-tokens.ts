@@ -144,7 +144,7 @@ join refresh_tokens t on t.token_hash = input.token_hash
 join grants g on g.grant_id = t.grant_id
 left join users u on u.user_id = g.user_id and u.generation = t.user_generation
 left join clients c on c.client_id = g.client_id and c.generation = t.client_generation
-left join consents r on r.user_id = g.user_id and r.client_id = g.client_id`
+left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id`
 
 /**
  * Locks the grants first and in the order of their codes, as every statement that locks several grants, to prevent deadlocks.

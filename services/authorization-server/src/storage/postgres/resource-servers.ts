@@ -1,10 +1,20 @@
-import type { TokenHash } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited } from './audited.js'
+import { normalResource, type TokenHash } from '@valetkey/oauth-protocol'
+import { type Database, isUniqueViolation } from '@valetkey/service-kit'
+import { type AuditNote, audited, type Change } from './audited.js'
 import { noteUseIn } from './note-use.js'
 
 /** A caller of the introspection endpoint, and the audience whose tokens it may introspect. */
-export type ResourceServer = { clientId: string; name: string; audience: string }
+export type ResourceServer = {
+  clientId: string
+  /** For operators. */
+  name: string
+  audience: string
+  /** For users: the name of the API. */
+  title?: string | undefined
+}
+
+/** An API that tokens can be issued for; it may have several credentials. */
+export type Api = { audience: string; title: string | undefined }
 
 /** What operators see of a credential. */
 export type ResourceServerRegistration = ResourceServer & {
@@ -13,7 +23,13 @@ export type ResourceServerRegistration = ResourceServer & {
   lastUsedAt: Date | undefined
 }
 
-type ResourceServerRow = { client_id: string; name: string; audience: string; secret_hash: Buffer }
+type ResourceServerRow = {
+  client_id: string
+  name: string
+  audience: string
+  title: string | null
+  secret_hash: Buffer
+}
 type RegistrationRow = Omit<ResourceServerRow, 'secret_hash'> & { created_at: Date; last_used_at: Date | null }
 
 export function createResourceServerStore(database: Database) {
@@ -31,10 +47,12 @@ function findResourceServers(database: Database) {
       return row && toFound(row)
     },
 
+    /** Oldest first. */
     async list(): Promise<{ resourceServer: ResourceServer; secretHash: Buffer }[]> {
       const rows = await database.query<ResourceServerRow>({
         name: 'list_resource_servers',
-        text: 'select client_id, name, audience, secret_hash from resource_servers',
+        text: `select client_id, name, audience, title, secret_hash from resource_servers
+          order by created_at, client_id`,
         values: []
       })
       return rows.map(toFound)
@@ -44,7 +62,7 @@ function findResourceServers(database: Database) {
     async listRegistrations(): Promise<ResourceServerRegistration[]> {
       const rows = await database.query<RegistrationRow>({
         name: 'list_resource_server_registrations',
-        text: `select client_id, name, audience, created_at, last_used_at from resource_servers
+        text: `select client_id, name, audience, title, created_at, last_used_at from resource_servers
           order by created_at, client_id`,
         values: []
       })
@@ -52,18 +70,14 @@ function findResourceServers(database: Database) {
         clientId: row.client_id,
         name: row.name,
         audience: row.audience,
+        title: row.title ?? undefined,
         createdAt: row.created_at,
         lastUsedAt: row.last_used_at ?? undefined
       }))
     },
 
-    async knowsAudience(audience: string): Promise<boolean> {
-      const rows = await database.query<{ known: boolean }>({
-        name: 'knows_audience',
-        text: 'select exists (select 1 from resource_servers where audience = $1) as known',
-        values: [audience]
-      })
-      return rows[0]?.known ?? false
+    async listApis(): Promise<readonly Api[]> {
+      return apisOf((await this.list()).map(({ resourceServer }) => resourceServer))
     }
   }
 }
@@ -72,26 +86,46 @@ function changeResourceServers(database: Database) {
   return {
     /**
      * @returns `exists`, with the stored name, if the same id, audience and secret exist; `conflict` if the id exists with
-     *   another audience or secret
+     *   another audience or secret; `other_spelling` if the API is registered with another spelling of its identifier
      */
     async create(
       server: ResourceServer,
       secretHash: TokenHash,
       note: AuditNote
-    ): Promise<{ outcome: 'created' | 'conflict' } | { outcome: 'exists'; name: string }> {
+    ): Promise<{ outcome: 'created' | 'conflict' | 'other_spelling' } | { outcome: 'exists'; name: string }> {
       const change = {
         name: 'create_resource_server',
         parts: `changed as (
-          insert into resource_servers (client_id, name, audience, secret_hash, created_at)
-          values ($1, $2, $3, $4, now()) on conflict (client_id) do nothing returning client_id)`,
+          insert into resource_servers (client_id, name, audience, secret_hash, created_at, title, normal_audience)
+          values ($1, $2, $3, $4, now(), $5, $6) on conflict (client_id) do nothing returning client_id)`,
         result: 'select client_id from changed',
-        values: [server.clientId, server.name, server.audience, secretHash]
+        values: [
+          server.clientId,
+          server.name,
+          server.audience,
+          secretHash,
+          server.title,
+          normalResource(server.audience)
+        ]
       }
-      const rows = await database.query(audited(change, note))
-      if (rows.length > 0) return { outcome: 'created' }
+      const created = await createUnlessOtherSpelling(database, change, note)
+      if (created !== false) return { outcome: created }
       const found = await findRow(database, server.clientId)
       const isSame = found?.audience === server.audience && found.secret_hash.equals(secretHash)
       return isSame ? { outcome: 'exists', name: found.name } : { outcome: 'conflict' }
+    },
+
+    /** Sets the title of the API, on all of its credentials. @returns false if there is no such credential */
+    async setTitle(clientId: string, title: string | undefined, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'set_title_of_api',
+        parts: `changed as (
+          update resource_servers set title = $2
+          where audience = (select audience from resource_servers where client_id = $1) returning client_id)`,
+        result: 'select client_id from changed',
+        values: [clientId, title]
+      }
+      return (await database.query(audited(change, note))).length > 0
     },
 
     async remove(clientId: string, note: AuditNote): Promise<boolean> {
@@ -118,10 +152,32 @@ function changeResourceServers(database: Database) {
   }
 }
 
+/** @returns false if a credential with that id exists */
+async function createUnlessOtherSpelling(
+  database: Database,
+  change: Change,
+  note: AuditNote
+): Promise<'created' | 'other_spelling' | false> {
+  try {
+    return (await database.query(audited(change, note))).length > 0 && 'created'
+  } catch (error) {
+    if (isUniqueViolation(error)) return 'other_spelling'
+    throw error
+  }
+}
+
+/** The APIs of these credentials. Its title is that of its first credential with one. */
+export function apisOf(servers: readonly ResourceServer[]): readonly Api[] {
+  return [...new Set(servers.map(({ audience }) => audience))].map((audience) => ({
+    audience,
+    title: servers.find((server) => server.audience === audience && server.title !== undefined)?.title
+  }))
+}
+
 async function findRow(database: Database, clientId: string): Promise<ResourceServerRow | undefined> {
   const rows = await database.query<ResourceServerRow>({
     name: 'find_resource_server',
-    text: 'select client_id, name, audience, secret_hash from resource_servers where client_id = $1',
+    text: 'select client_id, name, audience, title, secret_hash from resource_servers where client_id = $1',
     values: [clientId]
   })
   return rows[0]
@@ -129,7 +185,12 @@ async function findRow(database: Database, clientId: string): Promise<ResourceSe
 
 function toFound(row: ResourceServerRow): { resourceServer: ResourceServer; secretHash: Buffer } {
   return {
-    resourceServer: { clientId: row.client_id, name: row.name, audience: row.audience },
+    resourceServer: {
+      clientId: row.client_id,
+      name: row.name,
+      audience: row.audience,
+      title: row.title ?? undefined
+    },
     secretHash: row.secret_hash
   }
 }

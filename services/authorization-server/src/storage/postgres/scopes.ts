@@ -11,6 +11,12 @@ export type Scope = {
   /** By language tag. */
   translations: Readonly<Record<string, ScopeTranslation>>
   builtIn: boolean
+  /** Resource identifier of the API that it belongs to; undefined for the default API. */
+  audience: string | undefined
+  /** Requested by a request without `scope`. */
+  isDefault: boolean
+  /** May be requested by clients that no operator registered. */
+  isDiscoverable: boolean
 }
 
 /** `version` changes with every change of the scope. */
@@ -28,9 +34,12 @@ type ScopeRow = {
   description: string
   translations: Record<string, ScopeTranslation>
   built_in: boolean
+  audience: string | null
+  is_default: boolean
+  is_discoverable: boolean
 }
 
-const COLUMNS = 'name, title, description, translations, built_in'
+const COLUMNS = 'name, title, description, translations, built_in, audience, is_default, is_discoverable'
 
 export function createScopeStore(database: Database) {
   return { ...findScopes(database), ...changeScopes(database), ...removeScopes(database) }
@@ -79,9 +88,10 @@ function changeScopes(database: Database) {
       const change = {
         name: 'create_scope',
         parts: `changed as (
-          insert into scopes (name, title, description, translations) values ($1, $2, $3, $4) returning name)`,
+          insert into scopes (name, title, description, translations, audience, is_default, is_discoverable)
+          values ($1, $2, $3, $4, $5, $6, $7) returning name)`,
         result: 'select name from changed',
-        values: textsOf(scope)
+        values: valuesOf(scope)
       }
       return (await createAudited(database, change, note)).length > 0
     },
@@ -91,10 +101,11 @@ function changeScopes(database: Database) {
       const change = {
         name: 'update_scope',
         parts: `changed as (
-          update scopes set title = $2, description = $3, translations = $4
-          where name = $1 and xmin = $5::xid returning name)`,
+          update scopes set title = $2, description = $3, translations = $4, audience = $5, is_default = $6,
+            is_discoverable = $7
+          where name = $1 and xmin = $8::xid returning name)`,
         result: 'select name from changed',
-        values: [...textsOf(scope), version]
+        values: [...valuesOf(scope), version]
       }
       return (await database.query(audited(change, note))).length > 0
     }
@@ -148,8 +159,10 @@ function removeScopes(database: Database) {
   }
 }
 
-function textsOf({ name, title, description, translations }: Omit<Scope, 'builtIn'>): unknown[] {
-  return [name, title, description, JSON.stringify(translations)]
+/** Parameters $1 to $7 of `create` and `update`. */
+function valuesOf(scope: Omit<Scope, 'builtIn'>): unknown[] {
+  const { name, title, description, translations, audience, isDefault, isDiscoverable } = scope
+  return [name, title, description, JSON.stringify(translations), audience, isDefault, isDiscoverable]
 }
 
 function toScope(row: ScopeRow): Scope {
@@ -158,6 +171,9 @@ function toScope(row: ScopeRow): Scope {
     title: row.title,
     description: row.description,
     translations: row.translations,
-    builtIn: row.built_in
+    builtIn: row.built_in,
+    audience: row.audience ?? undefined,
+    isDefault: row.is_default,
+    isDiscoverable: row.is_discoverable
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Client } from '@valetkey/oauth-protocol'
-import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { AUDIENCE, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { dumpRedis } from '../../support/dump-stores.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
@@ -139,8 +139,8 @@ describe('all other clients: the user is asked each time', () => {
 
   test('a public client, although its row says remember and a consent is stored (RFC 8252 8.6)', async () => {
     const { clientId } = await server.createClient({ ...REMEMBERS, type: 'public', requiresPkce: true })
-    const text = 'insert into consents (user_id, client_id, scope, granted_at) values ($1, $2, $3, now())'
-    await server.database.query({ name: 'store_consent', text, values: [aliceId, clientId, ['files.read']] })
+    const text = 'insert into consents (user_id, client_id, audience, scope, granted_at) values ($1, $2, $3, $4, now())'
+    await server.database.query({ name: 'store_consent', text, values: [aliceId, clientId, AUDIENCE, ['files.read']] })
     const browser = await signedInBrowser(server)
     for (let time = 0; time < 2; time++) expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(true)
   })

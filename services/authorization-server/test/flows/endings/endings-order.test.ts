@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { RAISE_OF_PAIR, RAISE_OF_USER } from '../../../src/storage/postgres/authorization-generation.js'
-import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import {
   type Access,
   allEndings,
@@ -95,5 +95,5 @@ test('a consent given while the access is ended is not remembered', async () => 
   pauses.next = { before: 'read_allowance', run: async () => endings[0]?.end(access) }
   // The user allowed it at the same moment: the code counts as one of afterwards.
   expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
-  expect(await server.deps.consent.consents.findScope(access.userId, access.client.clientId)).toEqual([])
+  expect(await server.deps.consent.consents.findScope({ userId: access.userId, clientId: access.client.clientId, audience: AUDIENCE })).toEqual([])
 })

@@ -5,6 +5,7 @@ import { type Credentials, ISSUER, startTestServer, type TestServer } from '../.
 import { post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { startPostgresProxy } from '../../support/postgres-proxy.js'
+import { NEW_SCOPE } from '../../support/new-scope.js'
 
 const PATH = '/.well-known/oauth-authorization-server'
 const METHODS = ['client_secret_basic', 'client_secret_post', 'none']
@@ -75,7 +76,7 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
     const scopes = createScopeStore(server.database)
     const builtIn = (await scopes.list()).map(({ name }) => name)
     expect((await get(PATH)).json().scopes_supported).toEqual(builtIn)
-    await scopes.create({ name: 'a.report', title: 'Report', description: '', translations: {} }, NOTE)
+    await scopes.create({ ...NEW_SCOPE, name: 'a.report', title: 'Report' }, NOTE)
     expect((await get(PATH)).json().scopes_supported).toEqual([...builtIn, 'a.report'])
     const text = `delete from scopes where name = 'a.report'`
     await server.database.query({ name: 'test_delete_scope', text, values: [] })

@@ -3,7 +3,6 @@ import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import { Client } from 'pg'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
-import { createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { MIGRATIONS } from '../../support/migrated-database.js'
 import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
@@ -125,8 +124,8 @@ describe('the transaction that commits the change sends a notification', () => {
     },
     {
       name: 'an authorization ends for the first time',
-      sql: `insert into consents (user_id, client_id, scope, granted_at, generation)
-        select user_id, client_id, '{}', now(), 1 from grants where grant_id = $1`,
+      sql: `insert into authorizations (user_id, client_id, generation)
+        select user_id, client_id, 1 from grants where grant_id = $1`,
       by: () => grant.grantId,
       data: () => ({ sub: grant.userId })
     }
@@ -163,9 +162,10 @@ describe('the transaction that commits the change sends a notification', () => {
   )
 
   test('a second end of an authorization sends a notification', async () => {
-    await createConsentStore(database).remember(grant.userId, grant.clientId, ['a'])
+    await createConnectedAppStore(database).end(grant.userId, grant.clientId)
+    await announced()
     for (let time = 0; time < 2; time++) {
-      await operator.query('update consents set generation = generation + 1 where user_id = $1', [grant.userId])
+      await operator.query('update authorizations set generation = generation + 1 where user_id = $1', [grant.userId])
       expect(await announced()).toEqual([{ sub: grant.userId }])
     }
   })

@@ -56,7 +56,7 @@ beforeAll(async () => {
   await grants.discardUndelivered(newHash(), [randomUUID()])
   await grants.endReplayed(newHash(), exchange.allowed)
   const user = { userId: randomUUID(), userGeneration: 0, sessionGeneration: 0 }
-  await createAllowanceStore(database).read({ ...user, clientId: 'client' })
+  await createAllowanceStore(database).read({ ...user, clientId: 'client', audience: 'https://files.example' })
   await grants.end(randomUUID())
   await refreshTokens.find(newHash())
   await refreshTokens.endGrant(newHash(), 'client')

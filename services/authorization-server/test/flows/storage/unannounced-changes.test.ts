@@ -67,8 +67,9 @@ describe('changes that end nothing send no notification', () => {
 
   test('storing and extending a consent, and removing a scope from it', async () => {
     const consents = createConsentStore(database)
-    await consents.remember(grant.userId, grant.clientId, ['a'])
-    await consents.remember(grant.userId, grant.clientId, ['b'])
+    const consent = { userId: grant.userId, clientId: grant.clientId, audience: 'https://files.example' }
+    await consents.remember(consent, ['a'])
+    await consents.remember(consent, ['b'])
     await consents.forgetScope('a')
     expect(await announced()).toEqual([])
   })

@@ -33,6 +33,7 @@ const COMMANDS = [
   'clients rotate-secret',
   'clients delete-secret',
   'resource-servers create',
+  'resource-servers update',
   'grants list',
   'grants revoke',
   'audit tail',

@@ -16,6 +16,7 @@ const NOW = new Date('2026-11-21T08:00:00Z')
 const AUTHOR = { actor: { kind: 'command_line', name: 'test' } } as const
 
 let stores: MigratedDatabase
+const AUDIENCE = 'https://files.example'
 let consents: ConsentStore
 let deps: GrantAdministration
 
@@ -61,7 +62,7 @@ test.each([
 ])('grants of $name end, including one that is issued at the same moment (20 rounds)', async ({ filterOf }) => {
   for (let round = 0; round < 20; round++) {
     const owner = await storeGrant(stores.database, NOW)
-    await consents.remember(owner.userId, owner.clientId, ['files.read'])
+    await consents.remember({ ...owner, audience: AUDIENCE }, ['files.read'])
     const open = () => openRemembered(owner)
     await Promise.all([open(), open(), revokeGrants(filterOf(owner), AUTHOR, deps), open(), open()])
     expect(await aliveOf(filterOf(owner))).toBe(0)
@@ -76,7 +77,7 @@ const aliveOf = async (filter: GrantFilter): Promise<number> =>
 async function openRemembered({ userId, clientId }: { userId: string; clientId: string }): Promise<boolean> {
   const scope = ['files.read']
   const session = { userGeneration: 0, sessionGeneration: 0 }
-  const allowance = await createAllowanceStore(stores.database).read({ userId, clientId, ...session })
+  const allowance = await createAllowanceStore(stores.database).read({ userId, clientId, audience: AUDIENCE, ...session })
   if (!allowance?.rememberedScope.includes('files.read')) return false
   const exchange = exchangeOf({ userId, clientId }, { allowed: { ...allowance.generations, scope } })
   return createGrantStore(atTime(stores.database, now)).storeExchange(exchange)

@@ -12,6 +12,7 @@ import { createClientChangeStore } from '../../../src/storage/postgres/client-ch
 import { createClientSecretStore } from '../../../src/storage/postgres/client-secrets.js'
 import { createClientStore } from '../../../src/storage/postgres/clients.js'
 import { createConsentStore } from '../../../src/storage/postgres/consents.js'
+import { createResourceServerStore } from '../../../src/storage/postgres/resource-servers.js'
 import { createScopeStore } from '../../../src/storage/postgres/scopes.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { untilBlocked } from '../../support/until-blocked.js'
@@ -20,6 +21,7 @@ const AUTHOR = { actor: { kind: 'command_line', name: 'test' } } as const
 const REGISTRATION = { name: 'App', type: 'confidential', redirectUris: ['https://app.example/cb'] } as const
 
 let stores: MigratedDatabase
+const AUDIENCE = 'https://files.example'
 let deps: ClientAdministration & ScopeAdministration
 let scope: string
 
@@ -31,6 +33,7 @@ beforeAll(async () => {
     changes: createClientChangeStore(database),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
+    resourceServers: createResourceServerStore(database),
     consents: createConsentStore(database)
   }
 })
@@ -96,7 +99,7 @@ test('the deletion removes only this scope from remembered consents, in batches'
       insert into users (user_id, username, password_hash, created_at)
       select gen_random_uuid(), $1 || n, 'hash', now() from generate_series(1, 30000) n
       returning user_id, right(username, 1) as last)
-    insert into consents select user_id, $2, case when last = '7' then array['files.read', $1] else '{files.read}' end, now()
+    insert into consents select user_id, $2, 'https://files.example', case when last = '7' then array['files.read', $1] else '{files.read}' end, now()
     from people`,
     [scope, clientId]
   )
@@ -113,23 +116,23 @@ test('a consent that is stored during the deletion loses the scope', async () =>
   await createConsentStore({
     ...stores.database,
     query: async (statement) => (await remembering.query(statement.text, [...statement.values])).rows
-  }).remember(userId, clientId, [scope, 'files.read'])
+  }).remember({ userId, clientId, audience: AUDIENCE }, [scope, 'files.read'])
   const deleting = deleteScope({ name: scope, fromClients: false }, AUTHOR, deps)
   await untilBlocked(stores.run)
   await remembering.query('commit')
   await remembering.end()
   await deleting
-  expect(await createConsentStore(stores.database).findScope(userId, clientId)).toEqual(['files.read'])
+  expect(await createConsentStore(stores.database).findScope({ userId, clientId, audience: AUDIENCE })).toEqual(['files.read'])
 })
 
 test('a consent to a deleted scope does not count for a new scope with this name', async () => {
   const [userId, { clientId }] = [await newUser(), await newClient()]
   const consents = createConsentStore(stores.database)
-  await consents.remember(userId, clientId, [scope, 'files.read'])
+  await consents.remember({ userId, clientId, audience: AUDIENCE }, [scope, 'files.read'])
   // The state after a deletion that failed once the scope was deleted.
   await stores.run('delete from scopes where name = $1', [scope])
   await createScope({ name: scope, title: 'Y', description: '', translations: {} }, AUTHOR, deps)
-  expect(await consents.findScope(userId, clientId)).toEqual(['files.read'])
+  expect(await consents.findScope({ userId, clientId, audience: AUDIENCE })).toEqual(['files.read'])
 })
 
 async function newUser(): Promise<string> {

@@ -7,7 +7,7 @@ import {
   type SessionAndClient
 } from '../../../src/storage/postgres/allowances.js'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
-import { createConsentStore } from '../../../src/storage/postgres/consents.js'
+import { type ConsentKey, createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-access.js'
 import { NOTE } from '../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
@@ -47,17 +47,19 @@ beforeEach(async () => {
 })
 afterAll(() => opened.close())
 
+const FILES = 'https://files.example'
 const query = (change: Partial<SessionAndClient> = {}): SessionAndClient => ({
   userId,
   userGeneration: 0,
   sessionGeneration: 0,
   clientId,
+  audience: FILES,
   ...change
 })
 const read = (change?: Partial<SessionAndClient>) => allowances.read(query(change))
 const endAccess = () => createConnectedAppStore(opened.database).end(userId, clientId)
-const remember = (scope: readonly string[], of = { userId, clientId }) =>
-  createConsentStore(opened.database).remember(of.userId, of.clientId, scope)
+const remember = (scope: readonly string[], of: Partial<ConsentKey> = {}) =>
+  createConsentStore(opened.database).remember({ userId, clientId, audience: FILES, ...of }, scope)
 
 describe('allowance of a session and a client', () => {
   test('contains the generations of the client and of the authorization, and writes nothing', async () => {
@@ -126,6 +128,19 @@ describe('remembered scope', () => {
     await remember(['b a', 'b'])
     await remember(['a'])
     expect(await remembered()).toEqual(['a', 'b', 'b a'])
+  })
+
+  test('is that for the API of the request only, and no end of access restores another', async () => {
+    const reports = 'https://reports.example'
+    await remember(['a'])
+    await remember(['b'], { audience: reports })
+    expect(await read()).toMatchObject({ rememberedScope: ['a'] })
+    expect(await read({ audience: reports })).toMatchObject({ rememberedScope: ['b'] })
+    expect(await read({ audience: `${FILES}/` })).toMatchObject({ rememberedScope: [] })
+    await endAccess()
+    await remember(['a'])
+    expect(await read()).toMatchObject({ rememberedScope: ['a'] })
+    expect(await read({ audience: reports })).toMatchObject({ rememberedScope: [] })
   })
 
   test('is empty after access has ended, until the user consents again', async () => {

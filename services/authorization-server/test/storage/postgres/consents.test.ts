@@ -40,61 +40,63 @@ async function newClient(): Promise<string> {
 }
 
 const pair = async () => [await newUser(), await newClient()] as const
+const FILES = 'https://files.example'
+const remember = (userId: string, clientId: string, scope: readonly string[], audience = FILES) =>
+  consents.remember({ userId, clientId, audience }, scope)
+const findScope = (userId: string, clientId: string, audience = FILES) =>
+  consents.findScope({ userId, clientId, audience })
 
 test('findScope: empty at first, and for another user or client', async () => {
   const [user, client] = await pair()
-  expect(await consents.findScope(user, client)).toEqual([])
-  await consents.remember(user, client, ['files.read'])
-  expect(await consents.findScope(user, client)).toEqual(['files.read'])
-  expect(await consents.findScope(await newUser(), client)).toEqual([])
-  expect(await consents.findScope(user, await newClient())).toEqual([])
+  expect(await findScope(user, client)).toEqual([])
+  await remember(user, client, ['files.read'])
+  expect(await findScope(user, client)).toEqual(['files.read'])
+  expect(await findScope(await newUser(), client)).toEqual([])
+  expect(await findScope(user, await newClient())).toEqual([])
 })
 
 test('remember: adds new scopes, keeps those that are not requested again, stores none twice', async () => {
   const [user, client] = await pair()
-  await consents.remember(user, client, ['a', 'b'])
-  await consents.remember(user, client, ['b', 'c'])
-  await consents.remember(user, client, ['a'])
-  expect((await consents.findScope(user, client)).toSorted()).toEqual(['a', 'b', 'c'])
+  await remember(user, client, ['a', 'b'])
+  await remember(user, client, ['b', 'c'])
+  await remember(user, client, ['a'])
+  expect((await findScope(user, client)).toSorted()).toEqual(['a', 'b', 'c'])
 })
 
 test('remember: ten concurrent calls store all scopes in one row', async () => {
   const [user, client] = await pair()
-  await Promise.all(TEN.map((scope) => consents.remember(user, client, [scope])))
-  expect((await consents.findScope(user, client)).toSorted()).toEqual(TEN)
+  await Promise.all(TEN.map((scope) => remember(user, client, [scope])))
+  expect((await findScope(user, client)).toSorted()).toEqual(TEN)
 })
 
 test('a consent is deleted with its user or client', async () => {
   const [user, client] = await pair()
   const [otherUser, otherClient] = await pair()
-  await consents.remember(user, client, ['a'])
-  await consents.remember(otherUser, otherClient, ['a'])
+  await remember(user, client, ['a'])
+  await remember(otherUser, otherClient, ['a'])
   await stores.run('delete from users where user_id = $1', [user])
   await stores.run('delete from clients where client_id = $1', [otherClient])
-  expect(await consents.findScope(user, client)).toEqual([])
-  expect(await consents.findScope(otherUser, otherClient)).toEqual([])
+  expect(await findScope(user, client)).toEqual([])
+  expect(await findScope(otherUser, otherClient)).toEqual([])
 })
 
 test('remember: stores nothing for a deleted user', async () => {
   const [user, client] = [randomUUID(), await newClient()]
-  await consents.remember(user, client, ['a'])
-  expect(await consents.findScope(user, client)).toEqual([])
+  await remember(user, client, ['a'])
+  expect(await findScope(user, client)).toEqual([])
 })
 
 test('remember: omits a scope that is not in the catalogue', async () => {
   const [user, client] = await pair()
-  await consents.remember(user, client, ['a', 'deleted'])
-  expect(await consents.findScope(user, client)).toEqual(['a'])
+  await remember(user, client, ['a', 'deleted'])
+  expect(await findScope(user, client)).toEqual(['a'])
 })
 
 test.each<{ name: string; end(user: string, client: string): Promise<unknown> }>([
   {
     name: 'the pair',
     end: (user, client) =>
-      stores.run('update consents set generation = generation + 1 where user_id = $1 and client_id = $2', [
-        user,
-        client
-      ])
+createConnectedAppStore(stores.database).end(user, client)
   },
   {
     name: 'the user',
@@ -110,11 +112,11 @@ test.each<{ name: string; end(user: string, client: string): Promise<unknown> }>
   }
 ])('a consent from before the generation of $name was raised does not count, and is not restored', async ({ end }) => {
   const [user, client] = await pair()
-  await consents.remember(user, client, ['a', 'b'])
+  await remember(user, client, ['a', 'b'])
   await end(user, client)
-  expect(await consents.findScope(user, client)).toEqual([])
-  await consents.remember(user, client, ['c'])
-  expect(await consents.findScope(user, client)).toEqual(['c'])
+  expect(await findScope(user, client)).toEqual([])
+  await remember(user, client, ['c'])
+  expect(await findScope(user, client)).toEqual(['c'])
 })
 
 test('deleteOfClient: deletes all rows of the client in steps, and no others', async () => {
@@ -122,9 +124,10 @@ test('deleteOfClient: deletes all rows of the client in steps, and no others', a
   await stores.run(
     `with people as (
       insert into users (user_id, username, password_hash, created_at)
-      select gen_random_uuid(), 'forget ' || n, 'hash', now() from generate_series(1, 30000) n
+      select gen_random_uuid(), 'forget ' || n, 'hash', now() from generate_series(1, 15000) n
       returning user_id)
-    insert into consents select user_id, c, '{a}', now() from people cross join unnest($1::text[]) c`,
+    insert into consents select user_id, c, audience, '{a}', now()
+    from people cross join unnest($1::text[]) c cross join unnest('{https://files.example,https://b.example}'::text[]) audience`,
     [[client, other]]
   )
   expect(await consents.deleteOfClient(client)).toBe(30_000)
@@ -134,22 +137,33 @@ test('deleteOfClient: deletes all rows of the client in steps, and no others', a
   expect(left).toEqual([{ client_id: other, count: 30_000 }])
 })
 
-test('remember and forgetScope do not change the authorization generation', async () => {
+test('remember: after the end of access, replaces the scope', async () => {
   const [user, client] = await pair()
-  await consents.remember(user, client, ['a', 'b'])
-  await stores.run('update consents set generation = 3 where user_id = $1', [user])
-  await consents.remember(user, client, ['b', 'c'])
-  await consents.forgetScope('b')
-  const rows = await stores.run('select scope, generation from consents where user_id = $1', [user])
-  expect(rows).toEqual([{ scope: ['c'], generation: 3 }])
+  await remember(user, client, ['a'])
+  await createConnectedAppStore(stores.database).end(user, client)
+  expect(await findScope(user, client)).toEqual([])
+  await remember(user, client, ['b'])
+  expect(await findScope(user, client)).toEqual(['b'])
 })
 
-test('remember: after the end of access, replaces the scope and keeps the raised generation', async () => {
+test('a consent is for one API; the end of access ends those for all APIs', async () => {
   const [user, client] = await pair()
-  await consents.remember(user, client, ['a'])
+  const reports = 'https://reports.example'
+  await remember(user, client, ['a', 'b'])
+  await remember(user, client, ['c'], reports)
+  expect((await findScope(user, client)).toSorted()).toEqual(['a', 'b'])
+  expect(await findScope(user, client, reports)).toEqual(['c'])
+  expect(await findScope(user, client, `${reports}/`)).toEqual([])
   await createConnectedAppStore(stores.database).end(user, client)
-  expect(await consents.findScope(user, client)).toEqual([])
-  await consents.remember(user, client, ['b'])
-  const rows = await stores.run('select scope, generation from consents where user_id = $1', [user])
-  expect(rows).toEqual([{ scope: ['b'], generation: 1 }])
+  expect(await findScope(user, client)).toEqual([])
+  expect(await findScope(user, client, reports)).toEqual([])
+})
+
+test('forgetScope: removes the scope from the consents for all APIs', async () => {
+  const [user, client] = await pair()
+  await remember(user, client, ['a', 'b'])
+  await remember(user, client, ['b', 'c'], 'https://reports.example')
+  await consents.forgetScope('b')
+  expect(await findScope(user, client)).toEqual(['a'])
+  expect(await findScope(user, client, 'https://reports.example')).toEqual(['c'])
 })

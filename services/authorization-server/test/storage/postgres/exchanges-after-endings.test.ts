@@ -75,7 +75,7 @@ describe('access ended between Allow and the exchange', () => {
   })
 
   test.each(OF_THE_PAIR)('$name, for the second time: nothing is stored', async ({ end }) => {
-    await createConsentStore(kit.opened.database).remember(owner.userId, owner.clientId, ['a'])
+    await createConsentStore(kit.opened.database).remember({ ...owner, audience: 'https://files.example' }, ['a'])
     await end()
     const between = exchangeOf(owner, { allowed: { authorizationGeneration: 1 } })
     await end()
@@ -116,7 +116,7 @@ describe('access ended concurrently with the exchange, which does not see the ch
   const STATEMENTS = [
     {
       name: 'the authorization ends for the first time',
-      text: `insert into consents (user_id, client_id, scope, granted_at, generation) values ($1, $2, '{}', now(), 1)`
+      text: 'insert into authorizations (user_id, client_id, generation) values ($1, $2, 1)'
     },
     {
       name: 'all authorizations of the user end',

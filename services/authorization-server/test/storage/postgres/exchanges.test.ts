@@ -198,7 +198,7 @@ test('exchanges, uses and endings lock grants in the same order: no deadlock', a
   const deadlocks = () => kit.opened.run('select deadlocks from pg_stat_database where datname = current_database()')
   const before = await deadlocks()
   const generation = async () => {
-    const text = 'select coalesce(max(generation), 0)::integer as generation from consents where user_id = $1'
+    const text = 'select coalesce(max(generation), 0)::integer as generation from authorizations where user_id = $1'
     return (await kit.opened.run<{ generation: number }>(text, [kit.owner.userId]))[0]?.generation ?? 0
   }
   for (let round = 0; round < 20; round++) {

@@ -7,7 +7,8 @@ import { MIGRATIONS } from '../../support/migrated-database.js'
 
 const CLIENT = `insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
   issues_refresh_tokens, consent, created_at) values ($1, 'App', 'confidential', '{}', '{}', '{}', true, true, 'ask', now())`
-const RESOURCE_SERVER = `insert into resource_servers values ('rs', 'files', 'https://files.example', 'x', now())`
+const RESOURCE_SERVER = `insert into resource_servers (client_id, name, audience, normal_audience, secret_hash, created_at)
+  values ('rs', 'files', 'https://files.example', 'https://files.example/', 'x', now())`
 
 let testDatabase: TestDatabase
 let operator: Client

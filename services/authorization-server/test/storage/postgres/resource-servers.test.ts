@@ -88,15 +88,45 @@ describe('resource server store: lookups compare byte for byte', () => {
     expect(await store.findWithSecret(id())).toBeUndefined()
   })
 
-  test.each<{ name: string; audience(): string; known: boolean }>([
-    { name: 'of a registered one', audience: () => files.audience, known: true },
-    { name: 'with a trailing slash', audience: () => `${files.audience}/`, known: false },
-    { name: 'in other letter case', audience: () => files.audience.toUpperCase(), known: false },
-    { name: 'without its last character', audience: () => files.audience.slice(0, -1), known: false },
-    { name: 'with a wildcard', audience: () => 'https://%', known: false },
-    { name: 'that is empty', audience: () => '', known: false }
-  ])('an audience $name is known: $known', async ({ audience, known }) => {
-    expect(await store.knowsAudience(audience())).toBe(known)
+})
+
+describe('resource server store: APIs', () => {
+  test('credentials of one API are one API, with its first title', async () => {
+    await store.create({ ...files, clientId: `rs_${randomUUID()}`, title: 'Files' }, HASH, NOTE)
+    await store.create({ ...files, clientId: `rs_${randomUUID()}`, title: 'Other' }, HASH, NOTE)
+    const found = (await store.listApis()).filter(({ audience }) => audience === files.audience)
+    expect(found).toEqual([{ audience: files.audience, title: 'Files' }])
+  })
+
+  test('a title is set on all credentials of the API', async () => {
+    const second = { ...files, clientId: `rs_${randomUUID()}`, title: 'Old' }
+    await store.create(second, HASH, NOTE)
+    expect(await store.setTitle(files.clientId, 'New', NOTE)).toBe(true)
+    for (const { clientId } of [files, second])
+      expect((await store.findWithSecret(clientId))?.resourceServer.title).toBe('New')
+    expect(await store.setTitle('rs_unknown', 'New', NOTE)).toBe(false)
+  })
+
+  test.each([
+    { name: 'with the slash that a parser adds', spelled: (audience: string) => `${audience}/` },
+    { name: 'in other letter case', spelled: (audience: string) => audience.toUpperCase() },
+    { name: 'with the default port', spelled: (audience: string) => `${audience}:443` }
+  ])('another spelling of a registered audience, $name, is refused (RFC 3986 §6.2.3)', async ({ spelled }) => {
+    const other = { ...files, clientId: `rs_${randomUUID()}`, audience: spelled(files.audience) }
+    expect(await store.create(other, HASH, NOTE)).toEqual({ outcome: 'other_spelling' })
+    expect(await store.findWithSecret(other.clientId)).toBeUndefined()
+  })
+
+  test('of two spellings that are created at once, one is refused (10 rounds)', async () => {
+    for (let round = 0; round < 10; round++) {
+      const host = `https://${randomUUID()}.example`
+      const made = await Promise.all(
+        [host, `${host}/`].map((audience) =>
+          store.create({ ...files, clientId: `rs_${randomUUID()}`, audience }, HASH, NOTE)
+        )
+      )
+      expect(made.map(({ outcome }) => outcome).toSorted()).toEqual(['created', 'other_spelling'])
+    }
   })
 })
 

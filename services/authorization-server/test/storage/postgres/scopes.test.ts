@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createScopeStore, type ScopeStore } from '../../../src/storage/postgres/scopes.js'
 import { NOTE } from '../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { NEW_SCOPE } from '../../support/new-scope.js'
 
 const MESSAGES = path.resolve(import.meta.dirname, '../../../messages')
 
@@ -23,37 +24,46 @@ const TRANSLATIONS = Object.fromEntries(
 )
 
 // e2e/file-scopes.test.ts compares their names with the scopes of the resource server.
+const OF_REPORTS = { audience: 'https://reports.example', isDefault: true, isDiscoverable: true }
+
 test('every built-in scope has a title and a description in each language of the pages (contract 4)', async () => {
   const found = await scopes.list()
   expect(found.length).toBeGreaterThan(0)
   for (const scope of found)
-    expect(scope).toEqual({ name: scope.name, ...TEXTS, translations: TRANSLATIONS, builtIn: true })
+    expect(scope).toEqual({ name: scope.name, ...TEXTS, translations: TRANSLATIONS, builtIn: true, audience: undefined, isDefault: false, isDiscoverable: false })
 })
 
 test('created scopes are listed after the built-in ones, by name', async () => {
   const builtIn = await scopes.list()
   expect(
-    await scopes.create({ name: 'z.last', title: 'Last', description: 'A sentence.', translations: {} }, NOTE)
+    await scopes.create({ ...NEW_SCOPE, name: 'z.last', title: 'Last', description: 'A sentence.' }, NOTE)
   ).toBe(true)
   expect(
     await scopes.create(
-      { name: 'a.first', title: 'First', description: '', translations: { de: { title: 'Erster' } } },
+      { ...NEW_SCOPE, ...OF_REPORTS, name: 'a.first', title: 'First', translations: { de: { title: 'Erster' } } },
       NOTE
     )
   ).toBe(true)
   expect(await scopes.list()).toEqual([
     ...builtIn,
-    { name: 'a.first', title: 'First', description: '', translations: { de: { title: 'Erster' } }, builtIn: false },
-    { name: 'z.last', title: 'Last', description: 'A sentence.', translations: {}, builtIn: false }
+    {
+      ...NEW_SCOPE,
+      ...OF_REPORTS,
+      name: 'a.first',
+      title: 'First',
+      translations: { de: { title: 'Erster' } },
+      builtIn: false
+    },
+    { ...NEW_SCOPE, name: 'z.last', title: 'Last', description: 'A sentence.', builtIn: false }
   ])
 })
 
 test('of ten concurrent creations with one name, one succeeds and is not overwritten', async () => {
   const scope = (index: number) =>
-    scopes.create({ name: 'contested', title: `Title ${index}`, description: '', translations: {} }, NOTE)
+    scopes.create({ ...NEW_SCOPE, name: 'contested', title: `Title ${index}` }, NOTE)
   const created = await Promise.all(Array.from({ length: 10 }, (_, index) => scope(index)))
   expect(created.filter(Boolean)).toHaveLength(1)
-  expect(await scopes.create({ name: 'files.read', title: 'Another', description: '', translations: {} }, NOTE)).toBe(
+  expect(await scopes.create({ ...NEW_SCOPE, name: 'files.read', title: 'Another' }, NOTE)).toBe(
     false
   )
   const found = await scopes.list()

@@ -1,0 +1,91 @@
+import { type Client, scopesOf } from './client.js'
+import { isSameResource } from './resource.js'
+import { isWithinScope, parseScope } from './scope.js'
+
+/** A scope of the catalogue. */
+export type CatalogueScope = {
+  name: string
+  /** Resource identifier of the API that the scope belongs to; undefined for the default API. */
+  audience: string | undefined
+  /** Requested by a request without `scope`. */
+  isDefault: boolean
+}
+
+/** The APIs that tokens can be issued for, and their scopes. */
+export type AccessCatalogue = {
+  /** The resource identifier of the default API. */
+  defaultAudience: string
+  /** The resource identifiers of the registered APIs, as registered. */
+  audiences: readonly string[]
+  scopes: readonly CatalogueScope[]
+}
+
+/** What a request asks for: scopes of one API. */
+export type RequestedAccess = {
+  kind: 'requested'
+  scope: readonly string[]
+  /** The resource identifier of that API, as registered. */
+  audience: string
+}
+
+export type AccessRefusal = { kind: 'refused'; error: 'invalid_scope' | 'invalid_target'; description: string }
+
+/**
+ * Evaluates `scope` and `resource` of a request (RFC 6749 §3.3, RFC 8707 §2). One request is for one API: that of `resource`,
+ * else the one that all requested scopes belong to, else the default API.
+ */
+export function evaluateRequestedAccess(
+  { scope: text, resource }: { scope: string | undefined; resource: string | undefined },
+  client: Client,
+  catalogue: AccessCatalogue
+): RequestedAccess | AccessRefusal {
+  const requested = text === undefined ? [] : parseScope(text)
+  const known = catalogue.scopes.filter(({ name }) => scopesOf(client).includes(name))
+  if (
+    requested === undefined ||
+    !isWithinScope(
+      requested,
+      known.map(({ name }) => name)
+    )
+  ) {
+    return refuse('invalid_scope', 'The scope is unknown or not allowed for this client.')
+  }
+  const audienceOf = (scope: CatalogueScope) => registered(scope.audience ?? catalogue.defaultAudience, catalogue)
+  const named = resource === undefined ? undefined : findAudience(resource, catalogue)
+  if (resource !== undefined && named === undefined) return refuse('invalid_target', 'The resource is not known here.')
+  const ofRequest = known.filter(({ name }) => requested.includes(name))
+  const audience = named ?? audienceOf(ofRequest[0] ?? DEFAULT_SCOPE)
+  if (!(client.audiences ?? known.map(audienceOf)).some((allowed) => isSameResource(allowed, audience))) {
+    const error = named === undefined ? 'invalid_scope' : 'invalid_target'
+    return refuse(error, `The client is not registered for the API ${audience}.`)
+  }
+  const foreign = ofRequest.find((scope) => !isSameResource(audienceOf(scope), audience))
+  if (foreign !== undefined) {
+    const wanted = `The scope ${foreign.name} belongs to the API ${audienceOf(foreign)}`
+    return refuse(
+      'invalid_scope',
+      `${wanted}, and the request is for the API ${audience}. Send one request for each API.`
+    )
+  }
+  if (text !== undefined) return { kind: 'requested', scope: requested, audience }
+  const scope = known.filter((each) => each.isDefault && isSameResource(audienceOf(each), audience))
+  if (scope.length > 0) return { kind: 'requested', scope: scope.map(({ name }) => name), audience }
+  return refuse('invalid_scope', `The parameter scope is missing, and the API ${audience} has no default scope.`)
+}
+
+/** A scope of the default API: the API of a request with neither `scope` nor `resource`. */
+const DEFAULT_SCOPE: CatalogueScope = { name: '', audience: undefined, isDefault: false }
+
+/** The registered API with this identifier, or the default API. */
+function findAudience(resource: string, { audiences, defaultAudience }: AccessCatalogue): string | undefined {
+  return [...audiences, defaultAudience].find((audience) => isSameResource(audience, resource))
+}
+
+/** The same identifier as registered. An API that is not registered keeps it as given. */
+function registered(audience: string, catalogue: AccessCatalogue): string {
+  return findAudience(audience, catalogue) ?? audience
+}
+
+function refuse(error: AccessRefusal['error'], description: string): AccessRefusal {
+  return { kind: 'refused', error, description }
+}

@@ -1,0 +1,8 @@
+/** A scope of the default API, without its name and title. */
+export const NEW_SCOPE = {
+  description: '',
+  translations: {},
+  audience: undefined,
+  isDefault: false,
+  isDiscoverable: false
+} as const
