@@ -18,10 +18,12 @@ import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import type { ClientRegistration } from '../../src/storage/postgres/clients.js'
 import { createResourceServerStore } from '../../src/storage/postgres/resource-servers.js'
+import { createScopeStore, type Scope } from '../../src/storage/postgres/scopes.js'
 import { wire } from '../../src/wire/wire.js'
 import { NOTE } from './audit-note.js'
 import { Browser } from './browser.js'
 import { insertUser } from './insert-user.js'
+import { NEW_SCOPE } from './new-scope.js'
 import { followingClock } from './postgres-clock.js'
 
 export const ISSUER = 'http://localhost:4000'
@@ -80,9 +82,14 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       return { clientId: client.clientId, clientSecret }
     },
 
-    async createResourceServer(audience = AUDIENCE): Promise<Credentials> {
+    async createScope(name: string, change: Partial<Scope> = {}): Promise<void> {
+      await createScopeStore(database).create({ ...NEW_SCOPE, name, title: name, ...change }, NOTE)
+      await until(async () => (await deps.scopes.list()).some((scope) => scope.name === name))
+    },
+
+    async createResourceServer(audience = AUDIENCE, title?: string): Promise<Credentials> {
       const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
-      const server = { clientId: credentials.clientId, name: 'files', audience }
+      const server = { clientId: credentials.clientId, name: 'files', audience, title }
       await createResourceServerStore(database).create(server, hashToken(credentials.clientSecret), NOTE)
       await until(async () => (await deps.feed.resourceServers.findWithSecret(server.clientId)) !== undefined)
       return credentials

@@ -18,10 +18,11 @@ import {
 import { type Config, readConfig } from '../../config.js'
 import { loadBranding } from '../../http/branding.js'
 import { readSignInAddresses } from '../../storage/postgres/recent-addresses.js'
-import { readClientStates, readCredentialStates } from '../../storage/postgres/registry-state.js'
+import { readApiState, readClientStates, readCredentialStates } from '../../storage/postgres/registry-state.js'
 import { connectRedis, type Redis } from '../../storage/redis/redis.js'
 import { createRedisProbe } from '../../storage/redis/redis-probe.js'
 import { readRedisState } from '../../storage/redis/redis-state.js'
+import { evaluateApis } from './evaluate-apis.js'
 import { evaluateClients } from './evaluate-clients.js'
 import { evaluateCredentials } from './evaluate-credentials.js'
 import { evaluateRedis } from './evaluate-redis.js'
@@ -95,7 +96,7 @@ function unusableRedis(check: string, error: unknown): Finding {
 
 /** Findings about registered records; a list that cannot be read is a finding, too. */
 async function examineRegistry(config: Config, inProduction: boolean, now: Date): Promise<readonly Finding[]> {
-  const { databaseUrl, trustedProxies } = config
+  const { databaseUrl, resourceUrl, trustedProxies } = config
   const database = connectPostgres(databaseUrl, { connections: 1 })
   try {
     return [
@@ -103,6 +104,7 @@ async function examineRegistry(config: Config, inProduction: boolean, now: Date)
         return evaluateClients(await readClientStates(database, now), { isProduction: inProduction, now })
       })),
       ...(await evaluated('credentials', async () => evaluateCredentials(await readCredentialStates(database), now))),
+      ...(await evaluated('APIs', async () => evaluateApis(await readApiState(database), resourceUrl))),
       ...(await evaluated('sign-in addresses', async () =>
         trustedProxies?.length ? [evaluateSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
       ))

@@ -70,6 +70,35 @@ const createSchema = {
   response: { 201: jsonAnswer('The scope.', scope), ...problemAnswers }
 }
 
+const deleteSchema = {
+  operationId: 'deleteScope',
+  summary: 'Delete a scope that is not built in; existing tokens keep it until they expire',
+  params,
+  querystring: object(
+    {
+      from_clients: {
+        type: 'boolean',
+        default: false,
+        description: 'Also remove it from clients; otherwise a scope of a client is not deleted.'
+      }
+    },
+    ['from_clients']
+  ),
+  response: {
+    200: jsonAnswer(
+      'The deleted scope, and the clients that it was removed from.',
+      object(
+        {
+          ...scopeMembers,
+          taken_from: { type: 'array', items: { type: 'string' }, description: 'Client ids.' }
+        },
+        ['resource']
+      )
+    ),
+    ...problemAnswers
+  }
+}
+
 /** `/admin/scopes` */
 export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, deps) => {
   admin.get('/scopes', { schema: listSchema }, async () => ({ scopes: (await deps.scopes.list()).map(scopeDocument) }))
@@ -119,34 +148,6 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
     }
   )
 
-  const deleteSchema = {
-    operationId: 'deleteScope',
-    summary: 'Delete a scope that is not built in; existing tokens keep it until they expire',
-    params,
-    querystring: object(
-      {
-        from_clients: {
-          type: 'boolean',
-          default: false,
-          description: 'Also remove it from clients; otherwise a scope of a client is not deleted.'
-        }
-      },
-      ['from_clients']
-    ),
-    response: {
-      200: jsonAnswer(
-        'The deleted scope, and the clients that it was removed from.',
-        object(
-          {
-            ...scopeMembers,
-            taken_from: { type: 'array', items: { type: 'string' }, description: 'Client ids.' }
-          },
-          ['resource']
-        )
-      ),
-      ...problemAnswers
-    }
-  }
   admin.delete<Params & { Querystring: { from_clients: boolean } }>(
     '/scopes/:name',
     { schema: deleteSchema },

@@ -49,6 +49,29 @@ export async function readClientStates(database: Database, now: Date): Promise<r
   }))
 }
 
+/** The APIs of scopes and of credentials for introspection; an audience that is undefined is that of the default API. */
+export type ApiState = {
+  scopes: readonly { name: string; audience: string | undefined }[]
+  audiences: readonly string[]
+}
+
+export async function readApiState(database: Database): Promise<ApiState> {
+  const scopes = await database.query<{ name: string; audience: string | null }>({
+    name: 'read_audiences_of_scopes',
+    text: 'select name, audience from scopes order by name',
+    values: []
+  })
+  const servers = await database.query<{ audience: string }>({
+    name: 'read_registered_audiences',
+    text: 'select distinct audience from resource_servers order by audience',
+    values: []
+  })
+  return {
+    scopes: scopes.map(({ name, audience }) => ({ name, audience: audience ?? undefined })),
+    audiences: servers.map(({ audience }) => audience)
+  }
+}
+
 /** Credentials that do not expire. */
 export type CredentialState = {
   kind: 'resource server' | 'operator key'

@@ -18,7 +18,8 @@ beforeAll(async () => {
   send = await overTheWire(server.publicServer)
   await server.createResourceServer()
   await server.createResourceServer(OTHER_AUDIENCE)
-  const scopes = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images'] }
+  await server.createScope('photos.read', { audience: OTHER_AUDIENCE, isDefault: true })
+  const scopes = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images', 'photos.read'] }
   clientIds.set('plain', (await server.createClient(scopes)).clientId)
   clientIds.set('pkce', (await server.createClient({ ...scopes, requiresPkce: true })).clientId)
   clientIds.set('public', (await server.createClient({ ...scopes, type: 'public', requiresPkce: false })).clientId)
@@ -41,7 +42,10 @@ const ACCEPTED: readonly Case[] = [
   { name: 'an S256 challenge, client that requires PKCE', client: 'pkce', change: S256 },
   { name: 'an empty challenge and an empty method', change: { code_challenge: '', code_challenge_method: '' } },
   { name: 'the default resource by name', change: { resource: AUDIENCE } },
-  { name: 'another registered resource', change: { resource: OTHER_AUDIENCE } },
+  { name: 'the default resource with a slash', change: { resource: `${AUDIENCE}/` } },
+  { name: 'another registered resource', change: { resource: OTHER_AUDIENCE, scope: 'photos.read' } },
+  { name: 'a scope of another API without resource', change: { scope: 'photos.read' } },
+  { name: 'no scope, and a resource with a default scope', change: { resource: OTHER_AUDIENCE, scope: undefined } },
   { name: 'an empty resource', change: { resource: '' } },
   { name: 'no state', change: { state: undefined } },
   { name: 'an empty second state', appended: '&state=' },

@@ -19,7 +19,8 @@ beforeAll(async () => {
   send = await overTheWire(server.publicServer)
   await server.createResourceServer()
   await server.createResourceServer(OTHER_AUDIENCE)
-  const scopes = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images'] }
+  await server.createScope('photos.read', { audience: OTHER_AUDIENCE, isDefault: true })
+  const scopes = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images', 'photos.read'] }
   clientIds.set('plain', (await server.createClient(scopes)).clientId)
   clientIds.set('pkce', (await server.createClient({ ...scopes, requiresPkce: true })).clientId)
   clientIds.set('public', (await server.createClient({ ...scopes, type: 'public', requiresPkce: false })).clientId)
@@ -38,7 +39,14 @@ const once = (name: string) => ({ error: 'invalid_request', description: `The pa
 const malformed = (name: string) => ({ error: 'invalid_request', description: `The parameter ${name} is malformed.` })
 const noCode = { error: 'unsupported_response_type', description: 'The only response_type is code.' }
 const badScope = { error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' }
-const noScope = { error: 'invalid_scope', description: 'The parameter scope is missing.' }
+const noScope = {
+  error: 'invalid_scope',
+  description: `The parameter scope is missing, and the API ${AUDIENCE} has no default scope.`
+}
+const twoApis = {
+  error: 'invalid_scope',
+  description: `The scope photos.read belongs to the API ${OTHER_AUDIENCE}, and the request is for the API ${AUDIENCE}. Send one request for each API.`
+}
 const needsPkce = { error: 'invalid_request', description: 'This client must send a code_challenge (PKCE).' }
 const badMethod = { error: 'invalid_request', description: 'The only code_challenge_method is S256.' }
 const badChallenge = { error: 'invalid_request', description: 'code_challenge is not 43 base64url characters.' }
@@ -74,6 +82,8 @@ const REFUSALS: readonly Refusal[] = [
   },
 
   { name: 'scope missing', change: { scope: undefined }, ...noScope },
+  { name: 'scopes of two APIs', change: { scope: 'files.read photos.read' }, ...twoApis },
+  { name: 'scope of another API than resource', change: { scope: 'photos.read', resource: AUDIENCE }, ...twoApis },
   { name: 'scope empty', change: { scope: '' }, ...noScope },
   { name: 'scope only in brackets', change: { scope: undefined }, appended: '&scope[]=files.read', ...noScope },
   { name: 'scope only with an index', change: { scope: undefined }, appended: '&scope%5B0%5D=files.read', ...noScope },
@@ -150,7 +160,7 @@ const REFUSALS: readonly Refusal[] = [
   { name: 'method twice', change: S256, appended: '&code_challenge_method=S256', ...once('code_challenge_method') },
 
   { name: 'resource unknown', change: { resource: 'https://evil.example/' }, ...noTarget },
-  { name: 'resource with an additional slash', change: { resource: `${AUDIENCE}/` }, ...noTarget },
+  { name: 'resource with an additional slash', change: { resource: `${OTHER_AUDIENCE}/` }, ...noTarget },
   { name: 'resource in another case', change: { resource: OTHER_AUDIENCE.toUpperCase() }, ...noTarget },
   { name: 'resource with a fragment', change: { resource: `${OTHER_AUDIENCE}#x` }, ...noTarget },
   { name: 'resource that is no URI', change: { resource: 'files' }, ...noTarget },

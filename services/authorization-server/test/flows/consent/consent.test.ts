@@ -51,7 +51,7 @@ describe('the consent page shows the app, the permissions and the redirect targe
       'Allow Photo Printer? Photo Printer asks for access to your account alice . ' +
         `It wants to ${WORDS['files.read']} ` +
         `Untick what you do not want to allow ${WORDS['files.read:media']} ${WORDS['files.read:images']} ` +
-        `${UNVERIFIED} Returns you to app.example How long For up to 90 days, even when you’re not using it ` +
+        `${UNVERIFIED} Applies to localhost:4100 Returns you to app.example How long For up to 90 days, even when you’re not using it ` +
         'Allow Deny You can end this at any time under Connected apps Not alice? Use another account'
     )
   })
@@ -67,7 +67,7 @@ describe('the consent page shows the app, the permissions and the redirect targe
 
   test('shows that an operator verified the app', async () => {
     const { page } = await open({ verified: true })
-    expect(wordsOf(page)).toContain('Who is asking Checked by Valetkey Returns you to')
+    expect(wordsOf(page)).toContain('Who is asking Checked by Valetkey Applies to localhost:4100 Returns you to')
   })
 
   test('has no part for optional scopes if there are none, and a short duration for an app without refresh', async () => {

@@ -95,5 +95,11 @@ test('a consent given while the access is ended is not remembered', async () => 
   pauses.next = { before: 'read_allowance', run: async () => endings[0]?.end(access) }
   // The user allowed it at the same moment: the code counts as one of afterwards.
   expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
-  expect(await server.deps.consent.consents.findScope({ userId: access.userId, clientId: access.client.clientId, audience: AUDIENCE })).toEqual([])
+  expect(
+    await server.deps.consent.consents.findScope({
+      userId: access.userId,
+      clientId: access.client.clientId,
+      audience: AUDIENCE
+    })
+  ).toEqual([])
 })

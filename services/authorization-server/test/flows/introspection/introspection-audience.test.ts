@@ -18,6 +18,7 @@ import {
 import { obtainTokens, pairOf, type Tokens } from '../../support/tokens.js'
 
 const REPORTS = 'https://reports.example/v2?tenant=a'
+const OF_REPORTS = { resource: REPORTS, scope: 'reports.read' }
 
 let server: TestServer
 let client: Credentials
@@ -29,11 +30,12 @@ let reportsTokens: Tokens
 beforeAll(async () => {
   server = await startTestServer()
   await server.createUser('alice', PASSWORD)
-  client = await server.createClient()
+  await server.createScope('reports.read', { audience: REPORTS, isDefault: true })
+  client = await server.createClient({ requiredScopes: ['files.read', 'reports.read'] })
   files = await server.createResourceServer()
   reports = await server.createResourceServer(REPORTS)
   filesTokens = await obtainTokens(server, client)
-  reportsTokens = await obtainTokens(server, client, { resource: REPORTS })
+  reportsTokens = await obtainTokens(server, client, OF_REPORTS)
 })
 afterAll(() => server.close())
 
@@ -54,7 +56,7 @@ describe('audience of a token (RFC 8707 §2)', () => {
     expect(await audOf(files, await obtainTokens(server, client, { resource: '' }))).toBe(AUDIENCE)
   })
 
-  test('other resource: the value of the authorization request, byte for byte', async () => {
+  test('other resource: the registered identifier, byte for byte', async () => {
     expect(await audOf(reports, reportsTokens)).toBe(REPORTS)
   })
 
@@ -72,7 +74,7 @@ describe('audience of a token (RFC 8707 §2)', () => {
   })
 
   test('an exchange may repeat the resource, and refuses another one (RFC 8707 §2.2)', async () => {
-    const code = await obtainCode(server, client, { change: { resource: REPORTS } })
+    const code = await obtainCode(server, client, { change: OF_REPORTS })
     const refused = await exchange(server, client, code, { resource: AUDIENCE })
     expect([refused.statusCode, refused.json().error]).toEqual([400, 'invalid_target'])
     const tokens = pairOf(await exchange(server, client, code, { resource: REPORTS }))
@@ -83,12 +85,21 @@ describe('audience of a token (RFC 8707 §2)', () => {
     'https://unknown.example',
     `${REPORTS}/`,
     'https://reports.example/v2',
-    'HTTPS://reports.example/v2?tenant=a',
+    'https://reports.example/V2?tenant=a',
     'not a uri'
   ])('resource %s is not registered: invalid_target at the authorization endpoint', async (resource) => {
     const answer = await server.newBrowser().get(authorizeUrl(client.clientId, { resource }))
     expect(String(answer.headers.location)).toMatch(new RegExp(`^${REDIRECT_URI}\\?`))
     expect(responseParameters(answer).error).toBe('invalid_target')
+  })
+
+  test('another spelling of a resource is the same API at authorization, exchange and refresh (RFC 3986 §6.2.3)', async () => {
+    const resource = REPORTS.replace('https://reports.example', 'HTTPS://Reports.example:443')
+    const code = await obtainCode(server, client, { change: { resource, scope: undefined } })
+    const tokens = pairOf(await exchange(server, client, code, { resource }))
+    const refreshed = pairOf(await refresh(server, client, tokens.refresh_token, { resource }))
+    expect([await audOf(reports, tokens), await audOf(reports, refreshed)]).toEqual([REPORTS, REPORTS])
+    expect(refreshed.scope).toBe('reports.read')
   })
 
   test('two resource parameters are refused', async () => {

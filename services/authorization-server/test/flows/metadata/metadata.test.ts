@@ -4,8 +4,8 @@ import { NOTE } from '../../support/audit-note.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
-import { startPostgresProxy } from '../../support/postgres-proxy.js'
 import { NEW_SCOPE } from '../../support/new-scope.js'
+import { startPostgresProxy } from '../../support/postgres-proxy.js'
 
 const PATH = '/.well-known/oauth-authorization-server'
 const METHODS = ['client_secret_basic', 'client_secret_post', 'none']

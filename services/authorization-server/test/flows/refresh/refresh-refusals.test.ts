@@ -137,7 +137,12 @@ describe('an invalid request ends nothing and rotates nothing', () => {
     },
     { name: 'an empty refresh_token', change: { refresh_token: '' }, status: 400, error: 'invalid_request' },
     { name: 'another resource', change: { resource: 'https://other.example' }, status: 400, error: 'invalid_target' },
-    { name: 'the resource with a slash', change: { resource: `${AUDIENCE}/` }, status: 400, error: 'invalid_target' },
+    {
+      name: 'the resource with two slashes',
+      change: { resource: `${AUDIENCE}//` },
+      status: 400,
+      error: 'invalid_target'
+    },
     { name: 'a resource that is no URI', change: { resource: 'files' }, status: 400, error: 'invalid_target' }
   ])('$name: $status $error', async ({ change, status, error }) => {
     const answer = await refresh(server, client, tokens.refresh_token, change)

@@ -77,7 +77,12 @@ const aliveOf = async (filter: GrantFilter): Promise<number> =>
 async function openRemembered({ userId, clientId }: { userId: string; clientId: string }): Promise<boolean> {
   const scope = ['files.read']
   const session = { userGeneration: 0, sessionGeneration: 0 }
-  const allowance = await createAllowanceStore(stores.database).read({ userId, clientId, audience: AUDIENCE, ...session })
+  const allowance = await createAllowanceStore(stores.database).read({
+    userId,
+    clientId,
+    audience: AUDIENCE,
+    ...session
+  })
   if (!allowance?.rememberedScope.includes('files.read')) return false
   const exchange = exchangeOf({ userId, clientId }, { allowed: { ...allowance.generations, scope } })
   return createGrantStore(atTime(stores.database, now)).storeExchange(exchange)

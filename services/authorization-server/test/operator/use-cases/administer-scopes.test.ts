@@ -122,7 +122,9 @@ test('a consent that is stored during the deletion loses the scope', async () =>
   await remembering.query('commit')
   await remembering.end()
   await deleting
-  expect(await createConsentStore(stores.database).findScope({ userId, clientId, audience: AUDIENCE })).toEqual(['files.read'])
+  expect(await createConsentStore(stores.database).findScope({ userId, clientId, audience: AUDIENCE })).toEqual([
+    'files.read'
+  ])
 })
 
 test('a consent to a deleted scope does not count for a new scope with this name', async () => {

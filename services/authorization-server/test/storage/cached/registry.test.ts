@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { hashToken } from '@valetkey/oauth-protocol'
 import { createScopeStore } from '../../../src/storage/postgres/scopes.js'
-import { AUDIENCE, type Credentials, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
+import {
+  AUDIENCE,
+  type Credentials,
+  startTestServer,
+  type TestServer,
+  until
+} from '../../support/authorization-server.js'
 import { kindOf } from '../../support/codes.js'
 import { startChannel } from '../../support/event-stream.js'
 import { basic, bodyCredentials, exchange, introspect, obtainCode, PASSWORD, post } from '../../support/flow.js'
@@ -95,7 +101,10 @@ describe('no statement is sent', () => {
     const { access_token } = await obtainTokens(server, client)
     await inMemory(() => second.deps.feed.resourceServers.findWithSecret(files.clientId))
     expect(await second.deps.scopes.list()).toEqual(await createScopeStore(server.database).list())
-    expect(await second.deps.authorize.validation.resourceServers.listApis()).toContainEqual({ audience: AUDIENCE, title: undefined })
+    expect(await second.deps.authorize.validation.resourceServers.listApis()).toContainEqual({
+      audience: AUDIENCE,
+      title: undefined
+    })
     expect(await isActive(second, files, access_token)).toBe(true)
     expect((await introspect(second, { ...files, clientSecret: 'wrong' }, access_token)).statusCode).toBe(401)
     const looks = asked.filter((name) => name.startsWith('find_') || name.startsWith('list_'))

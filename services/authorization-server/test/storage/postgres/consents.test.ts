@@ -95,8 +95,7 @@ test('remember: omits a scope that is not in the catalogue', async () => {
 test.each<{ name: string; end(user: string, client: string): Promise<unknown> }>([
   {
     name: 'the pair',
-    end: (user, client) =>
-createConnectedAppStore(stores.database).end(user, client)
+    end: (user, client) => createConnectedAppStore(stores.database).end(user, client)
   },
   {
     name: 'the user',

@@ -87,7 +87,6 @@ describe('resource server store: lookups compare byte for byte', () => {
   ])('$name finds nothing', async ({ id }) => {
     expect(await store.findWithSecret(id())).toBeUndefined()
   })
-
 })
 
 describe('resource server store: APIs', () => {

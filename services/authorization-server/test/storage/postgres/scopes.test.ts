@@ -30,14 +30,22 @@ test('every built-in scope has a title and a description in each language of the
   const found = await scopes.list()
   expect(found.length).toBeGreaterThan(0)
   for (const scope of found)
-    expect(scope).toEqual({ name: scope.name, ...TEXTS, translations: TRANSLATIONS, builtIn: true, audience: undefined, isDefault: false, isDiscoverable: false })
+    expect(scope).toEqual({
+      name: scope.name,
+      ...TEXTS,
+      translations: TRANSLATIONS,
+      builtIn: true,
+      audience: undefined,
+      isDefault: false,
+      isDiscoverable: false
+    })
 })
 
 test('created scopes are listed after the built-in ones, by name', async () => {
   const builtIn = await scopes.list()
-  expect(
-    await scopes.create({ ...NEW_SCOPE, name: 'z.last', title: 'Last', description: 'A sentence.' }, NOTE)
-  ).toBe(true)
+  expect(await scopes.create({ ...NEW_SCOPE, name: 'z.last', title: 'Last', description: 'A sentence.' }, NOTE)).toBe(
+    true
+  )
   expect(
     await scopes.create(
       { ...NEW_SCOPE, ...OF_REPORTS, name: 'a.first', title: 'First', translations: { de: { title: 'Erster' } } },
@@ -59,13 +67,10 @@ test('created scopes are listed after the built-in ones, by name', async () => {
 })
 
 test('of ten concurrent creations with one name, one succeeds and is not overwritten', async () => {
-  const scope = (index: number) =>
-    scopes.create({ ...NEW_SCOPE, name: 'contested', title: `Title ${index}` }, NOTE)
+  const scope = (index: number) => scopes.create({ ...NEW_SCOPE, name: 'contested', title: `Title ${index}` }, NOTE)
   const created = await Promise.all(Array.from({ length: 10 }, (_, index) => scope(index)))
   expect(created.filter(Boolean)).toHaveLength(1)
-  expect(await scopes.create({ ...NEW_SCOPE, name: 'files.read', title: 'Another' }, NOTE)).toBe(
-    false
-  )
+  expect(await scopes.create({ ...NEW_SCOPE, name: 'files.read', title: 'Another' }, NOTE)).toBe(false)
   const found = await scopes.list()
   expect(found.find(({ name }) => name === 'contested')?.title).toBe(`Title ${created.indexOf(true)}`)
   expect(found.find(({ name }) => name === 'files.read')).toMatchObject({ builtIn: true })
