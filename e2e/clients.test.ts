@@ -131,8 +131,8 @@ test('a client finds the authorization server from the response to a request wit
 
 test('a scope, an API and its credential created with the command line: that API accepts the token, the files API refuses it', async () => {
   const audience = 'https://reports.example'
-  await stack.valetkey(['scopes', 'create', 'reports.read', '--title', 'See your reports'])
   const api = await stack.valetkey(['resource-servers', 'create', '--name', 'reports', '--audience', audience])
+  await stack.valetkey(['scopes', 'create', 'reports.read', '--title', 'See your reports', '--resource', 'reports'])
   const registration = await register('reports.read')
   const app = await withOauth4webapi.createApp(registration, discovered)
   const address = changed(await app.begin(), 'resource', audience)

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  AUDIENCE,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
@@ -50,7 +56,7 @@ test('the consent page and the connected apps name the API by title and host', a
   const files = await ask(browser, client, {})
   expect(files.words).toContain('Applies to localhost:4100')
   await exchange(server, client, files.code ?? '')
-  const apps = visibleText((await browser.open('/account/apps')).body)
+  const apps = visibleText((await browser.open(`${ISSUER}/account/apps`)).body)
   expect(apps).toMatch(/Report Reader.*Applies to localhost:4100 Monthly Reports reports\.example/)
 })
 

@@ -20,7 +20,8 @@ describe('/admin/scopes', () => {
     const name = `https://api.example/reports?all=1&x=%${'y'.repeat(60)}`
     const translations = { de: { title: 'Ihre Berichte' } }
     const created = await admin.call('POST', '/scopes', { name, title: 'Your reports', translations })
-    const scope = { name, title: 'Your reports', description: '', translations, built_in: false }
+    const marks = { default: false, discoverable: false, built_in: false }
+    const scope = { name, title: 'Your reports', description: '', translations, ...marks }
     expect([created.statusCode, created.json()]).toEqual([201, scope])
     expect(await lastChangeIn(server)).toMatchObject({ event: 'scope_created', request_id: idOf(created) })
     expect((await admin.call('GET', path(name))).json()).toEqual(scope)
@@ -38,6 +39,39 @@ describe('/admin/scopes', () => {
     ])
     expect(await lastChangeIn(server)).toMatchObject({ event: 'scope_deleted', details: { actor: admin.actor } })
     expect((await admin.call('GET', path(name))).statusCode).toBe(404)
+  })
+
+  test('a scope belongs to the API that POST or PATCH names; null moves it to the default API', async () => {
+    const audience = 'https://photos.example'
+    await admin.call('POST', '/resource-servers', { name: 'photos', audience })
+    const body = { name: 'photos.read', title: 'Photos', resource: 'photos', default: true, discoverable: true }
+    const created = await admin.call('POST', '/scopes', body)
+    expect([created.statusCode, created.json()]).toEqual([
+      201,
+      expect.objectContaining({ ...body, resource: audience })
+    ])
+    const moved = await admin.call('PATCH', '/scopes/photos.read', { resource: null, default: false })
+    expect(moved.json()).toMatchObject({ default: false, discoverable: true })
+    expect(moved.json()).not.toHaveProperty('resource')
+    expect(await lastChangeIn(server)).toMatchObject({
+      details: { changes: { resource: { from: audience }, default: { from: true, to: false } } }
+    })
+    const back = await admin.call('PATCH', '/scopes/photos.read', { resource: `${audience}/` })
+    expect(back.json()).toMatchObject({ resource: audience })
+    expect((await admin.call('PATCH', '/scopes/files.read', { resource: 'photos' })).statusCode).toBe(409)
+    expect((await admin.call('PATCH', '/scopes/photos.read', { resource: 'unknown' })).statusCode).toBe(422)
+  })
+
+  test('a client is limited to the APIs of resources, and to those of its scopes without', async () => {
+    const audience = 'https://albums.example'
+    await admin.call('POST', '/resource-servers', { name: 'albums', audience })
+    const body = { name: 'A', redirect_uris: ['https://app.example/cb'], scope: 'files.read' }
+    const made = await admin.call('POST', '/clients', { ...body, resources: ['albums', audience] })
+    expect([made.statusCode, made.json().resources]).toEqual([201, [audience]])
+    const path = `/clients/${made.json().client_id}`
+    expect((await admin.call('PATCH', path, { name: 'B' })).json().resources).toEqual([audience])
+    expect((await admin.call('PATCH', path, { resources: [] })).json().resources).toEqual([])
+    expect((await admin.call('PATCH', path, { resources: ['unknown'] })).statusCode).toBe(422)
   })
 
   test('DELETE of a scope of clients is 409; with from_clients it is deleted', async () => {
@@ -106,7 +140,30 @@ describe('/admin/resource-servers', () => {
     expect((await admin.call('GET', `/resource-servers/${first.client_id}`)).statusCode).toBe(404)
   })
 
+  test('PATCH sets the title of the API, for all of its credentials, and is audited', async () => {
+    const audience = 'https://titles.example'
+    const first = (await admin.call('POST', '/resource-servers', { name: 'titles', audience, title: 'Old' })).json()
+    const second = (await admin.call('POST', `/resource-servers/${first.client_id}/rotate`)).json()
+    expect([first.title, second.title]).toEqual(['Old', 'Old'])
+    const path = `/resource-servers/${first.client_id}`
+    expect((await admin.call('PATCH', path, { title: 'New' })).json()).toMatchObject({ title: 'New' })
+    expect(await lastChangeIn(server)).toMatchObject({
+      event: 'resource_server_updated',
+      details: { audience, changes: { title: { from: 'Old', to: 'New' } } }
+    })
+    expect((await admin.call('GET', `/resource-servers/${second.client_id}`)).json().title).toBe('New')
+    expect((await admin.call('PATCH', path, { title: '' })).json()).not.toHaveProperty('title')
+    expect((await admin.call('PATCH', '/resource-servers/unknown', { title: 'x' })).statusCode).toBe(404)
+  })
+
+  test('POST with another spelling of a registered audience is 409 (RFC 3986 §6.2.3)', async () => {
+    await admin.call('POST', '/resource-servers', { name: 'files', audience: AUDIENCE })
+    const other = await admin.call('POST', '/resource-servers', { name: 'files', audience: `${AUDIENCE}/` })
+    expect([other.statusCode, other.json().detail]).toEqual([409, expect.stringContaining('another spelling')])
+  })
+
   test.each([
+    { name: 'a quotation mark in the audience', body: { name: 'files', audience: 'https://h.example/"' }, status: 422 },
     { name: 'not a URL', body: { name: 'files', audience: 'files' }, status: 422 },
     { name: 'an empty name', body: { name: '', audience: AUDIENCE }, status: 422 },
     { name: 'a secret', body: { name: 'files', audience: AUDIENCE, client_secret: 'x' }, status: 400 }

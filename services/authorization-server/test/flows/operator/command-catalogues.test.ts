@@ -21,6 +21,8 @@ describe('scopes', () => {
       title: 'Your reports',
       description: '',
       translations: {},
+      default: false,
+      discoverable: false,
       built_in: false
     })
     const metadata = (await server.publicServer.inject('/.well-known/oauth-authorization-server')).json()
@@ -41,6 +43,30 @@ describe('scopes', () => {
       expect((await scopes('create', name, '--title', 'A title')).code).toBe(2)
     }
   )
+
+  test('create and update name the API of the scope by name or audience, and mark it', async () => {
+    const audience = 'https://invoices.example'
+    const servers = ['resource-servers', 'create', '--name', 'invoices', '--audience', audience]
+    expect((await runCommand(server.database, servers)).code).toBe(0)
+    const args = ['invoices.read', '--title', 'Invoices', '--resource', 'invoices', '--default', '--json']
+    const created = JSON.parse((await scopes('create', ...args)).out)
+    expect(created).toMatchObject({ resource: audience, default: true, discoverable: false })
+    const marks = ['--no-default', '--discoverable', '--resource', `${audience}:443`, '--json']
+    const updated = JSON.parse((await scopes('update', 'invoices.read', ...marks)).out)
+    expect(updated).toEqual({ ...created, default: false, discoverable: true })
+    expect((await scopes('list')).out).toMatch(/invoices\.read +Invoices +https:\/\/invoices\.example +discoverable/)
+    const moved = await scopes('update', 'invoices.read', '--resource', '', '--json')
+    expect(JSON.parse(moved.out)).not.toHaveProperty('resource')
+    expect((await scopes('update', 'invoices.read', '--resource', 'unknown')).code).toBe(2)
+    await scopes('delete', 'invoices.read', '--yes')
+  })
+
+  test('a name of credentials of two APIs is refused (2)', async () => {
+    for (const audience of ['https://one.example', 'https://two.example'])
+      await runCommand(server.database, ['resource-servers', 'create', '--name', 'same', '--audience', audience])
+    const { code, said } = await scopes('create', 'same.read', '--title', 'Same', '--resource', 'same')
+    expect([code, said]).toEqual([2, expect.stringContaining('several APIs')])
+  })
 
   test('create stores titles and descriptions in other languages', async () => {
     const { code, out } = await scopes(
@@ -93,6 +119,8 @@ describe('scopes', () => {
       title: 'First',
       description: 'One more sentence.',
       translations: {},
+      default: false,
+      discoverable: false,
       built_in: false
     })
     expect((await scopes('list')).out).toMatch(/^NAME +TITLE\nfiles\.read +See the list of all your files +built in\n/)

@@ -23,6 +23,25 @@ async function created(...args: string[]) {
 }
 
 describe('clients create', () => {
+  test('--resource limits the client to APIs; clients update replaces them', async () => {
+    for (const name of ['files', 'reports'])
+      await runCommand(server.database, [
+        'resource-servers',
+        'create',
+        '--name',
+        name,
+        '--audience',
+        `https://${name}.example`
+      ])
+    const { client_id: clientId, resources } = await created(...BASE, '--resource', 'files', '--resource', 'reports')
+    expect(resources).toEqual(['https://files.example', 'https://reports.example'])
+    const update = async (resource: string) => {
+      const args = ['clients', 'update', clientId, '--resource', resource, '--json']
+      return JSON.parse((await runCommand(server.database, args)).out).resources
+    }
+    expect([await update('files'), await update('')]).toEqual([['https://files.example'], []])
+  })
+
   test('--json prints one document with a secret that works at the token endpoint', async () => {
     const client = await created(...BASE)
     expect(client).toEqual({
@@ -34,6 +53,7 @@ describe('clients create', () => {
       optional_scope: '',
       refresh: true,
       require_pkce: false,
+      resources: [],
       consent: 'ask',
       verified: false,
       disabled: false,
