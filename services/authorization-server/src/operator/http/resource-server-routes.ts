@@ -33,29 +33,49 @@ const resourceServer = object(
 const credential = object({ ...members, client_secret: text('Shown only once.') }, ['title'])
 const params = object({ client_id: text('The client id.') })
 
+const listSchema = {
+  operationId: 'listResourceServers',
+  summary: 'List credentials for introspection',
+  response: {
+    200: jsonAnswer('Oldest first.', object({ resource_servers: { type: 'array', items: resourceServer } })),
+    ...problemAnswers
+  }
+}
+
+const createSchema = {
+  operationId: 'createResourceServer',
+  summary: 'Create a credential for introspection',
+  body: object({ name: members.name, audience: members.audience, title: members.title }, ['title']),
+  response: {
+    201: jsonAnswer('The credential, with its secret, which is shown only once.', credential),
+    ...problemAnswers
+  }
+}
+
+const rotateSchema = {
+  operationId: 'rotateResourceServerSecret',
+  summary: 'Create a second credential for the same audience; the first stays valid until it is deleted',
+  params,
+  response: {
+    201: jsonAnswer('The new credential, with its secret, which is shown only once.', credential),
+    ...problemAnswers
+  }
+}
+
+const updateSchema = {
+  operationId: 'updateResourceServer',
+  summary: 'Change the title of an API, for all of its credentials',
+  params,
+  body: object({ title: text('The name of the API on pages for users; empty for none.') }),
+  response: { 200: jsonAnswer('The credential, without its secret.', resourceServer), ...problemAnswers }
+}
+
 /** `/admin/resource-servers` */
 export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions> = async (admin, deps) => {
-  const listSchema = {
-    operationId: 'listResourceServers',
-    summary: 'List credentials for introspection',
-    response: {
-      200: jsonAnswer('Oldest first.', object({ resource_servers: { type: 'array', items: resourceServer } })),
-      ...problemAnswers
-    }
-  }
   admin.get('/resource-servers', { schema: listSchema }, async () => ({
     resource_servers: (await deps.resourceServers.listRegistrations()).map(resourceServerDocument)
   }))
 
-  const createSchema = {
-    operationId: 'createResourceServer',
-    summary: 'Create a credential for introspection',
-    body: object({ name: members.name, audience: members.audience, title: members.title }, ['title']),
-    response: {
-      201: jsonAnswer('The credential, with its secret, which is shown only once.', credential),
-      ...problemAnswers
-    }
-  }
   admin.post<{ Body: { name: string; audience: string; title?: string } }>(
     '/resource-servers',
     { schema: createSchema },
@@ -76,13 +96,6 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
     resourceServerDocument(await findResourceServer(request.params.client_id, deps))
   )
 
-  const updateSchema = {
-    operationId: 'updateResourceServer',
-    summary: 'Change the title of an API, for all of its credentials',
-    params,
-    body: object({ title: text('The name of the API on pages for users; empty for none.') }),
-    response: { 200: jsonAnswer('The credential, without its secret.', resourceServer), ...problemAnswers }
-  }
   admin.patch<Params & { Body: { title: string } }>(
     '/resource-servers/:client_id',
     { schema: updateSchema },
@@ -92,15 +105,6 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
     }
   )
 
-  const rotateSchema = {
-    operationId: 'rotateResourceServerSecret',
-    summary: 'Create a second credential for the same audience; the first stays valid until it is deleted',
-    params,
-    response: {
-      201: jsonAnswer('The new credential, with its secret, which is shown only once.', credential),
-      ...problemAnswers
-    }
-  }
   admin.post<Params>('/resource-servers/:client_id/rotate', { schema: rotateSchema }, async (request, reply) => {
     const made = await rotateResourceServerSecret(request.params.client_id, authorOf(request), deps)
     reply.code(201)
