@@ -3,7 +3,7 @@ import { isSameResource } from './resource.js'
 import { isWithinScope, parseScope } from './scope.js'
 
 /** A scope of the catalogue. */
-export type CatalogueScope = {
+type CatalogueScope = {
   name: string
   /** Resource identifier of the API that the scope belongs to; undefined for the default API. */
   audience: string | undefined
