@@ -41,36 +41,37 @@ export function evaluateRequestedAccess(
 ): RequestedAccess | AccessRefusal {
   const requested = text === undefined ? [] : parseScope(text)
   const known = catalogue.scopes.filter(({ name }) => scopesOf(client).includes(name))
-  if (
-    requested === undefined ||
-    !isWithinScope(
-      requested,
-      known.map(({ name }) => name)
-    )
-  ) {
-    return refuse('invalid_scope', 'The scope is unknown or not allowed for this client.')
+  const allowedNames = known.map(({ name }) => name)
+  if (requested === undefined || !isWithinScope(requested, allowedNames)) {
+    return refuse({ error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' })
   }
   const audienceOf = (scope: CatalogueScope) => registered(scope.audience ?? catalogue.defaultAudience, catalogue)
   const named = resource === undefined ? undefined : findAudience(resource, catalogue)
-  if (resource !== undefined && named === undefined) return refuse('invalid_target', 'The resource is not known here.')
+  if (resource !== undefined && named === undefined)
+    return refuse({ error: 'invalid_target', description: 'The resource is not known here.' })
   const ofRequest = known.filter(({ name }) => requested.includes(name))
   const audience = named ?? audienceOf(ofRequest[0] ?? DEFAULT_SCOPE)
   if (!(client.audiences ?? known.map(audienceOf)).some((allowed) => isSameResource(allowed, audience))) {
-    const error = named === undefined ? 'invalid_scope' : 'invalid_target'
-    return refuse(error, `The client is not registered for the API ${audience}.`)
+    const description = `The client is not registered for the API ${audience}.`
+    return refuse(
+      named === undefined ? { error: 'invalid_scope', description } : { error: 'invalid_target', description }
+    )
   }
   const foreign = ofRequest.find((scope) => !isSameResource(audienceOf(scope), audience))
   if (foreign !== undefined) {
     const wanted = `The scope ${foreign.name} belongs to the API ${audienceOf(foreign)}`
-    return refuse(
-      'invalid_scope',
-      `${wanted}, and the request is for the API ${audience}. Send one request for each API.`
-    )
+    return refuse({
+      error: 'invalid_scope',
+      description: `${wanted}, and the request is for the API ${audience}. Send one request for each API.`
+    })
   }
   if (text !== undefined) return { kind: 'requested', scope: requested, audience }
   const scope = known.filter((each) => each.isDefault && isSameResource(audienceOf(each), audience))
   if (scope.length > 0) return { kind: 'requested', scope: scope.map(({ name }) => name), audience }
-  return refuse('invalid_scope', `The parameter scope is missing, and the API ${audience} has no default scope.`)
+  return refuse({
+    error: 'invalid_scope',
+    description: `The parameter scope is missing, and the API ${audience} has no default scope.`
+  })
 }
 
 /** A scope of the default API: the API of a request with neither `scope` nor `resource`. */
@@ -86,6 +87,6 @@ function registered(audience: string, catalogue: AccessCatalogue): string {
   return findAudience(audience, catalogue) ?? audience
 }
 
-function refuse(error: AccessRefusal['error'], description: string): AccessRefusal {
-  return { kind: 'refused', error, description }
+function refuse(refusal: Omit<AccessRefusal, 'kind'>): AccessRefusal {
+  return { kind: 'refused', ...refusal }
 }

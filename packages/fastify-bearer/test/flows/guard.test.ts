@@ -104,6 +104,7 @@ describe('401 invalid_token, the same response for all (RFC 6750 §3.1)', () => 
 
 test.each([
   { name: 'an audience in a list', answer: { ...live, aud: ['https://other.example', RESOURCE] } },
+  { name: 'the audience as a URL parser writes it', answer: { ...live, aud: `${RESOURCE}/` } },
   { name: 'the other sufficient scope', answer: { ...live, scope: 'files.read:images' } },
   { name: 'token_type in lower case', answer: { ...live, token_type: 'bearer' } },
   {

@@ -20,7 +20,9 @@ beforeAll(async () => {
   await server.createUser('alice', PASSWORD)
   await server.createResourceServer()
   await server.createResourceServer(OTHER_AUDIENCE)
-  client = await server.createClient({ redirectUris: [CALLBACK, OTHER_CALLBACK] })
+  await server.createScope('other.read', { audience: OTHER_AUDIENCE })
+  const requiredScopes = ['files.read', 'other.read']
+  client = await server.createClient({ redirectUris: [CALLBACK, OTHER_CALLBACK], requiredScopes })
   other = await server.createClient({ redirectUris: [CALLBACK] })
   native = await server.createClient({ redirectUris: ['http://127.0.0.1/cb', 'http://localhost/cb'] })
 })
@@ -150,7 +152,7 @@ describe('exchange: code verifier; the code stays usable (RFC 7636 §4.6, RFC 97
 })
 
 describe('exchange: resource; the code stays usable (RFC 8707 §2.2)', () => {
-  const ofOther = { asked: { resource: OTHER_AUDIENCE } }
+  const ofOther = { asked: { resource: OTHER_AUDIENCE, scope: 'other.read' } }
   test.each<Row>([
     {
       name: 'another registered resource',
@@ -165,8 +167,8 @@ describe('exchange: resource; the code stays usable (RFC 8707 §2.2)', () => {
       reason: 'invalid_target'
     },
     {
-      name: 'with a trailing slash',
-      wrong: { resource: `${AUDIENCE}/` },
+      name: 'with a second trailing slash',
+      wrong: { resource: `${AUDIENCE}//` },
       error: 'invalid_target',
       reason: 'invalid_target'
     },
@@ -182,10 +184,14 @@ describe('exchange: resource; the code stays usable (RFC 8707 §2.2)', () => {
   })
 
   test.each([
-    { name: 'the default resource, named or not', asked: {}, forms: [{}, { resource: AUDIENCE }] },
+    {
+      name: 'the default resource, named or not',
+      asked: {},
+      forms: [{}, { resource: AUDIENCE }, { resource: `${AUDIENCE}/` }]
+    },
     {
       name: 'another resource, named or not',
-      asked: { resource: OTHER_AUDIENCE },
+      asked: { resource: OTHER_AUDIENCE, scope: 'other.read' },
       forms: [{}, { resource: OTHER_AUDIENCE }]
     }
   ])('$name: 200', async ({ asked, forms }) => {
