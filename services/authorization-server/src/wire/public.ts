@@ -33,7 +33,8 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
   const { issuer, cookieKeys } = config
   const { allowances, codes, connectedApps, consents, pending, sessions, users } = stores
   const { clients, resourceServers, scopes } = stores.registry
-  const session = { cookies: cookiePolicy(issuer), sessions, users, now }
+  const { atLeastEvery: signInAtLeastEvery } = config.signIn
+  const session = { cookies: cookiePolicy(issuer), sessions, users, signInAtLeastEvery, now }
   const validation = { clients, resourceServers, defaultAudience: config.resourceUrl }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   const decoyHash = once(() => hashPassword(newRandomId()))

@@ -39,10 +39,12 @@ export type StoresDeps = {
   /** Authenticates the records that Redis returns. */
   records: RecordAuthentication
   watched: Pick<ServerMetrics, 'batchOf' | 'registryBypassed'>
+  /** `SIGN_IN_AT_LEAST_EVERY` in seconds. */
+  signInAtLeastEvery: number
 }
 
 /** Every store of this process, created once. */
-export function createStores({ database, redis, records, watched }: StoresDeps) {
+export function createStores({ database, redis, records, watched, signInAtLeastEvery }: StoresDeps) {
   const buckets = createAccessTokenBuckets(database)
   const registered = {
     announcements: createRegistryAnnouncements(database),
@@ -72,7 +74,10 @@ export function createStores({ database, redis, records, watched }: StoresDeps) 
     ownIdentities: createOwnIdentityStore(database),
     pending: createPendingRequestStore(redis),
     redisProbe: createRedisProbe(redis),
-    refreshTokens: createRefreshTokenStore(database, buckets, watched.batchOf('refresh')),
+    refreshTokens: createRefreshTokenStore(database, buckets, {
+      signInAtLeastEvery,
+      onBatch: watched.batchOf('refresh')
+    }),
     /** What operators register, in Postgres: for their use cases. */
     registered,
     /** The same, cached: for everything else. */
