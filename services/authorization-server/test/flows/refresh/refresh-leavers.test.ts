@@ -17,7 +17,7 @@ let number = 0
 let username: string
 
 beforeAll(async () => {
-  server = await startTestServer({ ...LIFETIMES, ACCESS_TOKEN_TTL: String(60 * DAY), SIGN_IN_AT_LEAST_EVERY: '30' })
+  server = await startTestServer({ ...LIFETIMES, ACCESS_TOKEN_TTL: String(30 * DAY), SIGN_IN_AT_LEAST_EVERY: '30' })
   client = await server.createClient()
   resourceServer = await server.createResourceServer()
 })

@@ -92,9 +92,9 @@ test('a stored request that was edited or copied in Redis is refused', async () 
   const [alice, mallory] = [await begin(), await begin()]
   const key = (nonce: string) => `vk:attempt:{${hashId(nonce)}}`
   const record = (await server.redis.get(key(mallory.nonce))) ?? ''
-  const attempt = JSON.parse(record.slice(44))
-  const edited = { ...attempt, purpose: { kind: 'link', userId: 'alice', sessionHash: 'x' } }
-  for (const forged of [record, `${record.slice(0, 44)}${JSON.stringify(edited)}`]) {
+  const json = record.indexOf('{')
+  const edited = { ...JSON.parse(record.slice(json)), purpose: { kind: 'link', userId: 'alice', sessionHash: 'x' } }
+  for (const forged of [record, `${record.slice(0, json)}${JSON.stringify(edited)}`]) {
     await server.redis.set(key(alice.nonce), forged)
     const page = await mallory.browser.open(callbackUrl(await signAssertion({ nonce: alice.nonce, sub: 'alice' })))
     expectRefusal(page, 'This sign-in is no longer available')
