@@ -71,6 +71,16 @@ test('an assertion is used once if it is sent twice in parallel', async () => {
   expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([303, 400])
 })
 
+test('HEAD takes nothing, as a program that previews links sends it', async () => {
+  const { browser, nonce } = await begin()
+  const url = callbackUrl(await signAssertion({ nonce, sub: 'alice' }))
+  const cookies = Object.fromEntries(browser.cookies)
+  const head = await server.publicServer.inject({ method: 'HEAD', url: url.slice(ISSUER.length), cookies })
+  expect(head.statusCode).toBe(405)
+  await browser.open(url)
+  expect(await isSignedIn(browser)).toBe(true)
+})
+
 test('a wrong signature does not use up the request', async () => {
   const { browser, nonce } = await begin()
   const forged = `${(await signAssertion({ nonce, sub: 'alice' })).slice(0, -8)}AAAAAAAA`

@@ -14,8 +14,10 @@ export type HandoffRouteOptions = { handoff: (HandoffDeps & { validation: Valida
 export const handoffRoutes: FastifyPluginAsync<HandoffRouteOptions> = async (pages, { handoff }) => {
   if (handoff === undefined) return
   const { issuer, settings, foreign, validation, now } = handoff
+  // No HEAD: it would store a request or take one.
+  const route = { exposeHeadRoute: false }
 
-  pages.get('/login/handoff', async (request, reply) => {
+  pages.get('/login/handoff', route, async (request, reply) => {
     const purpose = purposeOf(request, now())
     if (purpose === undefined) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
     const query = clientQuery(request)
@@ -26,7 +28,7 @@ export const handoffRoutes: FastifyPluginAsync<HandoffRouteOptions> = async (pag
     return reply.redirect(`${settings.url}?request=${state}${mustAuthenticate ? '&prompt=login' : ''}`, 303)
   })
 
-  pages.get('/login/handoff/callback', async (request, reply) => {
+  pages.get('/login/handoff/callback', route, async (request, reply) => {
     // The address contains the assertion until the redirect.
     reply.header('referrer-policy', 'no-referrer')
     const parameters = parseParameters(rawQuery(request))

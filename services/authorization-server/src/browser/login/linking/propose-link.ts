@@ -1,11 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
-import type { IdentityStore } from '../../../storage/postgres/identities.js'
+import type { IdentityKey, IdentityStore } from '../../../storage/postgres/identities.js'
 import type { OwnIdentityStore } from '../../../storage/postgres/own-identities.js'
 import type { LinkProposal, LinkProposalStore } from '../../../storage/redis/link-proposals.js'
 import { hashId, newRandomId } from '../../session/random-id.js'
-import type { ReceivedIdentity } from '../receive-identity.js'
 import { type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
+
+/** A verified identity, as `ReceivedIdentity` has it. */
+type ProposedIdentity = IdentityKey &
+  Pick<LinkProposal, 'label' | 'displayName' | 'way'> & {
+    authenticatedAt: Date | undefined
+    maxSeconds?: number | undefined
+  }
 
 export type ProposalDeps = {
   issuer: string
@@ -22,7 +28,7 @@ export type ProposalDeps = {
  * an attacker can make a browser sign in at a provider (login CSRF), but the user sees both names.
  */
 export async function proposeLink(
-  received: ReceivedIdentity,
+  received: ProposedIdentity,
   purpose: LinkProposal['purpose'],
   request: FastifyRequest,
   reply: FastifyReply,
