@@ -4,9 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
+import { injectAxe, violationsOn } from './support/axe.js'
 import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
+import { layoutProblems } from './support/layout.js'
+import { signIn as signInTo, type Words, wordsOf } from './support/scenes.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { connect, headingOf, press, signIn } from './support/walk.js'
@@ -62,6 +65,41 @@ describe('the example login page, in Chromium', () => {
     })
     return child
   }
+
+  /** The pages of linking, in one language, each with its name. */
+  async function walk(page: Page, words: Words, look: (name: string) => Promise<void>): Promise<void> {
+    await page.goto(`${at.issuer}/account/sign-ins`)
+    await signInTo(page, at, words)
+    expect(await headingOf(page)).toBe(words['account.sign_ins'])
+    await look('ways')
+    await page.goto(`${at.issuer}/login/handoff`)
+    await page.getByRole('link', { name: 'Cancel' }).click()
+    await look('stopped')
+    await page.goto(`${at.issuer}/login/handoff?purpose=link`)
+    await signIn(page, AT_LOGIN_PAGE)
+    await look('question')
+    await press(page, words['linking.confirm'] ?? '')
+    await look('linked')
+    await page.locator('form[action$="/unlink"] button').click()
+    await page.getByRole('status').waitFor()
+  }
+
+  test.each(['en', 'ar', 'de'])('%s: the pages of linking are readable and accessible', async (language) => {
+    const page = await visits.open({ locale: language, reducedMotion: 'reduce' })
+    const found: Record<string, string[]> = {}
+    await walk(page, wordsOf(language), async (name) => {
+      await injectAxe(page)
+      for (const width of [360, 1280]) {
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.setViewportSize({ width, height: 800 })
+          await page.emulateMedia({ colorScheme })
+          const problems = [...(await layoutProblems(page)), ...(await violationsOn(page))]
+          if (problems.length > 0) found[`${name}, ${width}, ${colorScheme}`] = problems
+        }
+      }
+    })
+    expect(found).toEqual({})
+  })
 
   test('a person links it, and then signs in through it up to the files in the app', async () => {
     const page = await visits.open()

@@ -53,4 +53,6 @@ async function readForm(incoming) {
   return new URLSearchParams(body)
 }
 
-server.listen(Number(PORT), '127.0.0.1', () => console.log(`login page on port ${server.address().port}`))
+server.listen(Number(PORT), '127.0.0.1', () => {
+  process.stdout.write(`login page on port ${server.address().port}\n`)
+})

@@ -100,6 +100,13 @@ describe('linking', () => {
     }
   })
 
+  test('that the user stopped returns to the page of the account', async () => {
+    const browser = await signedInBrowser(server, username)
+    const id = requestIdOf(await startHandoff(browser, LINK))
+    const page = await browser.open(`${ISSUER}/login/handoff/callback?request=${id}&error=access_denied`)
+    expect(page.url).toBe(SIGN_INS)
+  })
+
   test('without a session leads to the sign-in page', async () => {
     expect((await server.newBrowser().open(LINK)).url).toBe(`${ISSUER}/login?page=sign-ins`)
   })

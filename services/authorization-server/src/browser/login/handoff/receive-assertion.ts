@@ -73,6 +73,7 @@ export async function receiveRefusal(
     return refuse({ status: 400, reason: found.kind, attempt: undefined }, found.kind, request, reply, deps)
   }
   const { attempt } = found
+  if (attempt.purpose.kind === 'link') return reply.redirect(`${deps.issuer}/account/sign-ins`, 303)
   // Other codes are not part of the hand-off.
   const problem =
     error === 'access_denied'
