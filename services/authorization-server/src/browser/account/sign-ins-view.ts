@@ -1,4 +1,3 @@
-import type { Message } from '../../platform/i18n/language.js'
 import type { Identity } from '../../storage/postgres/identities.js'
 import type { SignInMeans } from '../../storage/postgres/own-identities.js'
 
@@ -36,14 +35,12 @@ export function signInsView({ identities, means, ways, local }: SignInsSituation
   }
 }
 
-/** The notice after a change: `?done=…` or `?problem=…`. */
-export function signInsNotice(query: { done?: unknown; problem?: unknown }): {
-  done: Message | ''
-  problem: Message | ''
-} {
-  const done = ['linked', 'unlinked'].find((each) => each === query.done)
-  return {
-    done: done === undefined ? '' : { key: `sign_ins.${done}` },
-    problem: query.problem === 'last_way' ? { key: 'sign_ins.last_way' } : ''
-  }
+const DONE: ReadonlyMap<unknown, string> = new Map([
+  ['linked', 'sign_ins.linked'],
+  ['unlinked', 'sign_ins.unlinked']
+])
+
+/** The notice after a change: `?done=…` or `?problem=…`. Empty for no notice. */
+export function signInsNotice({ done, problem }: { done?: unknown; problem?: unknown }) {
+  return { done: DONE.get(done) ?? '', problem: problem === 'last_way' ? 'sign_ins.last_way' : '' }
 }
