@@ -223,6 +223,17 @@ describe('an invitation', () => {
     expect(again.body).toContain('This link is no longer available')
   })
 
+  test('is not redeemed by another browser that learns the address of the question', async () => {
+    const question = await accept(server.newBrowser())
+    const other = server.newBrowser()
+    await other.open(`${ISSUER}/login`)
+    expect((await other.open(question.url)).statusCode).toBe(400)
+    const proposal = new URL(question.url).searchParams.get('proposal') ?? ''
+    const own = await accept(other, token, { sub: `${subject}-other` })
+    expect((await other.submitOnly(own, { proposal })).statusCode).toBe(400)
+    expect(await identities()).toEqual([])
+  })
+
   test('links one identity if two persons answer in parallel', async () => {
     const persons = [subject, `${subject}-other`]
     const browsers = persons.map(() => server.newBrowser())
