@@ -60,7 +60,7 @@ test('its cancel link leads to the page with the other ways', async () => {
   const browser = server.newBrowser()
   const request = requestIdOf(await startHandoff(browser, authorizeUrl(client.clientId)))
   const form = await (await fetch(`${loginPage.url}?request=${request}`)).text()
-  const cancel = /href="([^"]+)"/.exec(form)?.[1]?.replace('&amp;', '&') ?? ''
+  const cancel = /<a href="([^"]+)"/.exec(form)?.[1]?.replace('&amp;', '&') ?? ''
   expect(cancel.startsWith(`${ISSUER}/login/handoff/callback?`)).toBe(true)
   expect((await browser.open(cancel)).body).toContain('You stopped at')
 })
