@@ -1,2 +1,5 @@
+export * from './handoff-claims.js'
 export * from './handoff-settings.js'
+export * from './identity-key.js'
+export * from './provider-names.js'
 export * from './provider-settings.js'

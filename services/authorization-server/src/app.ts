@@ -12,8 +12,11 @@ import {
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
+import { type SignInsRouteOptions, signInsRoutes } from './browser/account/sign-ins-routes.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
+import { type HandoffRouteOptions, handoffRoutes } from './browser/login/handoff/routes.js'
+import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import type { RevocationChannel } from './feed/revocation-channel.js'
@@ -42,8 +45,11 @@ export type PublicDeps = {
   session: SessionOptions
   authorize: AuthorizeRouteOptions
   login: LoginRouteOptions
+  handoff: HandoffRouteOptions
+  linking: LinkingRouteOptions
   consent: ConsentRouteOptions
   account: AccountRouteOptions
+  signIns: SignInsRouteOptions
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
 }
@@ -103,8 +109,11 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         pages.register(sessionPlugin, deps.session)
         pages.register(authorizeRoutes, deps.authorize)
         pages.register(loginRoutes, deps.login)
+        pages.register(handoffRoutes, deps.handoff)
+        pages.register(linkingRoutes, deps.linking)
         pages.register(consentRoutes, deps.consent)
         pages.register(accountRoutes, deps.account)
+        pages.register(signInsRoutes, deps.signIns)
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)

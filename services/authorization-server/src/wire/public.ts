@@ -9,9 +9,13 @@ import { loadLanguages } from '../platform/i18n/language.js'
 import { hashPassword } from '../platform/passwords/password.js'
 import type { CodeReturns } from '../protocol/token/return-codes.js'
 import type { Platform } from './platform.js'
+import { wireForeignSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
 
-type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'login' | 'consent' | 'account'>
+type PageDeps = Pick<
+  PublicDeps,
+  'session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns'
+>
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
@@ -24,14 +28,19 @@ export function wirePublic(config: Config, stores: Stores, platform: Platform, r
   }
 }
 
-function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQueue, now }: Platform): PageDeps {
+function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps {
+  const { audit, limiter, passwordQueue, now } = platform
   const { issuer, cookieKeys } = config
   const { allowances, codes, connectedApps, consents, pending, sessions, users } = stores
   const { clients, resourceServers, scopes } = stores.registry
-  const session = { cookies: cookiePolicy(issuer), sessions, users, now }
+  const { atLeastEvery: signInAtLeastEvery } = config.signIn
+  const session = { cookies: cookiePolicy(issuer), sessions, users, signInAtLeastEvery, now }
   const validation = { clients, resourceServers, scopes, defaultAudience: config.resourceUrl }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   const decoyHash = once(() => hashPassword(newRandomId()))
+  const ways = signInWays(config)
+  const completion = { issuer, session, users, pending }
+  const { handoff, linking, signIns } = wireForeignSignIn(config, stores, platform, { ways, validation, completion })
   return {
     session,
     authorize: { issuer, validation, pending, allowances, issue, audit },
@@ -41,11 +50,13 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
       validation,
       session,
       audit,
-      ways: signInWays(config),
+      ways,
       helpUrl: config.signIn.helpUrl,
       signIn: { users, passwordQueue, limiter, audit, decoyHash },
-      completion: { issuer, session, users, pending }
+      completion
     },
+    handoff,
+    linking,
     consent: {
       issuer,
       cookieKeys,
@@ -58,7 +69,8 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
       repeat: { pending, codes },
       audit
     },
-    account: { issuer, cookieKeys, apps: connectedApps, scopes, resourceServers, audit, now }
+    account: { issuer, cookieKeys, apps: connectedApps, scopes, resourceServers, audit, now },
+    signIns
   }
 }
 

@@ -4,6 +4,7 @@ export type AuditEventName =
   | 'sign_in_failed'
   | 'signed_out'
   | 'signed_out_everywhere'
+  | 'identity_refused'
   | 'authorization_refused'
   | 'form_refused'
   | 'consent_given'
@@ -20,7 +21,7 @@ export type AuditEventName =
   | 'request_refused'
   | 'operator_refused'
 
-/** Changes by operators. The statement of the change also writes its audit entry (`storage/postgres/audited.ts`). */
+/** Changes by operators, and those of identities by users. The statement of the change also writes its audit entry (`storage/postgres/audited.ts`). */
 export type AdministrationEventName =
   | 'operator_key_created'
   | 'operator_key_revoked'
@@ -29,6 +30,9 @@ export type AdministrationEventName =
   | 'user_enabled'
   | 'user_password_set'
   | 'user_deleted'
+  | 'identity_linked'
+  | 'identity_unlinked'
+  | 'identities_rebound'
   | 'grant_revoked'
   | 'grants_revoked'
   | 'client_created'
