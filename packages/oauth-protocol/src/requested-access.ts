@@ -1,6 +1,6 @@
 import { type Client, scopesOf } from './client.js'
 import { isSameResource } from './resource.js'
-import { isWithinScope, parseScope } from './scope.js'
+import { parseScope } from './scope.js'
 
 /** A scope of the catalogue. */
 type CatalogueScope = {
@@ -40,9 +40,9 @@ export function evaluateRequestedAccess(
   catalogue: AccessCatalogue
 ): RequestedAccess | AccessRefusal {
   const requested = text === undefined ? [] : parseScope(text)
-  const known = catalogue.scopes.filter(({ name }) => scopesOf(client).includes(name))
-  const allowedNames = known.map(({ name }) => name)
-  if (requested === undefined || !isWithinScope(requested, allowedNames)) {
+  const registeredScopes = scopesOf(client)
+  const known = catalogue.scopes.filter(({ name }) => registeredScopes.includes(name))
+  if (requested === undefined || !requested.every((name) => known.some((scope) => scope.name === name))) {
     return refuse({ error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' })
   }
   const audienceOf = (scope: CatalogueScope) => registered(scope.audience ?? catalogue.defaultAudience, catalogue)
@@ -51,13 +51,15 @@ export function evaluateRequestedAccess(
     return refuse({ error: 'invalid_target', description: 'The resource is not known here.' })
   const ofRequest = known.filter(({ name }) => requested.includes(name))
   const audience = named ?? audienceOf(ofRequest[0] ?? DEFAULT_SCOPE)
-  if (!(client.audiences ?? known.map(audienceOf)).some((allowed) => isSameResource(allowed, audience))) {
+  const isOfAudience = (scope: CatalogueScope) => isSameResource(audienceOf(scope), audience)
+  const isAllowed = client.audiences?.some((allowed) => isSameResource(allowed, audience)) ?? known.some(isOfAudience)
+  if (!isAllowed) {
     const description = `The client is not registered for the API ${audience}.`
     return refuse(
       named === undefined ? { error: 'invalid_scope', description } : { error: 'invalid_target', description }
     )
   }
-  const foreign = ofRequest.find((scope) => !isSameResource(audienceOf(scope), audience))
+  const foreign = ofRequest.find((scope) => !isOfAudience(scope))
   if (foreign !== undefined) {
     const wanted = `The scope ${foreign.name} belongs to the API ${audienceOf(foreign)}`
     return refuse({
@@ -66,7 +68,7 @@ export function evaluateRequestedAccess(
     })
   }
   if (text !== undefined) return { kind: 'requested', scope: requested, audience }
-  const scope = known.filter((each) => each.isDefault && isSameResource(audienceOf(each), audience))
+  const scope = known.filter((each) => each.isDefault && isOfAudience(each))
   if (scope.length > 0) return { kind: 'requested', scope: scope.map(({ name }) => name), audience }
   return refuse({
     error: 'invalid_scope',
@@ -79,7 +81,8 @@ const DEFAULT_SCOPE: CatalogueScope = { name: '', audience: undefined, isDefault
 
 /** The registered API with this identifier, or the default API. */
 function findAudience(resource: string, { audiences, defaultAudience }: AccessCatalogue): string | undefined {
-  return [...audiences, defaultAudience].find((audience) => isSameResource(audience, resource))
+  const registeredAudience = audiences.find((audience) => isSameResource(audience, resource))
+  return registeredAudience ?? (isSameResource(defaultAudience, resource) ? defaultAudience : undefined)
 }
 
 /** The same identifier as registered. An API that is not registered keeps it as given. */
