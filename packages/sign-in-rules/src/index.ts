@@ -1,2 +1,7 @@
+export * from './callback-parameters.js'
+export * from './claim-gate.js'
 export * from './handoff-settings.js'
+export * from './logout-token.js'
+export * from './provider-failure.js'
+export * from './provider-names.js'
 export * from './provider-settings.js'
