@@ -13,7 +13,13 @@ export type LogoutOutcome =
     }
   | { kind: 'refused'; reason: LogoutRefusal }
 
-export type LogoutRefusal = 'wrong_typ' | 'wrong_jti' | 'wrong_events' | 'nonce_present' | 'wrong_time' | 'no_sub_or_sid'
+export type LogoutRefusal =
+  | 'wrong_typ'
+  | 'wrong_jti'
+  | 'wrong_events'
+  | 'nonce_present'
+  | 'wrong_time'
+  | 'no_sub_or_sid'
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 const TYPES: readonly unknown[] = [undefined, 'logout+jwt', 'application/logout+jwt']

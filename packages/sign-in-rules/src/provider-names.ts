@@ -27,5 +27,8 @@ function cleanName(given: unknown, length: number): string | undefined {
   const name = given.slice(0, 1_000).normalize('NFC').replace(UNWANTED, ' ').replace(/\s+/g, ' ').trim()
   if (!VISIBLE.test(name)) return undefined
   // A cut must not divide a character into two surrogates.
-  return name.slice(0, length).replace(/[\ud800-\udbff]$/, '').trim()
+  return name
+    .slice(0, length)
+    .replace(/[\ud800-\udbff]$/, '')
+    .trim()
 }

@@ -14,6 +14,8 @@ import type { FastifyInstance } from 'fastify'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
+import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
+import { type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import type { RevocationChannel } from './feed/revocation-channel.js'
@@ -42,6 +44,8 @@ export type PublicDeps = {
   session: SessionOptions
   authorize: AuthorizeRouteOptions
   login: LoginRouteOptions
+  providers: ProviderRouteOptions
+  providerLogout: ProviderLogoutOptions
   consent: ConsentRouteOptions
   account: AccountRouteOptions
   token: TokenRouteOptions
@@ -103,8 +107,14 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         pages.register(sessionPlugin, deps.session)
         pages.register(authorizeRoutes, deps.authorize)
         pages.register(loginRoutes, deps.login)
+        pages.register(providerRoutes, deps.providers)
         pages.register(consentRoutes, deps.consent)
         pages.register(accountRoutes, deps.account)
+      })
+      site.register(async (oauth) => {
+        groupRoutes(oauth, 'sign_in')
+        oauthSurface(oauth, issuer, deps)
+        oauth.register(providerLogoutRoutes, deps.providerLogout)
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)

@@ -7,11 +7,14 @@ import type { Config } from '../config.js'
 import { loadBranding } from '../http/branding.js'
 import { loadLanguages } from '../platform/i18n/language.js'
 import { hashPassword } from '../platform/passwords/password.js'
+import { loadCredential } from '../platform/providers/client-credential.js'
+import { createProvider, type Provider } from '../platform/providers/provider.js'
 import type { CodeReturns } from '../protocol/token/return-codes.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'login' | 'consent' | 'account'>
+type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'login' | 'consent' | 'account' | ProviderPages>
+type ProviderPages = 'providers' | 'providerLogout'
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
@@ -31,6 +34,9 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
   const session = { cookies: cookiePolicy(issuer), sessions, users, now }
   const validation = { clients, resourceServers, defaultAudience: config.resourceUrl }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
+  const completion = { issuer, session, users, pending }
+  const ways = signInWays(config)
+  const providers = createProviders(config)
   const decoyHash = once(() => hashPassword(newRandomId()))
   return {
     session,
@@ -41,11 +47,23 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
       validation,
       session,
       audit,
-      ways: signInWays(config),
+      ways,
+      providers,
       helpUrl: config.signIn.helpUrl,
       signIn: { users, passwordQueue, limiter, audit, decoyHash },
-      completion: { issuer, session, users, pending }
+      completion
     },
+    providers: {
+      issuer,
+      providers,
+      validation,
+      session,
+      attempts: stores.signInAttempts,
+      now,
+      identities: stores.identities,
+      receive: { identities: stores.identities, validation, completion, problems: { issuer, ways, validation }, audit }
+    },
+    providerLogout: { providers, logouts: stores.providerLogouts, audit, now },
     consent: {
       issuer,
       cookieKeys,
@@ -58,13 +76,19 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
       repeat: { pending, codes },
       audit
     },
-    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now }
+    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now, providers: config.signIn.providers }
   }
 }
 
 function signInWays({ signIn: { local, providers, handoff } }: Config): SignInWays {
   const page = handoff === undefined ? [] : [{ id: 'handoff', label: handoff.label }]
   return { local, foreign: [...providers.map(({ id, label }) => ({ id, label })), ...page] }
+}
+
+function createProviders({ issuer, signIn }: Config): readonly Provider[] {
+  return signIn.providers.map((settings) =>
+    createProvider(settings, loadCredential(settings), `${issuer}/login/with/${settings.id}/callback`)
+  )
 }
 
 function wireTokenEndpoints(

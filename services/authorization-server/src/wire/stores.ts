@@ -25,6 +25,7 @@ import { createUserStore } from '../storage/postgres/users.js'
 import { createAttemptCounterStore } from '../storage/redis/attempt-counters.js'
 import { createCodeStore } from '../storage/redis/codes.js'
 import { createPendingRequestStore } from '../storage/redis/pending-requests.js'
+import { createProviderLogoutStore } from '../storage/redis/provider-logouts.js'
 import type { RecordAuthentication } from '../storage/redis/record-authentication.js'
 import type { Redis } from '../storage/redis/redis.js'
 import { createRedisProbe } from '../storage/redis/redis-probe.js'
@@ -67,6 +68,7 @@ export function createStores({ database, redis, records, watched }: StoresDeps) 
     introspections: createIntrospectionStore(database, buckets, watched.batchOf('introspect')),
     operatorKeys: createOperatorKeyStore(database),
     pending: createPendingRequestStore(redis),
+    providerLogouts: createProviderLogoutStore(redis),
     redisProbe: createRedisProbe(redis),
     refreshTokens: createRefreshTokenStore(database, buckets, watched.batchOf('refresh')),
     /** What operators register, in Postgres: for their use cases. */

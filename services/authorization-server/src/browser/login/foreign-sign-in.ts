@@ -31,6 +31,11 @@ export async function beginForeignSignIn(
   return { state, attempt }
 }
 
+/** The query that leads back to the step that the attempt began at: the client's query, or the page of the account. */
+export function queryOfAttempt({ query, purpose }: Pick<ForeignSignIn, 'query' | 'purpose'>): string {
+  return query === '' && purpose.kind === 'confirm' ? `page=${purpose.page}` : query
+}
+
 export type TakenForeignSignIn =
   | { kind: 'taken'; attempt: ForeignSignIn }
   /** The response came before, for example because the page was reloaded, or it came too late. Its request is still known. */

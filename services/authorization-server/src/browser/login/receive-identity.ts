@@ -18,6 +18,8 @@ export type ReceivedIdentity = IdentityKey & {
   /** When the person was authenticated there, if it says so. */
   authenticatedAt: Date | undefined
   maxSeconds?: number | undefined
+  /** For signing out there, too. */
+  idToken?: string | undefined
 }
 
 export type ReceiveIdentityDeps = {
@@ -40,7 +42,7 @@ export async function receiveIdentity(
   { identities, validation, completion, problems, audit }: ReceiveIdentityDeps,
   createUser?: () => Promise<User | undefined>
 ): Promise<FastifyReply> {
-  const { label, way, authenticatedAt, maxSeconds } = identity
+  const { label, way, authenticatedAt, maxSeconds, idToken } = identity
   const { query, purpose } = attempt
   const refuse = (reason: 'not_linked' | 'not_confirmed', userId?: string) => {
     audit.record(request, { event: 'sign_in_failed', userId, reason })
@@ -61,7 +63,7 @@ export async function receiveIdentity(
   return completeSignIn(
     request,
     reply,
-    { user, way, authenticatedAt, maxSeconds },
+    { user, way, authenticatedAt, maxSeconds, idToken },
     { query, authorization, page },
     completion
   )

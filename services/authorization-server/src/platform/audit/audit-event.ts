@@ -4,6 +4,7 @@ export type AuditEventName =
   | 'sign_in_failed'
   | 'signed_out'
   | 'signed_out_everywhere'
+  | 'signed_out_by_provider'
   | 'authorization_refused'
   | 'form_refused'
   | 'consent_given'

@@ -1,5 +1,10 @@
-import { failureOfErrorCode, type ProviderFailure, providerFailure } from '@valetkey/sign-in-rules'
-import { AuthorizationResponseError, ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client'
+import { cleanDisplayName, failureOfErrorCode, type ProviderFailure, providerFailure } from '@valetkey/sign-in-rules'
+import {
+  AuthorizationResponseError,
+  ClientError,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError
+} from 'openid-client'
 import { WrongIssuer } from './discovery.js'
 
 /** ID token claims that an error may name in the log. */
@@ -57,4 +62,18 @@ function findOutage(error: unknown): 'timeout' | 'unreachable' | 'http_5xx' | un
   // The errors of `fetch`: no connection, or a connection that broke during the response.
   if (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message)) return 'unreachable'
   return findOutage(error.cause)
+}
+
+/** For the operator's log: the library's text, and the code of the innermost cause. Contains no code, state or token. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  // Only the token endpoint, over TLS: a browser could have made up the description of an authorization response.
+  const described = error instanceof ResponseBodyError ? cleanDisplayName(error.error_description) : undefined
+  const code = innermostCode(error)
+  return [error.message, described, code].filter((part) => part !== undefined).join(': ')
+}
+
+function innermostCode(error: Error): string | undefined {
+  const inner = error.cause instanceof Error ? innermostCode(error.cause) : undefined
+  return inner ?? ('code' in error && typeof error.code === 'string' ? error.code : undefined)
 }

@@ -1,4 +1,9 @@
-import { evaluateLogoutToken, type LogoutOutcome, type LogoutRefusal, type ProviderSettings } from '@valetkey/sign-in-rules'
+import {
+  evaluateLogoutToken,
+  type LogoutOutcome,
+  type LogoutRefusal,
+  type ProviderSettings
+} from '@valetkey/sign-in-rules'
 import { createRemoteJWKSet, errors, type JWTVerifyResult, jwtVerify } from 'jose'
 import type { Configuration } from 'openid-client'
 import { ALGORITHMS } from './algorithms.js'

@@ -63,7 +63,10 @@ export function createProvider(settings: ProviderSettings, credential: ClientCre
     /** The address that the browser is sent to. */
     async start(request: ProviderRequest): Promise<ProviderStart> {
       try {
-        const url = buildAuthorizationUrl(await discovered(), await authorizationParameters(settings, request, redirectUri))
+        const url = buildAuthorizationUrl(
+          await discovered(),
+          await authorizationParameters(settings, request, redirectUri)
+        )
         return { kind: 'redirect', url: url.href }
       } catch (error) {
         return failed(error)
@@ -129,8 +132,11 @@ async function finishSignIn(
   settings: ProviderSettings,
   { query, redirectUri, secrets, confirms }: Callback
 ): Promise<ProviderSignIn> {
-  const { issuer, authorization_response_iss_parameter_supported: announcesIss, ...metadata } =
-    configuration.serverMetadata()
+  const {
+    issuer,
+    authorization_response_iss_parameter_supported: announcesIss,
+    ...metadata
+  } = configuration.serverMetadata()
   const callback = evaluateCallback(new URLSearchParams(query), { issuer, announcesIss: announcesIss === true })
   if (callback.kind === 'failed') return callback
   // The library takes redirect_uri from this address, so it is built from the configured one and not from the request.
