@@ -28,10 +28,12 @@ export function classifyError(error: unknown): ProviderFailure {
 function classifyResponse({ code, cause }: ClientError): ProviderFailure {
   const details = detailsOf(cause)
   const { claim } = details
+  // Missing or too old.
+  const isAboutTime = claim === 'auth_time' || String(membersOf(cause).message).includes('"auth_time"')
+  if (isAboutTime) return providerFailure('not_confirmed', 'not_confirmed')
   switch (code) {
     case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
     case 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED':
-      if (claim === 'auth_time') return providerFailure('not_confirmed', 'not_confirmed')
       return providerFailure('misconfigured', CLAIMS.includes(String(claim)) ? `wrong_${claim}` : 'wrong_claim')
     case 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED':
       return providerFailure('misconfigured', details.attribute === 'issuer' ? 'wrong_issuer' : 'wrong_subject')
@@ -50,30 +52,37 @@ function classifyResponse({ code, cause }: ClientError): ProviderFailure {
 
 /** The library describes an error in the `cause` of its cause. */
 function detailsOf(cause: unknown): Readonly<Record<string, unknown>> {
-  const inner = cause instanceof Error ? cause.cause : cause
-  return typeof inner === 'object' && inner !== null ? (inner as Readonly<Record<string, unknown>>) : {}
+  const inner = membersOf(cause).cause
+  return membersOf(inner === undefined ? cause : inner)
 }
 
 /** A provider that does not respond, or responds with 5xx, anywhere in the chain of causes. */
 function findOutage(error: unknown): 'timeout' | 'unreachable' | 'http_5xx' | undefined {
-  if (error instanceof Response) return error.status >= 500 || error.status === 429 ? 'http_5xx' : undefined
-  if (!(error instanceof Error)) return undefined
-  if (error.name === 'TimeoutError' || error.name === 'AbortError') return 'timeout'
+  const { name, message, status, cause } = membersOf(error)
+  if (name === undefined) return Number(status) >= 500 || status === 429 ? 'http_5xx' : undefined
+  if (name === 'TimeoutError' || name === 'AbortError') return 'timeout'
   // The errors of `fetch`: no connection, or a connection that broke during the response.
-  if (error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message)) return 'unreachable'
-  return findOutage(error.cause)
+  if (message === 'fetch failed' || message === 'terminated') return 'unreachable'
+  return findOutage(cause)
 }
 
 /** For the operator's log: the library's text, and the code of the innermost cause. Contains no code, state or token. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  // Only the token endpoint, over TLS: a browser could have made up the description of an authorization response.
+  // Only of the token endpoint: a browser could have made up the description of an authorization response.
   const described = error instanceof ResponseBodyError ? cleanDisplayName(error.error_description) : undefined
-  const code = innermostCode(error)
-  return [error.message, described, code].filter((part) => part !== undefined).join(': ')
+  const { message, cause } = membersOf(error)
+  const { name, message: explanation } = membersOf(cause)
+  // Other causes may quote a response.
+  const explained = name === 'OperationProcessingError' ? explanation : undefined
+  return [message, explained, described, innermostCode(error)].filter((part) => part !== undefined).join(': ')
 }
 
-function innermostCode(error: Error): string | undefined {
-  const inner = error.cause instanceof Error ? innermostCode(error.cause) : undefined
-  return inner ?? ('code' in error && typeof error.code === 'string' ? error.code : undefined)
+function innermostCode(error: unknown): unknown {
+  const { code, cause } = membersOf(error)
+  return (cause === undefined ? undefined : innermostCode(cause)) ?? (typeof code === 'string' ? code : undefined)
+}
+
+/** Of an error, or of a response as the cause of one. */
+function membersOf(error: unknown): Readonly<Record<string, unknown>> {
+  return typeof error === 'object' && error !== null ? (error as Readonly<Record<string, unknown>>) : {}
 }

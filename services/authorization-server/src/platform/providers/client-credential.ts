@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs'
 import { ConfigurationError } from '@valetkey/service-kit'
 import type { ProviderSettings } from '@valetkey/sign-in-rules'
 import { importPKCS8 } from 'jose'
-import { type ClientAuth, ClientSecretBasic, ClientSecretPost, PrivateKeyJwt, type ServerMetadata } from 'openid-client'
+import {
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  modifyAssertion,
+  PrivateKeyJwt,
+  type ServerMetadata
+} from 'openid-client'
 
 /** How Valetkey authenticates at the token endpoint of one provider; its files are read. */
 export type ClientCredential =
@@ -36,7 +43,9 @@ export async function clientAuthentication(
   if (credential.kind === 'private_key') {
     const { key, alg, kid } = credential
     const imported = await importPKCS8(key.export({ type: 'pkcs8', format: 'pem' }) as string, alg)
-    return PrivateKeyJwt(kid === undefined ? imported : { key: imported, kid })
+    // The library names the new `Ed25519` (RFC 9864), which many providers do not know.
+    const options = { [modifyAssertion]: (header: Record<string, unknown>) => Object.assign(header, { alg }) }
+    return PrivateKeyJwt(kid === undefined ? imported : { key: imported, kid }, options)
   }
   const usesPost = !announced.includes('client_secret_basic') && announced.includes('client_secret_post')
   return usesPost ? ClientSecretPost(credential.value) : ClientSecretBasic(credential.value)

@@ -1,9 +1,10 @@
 import { OAuthError } from '@valetkey/oauth-protocol'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import type { Provider } from '../../../platform/providers/provider.js'
 import { formOf } from '../../../platform/request-parts.js'
 import type { ProviderLogoutStore } from '../../../storage/redis/provider-logouts.js'
+import { startPath } from '../ways.js'
 
 export type ProviderLogoutOptions = {
   providers: readonly Provider[]
@@ -20,28 +21,35 @@ const TOLERANCE_SECONDS = 60
  * provider calls it and no browser, so it needs no CSRF token. Grants go on (§2.7: offline access).
  */
 export const providerLogoutRoutes: FastifyPluginAsync<ProviderLogoutOptions> = async (oauth, options) => {
-  const { providers, logouts, audit, now } = options
+  for (const provider of options.providers) {
+    oauth.post(`${startPath(provider.settings)}/logout`, async (request, reply) => {
+      await receiveLogout(provider, request, options)
+      return reply.code(200).header('cache-control', 'no-store').send()
+    })
+  }
+}
 
-  oauth.post<{ Params: { id: string } }>('/login/with/:id/logout', async (request, reply) => {
-    const provider = providers.find(({ settings }) => settings.id === request.params.id)
-    if (provider === undefined) return reply.callNotFound()
-    const form = formOf(request)
-    const token = form.get('logout_token')
-    if (token === undefined) throw refusal(form.isRepeated('logout_token') ? 'repeated_parameter' : 'no_logout_token')
-    const verified = await provider.verifyLogoutToken(token)
-    if (verified.kind === 'unavailable') {
-      const description = 'The keys of the provider cannot be read now.'
-      throw new OAuthError('temporarily_unavailable', description, { cause: verified.error })
-    }
-    if (verified.kind === 'refused') throw refusal(verified.reason)
-    const { issuer } = provider.settings
-    const { jti, issuedAt, ends, expiresAt } = verified
-    const refusedSeconds = Math.ceil(expiresAt - now().getTime() / 1000) + TOLERANCE_SECONDS
-    const isFirst = await logouts.note({ issuer, jti, issuedAt, ends, refusedSeconds }, request.id)
-    if (!isFirst) throw refusal('used_jti')
-    audit.record(request, { event: 'signed_out_by_provider', reason: 'sid' in ends ? 'session' : 'identity' })
-    return reply.code(200).header('cache-control', 'no-store').send()
-  })
+/** @throws {OAuthError} if the logout token is refused */
+async function receiveLogout(
+  provider: Provider,
+  request: FastifyRequest,
+  { logouts, audit, now }: ProviderLogoutOptions
+): Promise<void> {
+  const form = formOf(request)
+  const token = form.get('logout_token')
+  if (token === undefined) throw refusal(form.isRepeated('logout_token') ? 'repeated_parameter' : 'no_logout_token')
+  const verified = await provider.verifyLogoutToken(token)
+  if (verified.kind === 'unavailable') {
+    const description = 'The keys of the provider cannot be read now.'
+    throw new OAuthError('temporarily_unavailable', description, { cause: verified.error })
+  }
+  if (verified.kind === 'refused') throw refusal(verified.reason)
+  const { issuer } = provider.settings
+  const { jti, issuedAt, ends, expiresAt } = verified
+  const refusedSeconds = Math.ceil(expiresAt - now().getTime() / 1000) + TOLERANCE_SECONDS
+  const isFirst = await logouts.note({ issuer, jti, issuedAt, ends, refusedSeconds }, request.id)
+  if (!isFirst) throw refusal('used_jti')
+  audit.record(request, { event: 'signed_out_by_provider', reason: 'sid' in ends ? 'session' : 'identity' })
 }
 
 function refusal(reason: string): OAuthError {

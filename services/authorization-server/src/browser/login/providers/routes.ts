@@ -6,6 +6,7 @@ import type { ValidationDeps } from '../../pending-requests/validate-request.js'
 import type { SessionOptions } from '../../session/session-plugin.js'
 import { beginForeignSignIn } from '../foreign-sign-in.js'
 import { findVisit, leave } from '../visit.js'
+import { startPath } from '../ways.js'
 import { mustConfirm, type ReceiveResponseDeps, receiveResponse, showFailure } from './receive-response.js'
 
 export type ProviderRouteOptions = ReceiveResponseDeps & {
@@ -14,11 +15,8 @@ export type ProviderRouteOptions = ReceiveResponseDeps & {
   session: SessionOptions
 }
 
-type ProviderRoute = { Params: { id: string } }
-
 /** Sign-in with an OpenID provider: `/login/with/<id>` leaves for it, `/login/with/<id>/callback` is its redirect URI. */
 export const providerRoutes: FastifyPluginAsync<ProviderRouteOptions> = async (pages, options) => {
-  const find = ({ id }: { id: string }) => options.providers.find(({ settings }) => settings.id === id)
   // The address of the callback contains a code: it must not reach another site.
   pages.addHook('onRequest', async (_request, reply) => {
     reply.header('referrer-policy', 'no-referrer')
@@ -26,19 +24,15 @@ export const providerRoutes: FastifyPluginAsync<ProviderRouteOptions> = async (p
   // No HEAD: it would store an attempt or take one.
   const route = { exposeHeadRoute: false }
 
-  pages.get<ProviderRoute>('/login/with/:id', route, async (request, reply) => {
-    const provider = find(request.params)
-    if (provider === undefined) return reply.callNotFound()
-    const departure = await findDeparture(request, options)
-    return departure === undefined
-      ? leave(request, reply, options)
-      : depart(provider, departure, request, reply, options)
-  })
-
-  pages.get<ProviderRoute>('/login/with/:id/callback', route, async (request, reply) => {
-    const provider = find(request.params)
-    return provider === undefined ? reply.callNotFound() : receiveResponse(provider, request, reply, options)
-  })
+  for (const provider of options.providers) {
+    const path = startPath(provider.settings)
+    pages.get(path, route, async (request, reply) => {
+      const departure = await findDeparture(request, options)
+      if (departure === undefined) return leave(request, reply, options)
+      return depart(provider, departure, request, reply, options)
+    })
+    pages.get(`${path}/callback`, route, (request, reply) => receiveResponse(provider, request, reply, options))
+  }
 }
 
 /** Why the browser leaves for a provider. */
