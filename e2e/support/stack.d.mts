@@ -6,6 +6,8 @@ export type Addresses = {
   demoUrl: string
   username: string
   password: string
+  /** Undefined unless the stack has the demo provider. */
+  demoProviderUrl?: string
 }
 
 export type Stack = {
@@ -22,5 +24,12 @@ export type Stack = {
   dispose(): Promise<void>
 }
 
-/** `environment` is what this person has set before `npm start`, if anything. */
-export function createStack(options: { files: string; environment?: Record<string, string> }): Promise<Stack>
+type StackOptions = {
+  files: string
+  /** What this person has set before `npm start`, if anything. */
+  environment?: Record<string, string>
+  /** Off by default: most tests are about the sign-in form alone. */
+  demoProvider?: boolean
+}
+
+export function createStack(options: StackOptions): Promise<Stack>

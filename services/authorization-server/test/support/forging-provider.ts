@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 
 export type ForgedToken = {
-  claims?: JWTPayload
+  claims?: Record<string, unknown>
   header?: { alg?: string; kid?: string; typ?: string }
   /** Signs instead of the key of the provider. */
   sign?: (claims: JWTPayload, header: { alg: string; kid: string }) => Promise<string> | string
@@ -30,7 +30,7 @@ export async function startForgingProvider(metadataChange: Record<string, unknow
 
   async function mint({ claims = {}, header = {}, sign }: ForgedToken, defaults: JWTPayload): Promise<string> {
     const now = Math.floor(Date.now() / 1000)
-    const payload = { iss: issuer, aud: FORGER.clientId, iat: now, exp: now + 120, ...defaults, ...claims }
+    const payload: JWTPayload = { iss: issuer, aud: FORGER.clientId, iat: now, exp: now + 120, ...defaults, ...claims }
     const chosen = { alg: 'RS256', kid: 'first', ...header }
     return sign?.(payload, chosen) ?? new SignJWT(payload).setProtectedHeader(chosen).sign(keys.privateKey)
   }

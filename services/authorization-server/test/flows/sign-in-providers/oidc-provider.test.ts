@@ -1,40 +1,25 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { firstForm } from '../../support/browser.js'
 import { authorizeUrl, exchange, responseParameters } from '../../support/flow.js'
+import { type LogoutBridge, startLogoutBridge } from '../../support/logout-bridge.js'
 import { signOut } from '../../support/pages.js'
 import { providerSetting, providersSetting, signedInUser } from '../../support/provider-sign-in.js'
-import {
-  createUpstreamVisitor,
-  startUpstreamProvider,
-  UPSTREAM,
-  type UpstreamProvider
-} from '../../support/upstream-provider.js'
+import { startUpstreamProvider, UPSTREAM, type UpstreamProvider } from '../../support/upstream-provider.mjs'
+import { createUpstreamVisitor } from '../../support/upstream-visitor.js'
 
 describe('sign-in with the package oidc-provider', () => {
   let upstream: UpstreamProvider
   let server: TestServer
   let client: Credentials
-  let logouts: Server
-  const logoutAnswers: number[] = []
+  let bridge: LogoutBridge
 
   beforeAll(async () => {
-    // The provider sends its logout tokens over the network; the test server has none.
-    logouts = createServer(async (request, response) => {
-      let payload = ''
-      for await (const part of request) payload += part
-      const headers = { 'content-type': request.headers['content-type'] ?? '' }
-      const url = '/login/with/upstream/logout'
-      const answer = await server.publicServer.inject({ method: 'POST', url, headers, payload })
-      logoutAnswers.push(answer.statusCode)
-      response.writeHead(answer.statusCode).end(answer.body)
-    })
-    await new Promise<void>((resolve) => logouts.listen(0, '127.0.0.1', resolve))
-    const logoutUrl = `http://127.0.0.1:${(logouts.address() as AddressInfo).port}/`
-    upstream = await startUpstreamProvider(ISSUER, logoutUrl)
+    jest.spyOn(console, 'warn').mockReturnValue()
+    jest.spyOn(console, 'info').mockReturnValue()
+    bridge = await startLogoutBridge('/login/with/upstream/logout', () => server)
+    upstream = await startUpstreamProvider(ISSUER, bridge.url)
     const credentials = { client_id: UPSTREAM.clientId, client_secret: UPSTREAM.clientSecret }
     server = await startTestServer(providersSetting(providerSetting(upstream, { id: 'upstream', ...credentials })))
     client = await server.createClient()
@@ -43,8 +28,8 @@ describe('sign-in with the package oidc-provider', () => {
   afterAll(async () => {
     await server?.close()
     await upstream?.close()
-    logouts?.closeAllConnections()
-    await new Promise((resolve) => logouts?.close(resolve))
+    await bridge?.close()
+    jest.restoreAllMocks()
   })
 
   /** From a page of Valetkey through the provider and back. */
@@ -90,9 +75,9 @@ describe('sign-in with the package oidc-provider', () => {
     await signIn(other)
     const page = await visitor.follow(`${upstream.issuer}/session/end`)
     const { action, fields } = firstForm(page.body.replace(/<input[^>]*>/g, (tag) => tag.replace('/>', '>')))
-    logoutAnswers.length = 0
+    bridge.statuses.length = 0
     await visitor.follow(action, { method: 'POST', body: new URLSearchParams({ ...fields, logout: 'yes' }) })
-    expect(logoutAnswers).toEqual([200])
+    expect(bridge.statuses).toEqual([200])
     expect([await signedInUser(browser), await signedInUser(other)]).toEqual([undefined, 'xena'])
   })
 

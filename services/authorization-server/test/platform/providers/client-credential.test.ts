@@ -25,7 +25,8 @@ describe('credential for a provider', () => {
   const pem = (key: KeyObject) => String(key.export({ type: 'pkcs8', format: 'pem' }))
 
   async function sent(credential: ReturnType<typeof load>, methods?: string[]) {
-    const server = { issuer: 'https://id.example', token_endpoint_auth_methods_supported: methods }
+    const announced = methods && { token_endpoint_auth_methods_supported: methods }
+    const server = { issuer: 'https://id.example', ...announced }
     const [body, headers] = [new URLSearchParams(), new Headers()]
     const authenticate = await clientAuthentication(credential, server)
     await authenticate(server, { client_id: 'us' }, body, headers)
