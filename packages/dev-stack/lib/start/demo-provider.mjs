@@ -7,6 +7,24 @@ const { DEMO_PROVIDER_ISSUER: issuer, DEMO_PROVIDER_CLIENT: client, LISTEN: list
 const { id, secret, server: valetkey } = JSON.parse(client)
 const users = { casey: { name: 'Casey Example', preferred_username: 'casey' } }
 
+const page = (title, content) => `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>${title}</title>
+<style>body{font:1.1rem/1.5 system-ui,sans-serif;max-width:26rem;margin:15vh auto;padding:0 1rem}
+button{font:inherit;padding:.6rem 1.2rem}</style>
+<main><h1>${title}</h1>${content}</main></html>`
+
+const signInPage = page(
+  'Demo provider',
+  '<p>This stands in for the provider of your company.</p><form method="post"><button>Sign in as Casey</button></form>'
+)
+const expiredPage = (url) => page('Please start again', `<p><a href="${url}">Back to Valetkey</a></p>`)
+
+function showSignOut(context, form) {
+  const button = '<button form="op.logoutForm" name="logout" value="yes">Sign out here, too</button>'
+  context.body = page('Demo provider', `<p>You are signed out of Valetkey.</p>${form}${button}`)
+}
+
 const provider = new Provider(issuer, {
   clients: [
     {
@@ -20,7 +38,12 @@ const provider = new Provider(issuer, {
   ],
   claims: { openid: ['sub'], profile: ['name', 'preferred_username'] },
   cookies: { keys: [secret] },
-  features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+  features: {
+    devInteractions: { enabled: false },
+    backchannelLogout: { enabled: true },
+    // The pages of the package load fonts from another site.
+    rpInitiatedLogout: { enabled: true, logoutSource: showSignOut }
+  },
   // The function of the package refuses addresses of this machine.
   fetch: (url, { dispatcher: _, ...options }) => fetch(url, options),
   findAccount: (_context, accountId) =>
@@ -38,6 +61,7 @@ const provider = new Provider(issuer, {
 const callback = provider.callback()
 
 const server = createServer(async (request, response) => {
+  if (request.url === '/favicon.ico') return response.writeHead(204).end()
   if (!request.url.startsWith('/sign-in/')) return callback(request, response)
   try {
     if (request.method === 'POST') {
@@ -50,19 +74,6 @@ const server = createServer(async (request, response) => {
     response.writeHead(400, { 'content-type': 'text/html; charset=utf-8' }).end(expiredPage(valetkey))
   }
 })
-
-const page = (title, content) => `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>${title}</title>
-<style>body{font:1.1rem/1.5 system-ui,sans-serif;max-width:26rem;margin:15vh auto;padding:0 1rem}
-button{font:inherit;padding:.6rem 1.2rem}</style>
-<main><h1>${title}</h1>${content}</main></html>`
-
-const signInPage = page(
-  'Demo provider',
-  '<p>This stands in for the provider of your company.</p><form method="post"><button>Sign in as Casey</button></form>'
-)
-const expiredPage = (url) => page('Please start again', `<p><a href="${url}">Back to Valetkey</a></p>`)
 
 const [, host, port] = /^(.*):(\d+)$/.exec(listen)
 server.listen(Number(port), host.replace(/^\[|\]$/g, ''))
