@@ -53,7 +53,9 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
   test('goes from the app through provider and consent back to the app; the password form stays first', async () => {
     const page = await visits.open()
     await connect(page, at.demoUrl)
-    const labels = await page.locator('input:visible, main a.button').evaluateAll((all) => all.map(({ id, innerText }) => id || innerText))
+    const labels = await page
+      .locator('input:visible, main a.button')
+      .evaluateAll((all) => all.map(({ id, innerText }) => id || innerText))
     expect(labels).toEqual(['username', 'password', 'Continue with Demo provider'])
     await signInAtProvider(page)
     expect(await headingOf(page)).toBe('Allow Photo Printer?')
@@ -128,33 +130,34 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     { error: 'temporarily_unavailable', colorScheme: 'dark', locale: 'de', screen: {} },
     { error: 'invalid_scope', colorScheme: 'light', locale: 'de', screen: PHONE },
     { error: 'invalid_grant', colorScheme: 'light', locale: 'ar', screen: {} }
-  ] as const)('the page for $error has no accessibility problem in $locale, $colorScheme, and leads on', async ({
-    error,
-    colorScheme,
-    locale,
-    screen
-  }) => {
-    const page = await visits.open({ colorScheme, locale, ...screen })
-    await connect(page, at.demoUrl)
-    await failWith(page, error)
-    await injectAxe(page)
-    expect(await violationsOn(page)).toEqual([])
-    expect(await scrollsSideways(page)).toBe(false)
-    // The last link is the way back to the app.
-    await page.locator('main a.button').last().click()
-    await page.waitForURL(`${at.demoUrl}/**`)
-    expect(await headingOf(page)).toBe('You did not allow access')
-  })
+  ] as const)(
+    'the page for $error has no accessibility problem in $locale, $colorScheme, and leads on',
+    async ({ error, colorScheme, locale, screen }) => {
+      const page = await visits.open({ colorScheme, locale, ...screen })
+      await connect(page, at.demoUrl)
+      await failWith(page, error)
+      await injectAxe(page)
+      expect(await violationsOn(page)).toEqual([])
+      expect(await scrollsSideways(page)).toBe(false)
+      // The last link is the way back to the app.
+      await page.locator('main a.button').last().click()
+      await page.waitForURL(`${at.demoUrl}/**`)
+      expect(await headingOf(page)).toBe('You did not allow access')
+    }
+  )
 
-  test.each(['light', 'dark'] as const)('chooser and account page have no accessibility problem, %s', async (colorScheme) => {
-    const page = await visits.open({ colorScheme, ...PHONE })
-    await page.goto(`${at.issuer}/login`)
-    await injectAxe(page)
-    expect(await violationsOn(page)).toEqual([])
-    await signInAtProvider(page)
-    await openAccount(page)
-    await injectAxe(page)
-    expect(await violationsOn(page)).toEqual([])
-    expect(await scrollsSideways(page)).toBe(false)
-  })
+  test.each(['light', 'dark'] as const)(
+    'chooser and account page have no accessibility problem, %s',
+    async (colorScheme) => {
+      const page = await visits.open({ colorScheme, ...PHONE })
+      await page.goto(`${at.issuer}/login`)
+      await injectAxe(page)
+      expect(await violationsOn(page)).toEqual([])
+      await signInAtProvider(page)
+      await openAccount(page)
+      await injectAxe(page)
+      expect(await violationsOn(page)).toEqual([])
+      expect(await scrollsSideways(page)).toBe(false)
+    }
+  )
 })

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { codeChallengeOf, isCodeChallenge, isCodeVerifier } from '../src/pkce.js'
+import { codeChallengeOf, isCodeChallenge, isCodeVerifier, matchesCodeChallenge } from '../src/pkce.js'
 
 // RFC 7636 appendix B.
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-test('PKCE: the verifier of the example has the challenge of the example (RFC 7636 App. B)', () => {
+test('PKCE: the code verifier of the example gives the code challenge of the example (RFC 7636 App. B)', () => {
   expect(codeChallengeOf(VERIFIER)).toBe(CHALLENGE)
 })
 
@@ -50,7 +50,7 @@ test.each([
   expect(isCodeChallenge(value)).toBe(valid)
 })
 
-test('PKCE: every verifier has a valid challenge, and another verifier another one (RFC 7636 §4.2)', () => {
+test('PKCE: every code verifier gives a valid code challenge, and different ones different challenges (RFC 7636 §4.2)', () => {
   const verifier = fc.stringMatching(/^[A-Za-z0-9._~-]{43,128}$/)
   fc.assert(
     fc.property(verifier, verifier, (one, other) => {
@@ -59,4 +59,14 @@ test('PKCE: every verifier has a valid challenge, and another verifier another o
       expect(codeChallengeOf(one) === codeChallengeOf(other)).toBe(one === other)
     })
   )
+})
+
+test.each([
+  { name: 'the challenge of the verifier', challenge: CHALLENGE, ofVerifier: codeChallengeOf(VERIFIER), matches: true },
+  { name: 'another verifier', challenge: CHALLENGE, ofVerifier: codeChallengeOf(`${VERIFIER}a`), matches: false },
+  { name: 'no verifier', challenge: CHALLENGE, ofVerifier: undefined, matches: false },
+  { name: 'a verifier without a challenge', challenge: undefined, ofVerifier: CHALLENGE, matches: false },
+  { name: 'neither', challenge: undefined, ofVerifier: undefined, matches: true }
+])('PKCE: $name matches: $matches (RFC 7636 §4.6)', ({ challenge, ofVerifier, matches }) => {
+  expect(matchesCodeChallenge(challenge, ofVerifier)).toBe(matches)
 })

@@ -1,4 +1,4 @@
-// The programs people come for.
+// Starts the two services, the demo client and the demo provider.
 import { programs } from '../checkout.mjs'
 import { nodeProgram, serviceProgram } from '../processes/programs.mjs'
 import {
@@ -10,7 +10,7 @@ import {
 import { waitUntilReady } from './readiness.mjs'
 import { localUrl } from './settings.mjs'
 
-/** @returns a function that starts all of them, notes each in `running` and settles when all are ready */
+/** @returns a function that starts all of them, adds each to `running` and resolves when all are ready */
 export function createServices({ caller, settings, servers, secrets, credential, client, data, processes }) {
   const { listen } = settings
   const launch = (name, program, environment) =>
@@ -49,7 +49,7 @@ export function createServices({ caller, settings, servers, secrets, credential,
       waitUntilReady(authorizationServer, `${localUrl(listen.authOperator)}/readyz`),
       waitUntilReady(resourceServer, `${localUrl(listen.filesOperator)}/readyz`)
     ])
-    // A client comes when there is a server to be a client of.
+    // The demo client needs a running authorization server.
     const environment = demoClientEnvironment(caller, settings, client)
     const demoClient = launch('demo-client', nodeProgram(programs.demoClient), environment)
     running.push(demoClient)

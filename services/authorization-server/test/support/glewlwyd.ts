@@ -26,7 +26,11 @@ export async function startGlewlwyd(redirectUri: string) {
   writeFileSync(configuration, settings(port, address, database))
   const child = spawn('glewlwyd', [`--config-file=${configuration}`], { stdio: 'ignore' })
   const exited = new Promise((resolve) => child.once('exit', resolve))
-  const isUp = () => fetch(`${address}/api/`).then(() => true, () => false)
+  const isUp = () =>
+    fetch(`${address}/api/`).then(
+      () => true,
+      () => false
+    )
   while (!(await isUp())) {
     if (child.exitCode !== null) throw new Error(`glewlwyd ended with ${child.exitCode}: ${readdirSync(folder)}`)
     await sleep(50)
@@ -74,14 +78,20 @@ async function prepare(address: string, redirectUri: string) {
     ...{ module: 'oidc', name: 'oidc', display_name: 'OpenID Connect', order_rank: 0, readonly: false },
     parameters: pluginParameters(`${address}/api/oidc`)
   })
-  await post('/scope/', { name: 'profile', display_name: 'Profile', description: 'Profile', password_required: true, scheme: {} })
+  await post('/scope/', {
+    name: 'profile',
+    display_name: 'Profile',
+    description: 'Profile',
+    password_required: true,
+    scheme: {}
+  })
   const user = { username: 'berta', name: 'Berta Example', password: GLEWLWYD.password, enabled: true }
   await post('/user/?source=database', { ...user, scope: ['openid', 'profile', 'g_profile'] })
   await post('/client/?source=database', {
     ...{ client_id: GLEWLWYD.clientId, name: 'Valetkey', confidential: true, enabled: true, scope: [] },
     ...{ client_secret: GLEWLWYD.clientSecret, password: GLEWLWYD.clientSecret },
     ...{ redirect_uri: [redirectUri], authorization_type: ['code'] },
-    ...{ token_endpoint_auth_method: ['client_secret_basic'] },
+    ...{ token_endpoint_auth_method: ['client_secret_basic'] }
   })
 }
 
@@ -92,7 +102,12 @@ function pluginParameters(issuer: string) {
   const allowed = ['pkce-allowed', 'refresh-token-rolling']
   const off = [
     ...['allow-non-oidc', 'auth-type-token-enabled', 'auth-type-none-enabled', 'auth-type-password-enabled'],
-    ...['auth-type-client-enabled', 'auth-type-device-enabled', 'pkce-method-plain-allowed', 'session-management-allowed']
+    ...[
+      'auth-type-client-enabled',
+      'auth-type-device-enabled',
+      'pkce-method-plain-allowed',
+      'session-management-allowed'
+    ]
   ]
   return {
     ...Object.fromEntries([...on, ...allowed].map((name) => [name, true])),

@@ -42,7 +42,7 @@ export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: 
   const evaluation = {
     limits: signInLimits(attempt.account, audited.ip, attempt.knownBrowser),
     isKnown: attempt.knownBrowser,
-    judge: () => checkPassword(attempt, turn, deps),
+    evaluate: () => checkPassword(attempt, turn, deps),
     isFailure: ({ refusal }: CheckedPassword) => refusal !== undefined
   }
   try {

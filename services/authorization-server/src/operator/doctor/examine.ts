@@ -51,7 +51,13 @@ export async function examine(environment: Environment, now = new Date()): Promi
   ])
   const isUnreachable = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
   const registry = isUnreachable ? [] : await examineRegistry(config, inProduction, now)
-  return [...evaluateSettings(config, { cookieKeysChangedAt, now }), ...postgres, ...redis, ...registry, ...(await providers)]
+  return [
+    ...evaluateSettings(config, { cookieKeysChangedAt, now }),
+    ...postgres,
+    ...redis,
+    ...registry,
+    ...(await providers)
+  ]
 }
 
 async function examineRedis(config: Config): Promise<readonly Finding[]> {
