@@ -55,7 +55,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     await connect(page, at.demoUrl)
     const labels = await page
       .locator('input:visible, main a.button')
-      .evaluateAll((all) => all.map(({ id, innerText }) => id || innerText))
+      .evaluateAll((all) => all.map(({ id, textContent }) => id || textContent))
     expect(labels).toEqual(['username', 'password', 'Continue with Demo provider'])
     await signInAtProvider(page)
     expect(await headingOf(page)).toBe('Allow Photo Printer?')

@@ -1,5 +1,5 @@
 /** What happens at the first sign-in of an identity that is linked to no user. */
-export type Provisioning =
+type Provisioning =
   /** The sign-in is refused: an operator, an invitation or the user must link the identity first. */
   | 'deny'
   /** A user is created. */
@@ -26,7 +26,7 @@ export type ProviderSettings = {
 }
 
 /** How Valetkey authenticates at the token endpoint of the provider. A file is read at start. */
-export type ProviderCredential =
+type ProviderCredential =
   | { kind: 'secret'; value: string }
   | { kind: 'secret_file'; path: string }
   | { kind: 'private_key_file'; path: string }

@@ -71,7 +71,7 @@ export function createSessionStore(redis: Redis, records: RecordAuthentication) 
      */
     async findAndExtend(hash: string): Promise<SessionRecord | undefined> {
       const stored = await reached(redis.getex(key(hash), 'EX', IDLE_SECONDS))
-      const record = read(hash, stored)
+      const record = await read(hash, stored)
       if (record !== undefined && stored !== null && records.isOutdated(key(hash), stored)) {
         const renewed = records.protect(key(hash), JSON.stringify(record))
         // XX: a session that was closed meanwhile stays closed.
