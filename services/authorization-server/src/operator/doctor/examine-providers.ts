@@ -9,12 +9,9 @@ import { createProvider } from '../../platform/providers/provider.js'
  * @throws {ConfigurationError} if the secret or the key of a provider cannot be read
  */
 export function examineProviders(providers: readonly ProviderSettings[]): Promise<readonly Finding[]> {
-  return Promise.all(
-    providers.map(async (settings) => {
-      const failure = await createProvider(settings, loadCredential(settings), '').examine()
-      return evaluateProvider(settings, failure)
-    })
-  )
+  // Outside the promise, so that a wrong setting throws at once.
+  const created = providers.map((settings) => createProvider(settings, loadCredential(settings), ''))
+  return Promise.all(created.map(async ({ settings, examine }) => evaluateProvider(settings, await examine())))
 }
 
 function evaluateProvider({ id, issuer }: ProviderSettings, failure: ProviderFailure | undefined): Finding {
