@@ -17,6 +17,8 @@ import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
 import { type HandoffRouteOptions, handoffRoutes } from './browser/login/handoff/routes.js'
 import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking/routes.js'
+import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
+import { type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import type { RevocationChannel } from './feed/revocation-channel.js'
@@ -47,6 +49,8 @@ export type PublicDeps = {
   login: LoginRouteOptions
   handoff: HandoffRouteOptions
   linking: LinkingRouteOptions
+  providers: ProviderRouteOptions
+  providerLogout: ProviderLogoutOptions
   consent: ConsentRouteOptions
   account: AccountRouteOptions
   signIns: SignInsRouteOptions
@@ -111,9 +115,15 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         pages.register(loginRoutes, deps.login)
         pages.register(handoffRoutes, deps.handoff)
         pages.register(linkingRoutes, deps.linking)
+        pages.register(providerRoutes, deps.providers)
         pages.register(consentRoutes, deps.consent)
         pages.register(accountRoutes, deps.account)
         pages.register(signInsRoutes, deps.signIns)
+      })
+      site.register(async (oauth) => {
+        groupRoutes(oauth, 'sign_in')
+        oauthSurface(oauth, issuer, deps)
+        oauth.register(providerLogoutRoutes, deps.providerLogout)
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)

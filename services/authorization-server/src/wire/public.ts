@@ -7,6 +7,8 @@ import type { Config } from '../config.js'
 import { loadBranding } from '../http/branding.js'
 import { loadLanguages } from '../platform/i18n/language.js'
 import { hashPassword } from '../platform/passwords/password.js'
+import { loadCredential } from '../platform/providers/client-credential.js'
+import { createProvider, type Provider } from '../platform/providers/provider.js'
 import type { CodeReturns } from '../protocol/token/return-codes.js'
 import type { Platform } from './platform.js'
 import { wireForeignSignIn } from './sign-in.js'
@@ -14,8 +16,9 @@ import type { Stores } from './stores.js'
 
 type PageDeps = Pick<
   PublicDeps,
-  'session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns'
+  'session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns' | ProviderPages
 >
+type ProviderPages = 'providers' | 'providerLogout'
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
@@ -37,10 +40,15 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
   const session = { cookies: cookiePolicy(issuer), sessions, users, signInAtLeastEvery, now }
   const validation = { clients, resourceServers, defaultAudience: config.resourceUrl }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
-  const decoyHash = once(() => hashPassword(newRandomId()))
-  const ways = signInWays(config)
   const completion = { issuer, session, users, pending }
-  const { handoff, linking, signIns } = wireForeignSignIn(config, stores, platform, { ways, validation, completion })
+  const ways = signInWays(config)
+  const providers = createProviders(config)
+  const decoyHash = once(() => hashPassword(newRandomId()))
+  const { handoff, linking, signIns, receive } = wireForeignSignIn(config, stores, platform, {
+    ways,
+    validation,
+    completion
+  })
   return {
     session,
     authorize: { issuer, validation, pending, allowances, issue, audit },
@@ -51,12 +59,24 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       session,
       audit,
       ways,
+      providers,
       helpUrl: config.signIn.helpUrl,
       signIn: { users, passwordQueue, limiter, audit, decoyHash },
       completion
     },
     handoff,
     linking,
+    providers: {
+      issuer,
+      providers,
+      validation,
+      session,
+      attempts: stores.signInAttempts,
+      now,
+      identities: stores.identities,
+      receive
+    },
+    providerLogout: { providers, logouts: stores.providerLogouts, audit, now },
     consent: {
       issuer,
       cookieKeys,
@@ -69,7 +89,7 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       repeat: { pending, codes },
       audit
     },
-    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now },
+    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now, providers: config.signIn.providers },
     signIns
   }
 }
@@ -77,6 +97,12 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
 function signInWays({ signIn: { local, providers, handoff } }: Config): SignInWays {
   const page = handoff === undefined ? [] : [{ id: 'handoff', label: handoff.label }]
   return { local, foreign: [...providers.map(({ id, label }) => ({ id, label })), ...page] }
+}
+
+function createProviders({ issuer, signIn }: Config): readonly Provider[] {
+  return signIn.providers.map((settings) =>
+    createProvider(settings, loadCredential(settings), `${issuer}/login/with/${settings.id}/callback`)
+  )
 }
 
 function wireTokenEndpoints(

@@ -27,6 +27,7 @@ import { createAttemptCounterStore } from '../storage/redis/attempt-counters.js'
 import { createCodeStore } from '../storage/redis/codes.js'
 import { createLinkProposalStore } from '../storage/redis/link-proposals.js'
 import { createPendingRequestStore } from '../storage/redis/pending-requests.js'
+import { createProviderLogoutStore } from '../storage/redis/provider-logouts.js'
 import type { RecordAuthentication } from '../storage/redis/record-authentication.js'
 import type { Redis } from '../storage/redis/redis.js'
 import { createRedisProbe } from '../storage/redis/redis-probe.js'
@@ -73,6 +74,7 @@ export function createStores({ database, redis, records, watched, signInAtLeastE
     operatorKeys: createOperatorKeyStore(database),
     ownIdentities: createOwnIdentityStore(database),
     pending: createPendingRequestStore(redis),
+    providerLogouts: createProviderLogoutStore(redis),
     redisProbe: createRedisProbe(redis),
     refreshTokens: createRefreshTokenStore(database, buckets, {
       signInAtLeastEvery,

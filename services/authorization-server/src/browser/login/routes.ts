@@ -3,38 +3,32 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
+import type { Provider } from '../../platform/providers/provider.js'
 import { formOf } from '../../platform/request-parts.js'
-import type { AccountPage } from '../../storage/redis/sign-in-attempts.js'
 import { checkForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { formActionSources } from '../pending-requests/form-action.js'
 import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
-import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import { isFresh, type SessionOptions } from '../session/session-plugin.js'
-import { nextStep, stateOfPage } from '../steps/next-step.js'
+import type { ValidationDeps } from '../pending-requests/validate-request.js'
+import type { SessionOptions } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { knowsAccount, rememberAccount } from './known-browser.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
-import { accountPage } from './purpose.js'
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
 import { signOut } from './sign-out.js'
+import { findVisit, leave, stepQuery, type Visit } from './visit.js'
 import { onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
 
 export type LoginRouteOptions = PageOptions & {
   validation: ValidationDeps
   session: SessionOptions
   ways: SignInWays
+  providers: readonly Provider[]
   /** Where users find help with sign-in, as the operator says. */
   helpUrl: string | undefined
   signIn: SignInDeps
   completion: CompletionDeps
 }
-
-/** The authorization request in the address. Undefined if the user opened the page without one. */
-type Authorization = Extract<ValidatedRequest, { kind: 'accepted' }> | undefined
-
-/** What a visit of the page is about: an authorization request, a page of the account, or neither. */
-type Visit = { authorization: Authorization; page: AccountPage | undefined }
 
 type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; isInterrupted: boolean }
 
@@ -81,37 +75,6 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
 
   pages.post('/logout', (request, reply) => signOut(request, reply, options))
   pages.get('/logout', async (_request, reply) => reply.redirect(`${options.issuer}/login`, 303))
-}
-
-/**
- * The visit, if signing in is the next step of this request and session; undefined otherwise. `/oauth/authorize` reports an
- * invalid authorization request.
- */
-async function findVisit(
-  request: FastifyRequest,
-  { validation, session }: LoginRouteOptions
-): Promise<Visit | undefined> {
-  const query = clientQuery(request)
-  const validated = query === '' ? undefined : await validateRequest(query, validation)
-  if (validated !== undefined && validated.kind !== 'accepted') return undefined
-  const page = accountPage(request)
-  const user = request.signedIn
-  const mustConfirm = page !== undefined && user !== undefined && !isFresh(user, session.now())
-  const step = nextStep({ session: stateOfPage(user), authorization: validated, mustConfirm })
-  return step === 'sign_in' ? { authorization: validated, page } : undefined
-}
-
-/** The client's query, or the page of the account, for an address of this step. */
-function stepQuery(request: FastifyRequest): string {
-  const page = accountPage(request)
-  return clientQuery(request) || (page === undefined ? '' : `page=${page}`)
-}
-
-/** To the step that serves the request; without a request, to the page of the account. */
-function leave(request: FastifyRequest, reply: FastifyReply, { issuer }: LoginRouteOptions): FastifyReply {
-  const query = clientQuery(request)
-  const account = `${issuer}/account/${accountPage(request) ?? 'apps'}`
-  return reply.redirect(query === '' ? account : stepUrl(issuer, '/oauth/authorize', query), 303)
 }
 
 async function submit(

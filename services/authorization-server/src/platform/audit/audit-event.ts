@@ -5,6 +5,7 @@ export type AuditEventName =
   | 'signed_out'
   | 'signed_out_everywhere'
   | 'identity_refused'
+  | 'signed_out_by_provider'
   | 'authorization_refused'
   | 'form_refused'
   | 'consent_given'
