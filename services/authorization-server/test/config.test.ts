@@ -51,6 +51,16 @@ describe('what is not set (contract 5)', () => {
       refreshTokenMaxTtl: 7_776_000,
       refreshRetryWindow: 30,
       auditRetentionDays: 365,
+      signIn: {
+        local: true,
+        providers: [],
+        handoff: undefined,
+        helpUrl: undefined,
+        passwordMinLength: 15,
+        atLeastEvery: 0,
+        smtpUrl: undefined,
+        mailFrom: undefined
+      },
       limitsFactor: 1,
       productName: 'Valetkey',
       drainDelay: 0,

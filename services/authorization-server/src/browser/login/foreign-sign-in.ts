@@ -20,14 +20,13 @@ export async function beginForeignSignIn(
   const state = newRandomId()
   const attempt: ForeignSignIn = {
     way,
-    browserHash: hashId(request.browserId),
     query,
     purpose,
     nonce: newRandomId(),
     verifier: newRandomId(),
     startedAt: now().getTime()
   }
-  await attempts.add(hashId(state), attempt, addressGroup(request.ip))
+  await attempts.add(ownerOf(request, state), attempt, addressGroup(request.ip))
   return { state, attempt }
 }
 
@@ -49,11 +48,15 @@ export async function takeForeignSignIn(
   if (!isRandomId(state)) return { kind: 'unknown' }
   // Before the attempt is taken: another browser must not be able to use it up.
   if (!request.browserIsKnown) return { kind: 'other_browser' }
-  const found = await attempts.take(hashId(state), hashId(request.browserId))
+  const found = await attempts.take(ownerOf(request, state))
   if (found === undefined || found.kind === 'other_browser') return found ?? { kind: 'unknown' }
   const { kind, attempt } = found
   if (attempt.way !== way) return { kind: 'unknown' }
   if (kind === 'used') return { kind, attempt }
   const age = now().getTime() - attempt.startedAt
   return { kind: age < ACCEPTED_MS[way === 'handoff' ? 'handoff' : 'provider'] ? 'taken' : 'expired', attempt }
+}
+
+function ownerOf({ browserId }: FastifyRequest, state: string) {
+  return { stateHash: hashId(state), browserHash: hashId(browserId) }
 }

@@ -19,8 +19,6 @@ export type SignInPurpose =
 export type ForeignSignIn = {
   /** Id of the provider, or `handoff`. */
   way: string
-  /** Hash of the browser's id: the response counts only in the browser that began. */
-  browserHash: string
   /** The client's query; empty without an authorization request. */
   query: string
   purpose: SignInPurpose
@@ -31,6 +29,8 @@ export type ForeignSignIn = {
   /** Milliseconds since 1970. */
   startedAt: number
 }
+
+type AttemptOwner = { stateHash: string; browserHash: string }
 
 export type TakenAttempt = { kind: 'taken' | 'used'; attempt: ForeignSignIn } | { kind: 'other_browser' }
 
@@ -49,10 +49,13 @@ export function createSignInAttemptStore(redis: Redis, records: RecordAuthentica
   const takeAttempt = defineScript(redis, 'valetkeyTakeAttempt', TAKE, 2)
 
   return {
-    /** @param stateHash hash of a random id that only the address contains */
-    async add(stateHash: string, attempt: ForeignSignIn, addressGroup: string): Promise<void> {
+    /**
+     * @param owner.stateHash hash of a random id that only the address contains
+     * @param owner.browserHash hash of the browser's id: the response counts only in the browser that began
+     */
+    async add({ stateHash, browserHash }: AttemptOwner, attempt: ForeignSignIn, addressGroup: string): Promise<void> {
       const { pending } = keys(stateHash)
-      const protectedRecord = records.protect(pending, JSON.stringify(attempt))
+      const protectedRecord = records.protect(pending, `${browserHash} ${JSON.stringify(attempt)}`)
       await reached(redis.set(pending, protectedRecord, 'EX', KEPT_SECONDS))
       const dropped = await keepLatest(`vk:attempts:${addressGroup}`, stateHash)
       await Promise.all(dropped.map((oldest) => reached(redis.del(keys(oldest).pending))))
@@ -63,12 +66,13 @@ export function createSignInAttemptStore(redis: Redis, records: RecordAuthentica
      * Another browser takes nothing.
      * @returns undefined if it is unknown, or was written without our keys
      */
-    async take(stateHash: string, browserHash: string): Promise<TakenAttempt | undefined> {
+    async take({ stateHash, browserHash }: AttemptOwner): Promise<TakenAttempt | undefined> {
       const { pending, used } = keys(stateHash)
-      const [kind, stored] = (await takeAttempt(pending, used, browserHash)) as [TakenAttempt['kind'], string | null]
+      const [kind, stored] = (await takeAttempt(pending, used, browserHash)) as [TakenAttempt['kind'], string]
       if (kind === 'other_browser') return { kind }
-      const content = stored === null ? undefined : records.open(pending, stored)
-      return content === undefined ? undefined : { kind, attempt: JSON.parse(content) as ForeignSignIn }
+      const content = stored === '' ? undefined : records.open(pending, stored)
+      if (content === undefined) return undefined
+      return { kind, attempt: JSON.parse(content.slice(browserHash.length + 1)) as ForeignSignIn }
     }
   }
 }
@@ -80,7 +84,7 @@ function keys(stateHash: string): { pending: string; used: string } {
   return { pending: `vk:attempt:{${stateHash}}`, used: `vk:attempt-used:{${stateHash}}` }
 }
 
-// The record is 43 characters of MAC, a space and JSON. It keeps its remaining time. Its MAC is bound to the first key.
+// The record is 43 characters of MAC, a space, the hash of the browser, a space and JSON. It keeps its remaining time.
 const TAKE = `
 local stored = redis.call('GET', KEYS[1])
 local kind = 'taken'
@@ -88,8 +92,8 @@ if not stored then
   stored = redis.call('GET', KEYS[2])
   kind = 'used'
 end
-if not stored then return { 'used', false } end
-if cjson.decode(string.sub(stored, 45))['browserHash'] ~= ARGV[1] then return { 'other_browser', false } end
+if not stored then return { 'used', '' } end
+if string.find(stored, ' ' .. ARGV[1] .. ' ', 44, true) ~= 44 then return { 'other_browser', '' } end
 if kind == 'taken' then redis.call('RENAME', KEYS[1], KEYS[2]) end
 return { kind, stored }
 `

@@ -168,8 +168,11 @@ describe('data that a signed-in user can store', () => {
   })
 
   test('many sign-ins: only the last hundred sessions', async () => {
-    const record = { userId: 'a-user', userGeneration: 1, sessionGeneration: 1, signedInAt: Date.now() }
-    for (let count = 0; count < 250; count++) await server.deps.session.sessions.open(`hash-${count}`, record, 60)
+    const signedInAt = Date.now()
+    const generations = { userGeneration: 1, sessionGeneration: 1 }
+    const times = { signedInAt, authenticatedAt: signedInAt, endsAt: signedInAt + 604_800_000 }
+    const record = { userId: 'a-user', ...generations, way: { kind: 'password' }, ...times, browser: '' } as const
+    for (let count = 0; count < 250; count++) await server.deps.session.sessions.open(`hash-${count}`, record)
     const keys = (await stored()).map(({ key }) => key)
     expect(keys.filter((key) => key.startsWith('vk:session:hash-'))).toHaveLength(100)
     expect(keys).toContain('vk:session:hash-249')

@@ -29,7 +29,7 @@ describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
     return `${issuer}/oauth/authorize?response_type=code&client_id=${client.clientId}&redirect_uri=${redirectUri}&scope=files.read`
   }
 
-  test('are HttpOnly, SameSite=Lax and for the whole host; all but the list of known accounts end with the browser', async () => {
+  test('are HttpOnly, SameSite=Lax and for the whole host; only known accounts and the last way to sign in outlive the browser', async () => {
     const browser = server.newBrowser()
     const first = await browser.get(authorize())
     const attributes = `Path=/; HttpOnly;${secure} SameSite=Lax`
@@ -40,7 +40,8 @@ describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
     const answer = await browser.submitOnly(login, { username: 'alice', password: PASSWORD })
     expect(cookiesOf(answer)).toEqual([
       expect.stringMatching(`^${prefix}vk_known=${value}; Max-Age=31536000; ${attributes}$`),
-      expect.stringMatching(`^${prefix}vk_session=${value}; ${attributes}$`)
+      expect.stringMatching(`^${prefix}vk_session=${value}; ${attributes}$`),
+      `${prefix}vk_way=local; Max-Age=31536000; ${attributes}`
     ])
     expect(answer.body).toBe('')
   })

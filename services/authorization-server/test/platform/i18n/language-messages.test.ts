@@ -3,6 +3,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
 import { IntlMessageFormat } from 'intl-messageformat'
+import { SIGN_IN_PROBLEMS } from '../../../src/browser/login/sign-in-problem.js'
 import { ERROR_PAGE_REASONS } from '../../../src/http/send-error-page.js'
 import { ERROR_CATALOGUE } from '../../../src/protocol/errors/error-catalogue.js'
 
@@ -17,9 +18,11 @@ function usedKeys(): Set<string> {
     readFileSync(file, 'utf8')
   )
   const written = sources.flatMap((source) => source.match(/(?<=["'])[a-z_]+(?:\.[a-z_0-9]+)+(?=["'])/g) ?? [])
-  const ofPages = ERROR_PAGE_REASONS.flatMap((reason) =>
-    ['title', 'message', 'advice'].map((part) => `page_error.${reason}.${part}`)
-  )
+  const pages = [
+    ...ERROR_PAGE_REASONS.map((reason) => `page_error.${reason}`),
+    ...SIGN_IN_PROBLEMS.map((reason) => `sign_in_problem.${reason}`)
+  ]
+  const ofPages = pages.flatMap((page) => ['title', 'message', 'advice'].map((part) => `${page}.${part}`))
   const ofCodes = ERROR_CATALOGUE.flatMap(({ meaning, causes, remedies }) => [meaning, ...causes, ...remedies])
   return new Set(['direction', ...written.filter((key) => key in english), ...ofPages, ...ofCodes])
 }

@@ -1,0 +1,72 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, expect, test } from '@jest/globals'
+import { ConfigurationError, type Environment, environmentReader } from '@valetkey/service-kit'
+import { readSignInConfig } from '../src/sign-in-config.js'
+
+const KEYS = JSON.stringify({
+  keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })]
+})
+const PROVIDERS = JSON.stringify([
+  { id: 'example', label: 'Example', issuer: 'https://id.example.com', client_id: 'valetkey', client_secret: 's' }
+])
+const HANDOFF = {
+  LOGIN_HANDOFF_URL: 'https://app.example/login',
+  LOGIN_HANDOFF_ISSUER: 'https://app.example',
+  LOGIN_HANDOFF_KEYS: KEYS
+}
+
+function read(environment: Environment) {
+  const reader = environmentReader(environment)
+  const config = readSignInConfig(reader)
+  reader.finish()
+  return config
+}
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    read(environment)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems
+    throw error
+  }
+}
+
+test('reads providers and the login page', () => {
+  const config = read({ SIGN_IN_PROVIDERS: PROVIDERS, ...HANDOFF, LOGIN_HANDOFF_LABEL: 'Example account' })
+  expect(config.providers).toMatchObject([{ id: 'example' }])
+  expect(config.handoff).toMatchObject({ url: 'https://app.example/login', label: 'Example account' })
+})
+
+test('SIGN_IN_AT_LEAST_EVERY is a number of days', () => {
+  expect(read({ SIGN_IN_AT_LEAST_EVERY: '30' }).atLeastEvery).toBe(2_592_000)
+})
+
+describe('LOCAL_SIGN_IN=false', () => {
+  test('is refused if there is no other way to sign in', () => {
+    expect(problemsOf({ LOCAL_SIGN_IN: 'false' })).toEqual([
+      expect.stringMatching(/^LOCAL_SIGN_IN: is false, but neither/)
+    ])
+  })
+
+  test.each([{ SIGN_IN_PROVIDERS: PROVIDERS }, HANDOFF])('is accepted beside another way', (others) => {
+    expect(read({ LOCAL_SIGN_IN: 'false', ...others }).local).toBe(false)
+  })
+})
+
+test.each<[Environment, string]>([
+  [{ SIGN_IN_PROVIDERS: '[{}]' }, 'SIGN_IN_PROVIDERS: [0].id is missing'],
+  [{ SIGN_IN_PROVIDERS: '[]', LOCAL_SIGN_IN: 'maybe' }, 'LOCAL_SIGN_IN: must be one of true, false'],
+  [{ LOGIN_HANDOFF_KEYS: KEYS }, 'LOGIN_HANDOFF_URL: is missing: the address of the login page'],
+  [{ ...HANDOFF, LOGIN_HANDOFF_ISSUER: '' }, 'LOGIN_HANDOFF_ISSUER: is missing: iss of the assertions'],
+  [{ ...HANDOFF, LOGIN_HANDOFF_KEYS: '{}' }, 'LOGIN_HANDOFF_KEYS: is not a JWK set with at least one key'],
+  [
+    { ...HANDOFF, LOGIN_HANDOFF_URL: 'https://a.example/?b' },
+    'LOGIN_HANDOFF_URL: must have neither query nor fragment'
+  ],
+  [{ PASSWORD_MIN_LENGTH: '7' }, 'PASSWORD_MIN_LENGTH: must be a whole number from 8 to 64'],
+  [{ SMTP_URL: 'https://mail.example' }, 'SMTP_URL: must start with smtp:// or smtps://'],
+  [{ SIGN_IN_HELP_URL: 'javascript:alert(1)' }, 'SIGN_IN_HELP_URL: must start with https:// or http://']
+])('%j is refused', (environment, problem) => {
+  expect(problemsOf(environment)).toContain(problem)
+})
