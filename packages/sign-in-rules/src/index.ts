@@ -1,2 +1,5 @@
 export * from './handoff-settings.js'
+export * from './may-remove-way.js'
+export * from './passkey-name.js'
 export * from './provider-settings.js'
+export * from './relying-party.js'
