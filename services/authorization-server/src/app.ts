@@ -11,6 +11,8 @@ import {
   type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import type { PasskeyPageOptions } from './browser/account/passkeys/passkey-page.js'
+import { passkeyRoutes } from './browser/account/passkeys/routes.js'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
@@ -44,6 +46,7 @@ export type PublicDeps = {
   login: LoginRouteOptions
   consent: ConsentRouteOptions
   account: AccountRouteOptions
+  passkeys: PasskeyPageOptions
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
 }
@@ -105,6 +108,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         pages.register(loginRoutes, deps.login)
         pages.register(consentRoutes, deps.consent)
         pages.register(accountRoutes, deps.account)
+        pages.register(passkeyRoutes, deps.passkeys)
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)

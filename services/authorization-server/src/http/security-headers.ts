@@ -26,12 +26,15 @@ export function allowForms(reply: FastifyReply, targets: readonly string[]): voi
 
 /** Allows a page to load scripts from `/assets/…`. Inline scripts remain forbidden. */
 export function allowScripts(reply: FastifyReply): void {
-  amendPolicy(reply, "default-src 'none'", "default-src 'none'; script-src 'self'")
+  amendPolicy(reply, "default-src 'none'; style-src", "default-src 'none'; script-src 'self'; style-src")
 }
 
 /** Keeps what other functions have allowed for the page. */
 function amendPolicy(reply: FastifyReply, directive: string, amended: string): void {
-  reply.header(POLICY, String(reply.getHeader(POLICY)).replace(directive, () => amended))
+  reply.header(
+    POLICY,
+    String(reply.getHeader(POLICY)).replace(directive, () => amended)
+  )
 }
 
 function contentSecurityPolicy(): string {

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { relyingParty } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { SignInWays } from '../browser/login/ways.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
 import { newRandomId } from '../browser/session/random-id.js'
+import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import { loadBranding } from '../http/branding.js'
 import { loadLanguages } from '../platform/i18n/language.js'
@@ -11,7 +13,7 @@ import type { CodeReturns } from '../protocol/token/return-codes.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'login' | 'consent' | 'account'>
+type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'login' | 'consent' | 'account' | 'passkeys'>
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
@@ -24,7 +26,8 @@ export function wirePublic(config: Config, stores: Stores, platform: Platform, r
   }
 }
 
-function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQueue, now }: Platform): PageDeps {
+function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps {
+  const { audit, limiter, passwordQueue, now } = platform
   const { issuer, cookieKeys } = config
   const { allowances, codes, connectedApps, consents, pending, sessions, users } = stores
   const { clients, resourceServers, scopes } = stores.registry
@@ -44,6 +47,7 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
       ways: signInWays(config),
       helpUrl: config.signIn.helpUrl,
       signIn: { users, passwordQueue, limiter, audit, decoyHash },
+      passkeys: passkeySignIn(config, stores, platform),
       completion: { issuer, session, users, pending }
     },
     consent: {
@@ -58,7 +62,40 @@ function wirePages(config: Config, stores: Stores, { audit, limiter, passwordQue
       repeat: { pending, codes },
       audit
     },
-    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now }
+    account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now },
+    passkeys: wirePasskeys(config, stores, session, platform)
+  }
+}
+
+/** Undefined if users cannot sign in with a passkey: only local accounts have some. */
+function passkeyParty({ issuer, signIn }: Config) {
+  return signIn.local ? relyingParty(issuer) : undefined
+}
+
+function passkeySignIn(config: Config, { passkeys, usedChallenges }: Stores, { audit, limiter, now }: Platform) {
+  const party = passkeyParty(config)
+  if (party === undefined) return undefined
+  const { cookieKeys } = config
+  return { relyingParty: party, cookieKeys, passkeys, challenges: usedChallenges, limiter, audit, now }
+}
+
+function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, now }: Platform) {
+  const { issuer, cookieKeys, productName, signIn } = config
+  const { passkeys, signInWays: ways, usedChallenges: challenges } = stores
+  const issuers = [...signIn.providers, ...(signIn.handoff ? [signIn.handoff] : [])].map((way) => way.issuer)
+  const party = passkeyParty(config)
+  return {
+    issuer,
+    cookieKeys,
+    productName,
+    relyingParty: party,
+    issuers,
+    passkeys,
+    ways,
+    challenges,
+    session,
+    audit,
+    now
   }
 }
 

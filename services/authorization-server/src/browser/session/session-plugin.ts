@@ -144,6 +144,21 @@ export async function openSession(
   return { ...record, sessionHash }
 }
 
+/** Opens a session in place of the present one, after a change that ended all sessions of the user. It lasts no longer. */
+export async function renewSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: NewSession['user'],
+  options: SessionOptions
+): Promise<void> {
+  const present = request.unverifiedSession
+  if (present === undefined) return
+  const { way, authenticatedAt, endsAt } = present
+  const maxSeconds = (endsAt - options.now().getTime()) / 1000
+  const at = authenticatedAt === undefined ? undefined : new Date(authenticatedAt)
+  await openSession(request, reply, { user, way, authenticatedAt: at, maxSeconds }, options)
+}
+
 /** Ends the session in the store, so that every copy of its cookie is invalid. */
 export async function closeSession(request: FastifyRequest, sessions: SessionStore): Promise<void> {
   const { signedIn } = request

@@ -4,6 +4,8 @@ export type AuditEventName =
   | 'sign_in_failed'
   | 'signed_out'
   | 'signed_out_everywhere'
+  | 'passkey_added'
+  | 'passkey_removed'
   | 'authorization_refused'
   | 'form_refused'
   | 'consent_given'

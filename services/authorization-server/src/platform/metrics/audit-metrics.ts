@@ -16,7 +16,10 @@ const FROM_THE_START = [
   ] as const)
 ] satisfies AuditEventName[]
 
-const SIGN_IN_REFUSALS = ['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'too_many_at_once']
+const SIGN_IN_REFUSALS = [
+  ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'too_many_at_once'],
+  ...['unknown_passkey', 'invalid_passkey', 'cloned_passkey']
+]
 
 /** Counts the events on their way to the audit trail: every security decision is exactly one event. */
 export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail {
