@@ -1,9 +1,9 @@
-import { parseParameters, redirectTarget } from '@valetkey/oauth-protocol'
+import { redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { allowForms, allowScripts } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
-import { formOf, rawQuery } from '../../platform/request-parts.js'
+import { formOf } from '../../platform/request-parts.js'
 import type { SignInWay } from '../../storage/redis/sessions.js'
 import type { AccountPage } from '../../storage/redis/sign-in-attempts.js'
 import { checkForm } from '../csrf/check-form.js'
@@ -18,6 +18,7 @@ import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { knowsAccount, rememberAccount } from './known-browser.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
 import { type PasskeySignInDeps, signInOptions, signInWithPasskey } from './passkey-sign-in.js'
+import { accountPage } from './purpose.js'
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
 import { signOut } from './sign-out.js'
 import { onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
@@ -43,9 +44,6 @@ type Visit = { authorization: Authorization; page: AccountPage | undefined }
 type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; isInterrupted: boolean }
 
 const EMPTY_FORM: PageContent = { username: '', problem: '', wrong: false, done: '', isInterrupted: false }
-
-/** Pages of the account that a new sign-in leads to. */
-const ACCOUNT_PAGES: readonly AccountPage[] = ['apps', 'sign-ins', 'password', 'passkeys', 'sessions']
 
 /** The notice for `?done=…`, after signing out. */
 const DONE: ReadonlyMap<unknown, string> = new Map([
@@ -127,12 +125,6 @@ async function findVisitOfForm(
     startAgain(clientQuery(request), reply, options, request.signedIn ? undefined : 'interrupted')
   }
   return undefined
-}
-
-/** The page of the account that the address names with `page`. */
-function accountPage(request: FastifyRequest): AccountPage | undefined {
-  const named = parseParameters(rawQuery(request)).get('page')
-  return ACCOUNT_PAGES.find((page) => page === named)
 }
 
 /** The client's query, or the page of the account, for an address of this step. */

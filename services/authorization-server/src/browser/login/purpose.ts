@@ -1,0 +1,36 @@
+import { parseParameters } from '@valetkey/oauth-protocol'
+import type { FastifyRequest } from 'fastify'
+import { rawQuery } from '../../platform/request-parts.js'
+import type { AccountPage, SignInPurpose } from '../../storage/redis/sign-in-attempts.js'
+import { hashId } from '../session/random-id.js'
+import { isFresh } from '../session/session-plugin.js'
+
+/** Pages of the account that a sign-in leads to. */
+const ACCOUNT_PAGES: readonly AccountPage[] = ['apps', 'sign-ins', 'password', 'passkeys', 'sessions']
+
+/** The page of the account that the address names with `page`. */
+export function accountPage(request: FastifyRequest): AccountPage | undefined {
+  const named = parseParameters(rawQuery(request)).get('page')
+  return ACCOUNT_PAGES.find((page) => page === named)
+}
+
+/**
+ * What a sign-in with a provider or a login page is for, as the address of its start says: `purpose=link`,
+ * `purpose=invitation&token=…` or `page=…`; else to sign in.
+ * @returns undefined if the user must sign in again first, because linking needs a fresh sign-in: redirect to
+ *   `/login?page=sign-ins`
+ */
+export function purposeOf(request: FastifyRequest, now: Date): SignInPurpose | undefined {
+  const parameters = parseParameters(rawQuery(request))
+  const { signedIn } = request
+  switch (parameters.get('purpose')) {
+    case 'link':
+      return signedIn !== undefined && isFresh(signedIn, now)
+        ? { kind: 'link', userId: signedIn.userId, sessionHash: signedIn.sessionHash }
+        : undefined
+    case 'invitation':
+      return { kind: 'invitation', tokenHash: hashId(parameters.get('token') ?? '') }
+  }
+  const page = accountPage(request)
+  return page === undefined ? { kind: 'sign_in' } : { kind: 'confirm', page }
+}
