@@ -109,7 +109,7 @@ module.exports = {
     },
     {
       name: 'client-is-a-stranger',
-      comment: 'The examples know us by our public addresses, and the guard as everybody can install it.',
+      comment: 'The examples use only the public addresses and the published guard.',
       severity: 'error',
       from: { path: '^examples/' },
       to: { path: '^(packages|services)/', pathNot: '^packages/fastify-bearer/dist/index[.]' }

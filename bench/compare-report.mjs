@@ -1,4 +1,4 @@
-// What bench/compare.mjs has measured, as Markdown and as a chart: on the terminal, and in docs/performance.md.
+// Prints the results of bench/compare.mjs as Markdown, and writes them with a chart to docs/performance.md.
 import { costChart } from './lib/chart.mjs'
 import { table, writeFigures, writePicture } from './lib/figures.mjs'
 import { SENDERS } from './lib/measure.mjs'
@@ -9,7 +9,7 @@ import { TOKENS_IN_USE } from './lib/whole-flow.mjs'
 
 const PAGE = 'performance.md'
 const PICTURE = 'images/performance.svg'
-// Of fewer rounds quartiles say too little to be kept.
+// Quartiles of fewer rounds are not written.
 const ROUNDS_TO_WRITE = 24
 const FLOORS = { plain: 'floor', coalesced: 'floor, coalesced' }
 const PEERS = ['oidc-provider', '@node-oauth/oauth2-server']
@@ -44,7 +44,7 @@ const PEER_GOALS = OPERATIONS.flatMap((operation) =>
   PEERS.flatMap((to) => ['server', 'total'].map((what) => ({ ...ours, operation, what, to, most: 1 })))
 )
 
-/** Adds to each round what a code and its exchange cost together. */
+/** Adds to each round the cost of a code plus its exchange. */
 export function withTogether(figures) {
   for (const round of [...figures.values()].flat()) {
     const { authorize, exchange } = round
@@ -71,7 +71,7 @@ export function publish(results, { rounds, requests }) {
     ...others.map(onAnotherNode)
   ].join('\n\n')
   console.log(markdown)
-  // A folder of its own takes any figures: it is for trying.
+  // With another folder, the figures of any run are written, for trials.
   if (rounds >= ROUNDS_TO_WRITE || process.env.BENCH_DOCS) {
     writePicture(PICTURE, picture)
     writeFigures(PAGE, 'comparison', markdown)
@@ -79,7 +79,7 @@ export function publish(results, { rounds, requests }) {
   return evaluate(figures, [...GOALS, ...PEER_GOALS]).some(({ exceedsGoal }) => exceedsGoal) ? 1 : 0
 }
 
-/** The goals, and as a table of their own those that say that no peer costs less. */
+/** The goals; those that compare with a peer are in a separate table. */
 function goalsOf(figures) {
   const verdicts = evaluate(figures, PEER_GOALS)
   const cell = ({ ratio, exceedsGoal }) => (exceedsGoal ? `**${ratio.toFixed(2)}**` : ratio.toFixed(2))

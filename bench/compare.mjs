@@ -1,6 +1,6 @@
-// npm run bench: what each step of the flow costs in processor time, beside the least programs that do the same (floor/) and
-// the servers that npm provides (peers/), on the Node of the images and on the one that runs this. Prints the figures, and
-// writes them with a chart to docs/performance.md; ends with 1 when a goal is missed. README.md lists the settings. Linux only.
+// npm run bench: processor time of each step of the flow, compared with minimal programs that do the same (floor/) and with
+// servers from npm (peers/), on the Node of the images and on the running Node. Prints the figures and writes them with a
+// chart to docs/performance.md. Exits with 1 if a goal is missed. README.md lists the settings. Linux only.
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { createProcesses } from '../packages/dev-stack/lib/processes/processes.mjs'
@@ -19,9 +19,9 @@ import { inWorkplace } from './lib/workplace.mjs'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 24)
 const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 1_000)
-// What is compiled while it runs is cheaper afterwards.
+// Warm-up requests: code is cheaper after V8 compiled it.
 const ROUNDS_TO_WARM_UP = Math.min(4, ROUNDS)
-// Longer than an audit batch waits, so that it is charged to the step that caused it.
+// Longer than the delay of an audit batch, so that its cost is added to the step that caused it.
 const REST_MS = 300
 const STEPS = ['authorize', 'exchange', 'introspect', 'files', 'flow']
 

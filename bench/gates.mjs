@@ -1,6 +1,6 @@
-// npm run bench:gates: what each operation asks of the stores and of the machine, in exact counts, beside the recorded ones
-// (recorded-counters.json). Ends with 1 when one is over. With --record it writes that file instead. README.md says what is
-// counted. Linux only.
+// npm run bench:gates: counts the statements, commands and system resources of each operation and compares them with
+// recorded-counters.json. Exits with 1 if a counter is too high. With --record it writes that file instead. README.md
+// describes the counters. Linux only.
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { Redis } from 'ioredis'
@@ -13,10 +13,10 @@ import { COUNTERS, evaluateCounters, readRecorded, writeRecorded } from './lib/r
 import { createStores } from './lib/stores.mjs'
 import { inWorkplace } from './lib/workplace.mjs'
 
-// What others do on the machine can only add to a counter, so of several measurements the least is right.
+// Other programs on the machine can only increase a counter, so the lowest of several measurements is used.
 const ATTEMPTS = 3
 
-/** Which operations are counted on which kind of instance; `name` is that of the report. */
+/** The operations counted on each kind of instance; `name` is the name in the report. */
 const INSTANCES = [
   {
     cacheSeconds: '0',
@@ -65,7 +65,7 @@ async function pass(workplace) {
   return counted.some(exceedsRecorded) ? 1 : 0
 }
 
-/** @param isEnough is told what has been measured of an operation; else it is measured again */
+/** @param isEnough gets the measurements of an operation; if it returns false, the operation is measured again */
 async function countAll({ directory, processes, afterwards }, { node, name }, isEnough) {
   const own = { directory: path.join(directory, name), processes }
   mkdirSync(own.directory)
@@ -86,7 +86,7 @@ async function countAll({ directory, processes, afterwards }, { node, name }, is
       do {
         attempt++
         const { counters, sent } = await countOperation(instance.operations[operation], instance).catch((error) => {
-          // On a machine that is busy enough a service refuses a request, as it should.
+          // On a very busy machine a service may refuse a request.
           if (attempt === ATTEMPTS) throw error
           console.log(`${title}: measured again after an error: ${error.message.split('\n', 2).join(' ')}`)
           return {}
@@ -103,7 +103,7 @@ function least(counters, others = counters) {
   return Object.fromEntries(COUNTERS.map((counter) => [counter, Math.min(counters[counter], others[counter])]))
 }
 
-/** What the stores themselves count. */
+/** Counters of the stores. */
 async function countsOfStores({ clusterUrl, redisUrl }, afterwards) {
   const redis = new Redis(redisUrl)
   const postgres = new pg.Client({ connectionString: clusterUrl })

@@ -1,5 +1,5 @@
-// npm run bench:idle: what the first requests after a pause cost the authorization server, with all of SERVICE_OPTIONS, without
-// each one of them, and without any. README.md lists the settings. Linux only.
+// npm run bench:idle: the cost of the first requests after a pause at the authorization server: with all SERVICE_OPTIONS,
+// without each of them, and with none. README.md lists the settings. Linux only.
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { moveToOtherCore } from './lib/cores.mjs'
@@ -16,12 +16,12 @@ import { startValetkey } from './lib/valetkey.mjs'
 import { inWorkplace } from './lib/workplace.mjs'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 12)
-// Together less than the life of a code, which is 29 seconds at most.
+// Together less than the lifetime of a code, which is at most 29 seconds.
 const PAUSE_MS = 12_000
 const REQUESTS = 150
 const WARM_UP = 1_500
 
-/** V8's own values: the last option of a name counts. */
+/** V8's defaults: the last option with a name is effective. */
 const OWN = ['--memory-reducer', '--flush-bytecode', '--heap-growing-percent=0']
 const VARIANTS = [
   { name: 'no option', nodeOptions: OWN },
@@ -56,7 +56,7 @@ await inWorkplace(async ({ directory, processes }) => {
   return 0
 })
 
-/** The exchanges come right after the pause, the introspections right after them. */
+/** The exchanges directly follow the pause, and the introspections directly follow the exchanges. */
 async function measure(contender) {
   const begun = processSeconds([contender.pid])
   const tokens = await collect(REQUESTS, (number) => contender.exchange(contender.codes[number]))

@@ -1,6 +1,6 @@
-// npm run bench:import: the memory of "valetkey-files import" over 100,000 and over 1,000,000 files, the second time with
-// --prune; half of them in one directory. Some minutes; BENCH_FILES says how many instead of a million. Linux only. Ends with
-// 1 when the larger tree takes much more memory than the smaller one.
+// npm run bench:import: memory of "valetkey-files import" with 100,000 files and, with --prune, with 1,000,000 files; half
+// of them are in one directory. Takes some minutes. BENCH_FILES replaces the million. Exits with 1 if the larger tree takes
+// much more memory than the smaller one. Linux only.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -38,7 +38,7 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
   console.log(`ten times the files: ${ratio.toFixed(2)} times the memory, ${ratio <= GATE ? 'within' : 'over'} ${GATE}`)
   return ratio <= GATE ? 0 : 1
 
-  /** The largest resident memory that the command ever had, in megabytes. */
+  /** The peak resident memory of the command, in megabytes. */
   async function peakOf(args) {
     const program = nodeProgram(commandLines['resource-server'], args)
     const handle = processes.start({
@@ -71,7 +71,7 @@ function peakMegabytes(pid) {
   try {
     return Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024)
   } catch {
-    // It has just ended.
+    // The process has just ended.
     return 0
   }
 }

@@ -1,6 +1,6 @@
-// npm run bench:memory: the memory of both services when they are ready, after a hundred thousand operations and after a
-// million, and how long they take to be ready beside the floor. Prints the figures and writes them to docs/capacity.md; ends
-// with 1 when a goal is missed. BENCH_OPERATIONS says how many instead of a million (then nothing is written). Linux only.
+// npm run bench:memory: memory of both services when ready, after 100,000 and after 1,000,000 operations, and their start
+// time compared with the floor. Prints the figures and writes them to docs/capacity.md. Exits with 1 if a goal is missed.
+// BENCH_OPERATIONS replaces the million; then nothing is written. Linux only.
 import { moveToOtherCore } from './lib/cores.mjs'
 import { table, writeFigures } from './lib/figures.mjs'
 import { describeRun } from './lib/machine.mjs'
@@ -41,14 +41,14 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
     { name: 'floor', target: floor, operations: OPERATIONS / 10 },
     { name: 'valetkey', target: valetkey, operations: OPERATIONS }
   ]
-  // They are started anew beside those that run.
+  // Started in addition to the running ones.
   const starts = await inRounds(contenders, STARTS, ({ target }) => target.tryStarts())
   const memory = new Map()
   for (const { name, target, operations } of contenders) memory.set(name, await work(target, operations))
   return report({ memory, starts, run: await describeRun(stores) })
 })
 
-/** @returns for each process its memory after a tenth of OPERATIONS, and after all of its own, if more; and the most */
+/** @returns for each process: memory after a tenth of OPERATIONS, after all of its operations, and the peak */
 async function work(target, operations) {
   const early = await send(target, OPERATIONS / 10)
   const late = operations > OPERATIONS / 10 ? await send(target, operations - OPERATIONS / 10) : []
@@ -58,7 +58,7 @@ async function work(target, operations) {
   }))
 }
 
-/** @returns the median of each process over the last part, which is as long whatever comes before it */
+/** @returns the median of each process over the last part, which always has the same length */
 async function send(target, count) {
   const operations = operationsOf(target)
   const turns = Math.ceil(count / OPERATIONS_A_TURN)

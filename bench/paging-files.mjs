@@ -1,20 +1,20 @@
-// A long file list for bench/paging.mjs, straight into the resource server's database.
+// Inserts a long file list for bench/paging.mjs directly into the resource server's database.
 import pg from 'pg'
 
-/** In place of what a user has: files at times that have nothing to do with the order in which they are stored. */
+/** Replaces the files of a user by files whose times are unrelated to the order of their rows. */
 export async function storeManyFiles(databaseUrl, ownerId, count) {
   await administer(databaseUrl, async (client) => {
     await client.query('delete from files where owner_id = $1', [ownerId])
     await client.query(
       `insert into files
-         (file_id, owner_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)
+         (file_id, owner_id, source_path, source_hash, name, mime_type, kind, size, created_at, modified_at)
        select gen_random_uuid(), $1, '/pictures/' || i || '.jpg', sha256(i::text::bytea), 'Picture ' || i || '.jpg',
               'image/jpeg', 'images', i * 997, timestamptz '2020-01-01Z' + (i * 7919 % 1000003) * interval '7 s',
               timestamptz '2026-01-01Z'
        from generate_series(1, $2::bigint) i`,
       [ownerId, count]
     )
-    // As autovacuum does it in time: pages whose rows everybody may see need not be looked at.
+    // As autovacuum does: it marks pages whose rows are visible to all transactions, so that reads can skip them.
     await client.query('vacuum analyze files')
   })
 }
@@ -34,7 +34,7 @@ async function administer(url, work) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    // A commit that is not on the disk yet would keep vacuum from marking what everybody may see.
+    // Vacuum cannot mark pages as visible to all before the commit is on disk.
     await client.query('set synchronous_commit = on')
     return await work(client)
   } finally {

@@ -1,7 +1,6 @@
-// npm run bench:paging: what page 10,000 of a million files costs beside page 1, in processor time of the resource server
-// and of its Postgres. The way there is paged once, from the first page to the last: every file must come once, and the
-// server's memory must not grow. Rounds are interleaved, all of it on 127.0.0.1, in about three minutes. Ends with 1 when
-// the ratio is over its gate. Linux only.
+// npm run bench:paging: cost of page 10,000 of a million files compared with page 1, in processor time of the resource
+// server and its Postgres. All pages are read once: every file must occur once, and the server's memory must not grow.
+// Rounds are interleaved, on 127.0.0.1; takes about three minutes. Exits with 1 if the ratio is too high. Linux only.
 import { readFileSync } from 'node:fs'
 import { Pool } from 'undici'
 import { collectAccessTokens } from './lib/access-tokens.mjs'
@@ -19,10 +18,10 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 6)
 const PAGES = 10_000
 const PAGE_SIZE = 100
 const REQUESTS = 1_500
-// Fewer than the server has connections to Postgres, so that none of them is new.
+// Fewer than the server's connections to Postgres, so that no new one is opened.
 const SENDERS = 4
 const GATE = 1.2
-// Resident memory over the last quarter of the way beside that over the quarter before.
+// Resident memory in the last quarter of the pages compared with the quarter before.
 const MEMORY_GATE = 1.1
 
 await inWorkplace(async ({ directory, processes, afterwards }) => {
@@ -48,7 +47,7 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
   const figures = await inRounds(contenders, ROUNDS, measure)
   return report(figures, way)
 
-  /** Every page in turn, as an application reads them. */
+  /** Reads all pages in order, as an application does. */
   async function pageToTheEnd() {
     const ids = new Set()
     const megabytes = []
@@ -75,7 +74,7 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
     return text
   }
 
-  /** @returns microseconds of processor time a request */
+  /** @returns microseconds of processor time for each request */
   async function measure({ query }) {
     const [server, postgres] = [processSeconds(pids.server), processSeconds(pids.postgres)]
     await sendAll(() => read(query), { count: REQUESTS, senders: SENDERS })
@@ -104,7 +103,7 @@ function report(figures, { pages, files, before, after }) {
     console.log(`${name.padEnd(10)} server ${server.toFixed(0)} µs, Postgres ${postgres.toFixed(0)} µs`)
     return values.map((value) => value.server + value.postgres)
   })
-  // Of each round by itself, for what else the machine does changes from one to the next.
+  // Computed for each round, because other load on the machine changes between rounds.
   const ratio = median(last.map((total, round) => total / first[round]))
   const faults = [
     ratio > GATE && `over the gate of ${GATE}`,

@@ -1,8 +1,7 @@
-// npm run bench:password-queue: what introspection costs while sign-ins keep every hash worker busy, beside what it costs
-// while another process hashes as much. Both share the processor's caches with the hashing, so what is left of the ratio is
-// what the sign-ins cost because they are in the same process. Only the main thread of the authorization server is charged;
-// what the sign-ins themselves take of it is measured by itself and taken off. Rounds are interleaved, all of it on 127.0.0.1,
-// in about two minutes. Linux only.
+// npm run bench:password-queue: cost of introspection while sign-ins keep every hash worker busy, compared with the cost
+// while another process hashes as much. Both share the processor's caches with the hashing, so the ratio shows the effect
+// of sign-ins in the same process. Only the main thread of the authorization server is measured; the part of the sign-ins
+// is measured separately and subtracted. Rounds are interleaved, on 127.0.0.1; takes about two minutes. Linux only.
 import { spawn } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +12,7 @@ import { mainThreadSeconds } from './lib/main-thread.mjs'
 const ROUNDS = 5
 const SECONDS = 4
 const CALLERS = 16
-// More than are hashed at once and fewer than may wait, so that all workers are busy and no attempt is refused.
+// More than the number of workers and fewer than the limit of the queue, so that all workers are busy and none is refused.
 const PEOPLE = 60
 
 const server = await startAuthorizationServer()

@@ -1,6 +1,6 @@
-// npm run bench:profile -- exchange: where a server spends its time in one step of the flow (authorize, exchange with the codes
-// that it needs, introspect, files). Prints the functions and the packages that took most, and leaves the profile as a file that Chrome's developer tools
-// and speedscope show as a flame graph. README.md lists the settings. Linux only.
+// npm run bench:profile -- exchange: profiles a server in one step of the flow (authorize, exchange with its codes,
+// introspect, files). Prints the most expensive functions and packages, and writes a profile for the developer tools of
+// Chrome or for speedscope. README.md lists the settings. Linux only.
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { moveToOtherCore } from './lib/cores.mjs'
@@ -14,9 +14,9 @@ import { TOKENS_IN_USE } from './lib/whole-flow.mjs'
 import { inWorkplace } from './lib/workplace.mjs'
 
 const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 20_000)
-// Codes are collected before they are exchanged, and live for 29 seconds at most.
+// Codes are collected before they are exchanged, and their lifetime is at most 29 seconds.
 const AT_ONCE = 4_000
-/** Which server works for each step: the place of its pid. */
+/** The index of the server that does the step, in the list of process ids. */
 const SERVER = { authorize: 0, exchange: 0, introspect: 0, files: 1 }
 const LINES = 25
 

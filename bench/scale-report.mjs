@@ -1,10 +1,10 @@
-// What bench/scale.mjs has measured, as Markdown: on the terminal, and in docs/capacity.md.
+// Prints the results of bench/scale.mjs as Markdown, and writes them to docs/capacity.md.
 import { table, writeFigures } from './lib/figures.mjs'
 import { median } from './lib/statistics.mjs'
 import { ratiosOf } from './lib/verdicts.mjs'
 
 const PAGE = 'capacity.md'
-// Of fewer the page says nothing new.
+// Results with fewer tokens are not written.
 const TOKENS_TO_WRITE = 10_000_000
 const MIB = 2 ** 20
 
@@ -105,7 +105,7 @@ function room({ sizes, connections }) {
   ].join('\n\n')
 }
 
-/** Nothing here is measured but the prices: what so many live tokens ask of the machines if all of them live for a day. */
+/** Calculates the required machines for a number of live tokens with a lifetime of one day, from the measured costs. */
 function beyond({ figures, sizes, walOfExchange }) {
   const price = (what) => {
     const rounds = figures.get('many')

@@ -1,7 +1,7 @@
-// npm run bench:scale: introspection and exchange among ten million live tokens beside a thousand, in interleaved rounds;
-// what it costs that an hour of them has expired; how long it takes to end a million tokens of one user; and how much room
-// the stores need. Prints the figures and writes them to docs/capacity.md; ends with 1 when a goal is missed. BENCH_TOKENS
-// says how many instead of ten million (then nothing is written); those need 12 GB of disk. Linux only.
+// npm run bench:scale: introspection and exchange with ten million live tokens compared with a thousand, in interleaved
+// rounds; cost of deleting an hour's expired tokens; duration of ending a million tokens of one user; size of the stores.
+// Prints the figures and writes them to docs/capacity.md. Exits with 1 if a goal is missed. Needs 12 GB of disk.
+// BENCH_TOKENS replaces the ten million; then nothing is written. Linux only.
 import { performance } from 'node:perf_hooks'
 import { expiryBucket } from '../packages/oauth-protocol/dist/index.js'
 import { moveToOtherCore } from './lib/cores.mjs'
@@ -40,7 +40,7 @@ async function compareScale({ directory, processes, afterwards }) {
   const many = await startFilled('many', { ...place, databaseUrls: databaseUrls.slice(2), count: TOKENS })
   console.log('the tables are filled')
 
-  // Every row that will be asked for once, as it has been in life; and as much work for both, so that both are compiled.
+  // Warm-up: reads every row of the measurement once. Both stacks get the same number of requests, so that V8 compiles both.
   const contenders = [few, many]
   const round = (contender) => measureRound(contender, pids)
   for (const contender of contenders) await warmUp(contender, many.samples.length)
@@ -62,7 +62,7 @@ async function compareScale({ directory, processes, afterwards }) {
   })
 }
 
-/** A stack whose database holds `count` live tokens. */
+/** A stack with `count` live tokens in its database. */
 async function startFilled(name, { databaseUrls, redisUrl, directory, processes, count }) {
   let filled
   const target = await startValetkey({
@@ -96,7 +96,7 @@ async function measureRound({ target, samples }, storePids) {
   return { introspect, authorize, exchange }
 }
 
-/** Bytes that a code and its exchange write to the log of Postgres, with what follows in the background. */
+/** Bytes that a code and its exchange write to the log of Postgres, including background work. */
 async function measureWal({ target }, databaseUrl) {
   const operations = operationsOf(target)
   const before = await walPosition(databaseUrl)

@@ -1,5 +1,5 @@
-// npm run bench:target -- [ours.json]: both services, ready to be measured by another program. Says where
-// everything is in a JSON file, and stays until it is told to stop. README.md lists its settings. Linux only.
+// npm run bench:target -- [ours.json]: starts both services for measurement by another program, writes their addresses to a
+// JSON file, and runs until stopped. README.md lists its settings. Linux only.
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { moveToOtherCore } from './lib/cores.mjs'
@@ -15,10 +15,10 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
   moveToOtherCore()
   const stores = await createStores(['authorization', 'files'], { directory, processes, environment })
   afterwards(stores.drop)
-  // Codes are collected by the thousand before they are redeemed, so they live as long as they may.
+  // Thousands of codes are collected before they are redeemed, so they have the longest lifetime.
   const settings = { CODE_TTL: '29', ...environment }
   const valetkey = await startValetkey({ ...stores, directory, processes, environment: settings })
-  // The services go before their databases do.
+  // The services stop before their databases are removed.
   afterwards(() => processes.stopAll())
   writeFileSync(file, `${JSON.stringify(describe(valetkey), null, 2)}\n`, { mode: 0o600 })
   afterwards(() => rmSync(file, { force: true }))
@@ -35,7 +35,7 @@ function describe({ cookie, client, resourceServer, pids, ...urls }) {
     introspect: urls.introspectUrl,
     introspect_auth: 'basic',
     introspect_headers: {},
-    // For a program that has a resource server of its own and measures introspection only.
+    // For a program with its own resource server, which measures only introspection.
     ...(SCOPE === FILES_SCOPE && { resource: urls.filesUrl }),
     client_id: client.id,
     client_secret: client.secret,

@@ -41,22 +41,25 @@ function labelsOf(metric: string): string[] | undefined {
 }
 
 describe('infra/alerts/rules.yaml', () => {
-  test('Prometheus takes the rules', () => {
+  test('Prometheus accepts the rules', () => {
     expect(promtool(['check', 'rules', 'infra/alerts/rules.yaml'])).toMatchObject({ code: 0 })
   })
 
-  test('each alert fires where it should, with these words, and nowhere else', () => {
+  test('each alert fires in its cases, with the expected text, and in no others', () => {
     const { code, output } = promtool(['test', 'rules', ...testFiles])
     expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('SUCCESS') })
   })
 
-  test.each(rules.map(({ alert }) => [alert]))('%s has a case that fires and one that does not', (alert) => {
-    const own = cases.filter(({ alertname }) => alertname === alert)
-    expect(own.some(({ exp_alerts }) => exp_alerts.length > 0)).toBe(true)
-    expect(own.some(({ exp_alerts }) => exp_alerts.length === 0)).toBe(true)
-  })
+  test.each(rules.map(({ alert }) => [alert]))(
+    '%s has a case in which it fires and a case in which it does not',
+    (alert) => {
+      const own = cases.filter(({ alertname }) => alertname === alert)
+      expect(own.some(({ exp_alerts }) => exp_alerts.length > 0)).toBe(true)
+      expect(own.some(({ exp_alerts }) => exp_alerts.length === 0)).toBe(true)
+    }
+  )
 
-  test('the series of the cases have the names and labels of real ones', () => {
+  test('the series in the cases have names and labels of real metrics', () => {
     const series = scenarios.flatMap(({ input_series }) => input_series.map((each) => each.series))
     const unreal = series
       .filter((each) => each.startsWith('valetkey_'))
@@ -67,7 +70,7 @@ describe('infra/alerts/rules.yaml', () => {
     expect(sorted(unreal)).toEqual([])
   })
 
-  test('no case is about an alert that does not exist', () => {
+  test('every case is about an existing alert', () => {
     const names = new Set(rules.map(({ alert }) => alert))
     expect(cases.filter(({ alertname }) => !names.has(alertname))).toEqual([])
   })

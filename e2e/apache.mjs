@@ -1,6 +1,6 @@
 // Apache with mod_oauth2 as a resource server in front of an API, introspecting at a real authorization server.
-// Needs the Debian packages apache2-bin and libapache2-mod-oauth2; starts everything on free ports and takes it away
-// again. node e2e/apache.mjs
+// Needs the Debian packages apache2-bin and libapache2-mod-oauth2. Starts everything on free ports and removes it at the
+// end. node e2e/apache.mjs
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ try {
   const { app, credential } = await register(at)
   const verify = (options) => verifyAt(`${at.internalUrl}/introspect`, credential, options)
   const scope = requireScope(RESOURCE, 'reports.read')
-  // mod_oauth2's cache is shared by all paths of one Apache, so settings that differ take an Apache each.
+  // All paths of an Apache share the cache of mod_oauth2, so each set of settings needs its own Apache.
   const uncached = await start({ reports: `${verify('&expiry=0')}\n${scope}` })
   const cached = await start({ reports: `${verify(`&expiry=${CACHE_SECONDS}`)}\n${scope}` })
   const asShipped = await start({ reports: `${verify()}\n${scope}` })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 
 type Reader = (note: (name: string) => void) => (chunk: Buffer) => void
-type Judged = { counter: string; kind: string; most: number }
+type Evaluated = { counter: string; kind: string; most: number }
 type Module = {
   postgresReader: Reader
   redisReader: Reader
-  evaluateCounters(measured: Record<string, number>, recorded?: Record<string, number>): Judged[]
+  evaluateCounters(measured: Record<string, number>, recorded?: Record<string, number>): Evaluated[]
   readRecorded(major: string): Record<string, Record<string, number>>
   COUNTERS: string[]
   costChart(chart: object): string
@@ -21,7 +21,7 @@ describe.each([
   ['in pieces of one byte', 1],
   ['in pieces of seven bytes', 7]
 ])('what a service sends to its stores, %s', (_, size) => {
-  test('each execution of a statement counts under its name', () => {
+  test('counts each execution of a statement under its name', () => {
     const parse = message('P', 'find\0select 1\0\0\0')
     const bind = message('B', '\0find\0\0\0\0\0\0\0')
     const unnamed = [message('P', '\0select\n  2\0\0\0'), message('B', '\0\0\0\0\0\0\0\0')]
@@ -43,13 +43,13 @@ describe.each([
     expect(read(postgresReader, sent, size)).toEqual(['find', 'find', 'select 2', 'begin'])
   })
 
-  test('each command to Redis counts under its first word, whatever its values hold', () => {
+  test('counts each command to Redis under its first word, with any values', () => {
     const sent = [command('get', 'a'), command('SET', 'a', '*1\r\n$4\r\nPING\r\n'), command('EVALSHA', 'x', '0', 'é')]
     expect(read(redisReader, sent, size)).toEqual(['GET', 'SET', 'EVALSHA'])
   })
 })
 
-describe('a counter beside its recorded value', () => {
+describe('a counter compared with its recorded value', () => {
   const recorded = Object.fromEntries(COUNTERS.map((counter) => [counter, 10]))
 
   test.each([
@@ -60,7 +60,7 @@ describe('a counter beside its recorded value', () => {
     ['KB allocated', 11, 'within'],
     ['KB allocated', 12, 'over'],
     ['WAL bytes', Number.NaN, 'over']
-  ])('%s of %d is %s, where 10 is recorded', (counter, value, kind) => {
+  ])('%s of %d is %s if 10 is recorded', (counter, value, kind) => {
     const results = evaluateCounters({ ...recorded, [counter]: value }, recorded)
     expect(results.filter((one) => one.kind !== 'within')).toEqual(
       kind === 'within' ? [] : [expect.objectContaining({ counter, kind })]
@@ -80,7 +80,7 @@ describe('a counter beside its recorded value', () => {
   })
 })
 
-test('a chart draws each part of a bar to scale, and escapes what it shows', () => {
+test('a chart draws each part of a bar to scale and escapes its texts', () => {
   const bars = [
     { name: 'a<b', parts: { server: 60, Postgres: 40 } },
     { name: 'c', parts: { server: 50, Postgres: 0 } }
@@ -89,7 +89,7 @@ test('a chart draws each part of a bar to scale, and escapes what it shows', () 
   const widths = [...svg.matchAll(/<rect class="part\d" x="[\d.]+" y="\d+" width="([\d.]+)" height="14"\/>/g)].map(
     ([, width]) => Number(width)
   )
-  // Two of the legend come first.
+  // The first two are in the legend.
   const [longest, second, half] = widths.slice(2)
   expect((longest ?? 0) / (second ?? 1)).toBeCloseTo(1.5)
   expect((longest ?? 0) / (half ?? 1)).toBeCloseTo(1.2)

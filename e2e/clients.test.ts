@@ -58,42 +58,45 @@ describe('apps with third-party client libraries', () => {
     ['@badgateway/oauth2-client, by hand, secret in the body', withBadgateway, byHand]
   ]
 
-  test.each(apps)('%s: files, refresh, revocation, a code used twice', async (_name, library, setup, ...options) => {
-    const registration = await register('files.read', ...options)
-    const person = createPerson(at.issuer, bob)
+  test.each(apps)(
+    '%s: files, refresh, revocation, and a code used twice',
+    async (_name, library, setup, ...options) => {
+      const registration = await register('files.read', ...options)
+      const person = createPerson(at.issuer, bob)
 
-    const app = await library.createApp(registration, setup)
-    const first = await app.finish(await person.decide(await app.begin(), 'allow'))
-    expect(first.scope).toBe('files.read')
-    expect(await listFiles(at.resourceUrl, first.accessToken)).toEqual({
-      status: 200,
-      challenge: '',
-      files: expectedFiles(knownFiles)
-    })
+      const app = await library.createApp(registration, setup)
+      const first = await app.finish(await person.decide(await app.begin(), 'allow'))
+      expect(first.scope).toBe('files.read')
+      expect(await listFiles(at.resourceUrl, first.accessToken)).toEqual({
+        status: 200,
+        challenge: '',
+        files: expectedFiles(knownFiles)
+      })
 
-    const renewed = await app.refresh(first.refreshToken)
-    expect(renewed.refreshToken).toMatch(/^vk_rt_/)
-    expect(renewed.refreshToken).not.toBe(first.refreshToken)
-    expect((await listFiles(at.resourceUrl, renewed.accessToken)).status).toBe(200)
+      const renewed = await app.refresh(first.refreshToken)
+      expect(renewed.refreshToken).toMatch(/^vk_rt_/)
+      expect(renewed.refreshToken).not.toBe(first.refreshToken)
+      expect((await listFiles(at.resourceUrl, renewed.accessToken)).status).toBe(200)
 
-    await app.revokeAccessToken(renewed)
-    await expectRefused(renewed.accessToken)
-    expect((await listFiles(at.resourceUrl, first.accessToken)).status).toBe(200)
+      await app.revokeAccessToken(renewed)
+      await expectRefused(renewed.accessToken)
+      expect((await listFiles(at.resourceUrl, first.accessToken)).status).toBe(200)
 
-    const another = await library.createApp(registration, setup)
-    const callback = await person.decide(await another.begin(), 'allow')
-    const second = await another.finish(callback)
-    expect((await listFiles(at.resourceUrl, second.accessToken)).status).toBe(200)
-    const refusal = await another.finish(callback).catch(library.refusalOf)
-    expect(refusal).toEqual({ error: 'invalid_grant', description: 'authorization code was already used' })
-    await expectRefused(second.accessToken)
-  })
+      const another = await library.createApp(registration, setup)
+      const callback = await person.decide(await another.begin(), 'allow')
+      const second = await another.finish(callback)
+      expect((await listFiles(at.resourceUrl, second.accessToken)).status).toBe(200)
+      const refusal = await another.finish(callback).catch(library.refusalOf)
+      expect(refusal).toEqual({ error: 'invalid_grant', description: 'authorization code was already used' })
+      await expectRefused(second.accessToken)
+    }
+  )
 
   test.each([
     ['oauth4webapi', withOauth4webapi],
     ['openid-client', withOpenidClient],
     ['@badgateway/oauth2-client', withBadgateway]
-  ])('%s hears of a Deny by its name', async (_name, library) => {
+  ])('%s reports a Deny as access_denied', async (_name, library) => {
     const app = await library.createApp(await register(), discovered)
     const callback = await createPerson(at.issuer, bob).decide(await app.begin(), 'deny')
     expect(callback.searchParams.has('code')).toBe(false)
@@ -103,7 +106,7 @@ describe('apps with third-party client libraries', () => {
   test.each([
     ['oauth4webapi', withOauth4webapi],
     ['openid-client', withOpenidClient]
-  ])('%s takes an answer only with the iss and the state it expects (RFC 9207)', async (_name, library) => {
+  ])('%s accepts a response only with the expected iss and state (RFC 9207)', async (_name, library) => {
     const app = await library.createApp(await register(), discovered)
     const callback = await createPerson(at.issuer, bob).decide(await app.begin(), 'allow')
     expect(callback.searchParams.get('iss')).toBe(at.issuer)
@@ -114,19 +117,19 @@ describe('apps with third-party client libraries', () => {
     ]) {
       await expect(app.finish(forged)).rejects.toThrow(/response parameter|invalid response/)
     }
-    // None of these used up the code.
+    // None of these attempts used the code.
     expect((await app.finish(callback)).scope).toBe('files.read')
   })
 })
 
-test('from the answer to a request without a token alone, a client finds the authorization server (RFC 9728)', async () => {
+test('a client finds the authorization server from the response to a request without a token (RFC 9728)', async () => {
   const { headers } = await fetch(`${at.resourceUrl}/v1/files`)
   const address = /resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '')?.[1] ?? ''
   const resource = await oauth.processResourceDiscoveryResponse(new URL(at.resourceUrl), await fetch(address))
   expect(resource).toMatchObject({ resource: at.resourceUrl, authorization_servers: [at.issuer] })
 })
 
-test("a scope, an API and its credential made by the command line: that API knows the token, the files' does not", async () => {
+test('a scope, an API and its credential created with the command line: that API accepts the token, the files API refuses it', async () => {
   const audience = 'https://reports.example'
   await stack.valetkey(['scopes', 'create', 'reports.read', '--title', 'See your reports'])
   const api = await stack.valetkey(['resource-servers', 'create', '--name', 'reports', '--audience', audience])
@@ -151,7 +154,7 @@ test("a scope, an API and its credential made by the command line: that API know
   await expectRefused(accessToken)
 })
 
-test('50 exchanges of one code at once: one 200, 49 invalid_grant, and nothing is left that works', async () => {
+test('50 concurrent exchanges of one code: one 200, 49 invalid_grant, and no token stays active', async () => {
   const registration = await register()
   const app = await withSimpleOauth2.createApp(registration, byHand)
   const callback = await createPerson(at.issuer, bob).decide(await app.begin(), 'allow')
@@ -170,11 +173,11 @@ test('50 exchanges of one code at once: one 200, 49 invalid_grant, and nothing i
   const winners = answers.filter(({ status }) => status === 200)
   const refusals = answers.filter(({ status, body: { error } }) => status === 400 && error === 'invalid_grant')
   expect([winners.length, refusals.length]).toEqual([1, 49])
-  // The 49 were right in everything but the time, so this code is in wrong hands (RFC 6749 4.1.2).
+  // The 49 later exchanges were valid except that the code was used, so its tokens are revoked (RFC 6749 §4.1.2).
   await expectRefused(winners[0]?.body.access_token ?? '')
 })
 
-/** 401 in the words of RFC 6750 §3.1, whatever was wrong with the token. */
+/** The same 401 (RFC 6750 §3.1) for every invalid token. */
 async function expectRefused(accessToken: string): Promise<void> {
   const { status, challenge } = await listFiles(at.resourceUrl, accessToken)
   expect(status).toBe(401)

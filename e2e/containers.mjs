@@ -1,7 +1,7 @@
-// The main job on the compose stack, with three resource servers, what keeps its containers to themselves, the rotation
-// of its secrets, a backup and its restoration, and the same behind the proxy that ends TLS.
-// Needs an engine: `docker compose`, or the command that COMPOSE names. Builds the images, starts a project of its own on
-// free ports, and takes everything away again. node e2e/containers.mjs
+// Checks the compose stack with three resource servers: main flow, isolation of the containers, rotation of secrets, backup
+// and restore, and the same behind the TLS proxy.
+// Needs `docker compose`, or the command in COMPOSE. Builds the images, starts its own project on free ports, and removes
+// everything at the end. node e2e/containers.mjs
 import assert from 'node:assert/strict'
 import { backUp, restoreChecks } from './containers/backup.mjs'
 import { confinementChecks, portsInUse } from './containers/confinement.mjs'
@@ -40,7 +40,7 @@ if (report.hasFailed() && !ending) console.log(await stack.logs())
 await end()
 
 async function restart({ app, tokens }) {
-  // By id, for a stopped container is no longer listed.
+  // By id, because a stopped container is not listed.
   const ids = (await stack.inspectAll()).map((container) => container.Id)
   await stack.compose(['stop'], { seconds: 120 })
   const unclean = (await inspect(ids)).filter(({ State }) => State.ExitCode !== 0)

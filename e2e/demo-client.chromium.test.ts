@@ -5,7 +5,7 @@ import { knownFiles, makeKnownFiles } from './support/known-files.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
 
-describe('a person at the demo client, in Chromium', () => {
+describe('a user at the demo client, in Chromium', () => {
   let files: ReturnType<typeof makeKnownFiles>
   let stack: Stack
   let at: Addresses
@@ -63,7 +63,7 @@ describe('a person at the demo client, in Chromium', () => {
     expect((await page.content()) + page.url() + JSON.stringify(cookies)).not.toMatch(/vk_(ac|at|rt)_/)
   })
 
-  test('denies, reads in plain words that nothing was shared, and may try again', async () => {
+  test('denies, reads that nothing was shared, and may try again', async () => {
     const page = await visit()
     await connect(page, at.demoUrl)
     await signIn(page, at)
@@ -77,7 +77,7 @@ describe('a person at the demo client, in Chromium', () => {
     await expectFiles(page)
   })
 
-  test('mistypes the password, is told what to check, keeps the user name and the way to the app', async () => {
+  test('enters a wrong password, reads what to check, and keeps the user name and the request', async () => {
     const page = await visit()
     await connect(page, at.demoUrl)
     await signIn(page, { username: at.username, password: 'not it' })
@@ -90,7 +90,7 @@ describe('a person at the demo client, in Chromium', () => {
     await expectFiles(page)
   })
 
-  test('comes back later: still connected; after Disconnect asked to allow again, but not for the password', async () => {
+  test('returns later: still connected; after Disconnect is asked for consent, but not for the password', async () => {
     const page = await visit()
     await connect(page, at.demoUrl)
     await signIn(page, at)
@@ -106,7 +106,7 @@ describe('a person at the demo client, in Chromium', () => {
     await expectFiles(page)
   })
 
-  test('goes back after Allow and does not get stuck', async () => {
+  test('goes back after Allow and can continue', async () => {
     const page = await visit()
     await connect(page, at.demoUrl)
     await signIn(page, at)
@@ -114,7 +114,7 @@ describe('a person at the demo client, in Chromium', () => {
     await expectFiles(page)
     await page.goBack()
     expect(await headingOf(page)).toBe('Allow Photo Printer?')
-    // The app has had its answer to that request; it says so, and offers to begin anew.
+    // The app has already received the response to that request. It says so, and offers to start again.
     await press(page, 'Allow')
     expect(await headingOf(page)).toBe('This page cannot be used again')
     await press(page, 'Connect your files')
@@ -122,7 +122,7 @@ describe('a person at the demo client, in Chromium', () => {
     await expectFiles(page)
   })
 
-  test('gets there with the keyboard alone, and always sees where the focus is', async () => {
+  test('connects with the keyboard only and always sees the focus', async () => {
     const page = await visit()
     await page.goto(at.demoUrl)
     await tabTo(page, 'Connect your files')
@@ -140,7 +140,7 @@ describe('a person at the demo client, in Chromium', () => {
     await expectFiles(page)
   })
 
-  test('gets there with JavaScript switched off', async () => {
+  test('connects without JavaScript', async () => {
     const page = await visit({ javaScriptEnabled: false })
     await connect(page, at.demoUrl)
     await signIn(page, at)
@@ -148,7 +148,7 @@ describe('a person at the demo client, in Chromium', () => {
     await expectFiles(page)
   })
 
-  test('on a phone 360 pixels wide no page can be moved sideways', async () => {
+  test('no page scrolls horizontally on a phone 360 pixels wide', async () => {
     const page = await visit({ viewport: { width: 360, height: 640 } })
     const sideways: string[] = []
     const look = async () => {
@@ -173,8 +173,8 @@ describe('a person at the demo client, in Chromium', () => {
     expect(sideways).toEqual([])
   })
 
-  // Last, for it takes the stack down. A user of her own, for the demo user is made anew wherever he is missing.
-  test('finds everything again after a stop and a start', async () => {
+  // The last test, because it stops the stack. It uses its own user, because a missing demo user is created again.
+  test('has the same account and connection after a stop and a start', async () => {
     const carol = { username: 'carol', password: 'correct horse battery staple' }
     const made = await stack.valetkey(['users', 'create', carol.username, '--password-stdin'], carol.password)
     await stack.valetkeyFiles(['import', '--owner', made.user_id ?? '', files.directory])

@@ -21,14 +21,14 @@ const pairsBelow = (heading: string) =>
   )
 
 describe('docs/clients.md, the error tables', () => {
-  test('on the redirect URI: every code that the code redirects with, and no other', () => {
+  test('on the redirect URI: exactly the codes of the source', () => {
     const named = rowsBelow(page, '### On the redirect URI').flatMap(([error]) => code(error))
     const sent = inSources(/\{ error: '(\w+)', description/g)
     expect(sent.length).toBeGreaterThan(5)
     expect(sorted(named)).toEqual(sorted(sent))
   })
 
-  test('in JSON: every code that is thrown, with its status, and no other', () => {
+  test('in JSON: exactly the thrown codes, with their status', () => {
     const thrown = sorted(inSources(/new OAuthError\(\s*'(\w+)'/g)) as (keyof typeof OAUTH_ERROR_STATUS)[]
     const usual = thrown.map((name) => `${OAUTH_ERROR_STATUS[name]} ${name}`)
     const named = pairsBelow('### In JSON')
@@ -40,7 +40,7 @@ describe('docs/clients.md, the error tables', () => {
     expect(sorted(others)).toEqual(overridden)
   })
 
-  test('from the files API: every code of RFC 6750 with its status, and no other', () => {
+  test('from the files API: exactly the codes of RFC 6750, with their status', () => {
     const known = Object.entries(BEARER_ERROR_STATUS).map(([name, status]) => `${status} ${name}`)
     expect(sorted(pairsBelow('### From the files API'))).toEqual(sorted(known))
   })

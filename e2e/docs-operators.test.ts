@@ -36,7 +36,7 @@ describe('pages for operators', () => {
     ],
     ['docs/settings.md', '## Resource server', 'services/resource-server/src/config.ts', readFilesConfig],
     ['examples/demo-client/README.md', '## Settings', 'examples/demo-client/src/config.ts', readDemoConfig]
-  ])('%s, %s: every variable, and no other, with its default', (page, heading, file, readConfig) => {
+  ])('%s, %s: exactly the variables of the source, with their defaults', (page, heading, file, readConfig) => {
     const rows = rowsBelow(read(page), heading).map(([cell, fallback]) => ({
       name: code(cell)[0] ?? '',
       fallback
@@ -54,13 +54,13 @@ describe('pages for operators', () => {
     }
   })
 
-  test('docs/commands.md: every command, and no other', () => {
+  test('docs/commands.md: exactly the existing commands', () => {
     const named = rowsBelow(read('docs/commands.md'), '## Command lines').flatMap(([command]) => code(command))
     const known = Object.entries(programs).flatMap(([name, program]) => leavesOf(program, name))
     expect(sorted(named.filter((one) => one.includes(' ')))).toEqual(sorted(known))
   })
 
-  test('docs/audit.md: every audit event, and no other; docs/logs.md: every event of the logs', () => {
+  test('docs/audit.md: exactly the audit events; docs/logs.md: every event of the logs', () => {
     const trail = read('services/authorization-server/src/platform/audit/audit-event.ts')
     const names = matches(trail.split('export type AuditEvent =')[0] ?? '', /[|=] '(\w+)'/g)
     expect(
@@ -69,13 +69,13 @@ describe('pages for operators', () => {
         .sort()
     ).toEqual(names.sort())
     const sources = files.filter((file) => /^(services|packages)\/[^/]+\/src\/.+\.ts$/.test(file))
-    // An object that begins with its event is a line of the log; the feed's frames name their stream first.
+    // An object whose first member is `event` is a log line; frames of the feed start with the stream.
     const logged = sources.flatMap((file) => matches(read(file), /\{\s*event: '(\w+)'/g))
     const described = [...names, ...rowsBelow(read('docs/logs.md'), '## Events').flatMap(([event]) => code(event))]
     expect(sorted(logged).filter((event) => !described.includes(event))).toEqual([])
   })
 
-  test('docs/administration-api.md: every list, and its filters', async () => {
+  test('docs/administration-api.md: every list and its filters', async () => {
     const routes: RouteOptions[] = []
     const app = fastify().addHook('onRoute', (route) => void routes.push(route))
     // No route is called, so none of them needs a store.
@@ -97,7 +97,7 @@ describe('pages for operators', () => {
     expect(Object.fromEntries(named)).toEqual(Object.fromEntries(lists))
   })
 
-  test('docs/limits.md: the limits are those in force', () => {
+  test('docs/limits.md: the limits of the source', () => {
     const inForce = [
       ...signInLimits('a', '::1', false),
       clientAuthenticationLimit('::1'),
@@ -110,7 +110,7 @@ describe('pages for operators', () => {
     )
   })
 
-  test('docs/rotation.md: the pattern for secret scanners finds every kind of secret, and the table has their lengths', () => {
+  test('docs/rotation.md: the pattern for secret scanners matches every kind of secret, and the table has their lengths', () => {
     const page = read('docs/rotation.md')
     const random = (size: number) => Buffer.alloc(size, 7)
     const kinds = ['refreshToken', 'authorizationCode', 'clientSecret', 'operatorKey'] as const

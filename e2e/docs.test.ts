@@ -9,17 +9,17 @@ const pages = files.filter((file) => file.endsWith('.md') && !file.startsWith('.
 describe.each(pages)('%s', (page) => {
   const here = path.posix.dirname(page)
 
-  test('every link leads to a file and a heading that exist', () => {
-    const dead = linksOf(page).filter((link) => {
+  test('every link has an existing file and heading', () => {
+    const broken = linksOf(page).filter((link) => {
       const [file = '', anchor] = link.split('#')
       const target = file === '' ? page : path.posix.join(here, file)
       if (!existsSync(path.join(root, target))) return true
       return anchor !== undefined && !anchorsOf(target).includes(anchor)
     })
-    expect(dead).toEqual([])
+    expect(broken).toEqual([])
   })
 
-  test('every path that is named exists', () => {
+  test('every named path exists', () => {
     const named = codeOf(page).flat()
     const paths = named.filter((word) => /^[\w.@*-]+(\/[\w.@*-]+)*\/?$/.test(word) && !/NNNN|^\.data/.test(word))
     const inTree = paths.filter((word) => readdirSync(root).includes(word.split('/')[0] ?? '') && word.includes('/'))
@@ -31,11 +31,11 @@ describe.each(pages)('%s', (page) => {
     expect(lost).toEqual([])
   })
 
-  test('every valetkey command and option that is named is known to --help', () => {
+  test('every named valetkey command and option is in --help', () => {
     expect(codeOf(page).flatMap(unknownCommands)).toEqual([])
   })
 
-  test('every npm script that is named exists', () => {
+  test('every named npm script exists', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const named = matches(read(page), /npm run (?:--silent )?([a-z][\w:-]*)/g)
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
@@ -50,7 +50,7 @@ function isThere(word: string): boolean {
 
 const endsAFile = (word: string): boolean => files.some((file) => file === word || file.endsWith(`/${word}`))
 
-/** Commands and options that the line names and the programs do not know. The name of a chart or folder is no command. */
+/** Commands and options in the line that the programs do not have. Names of charts and folders are not commands. */
 function unknownCommands(words: string[]): string[] {
   const at = words.findIndex((word, index) => word in programs && words[index - 1] !== 'install')
   const name = words[at] as keyof typeof programs
@@ -70,7 +70,7 @@ function unknownCommands(words: string[]): string[] {
     .map((word) => `${command.name()} ${word}`)
 }
 
-test('docs/protocol.md: every rule names a source, a file and a test that exist', () => {
+test('docs/protocol.md: every rule names an existing source, file and test', () => {
   const linked = (cell = '') => matches(cell, /\]\(([^)#]+)/g).map((link) => path.posix.join('docs', link))
   const isTest = (file: string) => /\.test\.ts$|\.mjs$/.test(file)
   const rows = read('docs/protocol.md')
@@ -88,7 +88,7 @@ test('docs/protocol.md: every rule names a source, a file and a test that exist'
   expect(rows.flatMap(linked).filter((file) => !existsSync(path.join(root, file)))).toEqual([])
 })
 
-test('docs/libraries.md: every direct dependency with its version, and no other', () => {
+test('docs/libraries.md: exactly the direct dependencies, with versions', () => {
   const named = matches(read('docs/libraries.md'), /^- (@?[\w./-]+ \d[^ :]*): \S/gm)
   const manifests = files.filter((file) => file.endsWith('package.json'))
   const used = manifests.flatMap((file) => {
@@ -99,12 +99,12 @@ test('docs/libraries.md: every direct dependency with its version, and no other'
   expect(sorted(named)).toEqual(sorted(ours))
 })
 
-test('docs/adr/README.md: every decision, and no other', () => {
+test('docs/adr/README.md: exactly the existing decisions', () => {
   const decisions = files.filter((file) => /^docs\/adr\/\d/.test(file)).map((file) => path.basename(file))
   expect(sorted(linksOf('docs/adr/README.md'))).toEqual(sorted(decisions))
 })
 
-test('docs/README.md: a link to every page beside it, and to the decisions', () => {
+test('docs/README.md: a link to every page of the folder and to the decisions', () => {
   const pages = files.filter((file) => /^docs\/[^/]+\.md$/.test(file)).map((file) => path.basename(file))
   const linked = linksOf('docs/README.md').map((link) => link.split('#')[0] ?? '')
   expect(linked).toEqual(expect.arrayContaining([...pages.filter((page) => page !== 'README.md'), 'adr/README.md']))

@@ -10,8 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('one of two of each service is restarted under load behind a balancer: no request fails', async () => {
-  // Without a server of Redis there is nothing that two processes could share.
+test('a restart of one of two instances of each service under load behind a balancer: no request fails', async () => {
+  // Two processes can share only a real Redis server, not the emulation.
   if (world === undefined) return
   const { fleet, flows } = world
   const sessions = [await flows.signIn(), await flows.signIn(), await flows.signIn()]

@@ -1,5 +1,5 @@
-// Access is ended while it is opened, over two processes: nothing that was opened may work afterwards. No part of npm test.
-// node e2e/endings-race.mjs [--rounds 1000]
+// Ends access while codes and tokens are issued, on two processes, and checks that none of them works afterwards.
+// Not run by npm test. node e2e/endings-race.mjs [--rounds 1000]
 import { setTimeout as wait } from 'node:timers/promises'
 import { authorizePath, exchangeForm, prepareApp } from './cluster/prepare-app.mjs'
 import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
@@ -7,11 +7,11 @@ import { sendRequest } from './cluster/send-request.mjs'
 import { createHttpBrowser } from './support/http-browser.mjs'
 
 const TIME_LIMIT_MINUTES = 60
-/** Loops of authorize and exchange, and loops of refreshes, that run while the access is ended. */
+/** Numbers of concurrent loops of authorize and exchange, and of refreshes, while the access is ended. */
 const CODE_LOOPS = 4
 const REFRESH_LOOPS = 2
 const MOST_REPEATS = 5
-/** The ending starts at a random time within this. */
+/** The access is ended at a random time within these milliseconds. */
 const LATEST_START_MS = 25
 
 const { rounds } = readOptions({ rounds: [1_000, 1, 100_000] })
@@ -66,7 +66,7 @@ async function raceOnce(app, end, seen) {
   seen.refresh += alive.refresh
 }
 
-/** By the remembered consent, as long as the user is not asked, and once more after the ending. */
+/** Repeats authorize and exchange with the remembered consent until the user is asked, and once more after the end. */
 async function openByCode(app, instance, opened, hasEnded) {
   for (let last = false; !last; ) {
     last = hasEnded()
@@ -86,7 +86,7 @@ async function keepRefreshing(app, instance, first, opened, hasEnded) {
   }
 }
 
-/** A user who is signed in, a client that remembers, and what both do. */
+/** A signed-in user, a client that remembers consent, and their requests. */
 async function register(cluster) {
   const { issuer, authorizationServers: instances, valetkey } = cluster
   const { userId, account, resourceServer, addClient } = await prepareApp(cluster)
@@ -109,7 +109,7 @@ async function register(cluster) {
     operator: { headers: { authorization: `Bearer ${key}` } },
     token,
 
-    /** The user allows the client on the page; the first pair. */
+    /** The user allows the client on the page. @returns the first pair of tokens */
     async allow() {
       const page = await browser.open(issuer + path)
       const { url } = page.status === 0 ? page : await browser.submit(page, { decision: 'allow' })
@@ -118,7 +118,7 @@ async function register(cluster) {
       return token(0, exchangeForm(code))
     },
 
-    /** @returns a code; undefined where the user would be asked */
+    /** @returns a code; undefined if the user is asked */
     async authorize(instance) {
       const { headers } = await sendRequest(instances[instance].publicPort, 'GET', path, {
         headers: { cookie: browser.cookie() }

@@ -1,7 +1,7 @@
-// One code, many exchanges at once, over two processes: exactly one succeeds. Nothing of it is part of npm test.
+// Exchanges one code many times concurrently, on two processes: exactly one exchange succeeds. Not run by npm test.
 // node e2e/exchange-storm.mjs [--codes 1000] [--parallel 100] [--redis stays|restores]
-// `restores`: Redis has the used code again as soon as one exchange has succeeded, as after a failover that loses a
-// write, and once more after all of them.
+// `restores`: the used code is written to Redis again after the first success, as after a failover that loses a write, and
+// again after all exchanges.
 import { createHash } from 'node:crypto'
 import { tellRedis } from './cluster/pause-stores.mjs'
 import { exchangeForm, prepareApp } from './cluster/prepare-app.mjs'
@@ -30,7 +30,7 @@ async function storm(cluster) {
     for (const { kind } of answers) counts.set(kind, (counts.get(kind) ?? 0) + 1)
     const won = answers.filter(({ kind }) => kind === '200')
     if (won.length !== 1) notOnce.push(won.length)
-    // The others were right in everything, so the tokens of the one are dead.
+    // The other exchanges were valid except that the code was used, so its tokens have ended.
     for (const { body } of won) {
       const form = { token: JSON.parse(body).access_token }
       const answer = await sendRequest(internalPort, 'POST', '/introspect', { by: resourceServer, form })
@@ -66,7 +66,7 @@ async function exchangeAtOnce(cluster, client, code) {
   return [...answers, ...(await Promise.all(Array.from({ length: parallel }, exchange)))]
 }
 
-/** @returns what gives Redis the record of the code that it has now */
+/** @returns a function that writes the current record of the code to Redis again */
 async function prepareFailover(cluster, code) {
   const key = `vk:code:${createHash('sha256').update(code).digest('hex')}`
   const copy = async (from, to) => {

@@ -22,14 +22,14 @@ describe('the file scopes of the resource server', () => {
     await testDatabase.drop()
   })
 
-  test('are the built-in scopes of the authorization server, and no others are', async () => {
+  test('are exactly the built-in scopes of the authorization server', async () => {
     const statement = { name: 'built_in_scopes', text: 'select name from scopes where built_in', values: [] }
     const builtIn = await database.query<{ name: string }>(statement)
     expect(sorted(builtIn.map(({ name }) => name))).toEqual(SCOPE_NAMES)
   })
 })
 
-describe('the documents name every file scope and every kind, and no others', () => {
+describe('the documents name exactly the file scopes and kinds', () => {
   test.each(['docs/contract.md', 'docs/clients.md'])('%s: the scopes', (page) => {
     expect(sorted(matches(read(page), /`(files\.[a-z]+(?::[a-z]+)?)`/g))).toEqual(SCOPE_NAMES)
   })

@@ -1,6 +1,7 @@
-// Anonymous clients send all that they can, from one address and then from many, while a user signs in, allows an app, and
-// the app exchanges the code, reads files and refreshes. Redis has the memory that docker-compose.yml gives it. Nothing of
-// this is part of npm test.   npm run check:flood [-- --minutes 10 --addresses 1 --addresses 10000 --rate 400]
+// Anonymous clients send every possible request, first from one address and then from many, while a user signs in and
+// allows an app, and the app exchanges the code, reads files and refreshes. Redis has the memory limit of
+// docker-compose.yml. Not run by npm test.
+// npm run check:flood [-- --minutes 10 --addresses 1 --addresses 10000 --rate 400]
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -13,7 +14,7 @@ import { measureStores } from './flood/measure-stores.mjs'
 import { createHttpBrowser } from './support/http-browser.mjs'
 
 const REDIS_LIMIT = '256mb'
-// Of these limits the first is what a flood may add to Redis. Counters, sessions and codes expire; nothing else may stay.
+// The first limit is the memory that a flood may add to Redis: counters, sessions and codes, which all expire.
 const MOST_REDIS_MB = 64
 const MOST_PROCESS_MB = 400
 const MOST_AUDIT_ROWS_PER_MINUTE = 2_000
@@ -49,7 +50,7 @@ try {
   await finish(1, [error.stack])
 }
 
-/** @returns what was not as promised */
+/** @returns the violated promises */
 async function flood(addresses) {
   console.log(`\nFrom ${addresses} ${addresses === 1 ? 'address' : 'addresses'}, ${rate} requests per second:`)
   const seen = []
@@ -118,7 +119,7 @@ function startFlood(addresses) {
   }
 }
 
-/** One user with a new browser, from the first page to the refreshed list of files. Ends at the first wrong answer. */
+/** A user with a new browser, from the first page to the refreshed list of files. Ends at the first wrong response. */
 async function visit(seen) {
   const { fleet } = world
   const query = { response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, scope: app.scope }
@@ -151,7 +152,7 @@ async function visit(seen) {
   await step('refresh', token({ grant_type: 'refresh_token', refresh_token: exchange.tokens.refresh_token }))
 }
 
-/** An app that asks at each sign-in, so that each visit has a consent page. */
+/** An app that does not remember consent, so that each visit has a consent page. */
 async function registerApp() {
   const { redirectUri, scope, username, password } = world.app
   const registration = ['--name', 'Flood', '--redirect-uri', redirectUri, '--scope', scope, '--json']

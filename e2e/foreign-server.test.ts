@@ -59,30 +59,30 @@ async function get(accessToken: string) {
   return { status: response.statusCode, challenge: response.headers['www-authenticate'], body: response.json() }
 }
 
-test('a token of oidc-provider is accepted, and what it says of itself arrives (RFC 7662 §2.2)', async () => {
+test('a token of oidc-provider is accepted, and its claims are available (RFC 7662 §2.2)', async () => {
   const { status, body } = await get(await newToken())
   expect(status).toBe(200)
   expect(body).toMatchObject({ scope: ['reports.read'], audience: [RESOURCE], subject: 'alice', clientId: client.id })
 })
 
-test('after its revocation it is refused (RFC 7009)', async () => {
+test('a revoked token is refused (RFC 7009)', async () => {
   const token = await newToken()
   expect((await get(token)).status).toBe(200)
   await openid.tokenRevocation(configuration, token)
   expect(await get(token)).toMatchObject({ status: 401, challenge: expect.stringContaining('error="invalid_token"') })
 })
 
-test('a token for another resource is refused, though it is alive (RFC 8707)', async () => {
+test('an active token for another resource is refused (RFC 8707)', async () => {
   const token = await newToken({ resource: OTHER_RESOURCE })
   expect(await get(token)).toMatchObject({ status: 401, challenge: expect.stringContaining('error="invalid_token"') })
 })
 
-test('a token of another scope is refused: 403 (RFC 6750 §3.1)', async () => {
+test('a token with another scope is refused: 403 (RFC 6750 §3.1)', async () => {
   const token = await newToken({ scope: 'reports.write' })
   expect(await get(token)).toMatchObject({ status: 403, challenge: expect.stringContaining('scope="reports.read"') })
 })
 
-test('an API whose clock is ahead accepts a token that the server says is active, by the Date of its answer', async () => {
+test('an API whose clock is ahead accepts a token that is active by the Date header of the introspection response', async () => {
   const token = await newToken()
   now = new Date(Date.now() + 600_000)
   expect((await get(token)).status).toBe(200)

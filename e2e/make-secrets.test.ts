@@ -25,14 +25,14 @@ function replace(name: string, value: string): void {
   writeFileSync(path.join(folder, name), value)
 }
 
-/** All files, each with what is in it. */
+/** All files with their content. */
 function secrets(): Record<string, string> {
   const names = VOLUMES.flatMap((volume) => readdirSync(path.join(folder, volume)).map((name) => `${volume}/${name}`))
   return Object.fromEntries(names.map((name) => [name, read(name)]))
 }
 
 describe('secrets of the compose stack', () => {
-  test('a first start makes them, none twice, to be read and not written', () => {
+  test('the first start creates them: all different, and read-only', () => {
     start()
     const made = Object.entries(secrets())
     expect(made.map(([name]) => name).sort()).toEqual([
@@ -54,7 +54,7 @@ describe('secrets of the compose stack', () => {
     for (const [name] of made) expect([name, statSync(path.join(folder, name)).mode & 0o777]).toEqual([name, 0o444])
   })
 
-  test('another start keeps every one of them', () => {
+  test('another start keeps all of them', () => {
     start()
     const before = secrets()
     start()
@@ -71,7 +71,7 @@ describe('secrets of the compose stack', () => {
       'redis/password',
       { 'authorization/redis-url': 'redis://:NEW@redis:6379', 'redis/redis.conf': 'requirepass NEW\n' }
     ]
-  ])('another %s is taken into what follows from it, and into nothing else', (name, followers) => {
+  ])('another %s changes only the secrets derived from it', (name, followers) => {
     start()
     const before = secrets()
     replace(name, 'NEW\n')
@@ -79,7 +79,7 @@ describe('secrets of the compose stack', () => {
     expect(secrets()).toEqual({ ...before, [name]: 'NEW\n', ...followers })
   })
 
-  test('what an operator added beside a password stays, and so does the URL of another server', () => {
+  test('a change by an operator in a URL with a password is kept, and so is the URL of another server', () => {
     start()
     replace('files/database-url', 'postgres://files:theirs@db.example:5432/files')
     replace('redis/redis.conf', 'maxclients 500\nrequirepass old\ntimeout 0\n')
@@ -92,7 +92,7 @@ describe('secrets of the compose stack', () => {
   describe('the credential of the resource server', () => {
     const id = () => read('files/introspection-client-id')
 
-    test('an id and a secret that an operator wrote stay together', () => {
+    test('an id and a secret of an operator are kept', () => {
       start()
       replace('files/introspection-client-id', 'theirs\n')
       replace('files/introspection-client-secret', 'a-secret-of-theirs')
@@ -101,7 +101,7 @@ describe('secrets of the compose stack', () => {
       expect([id(), read('files/introspection-client-secret')]).toEqual(['theirs', 'a-secret-of-theirs'])
     })
 
-    test.each(['', 'theirs'])('another secret or another audience gets another id, once (id before: %p)', (before) => {
+    test.each(['', 'theirs'])('another secret or another audience creates one new id (id before: %p)', (before) => {
       start()
       if (before !== '') replace('files/introspection-client-id', before)
       start()
@@ -116,7 +116,7 @@ describe('secrets of the compose stack', () => {
       expect(new Set(seen).size).toBe(3)
     })
 
-    test('the same secret and audience get the same id again', () => {
+    test('the same secret and audience create the same id again', () => {
       start()
       const before = id()
       start('https://files.example')
@@ -127,7 +127,7 @@ describe('secrets of the compose stack', () => {
     test.each([
       [RESOURCE_URL, true],
       ['https://files.example', false]
-    ])('an id of before there were marks stays with its audience: %s', (audience, stays) => {
+    ])('an id from before marks existed keeps its audience: %s', (audience, stays) => {
       start()
       rmSync(path.join(folder, 'files/introspection-client-mark'))
       const former = `files-${createHash('sha256').update(RESOURCE_URL).digest('hex').slice(0, 16)}`

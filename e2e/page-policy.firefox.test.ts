@@ -6,7 +6,7 @@ import { knownFiles, makeKnownFiles } from './support/known-files.js'
 import { registerApp } from './support/registered-app.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 
-describe('a person in Firefox, under the policy that the pages are sent with', () => {
+describe('a user in Firefox, with the content security policy of the pages', () => {
   let files: ReturnType<typeof makeKnownFiles>
   let stack: Stack
   let at: Addresses
@@ -52,7 +52,7 @@ describe('a person in Firefox, under the policy that the pages are sent with', (
     return page
   }
 
-  /** By the name under which it is announced. */
+  /** Finds an element by its accessible name. */
   async function find(page: Page, name: string) {
     const element = await page.$(`::-p-aria(${name})`)
     if (element === null) throw new Error(`There is no "${name}" at ${page.url()}`)
@@ -86,7 +86,7 @@ describe('a person in Firefox, under the policy that the pages are sent with', (
     { kind: 'on loopback', index: 0 },
     { kind: 'with https', index: 1 }
   ])(
-    'arrives at an app $kind whose callback goes on to another origin, and the app can redeem the code',
+    'is redirected to an app $kind whose callback redirects to another origin, and the app can redeem the code',
     async ({ index }) => {
       const site = sites[index] as AppSite
       const app = await registerApp(stack, at, { name: 'Hopper', redirectUri: site.redirectUri })

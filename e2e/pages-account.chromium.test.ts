@@ -58,7 +58,7 @@ describe('connected apps, in Chromium', () => {
 
   const appNames = (page: Page) => page.getByRole('main').getByRole('listitem').getByRole('heading').allTextContents()
 
-  test('ended there: the app is refused at its next request, in every browser, and says so; it can be connected anew', async () => {
+  test('End access: the app is refused at its next request in every browser, says so, and can be connected again', async () => {
     const here = await connected()
     const there = await connected()
     await openApps(here)
@@ -73,7 +73,7 @@ describe('connected apps, in Chromium', () => {
     await expectFiles(here)
   })
 
-  test('ended in one browser, then in another one that still shows it: nothing is left to do, and it says so', async () => {
+  test('End access in one browser, then in another that still lists the app: the page says that it was ended before', async () => {
     const here = await connected()
     const there = await visits.open()
     await there.goto(`${at.issuer}/login`)
@@ -85,7 +85,7 @@ describe('connected apps, in Chromium', () => {
     expect(await there.getByRole('status').textContent()).toContain('The app no longer has access')
   })
 
-  test('signed out everywhere: the other browser has to sign in again, the app goes on', async () => {
+  test('Sign out everywhere: the other browser must sign in again, and the app keeps its access', async () => {
     const here = await connected()
     const there = await visits.open()
     await there.goto(`${at.issuer}/login`)
@@ -97,7 +97,7 @@ describe('connected apps, in Chromium', () => {
     await expectFiles(here)
   })
 
-  test('signed out elsewhere while the list is shown: End access ends nothing before signing in again', async () => {
+  test('after Sign out everywhere in another browser, End access requires a sign-in first', async () => {
     const here = await connected()
     await openApps(here)
     const there = await visits.open()
@@ -111,14 +111,14 @@ describe('connected apps, in Chromium', () => {
     await expectFiles(here)
   })
 
-  test('the consent page leads there', async () => {
+  test('the consent page links to the connected apps', async () => {
     const page = await connected()
     await page.goto(`${at.demoUrl}/connect`)
     await page.getByRole('link', { name: 'Connected apps' }).click()
     expect(await appNames(page)).toEqual(['Photo Printer'])
   })
 
-  test('with the keyboard alone: ends an app, signs out, and always sees where the focus is', async () => {
+  test('ends an app and signs out with the keyboard only, with a visible focus', async () => {
     const page = await connected()
     await openApps(page)
     await tabTo(page, 'End access')
@@ -131,7 +131,7 @@ describe('connected apps, in Chromium', () => {
     await expectNoFiles(page)
   })
 
-  test('with JavaScript switched off: ends an app, signs out', async () => {
+  test('ends an app and signs out without JavaScript', async () => {
     const page = await connected({ javaScriptEnabled: false })
     await openApps(page)
     await press(page, 'End access of Photo Printer')

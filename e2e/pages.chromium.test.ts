@@ -11,7 +11,7 @@ import { createVisits } from './support/visits.js'
 
 const phone = { width: 360, height: 640 }
 const desk = { width: 1280, height: 800 }
-/** What is left of the desk when everything on it is twice as large. */
+/** The desktop window at a zoom of 200 %. */
 const zoomedDesk = { width: 640, height: 400 }
 
 type Look = { viewport: typeof phone; colorScheme: 'light' | 'dark' }
@@ -50,7 +50,7 @@ describe('every page in every state', () => {
     files?.remove()
   })
 
-  /** One browser for each person and language; a person signs in once. */
+  /** One browser for each user and language, so that a user signs in once. */
   async function pageOf(by: Scene['by'], language: string): Promise<Page> {
     const known = pages.get(`${by} ${language}`)
     if (known !== undefined) return known
@@ -74,7 +74,7 @@ describe('every page in every state', () => {
     return page
   }
 
-  test('an app that asks for Arabic (ui_locales) gets it through to the consent page, in an English browser', async () => {
+  test('a request for Arabic (ui_locales) is kept until the consent page in an English browser', async () => {
     const page = await visits.open({ locale: 'en' })
     await page.goto(world.insights.request({ ui_locales: 'xx ar' }))
     await signIn(page, world.alice, wordsOf('ar'))
@@ -85,10 +85,10 @@ describe('every page in every state', () => {
   describe.each([
     { language: 'en', direction: 'ltr', looks },
     { language: 'ar', direction: 'rtl', looks },
-    // The longest words; what else axe looks for is in the templates, which are the same in every language.
+    // The language with the longest words. Other findings of axe depend on the templates, which are the same for all.
     { language: 'de', direction: 'ltr', looks: [] }
   ])('$language', ({ language, direction, looks }) => {
-    test.each(scenes)('$name: nothing is cut off, nothing moves sideways, axe finds nothing', async (scene) => {
+    test.each(scenes)('$name: nothing is cut off, nothing scrolls horizontally, axe finds nothing', async (scene) => {
       const page = await open(scene, language)
       const declared = await page.evaluate('[document.documentElement.lang, document.documentElement.dir]')
       expect(declared).toEqual([language, direction])
@@ -101,7 +101,7 @@ describe('every page in every state', () => {
   })
 })
 
-/** By name of the window, what cannot be read there. */
+/** For each window: the text that is not readable in it. */
 async function unreadable(page: Page): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {}
   for (const [name, viewport, textSize] of [
@@ -119,7 +119,7 @@ async function unreadable(page: Page): Promise<Record<string, string[]>> {
   return withProblems(found)
 }
 
-/** By name of the look, what axe says. */
+/** For each appearance: the findings of axe. */
 async function inaccessible(page: Page, looks: readonly Look[]): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {}
   if (looks.length > 0) await injectAxe(page)

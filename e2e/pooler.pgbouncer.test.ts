@@ -59,7 +59,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await wait(20)
 }
 
-/** An address that leads to one port of this machine after another; the change ends all connections. */
+/** A proxy whose target port can change; a change ends all connections. */
 async function startSwitch(first: number) {
   let target = first
   const sockets = new Set<Socket>()
@@ -110,11 +110,11 @@ test.each([
   expect(await findPooling(at(mode))).toBe(pooling)
 })
 
-test('Postgres itself is direct', async () => {
+test('a direct connection to Postgres is recognized as direct', async () => {
   expect(await findPooling(database.url)).toBe('direct')
 })
 
-describe('a pool of connections, as of either service', () => {
+describe('the connection pool of both services', () => {
   const pool = (url: string) => connectPostgres(url, { connections: 3, plans: 'kept' })
   const ask = { name: 'one', text: 'select 1 as one', values: [] }
 
@@ -125,7 +125,7 @@ describe('a pool of connections, as of either service', () => {
     await connected.close()
   })
 
-  test('works behind one in session mode', async () => {
+  test('works behind a pooler in session mode', async () => {
     const connected = pool(at('session'))
     const asked = await Promise.all(Array.from({ length: 10 }, () => connected.query(ask)))
     expect(asked).toEqual(asked.map(() => [{ one: 1 }]))
@@ -133,7 +133,7 @@ describe('a pool of connections, as of either service', () => {
     await connected.close()
   })
 
-  test('finds out while it runs that a pooler came between, and that it went', async () => {
+  test('detects while it runs that a pooler was added, and that it was removed', async () => {
     const network = await startSwitch(portOf(database.url))
     const connected = pool(atPort(database.url, network.port))
     await connected.query(ask)
@@ -160,7 +160,7 @@ describe('a pool of connections, as of either service', () => {
 })
 
 describe.each(['transaction', 'statement'] as const)('the authorization server behind a pooler in %s mode', (mode) => {
-  test('is not ready, says why on /readyz, in the log and by the gauge', async () => {
+  test('is not ready, and reports the reason on /readyz, in the log and in the metric', async () => {
     service = await startServiceProcess(settings(at(mode)))
     await untilLogged(service, '"event":"dependency_unavailable","dependency":"postgres"')
     const readyz = await operator(service, '/readyz')
@@ -178,14 +178,14 @@ describe.each(['transaction', 'statement'] as const)('the authorization server b
     expect(service.log()).not.toContain('hush')
   })
 
-  test('is fatal in doctor', async () => {
+  test('is a fatal finding of doctor', async () => {
     const { code, document } = await runDoctor(settings(at(mode)))
     expect(document.findings).toContainEqual(expect.objectContaining({ check: 'postgres pooler', severity: 'fatal' }))
     expect(code).toBe(1)
   })
 })
 
-test('a pooler in session mode: ready, and doctor warns that announcements are not heard through it', async () => {
+test('a pooler in session mode: ready, and doctor warns that notifications are not received through it', async () => {
   service = await startServiceProcess(settings(at('session')))
   await untilLogged(service, '"event":"revocation_channel_lost"')
   const readyz = await operator(service, '/readyz')

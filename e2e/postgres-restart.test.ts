@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('Postgres of both services restarts under load: nothing but 503 while it is away, then all works, sessions too', async () => {
+test('Postgres of both services restarts under load: only 503 meanwhile, then all requests and sessions work', async () => {
   if (world === undefined) return
   const { flows, postgres } = world
   const load = flows.run([await flows.signIn(), await flows.signIn()])
@@ -27,7 +27,7 @@ test('Postgres of both services restarts under load: nothing but 503 while it is
   expect(evaluateFlows(flows.seen, stoppedAt).failed).toEqual([])
 })
 
-/** Until a request has been told that Postgres is away. */
+/** Waits until a response reports that Postgres is unavailable. */
 async function untilUnavailable({ seen }: Flows, from: number): Promise<void> {
   while (evaluateFlows(seen, from).unavailable === 0) await wait(20)
 }

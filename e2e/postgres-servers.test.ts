@@ -45,7 +45,7 @@ describe('a URL that names a primary and its standby', () => {
     url = pair.standbyUrl.replace(/@[^/]+/, `@127.0.0.1:${standby},127.0.0.1:${primary}`)
   })
 
-  test('the pool, the migrations and the notifications find the primary, whichever comes first', async () => {
+  test('pool, migrations and notifications use the primary, in any order of the hosts', async () => {
     const [port] = pair.ports
     expect(await ask(connect(`${url}?target_session_attrs=read-write`), 'select inet_server_port() as port')).toEqual({
       port
@@ -64,7 +64,7 @@ describe('a URL that names a primary and its standby', () => {
     expect(heard).toEqual(['hello'])
   })
 
-  test('when the primary is gone it is an outage, and once the standby is promoted the same pool writes there', async () => {
+  test('without the primary Postgres is unavailable; after the promotion of the standby the same pool writes there', async () => {
     const database = connect(url)
     await ask(database, "insert into scopes (name, title, description, built_in) values ('a.b', 'A', '', false)")
     const caughtUp = 'select bool_and(replay_lsn >= pg_current_wal_lsn()) as done from pg_stat_replication'
@@ -80,7 +80,7 @@ describe('a URL that names a primary and its standby', () => {
   })
 })
 
-test('sslmode=verify-full with sslrootcert is TLS to a server of that authority, and nothing to one of another', async () => {
+test('sslmode=verify-full with sslrootcert connects to a server of that authority, and to no other', async () => {
   if (!hasOpenssl()) return
   const { url, ca } = await startPostgresWithTls(workshop)
   const asking = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()'
@@ -96,14 +96,14 @@ test('sslmode=verify-full with sslrootcert is TLS to a server of that authority,
   }
 })
 
-test('a server with fewer connections (max_connections) than two pools want: every statement is answered', async () => {
+test('a server with fewer connections (max_connections) than two pools: every statement succeeds', async () => {
   const { url } = await startSmallPostgres({ ...workshop, maxConnections: 8 })
   const pools = [0, 1].map(() => {
     const pool = connectPostgres(url, { connections: 10 })
     databases.push(pool)
     return pool
   })
-  // Each has one before the other takes all.
+  // Each service has a connection before the other uses all remaining ones.
   await Promise.all(pools.map((pool) => ask(pool, 'select 1')))
   const asked = pools.flatMap((pool) =>
     Array.from({ length: 32 }, async () => {

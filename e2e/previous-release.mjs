@@ -1,7 +1,7 @@
-// Migrations are safe while the previous release runs: its code, built anew, does the whole flow on databases that the
-// migrations of this checkout brought up to date. Not a part of npm test.
-// npm run check:previous-release [-- COMMIT]    by default the commit in infra/previous-release.json
-// Ends with 3 before the first release.
+// Checks that migrations are safe while the previous release runs: builds its code and runs the whole flow on databases
+// with the migrations of this checkout. Not run by npm test.
+// npm run check:previous-release [-- COMMIT]    default: the commit in infra/previous-release.json
+// Exits with 3 before the first release.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
@@ -61,7 +61,7 @@ async function run() {
   ]
 }
 
-/** The code of the previous release in a folder of its own, installed and compiled. */
+/** Installs and compiles the previous release in a separate folder. */
 function build(folder) {
   mkdirSync(folder)
   const archive = execFileSync('git', ['archive', commit], { cwd: checkout, maxBuffer: 500 * 1024 * 1024 })

@@ -20,15 +20,15 @@ function readRecord(record: unknown) {
   return readPreviousRelease(file)
 }
 
-test('the record of this checkout can be read', () => {
+test('the record of this checkout is valid', () => {
   expect(() => readPreviousRelease(path.join(root, 'infra/previous-release.json'))).not.toThrow()
 })
 
-test('a record of a release gives its version and its commit', () => {
+test('a record of a release: version and commit', () => {
   expect(readRecord({ version: '1.0.0', commit: COMMIT })).toEqual({ version: '1.0.0', commit: COMMIT })
 })
 
-test('a record without a release gives undefined', () => {
+test('a record without a release: undefined', () => {
   expect(readRecord({ version: null, commit: null })).toBeUndefined()
 })
 

@@ -3,18 +3,18 @@ import { formOf } from './support/form-post.js'
 import { recoveryStory } from './support/recovery-story.js'
 import { headingOf, press, signIn } from './support/walk.js'
 
-describe('two tabs, two people, two browsers: no code for the wrong person', () => {
+describe('two tabs, users or browsers: no code for the wrong user', () => {
   const story = recoveryStory(['com.example.album:'])
   const { ask, askInNewTab, expectConsent, expectSignIn, finish, expectNoAnswer } = story
 
-  test('two tabs, answered in the other order: each answer has its own state and its own code', async () => {
+  test('two tabs, decided in the other order: each redirect has its own state and code', async () => {
     const first = await ask(story.world.anna, 'first')
     const second = await askInNewTab(first, 'second')
     await finish(second, story.world.anna, 'second')
     await finish(first, story.world.anna, 'first')
   })
 
-  test('Deny in one tab, Allow in the other: each request has its own answer', async () => {
+  test('Deny in one tab, Allow in the other: each request has its own response', async () => {
     const first = await ask(story.world.anna, 'first')
     const second = await askInNewTab(first, 'second')
     await press(first, 'Deny')
@@ -25,7 +25,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     ])
   })
 
-  test('two tabs at the sign-in page: the second to be sent finds the person signed in, and goes on', async () => {
+  test('two tabs at the sign-in page: after the first sign-in, the second form continues as this user', async () => {
     const first = await ask(undefined, 'first')
     const second = await askInNewTab(first, 'second')
     await signIn(second, story.world.anna)
@@ -34,7 +34,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await finish(second, story.world.anna, 'second')
   })
 
-  test('anna is asked in one tab, bert signs in in another: her Allow gives no code; he is asked, by his name', async () => {
+  test('anna is asked in one tab, bert signs in in another: her Allow gives no code, and bert is asked by name', async () => {
     const annas = await ask(story.world.anna, 'annas')
     const send = await formOf(annas, { decision: 'allow' })
     const berts = await askInNewTab(annas, 'berts')
@@ -50,7 +50,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await finish(berts, story.world.bert, 'berts')
   })
 
-  test('anna has allowed, then bert signs in in her browser: her form sent again does not give him her code', async () => {
+  test('anna has allowed, then bert signs in in her browser: her form sent again gives no code to bert', async () => {
     const page = await ask(story.world.anna)
     const send = await formOf(page, { decision: 'allow' })
     const { location } = await send()
@@ -61,7 +61,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     expect(await story.world.app.redeem(new URL(location).searchParams)).toMatchObject({ files: ['annas.txt'] })
   })
 
-  test('back to the sign-in page after signing in: on to the consent page, without a second sign-in', async () => {
+  test('back to the sign-in page after signing in: continues to the consent page without a second sign-in', async () => {
     const page = await ask()
     const send = await formOf(page, story.world.bert)
     await signIn(page, story.world.anna)
@@ -72,7 +72,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await finish(page, story.world.anna)
   })
 
-  test('signed out everywhere in another browser: Allow gives no code; sign in, and go on', async () => {
+  test('signed out everywhere in another browser: Allow gives no code; after a sign-in the request continues', async () => {
     const page = await ask(story.world.anna)
     const elsewhere = await story.visits.open()
     await elsewhere.goto(`${story.world.at.issuer}/login`)
@@ -85,7 +85,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await finish(page, story.world.anna)
   })
 
-  test('signed out in another tab: Allow gives no code; sign in, and go on', async () => {
+  test('signed out in another tab: Allow gives no code; after a sign-in the request continues', async () => {
     const page = await ask(story.world.anna)
     const tab = await page.context().newPage()
     await tab.goto(`${story.world.at.issuer}/account/apps`)
@@ -97,7 +97,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await finish(page, story.world.anna)
   })
 
-  test('her consent address in a browser without a session: its user signs in and is asked; hers stays valid', async () => {
+  test('her consent address in a browser without a session: the user there signs in and is asked; hers stays valid', async () => {
     const annas = await ask(story.world.anna)
     const other = await story.visits.open()
     await other.goto(annas.url())
@@ -115,7 +115,7 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
     await finish(annas, story.world.anna)
   })
 
-  test('the app that has to open does not: Allow once more gives the very same redirect', async () => {
+  test('the native app does not open: Allow again gives the same redirect', async () => {
     const page = await story.visits.open()
     await page.goto(story.world.album.request())
     await signIn(page, story.world.anna)
@@ -126,8 +126,8 @@ describe('two tabs, two people, two browsers: no code for the wrong person', () 
       return (await answered).headers().location ?? ''
     }
     const first = await redirectAfter(() => allow.click())
-    // Chromium now asks whether it may open the app, and blocks clicks until the question is answered, which a test cannot do. One
-    // that a script makes is sent, and Chromium notes that it opens no app for a script.
+    // Chromium now asks whether to open the app, and blocks clicks until the user responds, which a test cannot do. A click
+    // by a script works; Chromium then logs that a script cannot open the app.
     const noted = page.waitForEvent('console')
     const second = await redirectAfter(() => allow.dispatchEvent('click'))
     expect((await noted).text()).toContain(`Not allowed to launch '${second}'`)

@@ -9,7 +9,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
   const story = recoveryStory()
   const { ask, expectInterrupted, finish, expectCodeFor, expectNoAnswer } = story
 
-  test('back after Allow: asked again, and the next Allow gives a code of its own', async () => {
+  test('back after Allow: asked again, and the next Allow gives another code', async () => {
     const page = await ask(story.world.anna)
     await press(page, 'Allow')
     await page.goBack()
@@ -21,13 +21,13 @@ describe('a step that is repeated, left or interrupted ends with the right code 
   test('a double click on Allow: one code', async () => {
     const page = await ask(story.world.anna)
     await page.getByRole('button', { name: 'Allow', exact: true }).dblclick()
-    // Not for the address: the second click may break off the way there that the first one began.
+    // Not for the address: the second click may cancel the navigation of the first one.
     await page.getByRole('heading', { name: 'Thank you' }).waitFor()
     await expectCodeFor(page, story.world.anna)
     expect(new Set(story.world.site.answers.map((answer) => answer.get('code'))).size).toBe(1)
   })
 
-  test('one Allow form sent five times at once and once more: the very same redirect each time', async () => {
+  test('one Allow form sent five times at once and once more: the same redirect each time', async () => {
     const page = await ask(story.world.anna)
     const send = await formOf(page, { decision: 'allow' })
     const answers = [...(await Promise.all([send(), send(), send(), send(), send()])), await send()]
@@ -38,7 +38,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     await expectCodeFor(page, story.world.anna)
   })
 
-  test('the app could not be reached after Allow: a reload brings it the code', async () => {
+  test('the app could not be reached after Allow: a reload sends it the code', async () => {
     const page = await ask(story.world.anna)
     await story.world.site.close()
     await page.getByRole('button', { name: 'Allow', exact: true }).click()
@@ -56,7 +56,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     expect((await story.world.app.redeem(story.world.site.answers[0])).status).toBe(400)
   })
 
-  test('Allow once more after the code was redeemed: asked again, and the first permission lives on', async () => {
+  test('Allow again after the code was redeemed: asked again, and the first access stays valid', async () => {
     const page = await ask(story.world.anna)
     const send = await formOf(page, { decision: 'allow' })
     const { location } = await send()
@@ -87,25 +87,25 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     await finish(page, story.world.anna)
   })
 
-  test('sign-in left for an hour: goes on, for nothing of it was stored', async () => {
+  test('an hour on the sign-in page: the request continues, because nothing of it was stored', async () => {
     const page = await ask()
     await story.world.letRequestsExpire()
     await signIn(page, story.world.anna)
     await finish(page, story.world.anna)
   })
 
-  test('consent left for an hour: asked again, and told why, without signing in', async () => {
+  test('an hour on the consent page: asked again with the reason, without signing in', async () => {
     const page = await ask(story.world.anna)
     await story.world.letRequestsExpire()
     await press(page, 'Allow')
     expectNoAnswer()
-    // An emulated Redis has forgotten more than the requests.
+    // An emulated Redis has lost more than the requests.
     if (story.world.redisIsEmulated) await signIn(page, story.world.anna)
     else expect(await page.getByRole('status').textContent()).toContain('Please answer again.')
     await finish(page, story.world.anna)
   })
 
-  test('cookies cleared on the sign-in page: told, and the same request starts again', async () => {
+  test('cookies deleted on the sign-in page: a message, and the same request starts again', async () => {
     const page = await ask()
     await page.context().clearCookies()
     await signIn(page, story.world.anna)
@@ -114,7 +114,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     await finish(page, story.world.anna)
   })
 
-  test('cookies cleared on the consent page: no code; sign in, and go on', async () => {
+  test('cookies deleted on the consent page: no code; after a sign-in the request continues', async () => {
     const page = await ask(story.world.anna)
     await page.context().clearCookies()
     await press(page, 'Allow')
@@ -126,9 +126,9 @@ describe('a step that is repeated, left or interrupted ends with the right code 
 
   test.each([
     { name: 'an https app', tls: true, host: undefined },
-    { name: 'a program on this device', tls: false, host: '127.0.0.1' },
-    { name: 'a program on the IPv6 loopback address', tls: false, host: '::1' }
-  ])('the callback of $name goes on to another origin: the Allow button is not blocked', async ({ tls, host }) => {
+    { name: 'an app on a loopback address', tls: false, host: '127.0.0.1' },
+    { name: 'an app on the IPv6 loopback address', tls: false, host: '::1' }
+  ])('the callback of $name redirects to another origin: the Allow button is not blocked', async ({ tls, host }) => {
     const end = await openAppSite({ tls, host })
     const site = await openAppSite({ tls, host, hopsTo: () => `${end.origin}/done` })
     const app = await story.world.register({ name: 'Hopper', redirectUri: site.redirectUri })
@@ -146,13 +146,13 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     await Promise.all([site.close(), end.close()])
   })
 
-  test('everything restarted under a sign-in page and a consent page: both go on as if nothing had been', async () => {
+  test('all processes restart during a sign-in page and a consent page: both requests continue', async () => {
     const [signingIn, consenting] = [await ask(), await ask(story.world.bert, 'berts-state')]
     await story.world.restart()
     await signIn(signingIn, story.world.anna)
     await finish(signingIn, story.world.anna)
     await press(consenting, 'Allow')
-    // An emulated Redis has forgotten that bert was signed in.
+    // An emulated Redis has lost bert's session.
     if (story.world.redisIsEmulated) {
       await signIn(consenting, story.world.bert)
       await press(consenting, 'Allow')

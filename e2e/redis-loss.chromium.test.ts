@@ -2,11 +2,11 @@ import { describe, expect, test } from '@jest/globals'
 import { recoveryStory } from './support/recovery-story.js'
 import { headingOf, press, signIn } from './support/walk.js'
 
-describe('Redis loses its data in the middle of a sign-in: the page says so, and the request goes on', () => {
+describe('Redis loses its data during a request: the page says so, and the request continues', () => {
   const story = recoveryStory()
   const { ask, expectSignIn, expectInterrupted, finish, expectNoAnswer } = story
 
-  test('on the sign-in page: nothing was stored, so nothing is lost', async () => {
+  test('on the sign-in page: the request continues, because nothing was stored', async () => {
     const page = await ask()
     await story.world.loseRedis()
     await signIn(page, story.world.anna)
@@ -15,7 +15,7 @@ describe('Redis loses its data in the middle of a sign-in: the page says so, and
 
   test('between the sign-in and the consent page', async () => {
     const page = await ask()
-    // The answer to the form sets the cookie of the session; the page after it is asked for when the session is lost.
+    // The response to the form sets the session cookie. The next page is requested after the session was lost.
     await page.route('**/login?**', async (route) => {
       if (route.request().method() !== 'POST') return route.continue()
       const response = await route.fetch({ maxRedirects: 0 })
@@ -48,7 +48,7 @@ describe('Redis loses its data in the middle of a sign-in: the page says so, and
     await finish(page, story.world.anna)
   })
 
-  test('after Allow: the way back leads to the sign-in page of the same request', async () => {
+  test('after Allow: back leads to the sign-in page of the same request', async () => {
     const page = await ask(story.world.anna)
     await press(page, 'Allow')
     await story.world.loseRedis()
@@ -58,7 +58,7 @@ describe('Redis loses its data in the middle of a sign-in: the page says so, and
     await finish(page, story.world.anna)
   })
 
-  test('the consent page without a request in its address says how to go on', async () => {
+  test('the consent page without a request in its address says how to continue', async () => {
     const page = await ask(story.world.anna)
     await page.goto(`${story.world.at.issuer}/consent`)
     expect(await headingOf(page)).toBe('This request is no longer available')

@@ -73,7 +73,7 @@ async function readiness(running: ServiceProcess) {
 const gauge = async (running: ServiceProcess) =>
   /valetkey_dependency_up\{dependency="redis"\} (\d)/.exec(await (await operator(running, '/metrics')).text())?.[1]
 
-/** A user of the server, with these rights. */
+/** A Redis user with these permissions. */
 async function asUser(name: string, rights: string): Promise<string> {
   await redis.tell(`ACL SETUSER ${name} reset on >hush ${rights}`)
   return `redis://${name}:hush@127.0.0.1:${redis.port}/0`
@@ -81,7 +81,7 @@ async function asUser(name: string, rights: string): Promise<string> {
 
 const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
 
-describe('at the start the process is not ready, and says why at once on /readyz, in the log, by the gauge and in doctor', () => {
+describe('misconfigured at the start: not ready, with the reason on /readyz, in the log, in the metric and in doctor', () => {
   const cases: readonly (readonly [string, () => Promise<string> | string, RegExp])[] = [
     ['a wrong password', () => `redis://:hush@127.0.0.1:${redis.port}/0`, /refuses the password/],
     ['no password', () => `redis://127.0.0.1:${redis.port}/0`, /refuses the password/],
@@ -114,7 +114,7 @@ describe('at the start the process is not ready, and says why at once on /readyz
   })
 })
 
-describe('while it runs', () => {
+describe('misconfigured while the service runs', () => {
   const cases: readonly (readonly [string, number, RegExp, () => Promise<unknown>, () => Promise<unknown>])[] = [
     [
       'the password is changed: not ready',
@@ -127,14 +127,14 @@ describe('while it runs', () => {
       () => redis.tell('ACL SETUSER changing resetpass >hush')
     ],
     [
-      'a right is taken away: not ready',
+      'a permission is removed: not ready',
       503,
       /does not permit/,
       () => redis.tell('ACL SETUSER changing -getex'),
       () => redis.tell('ACL SETUSER changing +getex')
     ],
     [
-      'its memory is full: degraded, for refreshing and introspection go on without it',
+      'its memory is full: degraded, because refreshes and introspection work without it',
       200,
       /is full/,
       () => redis.tell('CONFIG SET maxmemory 1'),
@@ -148,7 +148,7 @@ describe('while it runs', () => {
       () => redis.tell('REPLICAOF NO ONE')
     ]
   ]
-  test.each(cases)('%s, until that is mended', async (_name, status, reason, harm, mend) => {
+  test.each(cases)('%s, until it is corrected', async (_name, status, reason, harm, mend) => {
     if (!hasRedisServer()) return
     service = await startServiceProcess(settings(await asUser('changing', RIGHTS)))
     const running = service

@@ -13,11 +13,11 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('the primary of Redis dies: nothing but 503 until the Sentinels have another one, then all works, sessions too', async () => {
+test('the primary of Redis fails: only 503 until the Sentinels promote another, then all requests and sessions work', async () => {
   if (world === undefined) return
   const { flows, redis } = world
   const sessions = [await flows.signIn(), await flows.signIn()]
-  // What the replica has not heard of dies with the primary.
+  // Writes that the replica has not received are lost with the primary.
   await redis.replicated()
   const load = flows.run(sessions)
   await untilWell(flows.seen)

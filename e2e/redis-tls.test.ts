@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('Redis by TLS, for a user with no rights but those that docs/databases.md names: the whole flow', async () => {
+test('Redis with TLS and a user with the permissions of docs/databases.md: the whole flow works', async () => {
   if (world === undefined) return
   const { flows } = world
   const load = flows.run([await flows.signIn()])
@@ -27,16 +27,16 @@ test('Redis by TLS, for a user with no rights but those that docs/databases.md n
   expect([failed, unavailable]).toEqual([[], 0])
 })
 
-test('a certificate of an authority that is not trusted is an outage, not a connection', async () => {
+test('a certificate of an untrusted authority: Redis is unavailable', async () => {
   if (world === undefined) return
   const { fleet } = world
   const [instance] = fleet.instances['authorization-server']
   if (instance === undefined) throw new Error('there is no instance')
-  // Never ready, so the restart does not come to its end.
+  // The service never becomes ready, so the restart does not complete.
   void fleet.restart(instance, { REDIS_CA_FILE: '' }).catch(() => {})
   const readyz = `http://127.0.0.1:${instance.ports.OPERATOR_LISTEN}/readyz`
   let checks: unknown
-  // Until the test's own time is over.
+  // Until the time limit of the test.
   while (checks === undefined) {
     await wait(20)
     const answer = await fetch(readyz).catch(() => undefined)

@@ -34,7 +34,7 @@ async function newToken(parameters: Record<string, string>): Promise<string> {
   return (await app.redeem(answer.searchParams)).accessToken
 }
 
-test("a token for this API opens the person's reports, and is refused at the files API (RFC 8707)", async () => {
+test("a token for this API gives access to the user's reports, and is refused at the files API (RFC 8707)", async () => {
   const token = await newToken({ scope: 'reports.read files.read', resource: RESOURCE })
   expect(await reports.get(token)).toMatchObject({
     status: 200,
@@ -46,7 +46,7 @@ test("a token for this API opens the person's reports, and is refused at the fil
   })
 })
 
-test('a token for the files API is refused here, whatever its scope, and opens the files (RFC 8707)', async () => {
+test('a token for the files API is refused at this API with any scope, and accepted at the files API (RFC 8707)', async () => {
   const token = await newToken({ scope: 'reports.read files.read' })
   expect(await reports.get(token)).toMatchObject({
     status: 401,
@@ -55,7 +55,7 @@ test('a token for the files API is refused here, whatever its scope, and opens t
   expect((await listFiles(at.resourceUrl, token)).status).toBe(200)
 })
 
-test('a token of another scope is refused: 403, and the scope to ask for is named (RFC 6750 §3.1)', async () => {
+test('a token with another scope is refused: 403 with the required scope (RFC 6750 §3.1)', async () => {
   const token = await newToken({ scope: 'files.read', resource: RESOURCE })
   expect(await reports.get(token)).toMatchObject({
     status: 403,
@@ -63,7 +63,7 @@ test('a token of another scope is refused: 403, and the scope to ask for is name
   })
 })
 
-test('no token: 401, and the way to the authorization server (RFC 9728)', async () => {
+test('no token: 401 with the location of the metadata (RFC 9728)', async () => {
   expect(await reports.get()).toMatchObject({
     status: 401,
     challenge: expect.stringContaining(`resource_metadata="${RESOURCE}/.well-known/oauth-protected-resource"`)

@@ -27,7 +27,7 @@ async function listFiles(token: string): Promise<string> {
   return response.headers.get('x-request-id') ?? ''
 }
 
-/** The lines of one request in a log, which is written a moment after the answer. */
+/** The lines of one request in a log, which is written shortly after the response. */
 async function linesOf(logFile: string | undefined, id: string): Promise<Line[]> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const written = readFileSync(logFile ?? '', 'utf8').split('\n')
@@ -43,7 +43,7 @@ const inBothLogs = async (id: string) => ({
   authorization: await linesOf(cluster.authorizationServers[0]?.logFile, id)
 })
 
-test('the id of an answer is found in the logs of both services', async () => {
+test('the request id of a response is in the logs of both services', async () => {
   const id = await listFiles(tokens[0] ?? '')
   const { resource, authorization } = await inBothLogs(id)
   expect(resource).toEqual(['/v1/files'])
@@ -53,7 +53,7 @@ test('the id of an answer is found in the logs of both services', async () => {
 test.each([
   { name: 'different tokens', tokenOf: (number: number) => tokens[number] ?? '' },
   { name: 'the same token', tokenOf: () => tokens[0] ?? '' }
-])('requests that share a call, with $name: each id is found in both', async ({ tokenOf }) => {
+])('requests that share a call, with $name: each id is in both logs', async ({ tokenOf }) => {
   const ids = await Promise.all(tokens.map((_token, number) => listFiles(tokenOf(number))))
   const shared = new Set<string>()
   for (const id of ids) {
@@ -63,7 +63,7 @@ test.each([
     expect([line?.reqId, ...(line?.otherReqIds ?? [])]).toContain(id)
     if ((line?.otherReqIds ?? []).length > 0) shared.add(line?.reqId ?? '')
   }
-  // Or it would have proved nothing of those who share.
+  // Otherwise the test would not cover requests that share a call.
   expect(shared.size).toBeGreaterThan(0)
   expect(new Set(ids).size).toBe(tokens.length)
 })

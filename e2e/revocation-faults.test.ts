@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { createTokenSource, type TokenSource } from './cluster/issue-tokens.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 
-/** The documented limit: no guard accepts a revoked token for longer than this, whatever fails. */
+/** The documented limit: no guard accepts a revoked token for longer than this, after any failure. */
 const BOUND_MS = 3_000
 
 jest.setTimeout(60_000)
@@ -24,7 +24,7 @@ async function status(api: number, token: string): Promise<number> {
   return response.status
 }
 
-/** A token that every resource server keeps and lets pass without asking. */
+/** A token that every resource server has cached and accepts without introspection. */
 async function keptToken(): Promise<string> {
   const token = await source.nextToken()
   for (const [api, { internal }] of cluster.resourceServers.entries()) {
@@ -44,7 +44,7 @@ async function untilStatus(api: number, token: string, expected: number): Promis
   }
 }
 
-/** Asks every resource server again and again, and notes each time that one let the token pass, and what each ever said. */
+/** Sends requests to every resource server repeatedly. Records each time the token was accepted, and all status codes. */
 function watch(token: string) {
   const passes: { askedAt: number; passedAt: number }[] = []
   const said = cluster.resourceServers.map(() => new Set<number>())
@@ -64,7 +64,7 @@ function watch(token: string) {
       await Promise.all(loops)
       return {
         said: said.map((answers) => [...answers]),
-        /** Who asked before may have been let pass before, by a process that was then stopped on its way to answer. */
+        /** A request sent earlier may have been accepted earlier, by a process that was paused before its response. */
         lastPassOfThoseWhoAskedAfter: (moment: number) =>
           Math.max(0, ...passes.filter(({ askedAt }) => askedAt >= moment).map(({ passedAt }) => passedAt))
       }
@@ -74,7 +74,7 @@ function watch(token: string) {
 
 const publicUrl = (index: number) => `http://127.0.0.1:${at(cluster.authorizationServers, index).publicPort}`
 
-test('revoked at one authorization server, a kept token is refused at the resource servers of both', async () => {
+test('a cached token that was revoked at one authorization server is refused at the resource servers of both', async () => {
   const token = await keptToken()
   await source.revoke(token, publicUrl(1))
   for (const api of cluster.resourceServers.keys()) await untilStatus(api, token, 401)
@@ -89,28 +89,28 @@ test.each([
     others: [200, 401]
   },
   {
-    name: 'the feed falls silent on the way',
+    name: 'the feed becomes silent',
     harm: () => expect(at(cluster.resourceServers, 0).internal.silence(/GET \/revocations/)).toBeGreaterThan(0),
     mend: () => {},
     lingers: true,
     others: [200, 401]
   },
   {
-    name: 'the LISTEN connection dies silently',
+    name: 'the LISTEN connection becomes silent',
     harm: () => expect(at(cluster.authorizationServers, 0).postgres.silence(/listen /i)).toBe(1),
     mend: () => {},
     lingers: true,
     others: [200, 401]
   },
   {
-    name: 'the authorization server stands still',
+    name: 'the authorization server is paused',
     harm: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGSTOP'),
     mend: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGCONT'),
     lingers: true,
     others: [200, 401, 503]
   },
   {
-    name: 'a resource server stood still while the token was revoked',
+    name: 'a resource server was paused while the token was revoked',
     harm: () => {
       process.kill(at(cluster.resourceServers, 0).pid, 'SIGSTOP')
       setTimeout(() => process.kill(at(cluster.resourceServers, 0).pid, 'SIGCONT'), 3_500)
@@ -119,7 +119,7 @@ test.each([
     lingers: false,
     others: [200, 401, 503]
   }
-])('$name: no revoked token passes later than three seconds after', async ({ harm, mend, lingers, others }) => {
+])('$name: a revoked token is accepted for at most three seconds', async ({ harm, mend, lingers, others }) => {
   const token = await keptToken()
   const watched = watch(token)
   await wait(200)
@@ -130,14 +130,14 @@ test.each([
   mend()
   const { lastPassOfThoseWhoAskedAfter, said } = await watched.stop()
   const lastPass = lastPassOfThoseWhoAskedAfter(revokedAt)
-  // Where nothing could tell, the lease ran to its end: so it was the lease that ended it.
+  // Without any event, only the expiry of the lease can have ended the access.
   if (lingers) expect(lastPass - revokedAt).toBeGreaterThan(500)
   expect(lastPass - revokedAt).toBeLessThan(BOUND_MS)
   for (const answers of said) expect(others).toEqual(expect.arrayContaining(answers))
   for (const api of cluster.resourceServers.keys()) await untilStatus(api, token, 401)
 })
 
-test('the authorization server is gone: 503 and never 401, also for kept tokens after the bound; soon back after its return', async () => {
+test('the authorization server is stopped: 503 and not 401, also for cached tokens after the limit; 200 soon after its start', async () => {
   const token = await keptToken()
   for (const { pid } of cluster.authorizationServers) process.kill(pid, 'SIGSTOP')
   const watched = watch(token)

@@ -1,5 +1,5 @@
-// How long a revoked token lives on: three resource servers with a cache, on two authorization servers, under load.
-// Nothing of it is part of npm test.   node e2e/revocation-latency.mjs [--revocations 1000] [--load 200] [--at-once 1]
+// Measures how long a revoked token is still accepted: three resource servers with a cache, two authorization servers, under
+// load. Not run by npm test.   node e2e/revocation-latency.mjs [--revocations 1000] [--load 200] [--at-once 1]
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -59,7 +59,7 @@ async function measure() {
 
   async function revokeOne(token, index) {
     const { authorizationServers, resourceServers } = cluster
-    // In the cache of each, and used from there.
+    // The token is in the cache of each resource server, and is used from there.
     for (const { url } of resourceServers) for (let time = 0; time < 2; time++) await expectStatus(url, token, 200)
     const sentAt = performance.now()
     const { publicPort } = authorizationServers[index % authorizationServers.length]
@@ -75,7 +75,7 @@ async function measure() {
   }
 }
 
-/** Requests with another token at a steady rate, spread over all resource servers. */
+/** Sends requests with another token at a constant rate, spread over all resource servers. */
 function startLoad(token) {
   let served = 0
   let failed = 0

@@ -9,7 +9,7 @@ const BOUND_MS = 3_000
 
 type Exploration = { worlds: number; used: number; refused: number; stalest: number; path: string[] | undefined }
 
-/** Visits every reachable world once. Stops at the first one that violates the limit. */
+/** Visits every reachable world once. Stops at the first violation of the limit. */
 function explore(left: Left, broken?: BrokenRule, end: End = 'token'): Exploration {
   const start = newWorld(1, left, end)
   const seen = new Set([keyOf(start)])
@@ -71,15 +71,15 @@ const FEW: Left = { ticks: 4, nonces: 2, calls: 1, listens: 0, connects: 0, faul
 
 test.each([
   { name: 'the lease begins when the nonce returns', broken: 'lease_from_receipt', left: FEW },
-  { name: 'cached answers are used without a lease', broken: 'no_lease', left: { ...FEW, nonces: 1 } },
+  { name: 'cached results are used without a lease', broken: 'no_lease', left: { ...FEW, nonces: 1 } },
   { name: 'a server returns nonces without sending them through Postgres', broken: 'echo_past_postgres', left: FEW },
   {
-    name: 'cached answers are used after a reconnection',
+    name: 'cached results are used after a reconnection',
     broken: 'kept_over_reconnect',
     left: { ...FEW, connects: 1 }
   },
   {
-    name: 'an answer is cached although its token was revoked during the call',
+    name: 'a result is cached although its token was revoked during the call',
     broken: 'kept_despite_events',
     left: { ...FEW, faults: 0 }
   },
@@ -91,7 +91,7 @@ test.each([
     end: 'user'
   },
   {
-    name: 'a proof overtakes an event that waits for its audiences',
+    name: 'a proof is sent before an event that waits for its audiences',
     broken: 'proofs_overtake',
     left: { ...FEW, nonces: 3, faults: 0 },
     end: 'user'

@@ -1,6 +1,6 @@
-// What operators change while people and apps go on: releases, keys, secrets, and the stores that fail over or restart.
-// Two instances of each service behind balancers, with Redis behind three Sentinels, under load. Nothing of it is part of
-// npm test.   npm run check:rolling [-- --sessions 4 --only Redis]
+// Checks changes without downtime: releases, keys, secrets, and failovers and restarts of stores. Two instances of each
+// service behind load balancers, with Redis behind three Sentinels, under load. Not run by npm test.
+// npm run check:rolling [-- --sessions 4 --only Redis]
 import { randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +12,7 @@ import { startSentinels } from './fleet/redis-servers.mjs'
 import { newResourceServer, startWorld } from './fleet/start-world.mjs'
 
 const TIME_LIMIT_MINUTES = 6
-/** How long after a store's return requests may still be refused. */
+/** How long requests may be refused after a store is available again. */
 const RECOVERY_MS = 4_000
 const MIGRATIONS = new URL('../services/authorization-server/migrations', import.meta.url).pathname
 
@@ -40,7 +40,7 @@ try {
 async function run() {
   const sessions = []
   for (let count = 0; count < sessionCount; count++) sessions.push(await flows.signIn())
-  // Old enough to have reached the replica of Redis.
+  // These sessions are old enough to be replicated in Redis.
   await wait(5_000)
   const load = flows.run(sessions, { newcomersEveryMs: 500 })
   const problems = []
@@ -88,7 +88,7 @@ function steps() {
   ]
 }
 
-/** @returns what was not as promised */
+/** @returns the violated promises */
 async function take({ name, act, isOutage = false }) {
   const from = Date.now()
   await act()
@@ -116,29 +116,29 @@ function keyOf(name) {
   return instances.find(({ environment }) => environment[name] !== undefined).environment[name]
 }
 
-/** Known everywhere before any instance signs with it; and the old one is dropped last (docs/rotation.md). */
+/** All instances accept the new key before one uses it, and the old key is removed last (docs/rotation.md). */
 async function rotateKey(service, name, old) {
   const key = randomBytes(32).toString('hex')
   for (const keys of [`${old},${key}`, `${key},${old}`, key]) {
     await fleet.restartAll(service, { [name]: keys })
-    // What the old key signed last is read by then.
+    // The last values signed with the old key have been read by then.
     await wait(500)
   }
 }
 
 async function rotateClientSecret() {
   const { client_secret: secret } = await valetkey(['clients', 'rotate-secret', world.app.clientId, '--json'])
-  // Heard of within a second.
+  // The change is effective within a second.
   await wait(1_000)
   flows.useSecret(secret)
 }
 
-/** A second credential of the same audience; the first one is not used any more once every instance has the second. */
+/** Adds a second credential of the same audience. After all instances use it, the first one is not used any more. */
 async function rotateCredential() {
   await fleet.restartAll('resource-server', await newResourceServer(valetkey))
 }
 
-/** As the next release may bring one: something more, in tables that are in use. */
+/** A migration as in the next release: it adds to tables that are in use. */
 async function migrateFurther() {
   const next = mkdtempSync(path.join(directory, 'migrations-'))
   cpSync(MIGRATIONS, next, { recursive: true })

@@ -1,5 +1,5 @@
-// npm run screenshots -- --out DIR: every page, as a phone and a desk see it, by day and by night.
-// With --readme the pictures in docs/images are made anew.
+// npm run screenshots -- --out DIR: takes pictures of every page for phone and desktop, in light and dark colours.
+// With --readme, writes the pictures of docs/images.
 import {
   copyFileSync,
   mkdirSync,
@@ -87,7 +87,7 @@ async function photograph({ width, colorScheme, locale }, at, asking) {
     await press('login.submit')
   }
 
-  await open('error-unknown-client', `${at.issuer}/oauth/authorize?client_id=nobody`)
+  await open('error-unknown-client', `${at.issuer}/oauth/authorize?client_id=unknown`)
   await open('error-redirect-uri', authorizeUrl(at, asking.web, { redirect_uri: 'https://elsewhere.example/' }))
   await open('error-code', `${at.issuer}/errors/invalid_grant`)
   await open('error-no-request', `${at.issuer}/consent`)
@@ -159,7 +159,7 @@ function authorizeUrl(at, clientId, change = {}) {
   return `${at.issuer}/oauth/authorize?${query}`
 }
 
-/** Sparse files: they have a size and a date, and nothing in them. */
+/** Sparse files with a size and a date. */
 function makeFiles() {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-pictures-'))
   const samples = [

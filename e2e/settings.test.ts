@@ -32,7 +32,7 @@ const rows: Row[] = [
   ['a missing variable', 'authorization-server', authorizationServer, { COOKIE_KEYS: '' }, ['COOKIE_KEYS']],
   ['a malformed URL', 'authorization-server', authorizationServer, { ISSUER: 'localhost 4000' }, ['ISSUER']],
   [
-    'two mistakes at once',
+    'two invalid values',
     'authorization-server',
     authorizationServer,
     { DATABASE_URL: 'secret-four', CODE_TTL: '30' },
@@ -42,28 +42,28 @@ const rows: Row[] = [
   ['a missing variable', 'resource-server', resourceServer, { INTROSPECTION_URL: '' }, ['INTROSPECTION_URL']],
   ['a malformed URL', 'resource-server', resourceServer, { RESOURCE_URL: 'files.example' }, ['RESOURCE_URL']],
   [
-    'a cache without the feed it needs',
+    'a cache without the required feed',
     'resource-server',
     resourceServer,
     { INTROSPECTION_CACHE_TTL: '60' },
     ['REVOCATIONS_URL']
   ],
   [
-    'an issuer of the world without TLS',
+    'a public issuer without TLS',
     'authorization-server',
     authorizationServer,
     { ISSUER: 'http://auth.example', RESOURCE_URL: 'http://files.example' },
     ['ISSUER', 'RESOURCE_URL']
   ],
   [
-    'a key in production that can be guessed',
+    'a weak key in production',
     'authorization-server',
     authorizationServer,
     { ...PRODUCTION, TRUSTED_PROXIES: 'none', COOKIE_KEYS: 'k'.repeat(40) },
     ['COOKIE_KEYS']
   ],
   [
-    'a key in production that can be guessed',
+    'a weak key in production',
     'resource-server',
     resourceServer,
     { ...PRODUCTION, TRUSTED_PROXIES: '10.0.0.1', PAGE_TOKEN_KEYS: 'change-me-'.repeat(4) },
@@ -96,7 +96,7 @@ describe.each(both)('docker-compose.yml: the %s', (service, heading, least, read
   }
   const environment = services[service]?.environment ?? {}
 
-  test('gets every setting from outside, but for those that docs/containers.md names', () => {
+  test('can set every setting except those listed in docs/containers.md', () => {
     const passed = Object.keys(environment).filter((name) => environment[name]?.startsWith(`\${${name}:-`))
     const given = Object.keys(environment).map((name) => name.replace(/_FILE$/, ''))
     const names = documented(heading)
@@ -117,7 +117,7 @@ test('docs/containers.md lists only existing settings as fixed', () => {
   expect(fixed.filter((name) => !names.includes(name))).toEqual([])
 })
 
-/** A service by itself, with these settings and nothing else from here. */
+/** Starts a service with only these settings. */
 function run(service: string, settings: Record<string, string>) {
   const main = fileURLToPath(new URL(`../services/${service}/dist/main.js`, import.meta.url))
   const child = spawn(process.execPath, [main], { env: settings, stdio: 'pipe', timeout: 20_000 })

@@ -19,7 +19,7 @@ jest.setTimeout(120_000)
 
 const ANSWERED_WITHIN_MS = 5_000
 const PER_SECOND = 20
-/** So many of the codes are exchanged once more, half of them when Redis has forgotten them. */
+/** The number of codes that are exchanged again, half of them after Redis lost them. */
 const REPLAYED = 6
 
 let cluster: Cluster | undefined
@@ -50,8 +50,8 @@ describe.each([
   { store: 'Postgres', seconds: 8, pause: pausePostgres },
   { store: 'Redis', seconds: 4, pause: pauseRedis },
   { store: 'Redis', seconds: 8, pause: pauseRedis }
-])('$store stalls for $seconds s under exchanges (contract "Authorization code")', ({ seconds, pause }) => {
-  test('every request is answered in 5 s, every honest retry gets tokens, and only real replays are recorded', async () => {
+])('$store stalls for $seconds s during exchanges (contract "Authorization code")', ({ seconds, pause }) => {
+  test('every request gets a response within 5 s, every repeated exchange gets tokens, and only real replays are recorded', async () => {
     if (cluster === undefined) return
     const at = cluster
     const { body } = await exchangeAt(at, { client, code: await nextCode() })
@@ -79,7 +79,7 @@ describe.each([
     const tokens = [JSON.parse(refreshed.at(-1)?.body ?? '{}').access_token, ...pairs.map(({ token }) => token)]
     for (const token of tokens) expect(await isActive(at, app.resourceServer, token)).toBe(true)
     await expectReplaysDetected(at, pairs)
-    // Audit events are written in batches; those of the replays are there, so earlier ones are, too.
+    // Audit events are written in order, in batches. Those of the replays exist, so the earlier ones exist, too.
     expect(await countReplays(at)).toBe(replays + REPLAYED)
   })
 })
@@ -88,7 +88,7 @@ test.each([
   { store: 'postgres', words: /store_exchange/ },
   { store: 'redis', words: /evalsha/i }
 ] as const)(
-  'answers of $store to exchanges are lost: each client gets tokens, and no replay is recorded',
+  'responses of $store to exchanges are lost: each client gets tokens, and no replay is recorded',
   async (lost) => {
     if (cluster === undefined) return
     const at = cluster

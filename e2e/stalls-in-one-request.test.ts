@@ -27,7 +27,7 @@ afterAll(() => cluster?.stop())
 
 type Seen = { path: string; status: number; milliseconds: number }
 
-/** Everything that can be asked, made ready to be sent in one moment. */
+/** Every kind of request, prepared to be sent at the same moment. */
 async function prepareRequests(at: Cluster) {
   const { issuer } = at
   const [{ publicPort, internalPort, operatorPort } = { publicPort: 0, internalPort: 0, operatorPort: 0 }] =
@@ -42,7 +42,7 @@ async function prepareRequests(at: Cluster) {
     note({ path: form.grant_type ?? path, status, milliseconds })
   }
 
-  // A client that the user has not allowed, in a browser that is signed in, and a browser that is not.
+  // A client without consent in a signed-in browser, and a browser without a session.
   const asking = issuer + authorizePath((await registerOther(at)) ?? {})
   const [newcomer, user] = [createHttpBrowser(issuer, {}, note), createHttpBrowser(issuer, {}, note)]
   const signIn = await newcomer.open(asking)
@@ -86,11 +86,11 @@ const pauseBoth = async (at: Cluster) => {
 }
 
 test.each([
-  { name: 'both', first: pauseBoth, afterMs: 0, second: undefined },
+  { name: 'both stores', first: pauseBoth, afterMs: 0, second: undefined },
   { name: 'Redis for 0.9 s and then Postgres', first: pauseRedis, afterMs: 900, second: pausePostgres },
   { name: 'Redis for 1.4 s and then Postgres', first: pauseRedis, afterMs: 1_400, second: pausePostgres },
   { name: 'Postgres for 2.3 s and then Redis', first: pausePostgres, afterMs: 2_300, second: pauseRedis }
-])('$name stall within one request: each is answered in 5 s, and the exchange can be repeated', async (stall) => {
+])('$name stall during one request: each response within 5 s, and the exchange can be repeated', async (stall) => {
   if (cluster === undefined) return
   const at = cluster
   const { client, code, seen, send } = await prepareRequests(at)

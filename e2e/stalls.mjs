@@ -1,5 +1,5 @@
-// A store stalls under a stream of exchanges over two processes: what the clients see, and what a replay brings after it.
-// No part of npm test.
+// A store stalls during a stream of exchanges on two processes. Checks the responses, and replays afterwards.
+// Not run by npm test.
 // node e2e/stalls.mjs [--seconds 20] [--rate 20] [--store postgres|redis|lost-answers]
 import { countReplays, exchangeThroughStall, isActive, replayAll, summarize } from './cluster/exchange-stream.mjs'
 import { pausePostgres, pauseRedis, tellRedis } from './cluster/pause-stores.mjs'
@@ -8,12 +8,12 @@ import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
 
 const TIME_LIMIT_MINUTES = 5
 const ANSWERED_WITHIN_MS = 5_000
-/** So many codes are exchanged once more that Redis knows, and as many that it has forgotten: the audit table takes them all. */
+/** The number of replayed codes that Redis has, and of those that it lost. The audit table records all of them. */
 const REPLAYED = 10
 
 const STALLS = { postgres: pausePostgres, redis: pauseRedis, 'lost-answers': loseAnswers }
 
-// A code lives for 29 seconds, and the codes are issued before the stall.
+// The lifetime of a code is 29 seconds, and the codes are issued before the stall.
 const { seconds, rate, store } = readOptions(
   { seconds: [20, 1, 22], rate: [20, 1, 200] },
   { store: Object.keys(STALLS) }
@@ -28,8 +28,8 @@ async function run(cluster) {
     stall: STALLS[store]
   })
   const { requests, outages, slowestMs, refusals, pairs } = summarize(stream)
-  let dead = 0
-  for (const { token } of pairs) if (!(await isActive(cluster, resourceServer, token))) dead += 1
+  let ended = 0
+  for (const { token } of pairs) if (!(await isActive(cluster, resourceServer, token))) ended += 1
   const falseReplays = await countReplays(cluster)
 
   const [known, forgotten] = [pairs.slice(0, REPLAYED), pairs.slice(-REPLAYED)]
@@ -38,12 +38,12 @@ async function run(cluster) {
   wrong.push(...(await replayAll(cluster, { client, resourceServer, pairs: forgotten })))
   const isRight = slowestMs < ANSWERED_WITHIN_MS && [refusals, wrong].every(({ length }) => length === 0)
   return [
-    isRight && dead === 0 && falseReplays === 0 ? 0 : 1,
+    isRight && ended === 0 && falseReplays === 0 ? 0 : 1,
     [
       `${store}, ${seconds} s, ${rate} exchanges a second: ${stream.codes.length} codes, ${requests} requests`,
       `answered with 503: ${outages}; slowest answer: ${Math.round(slowestMs)} ms`,
       `clients without tokens: ${refusals.length} ${refusals.slice(0, 3).join(' ')}`,
-      `tokens that do not work: ${dead}; replays recorded of honest clients: ${falseReplays}`,
+      `tokens that do not work: ${ended}; replays recorded for valid retries: ${falseReplays}`,
       `replayed after it: ${known.length} that Redis knew and ${forgotten.length} that it did not; not detected: ${wrong.length}`
     ]
   ]

@@ -18,7 +18,7 @@ afterAll(async () => {
   await stack.dispose()
 })
 
-/** The first half of a request; the rest never comes. */
+/** Sends the first half of a request and no more. */
 async function halfARequest(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -35,7 +35,7 @@ async function halfARequest(url: string): Promise<Socket> {
   return socket
 }
 
-/** A stream that its subscriber does not read. */
+/** Opens a stream and does not read it. */
 async function unreadStream(url: string, credentials: string): Promise<void> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -48,7 +48,7 @@ async function unreadStream(url: string, credentials: string): Promise<void> {
   open.push(() => socket.destroy())
 }
 
-/** A session in the middle of a statement that takes longer than any stop may. */
+/** Runs a statement that takes longer than the limit of a stop. */
 async function busySession(url: string): Promise<void> {
   const database = connectPostgres(url, { connections: 1 })
   const run = (text: string) => database.query({ name: '', text, values: [] })
@@ -57,7 +57,7 @@ async function busySession(url: string): Promise<void> {
   open.push(() => database.close())
 }
 
-test('npm start stops within 20 seconds, whatever is open: a stream, half a request, a client of Postgres at work', async () => {
+test('npm start stops within 20 seconds during a stream, half a request and a long statement in Postgres', async () => {
   const { issuer, internalUrl, resourceUrl } = await stack.start()
   const { environment } = JSON.parse(readFileSync(path.join(stack.directory, 'data/run.json'), 'utf8'))
   await unreadStream(internalUrl, `${environment.INTROSPECTION_CLIENT_ID}:${environment.INTROSPECTION_CLIENT_SECRET}`)

@@ -22,7 +22,7 @@ const panels = JSON.parse(read('infra/alerts/dashboard.json')).panels as Panel[]
 const page = read('docs/metrics.md')
 
 let cluster: Cluster
-/** What both real servers expose, by metric: its type, and the names of its samples. */
+/** The exposed metrics of both servers: type, and names of samples. */
 const exposed: Record<'authorization' | 'resource', Map<string, string>> = {
   authorization: new Map(),
   resource: new Map()
@@ -49,12 +49,12 @@ async function metricsAt(port: number | undefined): Promise<Map<string, string>>
   expect(response.status).toBe(200)
   const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
   const samples = matches(text, /^([a-z0-9_]+)(?:\{.*\})? \S+$/gm)
-  // A metric without a sample says nothing: one that hangs on the feed has none before its first proof.
+  // Metrics of the feed have no sample before its first proof.
   const isSampled = (name: string) => samples.some((sample) => sample === name || sample.startsWith(`${name}_`))
   return new Map([...types].filter(([name]) => isSampled(name)))
 }
 
-/** Every value that a label has in what was exposed. */
+/** All values of a label in the exposed metrics. */
 const labelValues = (metric: string, label: string): string[] =>
   matches(texts.join('\n'), new RegExp(`^${metric}\\{.*${label}="([^"]*)"`, 'gm'))
 
@@ -62,7 +62,7 @@ const ownMetrics = (metrics: Map<string, string>) => [...metrics.keys()].filter(
 
 type Selector = { metric: string; matchers: { label: string; values: string[] }[] }
 
-/** What an expression selects, as the grammar of Prometheus sees it. @throws what is no expression */
+/** The selectors of an expression, parsed with the grammar of Prometheus. @throws if it is invalid */
 function selectorsIn(expression: string): Selector[] {
   const selectors: Selector[] = []
   parser.parse(expression).iterate({
@@ -84,7 +84,7 @@ function selectorsIn(expression: string): Selector[] {
 
 const metricsIn = (expression: string): string[] => selectorsIn(expression).map(({ metric }) => metric)
 
-/** The metric of a sample's name. */
+/** The metric of a sample, by name. */
 function metricOf(sample: string): string {
   const all = new Map([...exposed.authorization, ...exposed.resource])
   const parts = /^(.+)_(?:bucket|sum|count)$/.exec(sample)
@@ -97,7 +97,7 @@ const isKnown = (sample: string) => {
   return sample === 'up' || exposed.authorization.has(metric) || exposed.resource.has(metric)
 }
 
-describe('docs/metrics.md: every metric of ours, and no other', () => {
+describe('docs/metrics.md: exactly the metrics of the services', () => {
   test.each([
     { heading: '## Authorization server', service: 'authorization' as const },
     { heading: '## Resource server', service: 'resource' as const }
@@ -108,7 +108,7 @@ describe('docs/metrics.md: every metric of ours, and no other', () => {
     expect(sorted(named)).toEqual(sorted(ownMetrics(exposed[service])))
   })
 
-  test('every other one that a page names exists as well', () => {
+  test('every other metric named on a page exists', () => {
     const pages = files.filter((file) => /^docs\/(metrics|alerts|runbooks|rotation)\.md$/.test(file))
     const named = pages.flatMap((file) => matches(read(file), /\b((?:valetkey|process|nodejs)_[a-z0-9_]+)\b/g))
     const metrics = named.filter((name) =>
@@ -119,7 +119,7 @@ describe('docs/metrics.md: every metric of ours, and no other', () => {
   })
 })
 
-describe('values of labels are those of the code, none of which counts as "other"', () => {
+describe('label values are those of the source, and none counts as "other"', () => {
   test('limit', () => {
     const kinds = matches(read('services/authorization-server/src/platform/rate-limits/rules.ts'), /`([a-z-]+):\$/g)
     expect(kinds.length).toBeGreaterThan(0)
@@ -135,13 +135,13 @@ describe('values of labels are those of the code, none of which counts as "other
 
   const groupNames = matches(read('packages/service-kit/src/metrics/route-groups.ts'), /^ {2}'([a-z_]+)',?$/gm)
 
-  test('route_group: the page has a row for each, and no other', () => {
+  test('route_group: the page has exactly one row for each', () => {
     expect(groupNames).toContain('sign_in')
     const named = rowsBelow(page, '### Groups of routes')
     expect(sorted(named.flatMap(([group]) => code(group)))).toEqual(sorted([...groupNames, 'unknown']))
   })
 
-  test('what rules and dashboard select by exists', () => {
+  test('every metric and label in rules and dashboard exists', () => {
     const expressions = [
       ...rules.map(({ expr }) => expr),
       ...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
@@ -158,7 +158,7 @@ describe('values of labels are those of the code, none of which counts as "other
     expect(unknown).toEqual([])
   })
 
-  test('event: what alerts wait for is there from the start', () => {
+  test('event: those used by alerts exist from the start', () => {
     const waitedFor = rules
       .flatMap(({ expr }) => matches(expr, /event=~?"([^"]+)"/g))
       .flatMap((names) => names.split('|'))
@@ -178,8 +178,8 @@ describe('metrics follow the conventions of Prometheus', () => {
   })
 })
 
-describe('infra/alerts/rules.yaml', () => {
-  test('every alert has a name of its own, and nothing but what Prometheus knows', () => {
+describe('infra/alerts/rules.yaml: syntax', () => {
+  test('every alert has a unique name and only the fields of Prometheus', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
     expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length)
     for (const group of groups) expect(Object.keys(group)).toEqual(['name', 'rules'])
@@ -193,14 +193,14 @@ describe('infra/alerts/rules.yaml', () => {
     const metrics = metricsIn(rule.expr)
     expect(metrics.length).toBeGreaterThan(0)
     expect(metrics.filter((name) => !isKnown(name))).toEqual([])
-    // A label that the expression adds away would leave a hole in the words.
+    // A label that the expression aggregates away would be empty in the message.
     expect(rule.annotations.summary).not.toBe('')
     const [file = '', anchor = ''] = rule.annotations.runbook.split('#')
     expect(anchor).toBe(alert.toLowerCase())
     expect(anchorsOf(file)).toContain(anchor)
   })
 
-  test('docs/alerts.md has a heading for each, and no other', () => {
+  test('docs/alerts.md has exactly one heading for each', () => {
     const headings = matches(read('docs/alerts.md'), /^## (.+)$/gm)
     expect(headings.sort()).toEqual(rules.map(({ alert }) => alert).sort())
   })
@@ -216,6 +216,6 @@ describe('infra/alerts/dashboard.json', () => {
   })
 })
 
-test.each(['sum(rate(x[5m])', 'x >', 'rate(x[5q])'])('what is no expression is found: %s', (expression) => {
+test.each(['sum(rate(x[5m])', 'x >', 'rate(x[5q])'])('an invalid expression is detected: %s', (expression) => {
   expect(() => metricsIn(expression)).toThrow('no expression')
 })

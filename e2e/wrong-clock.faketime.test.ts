@@ -72,12 +72,12 @@ async function post(url: string, form: Record<string, string>, headers: Record<s
   const credentials = { client_id: app.client_id ?? '', client_secret: app.client_secret ?? '' }
   const body = new URLSearchParams(headers.authorization ? form : { ...form, ...credentials })
   const response = await fetch(url, { method: 'POST', body, headers }).catch(() => undefined)
-  // A jump of the clock makes the time limits of connections due, and they are cut.
+  // A jump of the clock lets the time limits of connections expire, so they are closed.
   if (response === undefined) return { status: CUT, tokens: {} as Tokens }
   return { status: response.status, tokens: (await response.json()) as Tokens }
 }
 
-/** What a right authorization server says of a token. */
+/** The introspection result of an authorization server with the right clock. */
 async function introspect(token: string) {
   const authorization = `Basic ${Buffer.from(`${asking.client_id}:${asking.client_secret}`).toString('base64')}`
   const url = `http://127.0.0.1:${cluster.authorizationServers[0]?.internalPort}/introspect`
@@ -94,7 +94,7 @@ async function files(url: string, token: string): Promise<number> {
   })
 }
 
-/** Grants, refresh tokens and audit events that may not go, and the tables of access tokens. */
+/** Grants, refresh tokens and audit events that must not be deleted, and the tables of access tokens. */
 async function kept() {
   const [row] = await run<Record<string, number>>(`select
     (select count(*)::integer from grants where expires_at > now()) as grants,
@@ -104,7 +104,7 @@ async function kept() {
   return row ?? {}
 }
 
-/** Times that a process with a wrong clock has written, or tables that it has made. */
+/** Times written by a process with a wrong clock, and tables created by it. */
 async function oddities() {
   const off = (column: string) => `${column} not between now() - interval '1 hour' and now() + interval '30 seconds'`
   return run(`select 'audit event' as what from audit_events where ${off('occurred_at')}
@@ -118,7 +118,7 @@ async function oddities() {
 }
 
 describe.each(['+400d', '+1h', '-1h', '-400d'])('a process whose clock is off by %s', (offset) => {
-  test('does not start, and says why; nothing is lost, and the others are ready', async () => {
+  test('does not start and reports why; no data is lost, and the other processes stay ready', async () => {
     const { tokens } = await exchange(cluster.issuer)
     const before = await kept()
     const [authorizationServer, resourceServer] = [
@@ -148,14 +148,14 @@ describe.each([
   { jump: '-1h', timersToo: false },
   { jump: '-400d', timersToo: false }
 ])('an authorization server whose clock jumps by $jump while it runs', ({ jump, timersToo }) => {
-  test('loses no row, issues no token that ends at another time, and is not ready until its clock is right', async () => {
+  test('loses no row, issues no token with a wrong expiry, and is not ready until its clock is right', async () => {
     const clock = movableClock(directory, { timersToo })
     const server = await cluster.addAuthorizationServer(clock.environment)
     await untilReadiness(server, 200, 'ok')
     const at = `http://127.0.0.1:${server.publicPort}`
     const { tokens } = await exchange(at)
     const before = await kept()
-    // Housekeeping, which a jump of the timers makes due, is done when this one is gone.
+    // The jump of the timers starts housekeeping. It is complete when this expired grant is deleted.
     const old = `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
         client_generation, created_at, expires_at)
       select gen_random_uuid(), 'old', gen_random_uuid(), '{}', 'a', 'r', sha256($1::bytea), 0, 0, now(),
@@ -201,7 +201,7 @@ describe.each([
   })
 })
 
-test('a resource server whose clock jumps refuses no good token, and is not ready until its clock is right', async () => {
+test('a resource server whose clock jumps refuses no valid token, and is not ready until its clock is right', async () => {
   const clock = movableClock(directory, { timersToo: false })
   const server = await cluster.addResourceServer(clock.environment)
   await untilReadiness(server, 200, 'ok')

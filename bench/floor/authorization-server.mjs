@@ -1,7 +1,7 @@
-// The least that an authorization server can be. Fastify reads the request; a code costs one look at the session and one
-// write, both in Redis; an exchange one hash for the client's secret, one take from Redis, one token, its hash, one INSERT;
-// an introspection one hash for the caller's secret, one for the token, one SELECT. COALESCE=1: what is asked at the same
-// time shares a statement, and commands to Redis share a write.
+// A minimal authorization server. Fastify reads the request. A code costs one read of the session and one write, both in
+// Redis. An exchange costs one hash of the client's secret, one take from Redis, one token, its hash and one INSERT. An
+// introspection costs one hash of the caller's secret, one of the token and one SELECT. COALESCE=1: concurrent requests
+// share a statement, and commands to Redis share a write.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import formbody from '@fastify/formbody'
 import { fastify } from 'fastify'
@@ -15,10 +15,10 @@ const database = new pg.Pool({ connectionString: DATABASE_URL, max: 10 })
 const redis = new Redis(REDIS_URL, { enableAutoPipelining: COALESCE === '1' })
 const tokens = COALESCE === '1' ? coalesced(database) : oneByOne(database)
 
-const digest = (secret) => createHash('sha256').update(secret).digest()
+const hashOf = (secret) => createHash('sha256').update(secret).digest()
 const secrets = new Map([
-  [CLIENT_ID, digest(CLIENT_SECRET)],
-  [CALLER_ID, digest(CALLER_SECRET)]
+  [CLIENT_ID, hashOf(CLIENT_SECRET)],
+  [CALLER_ID, hashOf(CALLER_SECRET)]
 ])
 
 const text = { type: 'string' }
@@ -57,7 +57,7 @@ server.post('/token', { schema: issued }, async (request, reply) => {
   }
   const token = randomBytes(32).toString('base64url')
   const { scope, userId } = record
-  await tokens.insert({ hash: digest(token), clientId: client_id, userId, scope })
+  await tokens.insert({ hash: hashOf(token), clientId: client_id, userId, scope })
   reply.header('cache-control', 'no-store')
   return { access_token: token, token_type: 'Bearer', expires_in: 3600, scope }
 })
@@ -66,7 +66,7 @@ server.post('/introspect', { schema: active }, async (request, reply) => {
   const credentials = (request.headers.authorization ?? '').slice('Basic '.length)
   const [id, secret] = Buffer.from(credentials, 'base64').toString().split(':')
   if (!isKnown(id, secret)) return reply.code(401).send({ active: false })
-  const token = await tokens.find(digest(request.body.token ?? ''))
+  const token = await tokens.find(hashOf(request.body.token ?? ''))
   if (token === undefined) return { active: false }
   const { client_id, user_id, scope, iat, exp } = token
   return { active: true, scope, client_id, sub: user_id, iat, exp }
@@ -78,5 +78,5 @@ await server.listen({ host: '127.0.0.1', port: Number(PORT) })
 
 function isKnown(id, secret = '') {
   const expected = secrets.get(id)
-  return expected !== undefined && timingSafeEqual(expected, digest(secret))
+  return expected !== undefined && timingSafeEqual(expected, hashOf(secret))
 }

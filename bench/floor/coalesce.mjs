@@ -1,7 +1,7 @@
 /**
- * What requests ask for within one turn of the event loop goes to the database as one list, and as long as `atOnce` lists are
- * under way the next one grows.
- * @param run takes a list of questions, hands back their answers in the same order
+ * Sends the queries of one turn of the event loop to the database as one list. While `atOnce` lists are in progress, new
+ * queries are added to the next list.
+ * @param run takes a list of queries and returns their results in the same order
  */
 export function coalesce(run, { atOnce = 2, most = 128 } = {}) {
   const waiting = []
@@ -18,7 +18,7 @@ export function coalesce(run, { atOnce = 2, most = 128 } = {}) {
     isPlanned = false
     const batch = waiting.splice(0, most)
     underWay++
-    // More may have come than one list holds.
+    // There may be more queries than fit in one list.
     plan()
     try {
       const answers = await run(batch.map(({ question }) => question))

@@ -1,5 +1,5 @@
-// The least that a list behind introspection can be: one call, one statement, the rows through Fastify's serializer. It
-// stands before the peers, too, which have no files of their own.
+// A minimal file list behind introspection: one call, one statement, and the rows through Fastify's serializer. It is also
+// used with the peers, which have no resource server.
 import { fastify } from 'fastify'
 import pg from 'pg'
 import { Pool } from 'undici'

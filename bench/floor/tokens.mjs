@@ -1,4 +1,4 @@
-// The one table of the floor: a statement a request, or one for all who ask at the same time.
+// The only table of the floor: one statement for each request, or one for all concurrent requests.
 import { coalesce } from './coalesce.mjs'
 
 const INSERT = `insert into floor_tokens (token_hash, client_id, user_id, scope, issued_at, expires_at)
@@ -28,7 +28,7 @@ export function coalesced(database) {
   return {
     insert: coalesce(async (tokens) => {
       const values = [
-        digests(tokens.map(({ hash }) => hash)),
+        encodeHashes(tokens.map(({ hash }) => hash)),
         array(tokens.map(({ clientId }) => clientId)),
         array(tokens.map(({ userId }) => userId)),
         array(tokens.map(({ scope }) => scope))
@@ -37,13 +37,13 @@ export function coalesced(database) {
       return []
     }),
     find: coalesce(async (hashes) => {
-      const { rows } = await database.query({ name: 'find-many', text: FIND_MANY, values: [digests(hashes)] })
+      const { rows } = await database.query({ name: 'find-many', text: FIND_MANY, values: [encodeHashes(hashes)] })
       const found = new Map(rows.map((row) => [row.token_hash.toString('latin1'), row]))
       return hashes.map((hash) => found.get(hash.toString('latin1')))
     })
   }
 }
 
-// Written out, for pg would look at every value for what must be escaped. Here nothing must.
+// Written as text, because pg would check every value for characters to escape. Hexadecimal has none.
 const array = (words) => `{${words.join()}}`
-const digests = (hashes) => array(hashes.map((hash) => `"\\\\x${hash.toString('hex')}"`))
+const encodeHashes = (hashes) => array(hashes.map((hash) => `"\\\\x${hash.toString('hex')}"`))

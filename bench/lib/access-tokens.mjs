@@ -2,7 +2,7 @@ import { Pool } from 'undici'
 import { sendAll } from './send-all.mjs'
 import { REDIRECT_URI } from './test-data.mjs'
 
-/** As many access tokens, each by an authorization code of its own, as an application gets them. */
+/** Issues access tokens, each by its own authorization code. */
 export async function collectAccessTokens(valetkey, count) {
   const { codeUrl, tokenUrl, cookie, client } = valetkey
   const pool = new Pool(new URL(tokenUrl).origin, { connections: 16 })

@@ -1,4 +1,4 @@
-// One authorization server on stores of its own, as `npm test` brings them, for a benchmark to measure.
+// Starts one authorization server with its own stores for a benchmark.
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -54,7 +54,7 @@ export async function startAuthorizationServer() {
       pid: handle.child.pid,
       stop,
 
-      /** One introspection of a token that is well-formed and unknown: authenticated, looked up, answered. */
+      /** One introspection of a well-formed, unknown token: the caller is authenticated and the token looked up. */
       async introspection() {
         const created = ['resource-servers', 'create', '--name', 'bench', '--audience', AUDIENCE, '--json']
         const { client_id, client_secret } = JSON.parse(await commandLine(created))
@@ -64,7 +64,7 @@ export async function startAuthorizationServer() {
         return () => send(internal, '/introspect', { authorization }, body, 200)
       },
 
-      /** One sign-in with a wrong password, as a browser sends it. A full queue answers 503, which counts as well. */
+      /** One sign-in with a wrong password, as a browser sends it. A 503 of a full queue counts as well. */
       async failingSignIn() {
         await commandLine(['users', 'create', 'alice', '--password-stdin'], 'correct horse battery staple')
         const page = await site.request({ path: '/login', method: 'GET' })

@@ -1,4 +1,4 @@
-// A chart of stacked bars as SVG, in colours that can be read on a light and on a dark page.
+// Draws a chart of stacked bars as SVG, in colours that are readable on light and dark pages.
 
 const WIDTH = 760
 const LABELS = 190
@@ -8,7 +8,7 @@ const BAR = 14
 const TITLE = 30
 const GAP = 16
 const LEGEND = 26
-/** Each colour has a contrast of at least 3 to its page (WCAG 2.2, 1.4.11), and the parts differ in brightness, too. */
+/** Each colour has a contrast of at least 3 to the page (WCAG 2.2, 1.4.11), and the parts also differ in brightness. */
 const COLOURS = { light: ['#1d4ed8', '#0f8f6f', '#b45309'], dark: ['#93b4ff', '#3ecfa5', '#f0a04b'] }
 
 /**

@@ -1,15 +1,14 @@
-// HTTP/1.1 with no more work a request than a load must do, for the load shares its core with the stores. It takes answers
-// that say their length, and no others.
+// A minimal HTTP/1.1 client, because the load shares its core with the stores. It reads only responses with Content-Length.
 import { createConnection } from 'node:net'
 
-/** Kept-alive connections to one origin, made as they are needed. */
+/** Keep-alive connections to one origin, opened when needed. */
 export function openConnections(origin) {
   const { hostname, port } = new URL(origin)
   const idle = []
   const all = new Set()
 
   return {
-    /** @returns the answer's status, head and body, all as text */
+    /** @returns status, head and body of the response, as text */
     async send(request) {
       const connection = takeIdle() ?? connect()
       const answer = await connection.send(request)
@@ -21,7 +20,7 @@ export function openConnections(origin) {
     }
   }
 
-  /** A server closes connections that nothing was sent on for some time; those are dropped. */
+  /** A server closes idle connections; those are removed here. */
   function takeIdle() {
     for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
       if (connection.isOpen()) return connection
@@ -70,7 +69,7 @@ function keepTalking(socket) {
   }
 }
 
-/** @returns undefined as long as there is more to come */
+/** @returns undefined if the response is not complete */
 function readAnswer(text) {
   const end = text.indexOf('\r\n\r\n')
   if (end === -1) return undefined

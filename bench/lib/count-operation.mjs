@@ -1,5 +1,4 @@
-// What one operation asks of the stores and of the machine, in counts that depend neither on how fast the machine is nor on
-// what else it does. README.md says what each of them counts.
+// Counters of one operation that depend neither on the speed of the machine nor on other programs. README.md describes them.
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { heapOf } from './heap.mjs'
@@ -13,13 +12,13 @@ const BURSTS = 5
 const SLICES = 16
 const KIB = 1_024
 const QUIET_TURNS = 5
-// Well below the time limits of the services. On a machine that is slower the first bursts need some statements more.
+// Well below the time limits of the services. On a slower machine the first bursts need some more statements.
 const HELD_AT_MOST_MS = 1_000
 
 /**
- * @param operation `prepare(count)` makes what as many requests need, one thing for each; `send(one)` sends a request
+ * @param operation `prepare(count)` creates the input of that number of requests; `send(one)` sends a request
  * @param instance see startCounted
- * @returns `counters`, for one request each, and `sent`: the names of the statements and commands of ONE_BY_ONE requests
+ * @returns `counters`, each for one request, and `sent`: the names of the statements and commands of ONE_BY_ONE requests
  */
 export async function countOperation(operation, instance) {
   await sendAtOnce(operation, WARM_UP)
@@ -27,7 +26,7 @@ export async function countOperation(operation, instance) {
   const before = instance.names()
   const requests = await countOneByOne(operation, inputs, instance)
   const sent = namesSince(before, instance.names())
-  // What the services do by the clock, they do beside fewer requests than every second one.
+  // Periodic work of the services coincides with fewer than half of the requests.
   const own = sent.filter(({ count }) => count >= ONE_BY_ONE / 2)
   const byTheClock = sent.filter((name) => !own.includes(name))
   const perRequest = (store) => sum(own.filter((name) => name.store === store).map(({ count }) => count)) / ONE_BY_ONE
@@ -64,8 +63,8 @@ async function countOneByOne({ send }, inputs, instance) {
 }
 
 /**
- * The answers of Postgres are held until the service has read all requests and sent what it can, so that the number does
- * not depend on who was faster.
+ * The responses of Postgres are delayed until the service has read all requests and sent all possible statements, so that
+ * the number does not depend on timing.
  */
 async function statementsAtOnce({ prepare, send }, instance, byTheClock) {
   const isOwn = ({ store, name }) => store === 'sql' && !byTheClock.some((other) => other.name === name)
@@ -91,12 +90,12 @@ async function allocated({ prepare, send }, { children }) {
     const before = await heapOf(children, 'collect')
     await sendAll((number) => send(inputs[number]), { count: AT_ONCE, senders: AT_ONCE })
     const after = await heapOf(children)
-    // Else the difference says nothing. A collection may be reported late, so a heap that became smaller tells of one, too.
+    // After a garbage collection the difference is useless. It may be reported late, so a smaller heap also shows one.
     const isWhole = after.collections === before.collections && after.bytes > before.bytes
     if (isWhole) slices.push((after.bytes - before.bytes) / AT_ONCE / KIB)
   }
   if (slices.length < SLICES / 2) throw new Error('V8 collects garbage by itself: the young generation is too small')
-  // What the services do by the clock, such as an audit batch, is added to some slices, and taken from none.
+  // Periodic work of the services, such as an audit batch, only increases some slices.
   return Math.min(...slices)
 }
 
@@ -108,13 +107,13 @@ async function read({ redisOwn, walPosition, pids }) {
   }
 }
 
-/** Those that read or write, of all threads: `syscr` and `syscw` of proc_pid_io(5). */
+/** Read and write system calls of all threads: `syscr` and `syscw` of proc_pid_io(5). */
 function systemCallsOf(pid) {
   const account = readFileSync(`/proc/${pid}/io`, 'utf8')
   return sum(['syscr', 'syscw'].map((name) => Number(new RegExp(`${name}: (\\d+)`).exec(account)?.[1])))
 }
 
-/** Resolves when the services have sent nothing to the stores for some turns of their event loops. */
+/** Resolves when the services have sent nothing to the stores for some turns of the event loop. */
 async function untilQuiet({ sql, redis, turn }) {
   const total = () => sql.total() + redis.total()
   let last = total()

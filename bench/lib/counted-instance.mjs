@@ -1,4 +1,4 @@
-// Both services with a counter on the way to each store, and the operations that are counted on them.
+// Both services with a counting relay before each store, and the operations to count.
 import { COUNTED_HEAP } from './heap.mjs'
 import { operationsOf } from './operations.mjs'
 import { startRelay } from './relay.mjs'
@@ -6,7 +6,7 @@ import { sendAll } from './send-all.mjs'
 import { startValetkey } from './valetkey.mjs'
 import { postgresReader, redisReader } from './wire-readers.mjs'
 
-/** A page of as many files comes in one piece from Postgres: with more, chance decides how often a service must read. */
+/** Postgres sends a page of this size in one piece. With larger pages the number of reads is random. */
 const PAGE_SIZE = 20
 const TOKENS_IN_USE = 20
 const SENDERS = 32
@@ -14,9 +14,9 @@ const SENDERS = 32
 /**
  * @param databaseUrls as for startValetkey
  * @param environment settings of the services
- * @param node the Node that runs them
+ * @param node path of the Node that runs them
  * @param refreshes whether the client gets refresh tokens
- * @param counts `redisOwn` and `walPosition`, which the stores themselves count
+ * @param counts `redisOwn` and `walPosition`: counters of the stores
  */
 export async function startCounted({ databaseUrls, redisUrl, counts, ...options }) {
   const sql = await startRelay(databaseUrls[0], postgresReader)
@@ -31,9 +31,9 @@ export async function startCounted({ databaseUrls, redisUrl, counts, ...options 
   const filesUrl = `${target.filesUrl}?page_size=${PAGE_SIZE}`
   return {
     ...{ ...counts, sql, redis, pids: target.pids, children: target.children },
-    /** What was sent to the stores so far. */
+    /** What was sent to the stores until now. */
     names: () => [...countsOf('sql', sql), ...countsOf('redis', redis)],
-    /** A request that needs no store: when it is answered, the server has read all that came before it. */
+    /** A request that needs no store: its response shows that the server has read all earlier requests. */
     turn: async () => (await fetch(metadata)).arrayBuffer(),
     operations: await countedOperations(operationsOf({ ...target, filesUrl, pageSize: PAGE_SIZE }))
   }

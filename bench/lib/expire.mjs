@@ -1,4 +1,4 @@
-// What it costs that an hour's tokens have expired: their table, and their grants; introspection goes on meanwhile.
+// Measures the deletion of an hour's expired tokens and their grants during introspection.
 import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
@@ -10,19 +10,19 @@ import { administer } from './stores.mjs'
 
 const INTROSPECTIONS_PER_SECOND = 400
 const CALM_MS = 4_000
-// A drop that takes no time is looked at for as long as this, so that there is a p99.
+// Minimum duration of a measurement, so that a very fast drop has a p99, too.
 const AT_LEAST_MS = 1_000
 
 /**
- * @param clean lets the expired rows go
+ * @param clean deletes the expired rows
  * @param filling see fillBucket and fillGrants
- * @returns what `clean` took and how much it wrote to the log of Postgres, and introspection's p99 before and meanwhile
+ * @returns duration of `clean`, bytes written to the log of Postgres, and p99 of introspection before and meanwhile
  */
 export async function measureExpiry({ databaseUrl, filling, grantsToo, introspect, clean }) {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
-    // In one transaction: a service sees all of it or nothing, and would begin to clean at once.
+    // In one transaction: a service would start to delete as soon as it sees a part.
     await client.query('begin')
     await client.query('select make_access_token_buckets($1, $1)', [filling.bucket])
     await fillBucket(client, filling)
@@ -51,7 +51,7 @@ export async function dropBuckets(client) {
     throw new Error(`${rows[0].dropped} tables were dropped: the service was faster; try again`)
 }
 
-/** By the service's own statements, as its housekeeping does it. */
+/** Uses the statements of the service's housekeeping. */
 export async function deleteExpiredRows(databaseUrl) {
   const database = connectPostgres(databaseUrl, { connections: 1 })
   const expiredRows = createExpiredRows(database)

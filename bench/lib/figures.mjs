@@ -1,4 +1,4 @@
-// Figures as Markdown, and their place in docs/: between two comments, so that the prose around them stays.
+// Writes figures as Markdown to docs/ between two comments; the text around them stays.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ export function table(head, rows) {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** Replaces what stands between `<!-- figures: name -->` and `<!-- end: name -->` of a page of the docs. */
+/** Replaces the text between `<!-- figures: name -->` and `<!-- end: name -->` in a page of docs/. */
 export function writeFigures(page, name, markdown) {
   const file = path.join(docs, page)
   const before = readFileSync(file, 'utf8')

@@ -1,5 +1,5 @@
-// Live access tokens by the million, each with the grant that its exchange would have left, straight into the tables: spread
-// evenly over the hours in which tokens of a day's life end, and over their users.
+// Inserts millions of live access tokens with their grants directly into the tables, spread evenly over the users and over
+// the 24 hours in which tokens with a lifetime of one day expire.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { expiryBucket, hashToken, mintAccessToken } from '../../packages/oauth-protocol/dist/index.js'
@@ -9,14 +9,14 @@ export const HOURS = 24
 const HOUR_MS = 3_600_000
 /** The number of real tokens among them, for requests. */
 const SAMPLES = 50_000
-/** Of the bucket $1, as many as $2: their ends lie evenly within its hour. */
+/** Inserts $2 tokens into the bucket $1; they expire evenly within its hour. */
 const NEW_ROWS = `select number, md5('grant' || $1 || ' ' || number)::uuid as grant_id,
     to_timestamp($1::int * 3600.0) + floor(number * 3600000.0 / ($2::int + 1)) * interval '1 ms' as expires_at
   from generate_series(1, $2::int) number`
 
 /**
  * @param busyUserId owns every tenth token
- * @returns the samples, in no order, and one that belongs to the busy user
+ * @returns the samples in random order, and a token of the busy user
  */
 export async function fillTokens(databaseUrl, { count, clientId, busyUserId, audience }) {
   const client = new pg.Client({ connectionString: databaseUrl })
@@ -28,7 +28,7 @@ export async function fillTokens(databaseUrl, { count, clientId, busyUserId, aud
         select md5('user' || number)::uuid, 'user-' || number, 'none', now() from generate_series(1, $1::int) number`,
       [users]
     )
-    // The hours after the next one: none of them ends meanwhile.
+    // Starts after the next hour, so that no token expires meanwhile.
     const first = expiryBucket(new Date()) + 2
     await client.query('select make_access_token_buckets($1, $2)', [first, first + HOURS - 1])
     const samples = []
@@ -41,7 +41,7 @@ export async function fillTokens(databaseUrl, { count, clientId, busyUserId, aud
       }
     })
     for (const table of ['grants', 'users']) {
-      // What autovacuum would do about rows that all came at once is done here, and not in the middle of a round.
+      // Vacuum here, so that autovacuum does not start in the middle of a round.
       await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
       await client.query(`vacuum (analyze) ${table}`)
     }
@@ -55,7 +55,7 @@ export async function fillTokens(databaseUrl, { count, clientId, busyUserId, aud
   }
 }
 
-/** Tokens of one hour. @returns those that can be shown */
+/** Tokens of one hour. @returns those for use in requests */
 export async function fillBucket(client, { bucket, rows }) {
   const every = Math.max(1, Math.floor((rows * HOURS) / SAMPLES))
   const end = (number) => new Date(bucket * HOUR_MS + Math.floor((number * HOUR_MS) / (rows + 1)))
@@ -76,7 +76,7 @@ export async function fillBucket(client, { bucket, rows }) {
   return samples
 }
 
-/** What their exchanges would have left. */
+/** The grants of these tokens. */
 export async function fillGrants(client, { bucket, rows, users, clientId, busyUserId, audience }) {
   await client.query(
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
@@ -88,7 +88,7 @@ export async function fillGrants(client, { bucket, rows, users, clientId, busyUs
   )
 }
 
-/** Indexes are made faster from what is there than row by row. */
+/** Creating an index after the inserts is faster than updating it for each row. */
 async function withoutIndexes(client, table, work) {
   const { rows: constraints } = await client.query(
     `select quote_ident(conname) as name, pg_get_constraintdef(oid) as definition from pg_constraint

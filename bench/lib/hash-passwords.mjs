@@ -1,4 +1,4 @@
-// Hashes passwords until it is stopped, as many at once as the authorization server does: the same work, in a process of its own.
+// Hashes passwords until stopped, with the same concurrency as the authorization server, in a separate process.
 import { availableParallelism } from 'node:os'
 import { hashPassword } from '../../services/authorization-server/dist/platform/passwords/password.js'
 

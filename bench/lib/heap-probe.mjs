@@ -1,5 +1,5 @@
-// Preloaded into a measured service (`node --expose-gc --import`): says over the launcher's channel how full V8's heap is.
-// The heap grows by exactly what is allocated, as long as nothing is collected; so it also says how often that happened.
+// Preloaded into a measured service (`node --expose-gc --import`). Reports the size of V8's heap over the launcher's channel.
+// Without a garbage collection the heap grows by exactly the allocated bytes, so it also reports the number of collections.
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 
@@ -10,10 +10,10 @@ new PerformanceObserver((list) => {
 
 process.on('message', (order) => {
   if (order === 'collect') globalThis.gc({ type: 'minor' })
-  // Observers are told of a collection some turns of the event loop later.
+  // Observers are notified of a collection some turns of the event loop later.
   afterTurns(5, () => process.send({ bytes: getHeapStatistics().used_heap_size, collections }))
 })
-// The channel must not keep a service alive that was told to stop.
+// The channel must not keep a stopping service running.
 process.channel.unref()
 
 function afterTurns(turns, run) {

@@ -1,4 +1,4 @@
-/** Sends one request after the other, `senders` at a time, until it is told to stop. */
+/** Sends requests with `senders` concurrent loops until stopped. */
 export function keepSending(send, senders) {
   let going = true
   let done = 0
@@ -9,7 +9,7 @@ export function keepSending(send, senders) {
     }
   })
   return {
-    /** @returns how many were answered */
+    /** @returns the number of responses */
     async stop() {
       going = false
       await Promise.all(loops)

@@ -1,4 +1,4 @@
-// Where and with what a run was measured, in one line: no figure says anything without it.
+// Describes machine and versions of a run in one line.
 import { execFileSync } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'

@@ -3,16 +3,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { familySeconds, machineSeconds, processSeconds } from './process-seconds.mjs'
 import { sendAll } from './send-all.mjs'
 
-/** How many requests are under way at a time, each on a connection of its own. */
+/** The number of concurrent requests, each on its own connection. */
 export const SENDERS = 32
 
 /**
- * Sends `count` requests and charges those processes that worked for them.
+ * Sends `count` requests and measures the processor time of the processes involved.
  * @param pids the processes of the servers; `stores`: see storeProcesses
- * @param send is told the number of each request
- * @param restMs how long what the servers do in the background afterwards is still charged
- * @returns milliseconds of processor time a request, of the servers, of Postgres, of Redis and in total; requests a second;
- *   and how many cores other processes were using
+ * @param send gets the number of each request
+ * @param restMs how long background work after the last request is included
+ * @returns milliseconds of processor time for each request: of the servers, of Postgres, of Redis and in total; requests
+ *   per second; and the number of cores that other processes used
  */
 export async function measure({ pids, stores, count, send, senders = SENDERS, restMs = 0 }) {
   const before = account(pids, stores)

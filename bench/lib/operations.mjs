@@ -1,12 +1,12 @@
-// What is measured, as requests: the same for every contender, whose description says where it is and who asks.
+// The requests of each measured operation. They are the same for every contender.
 
 import { openConnections, requestText } from './connections.mjs'
 import { FILES, REDIRECT_URI } from './test-data.mjs'
 
 /**
- * @param target what startValetkey and startRival hand back; `pageSize`: how many files a page has
- * @returns a function for each operation, which sends one request, checks the answer, and hands back what is in it; and
- *   `close`. Connections are made as they are needed.
+ * @param target result of startValetkey or startRival; `pageSize`: the number of files in a page
+ * @returns `close`, and a function for each operation, which sends one request, checks the response and returns its
+ *   content. Connections are opened when needed.
  */
 export function operationsOf(target) {
   const { codeUrl, tokenUrl, introspectUrl, filesUrl, pageSize = FILES, cookie, client, resourceServer } = target
@@ -35,7 +35,7 @@ export function operationsOf(target) {
       const form = `grant_type=authorization_code&${credentials}&${redirect}&code=${authorizationCode}`
       return tokenIn(await token.send(requestText(tokenUrl, { form })), 'access_token')
     },
-    /** @returns the refresh token that comes with the access token */
+    /** @returns the refresh token issued with the access token */
     async exchangeForRefresh(authorizationCode) {
       const form = `grant_type=authorization_code&${credentials}&${redirect}&code=${authorizationCode}`
       return tokenIn(await token.send(requestText(tokenUrl, { form })), 'refresh_token')
@@ -52,7 +52,7 @@ export function operationsOf(target) {
     },
     async files(accessToken) {
       const answer = await files.send(requestText(filesUrl, { headers: { authorization: `Bearer ${accessToken}` } }))
-      // Reading every page would cost more than it says.
+      // Parsing every page would cost too much processor time.
       const isPage =
         answer.status === 200 && answer.body.startsWith('{"files":[{') && (!isFirstPage || isFull(answer, pageSize))
       isFirstPage = false

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
-// To the nanosecond, where the kernel tells; else in ticks of some ten milliseconds.
+// In nanoseconds if the kernel provides them, else in ticks of about ten milliseconds.
 const isExact = existsSync('/proc/self/schedstat')
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
@@ -10,11 +10,11 @@ export function processSeconds(pids) {
   return pids.reduce((total, pid) => total + (isExact ? exactSeconds(pid) : ownSeconds(fieldsOf(pid))), 0)
 }
 
-/** The same of a process, of its children, and of all that it has had; none where there is no such process. */
+/** The same of a process, its children and its ended children; 0 if there is no such process. */
 export function familySeconds(pid) {
   if (pid === undefined) return 0
   const fields = fieldsOf(pid)
-  // What has ended is in the parent's account.
+  // The time of ended children is added to their parent.
   const ended = (Number(fields[13]) + Number(fields[14])) / ticksPerSecond
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return children.reduce((total, child) => total + secondsIfAlive(child), processSeconds([pid]) + ended)
@@ -46,7 +46,7 @@ function nanosecondsOf(pid, thread) {
   try {
     return Number.parseInt(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'), 10)
   } catch {
-    // It has just ended.
+    // The process has just ended.
     return 0
   }
 }
@@ -55,6 +55,6 @@ const ownSeconds = (fields) => (Number(fields[11]) + Number(fields[12])) / ticks
 
 function fieldsOf(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The second field is the name, which may hold blanks; what follows it is numbers.
+  // The second field is the name, which may contain spaces; numbers follow.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }

@@ -1,4 +1,4 @@
-// The counters that were recorded, and what a measurement may be beside them.
+// The recorded counters, and their allowed deviations.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const FILE = new URL('../recorded-counters.json', import.meta.url)

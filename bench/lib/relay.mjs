@@ -1,10 +1,10 @@
-// A TCP relay between a service and a store: it counts what the service asks, by name, and can hold the store's answers.
+// A TCP relay between a service and a store. Counts statements or commands by name, and can delay the store's responses.
 import { connect, createServer } from 'node:net'
 
 /**
  * @param url the store's address
- * @param readerOf makes the reader of one connection: it takes each chunk that the service sends, and calls `note(name)`
- *   for each statement or command in it
+ * @param readerOf creates the reader of a connection. It gets each chunk that the service sends, and calls `note(name)` for
+ *   each statement or command in it
  */
 export async function startRelay(url, readerOf) {
   const { hostname, port } = new URL(url)
@@ -30,7 +30,7 @@ export async function startRelay(url, readerOf) {
       [service, store],
       [store, service]
     ]) {
-      // The other side sees the end of the connection, which is all that it has to know.
+      // The other side sees that the connection ends; the cause does not matter.
       one.on('error', () => {})
       one.on('close', () => other.destroy())
     }
@@ -42,11 +42,11 @@ export async function startRelay(url, readerOf) {
     /** The address of a database of this store, through the relay. */
     through: (address) =>
       Object.assign(new URL(address), { hostname: '127.0.0.1', port: String(relay.address().port) }).href,
-    /** How many statements or commands the service has sent. */
+    /** The number of statements or commands that the service has sent. */
     total: () => total,
-    /** The same by name. */
+    /** The same for each name. */
     counts: () => counts,
-    /** From now on the store's answers wait. */
+    /** Delays the store's responses from now on. */
     hold() {
       isHeld = true
       for (const store of stores) store.pause()

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** What of a process lies in memory now, or at most so far; Linux only. */
+/** Resident memory of a process, current or peak; Linux only. */
 export const residentMegabytes = (pid) => megabytesOf('VmRSS', pid)
 export const mostResidentMegabytes = (pid) => megabytesOf('VmHWM', pid)
 

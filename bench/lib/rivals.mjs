@@ -1,5 +1,5 @@
-// The servers that ours are compared with: the floor and the peers, each with its own tables and the floor's resource server
-// before it. startRival hands back what startValetkey does, so that all are measured alike.
+// The servers that Valetkey is compared with: the floor and the peers, each with its own tables and the floor's resource
+// server. startRival returns the same as startValetkey, so that all are measured in the same way.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -16,7 +16,7 @@ import { tryStart, untilReady } from './until-ready.mjs'
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const PATHS = { authorize: '/authorize', token: '/token', introspect: '/introspect' }
 
-/** `signsIn`: it has sessions of its own, which begin by following redirects. */
+/** `signsIn`: the server has its own sessions, which start when redirects are followed. */
 export const rivals = {
   floor: { file: 'floor/authorization-server.mjs' },
   'floor, coalesced': { file: 'floor/authorization-server.mjs', variables: { COALESCE: '1' } },
@@ -107,7 +107,7 @@ async function storeSession(redisUrl, userId) {
   return `session=${session}`
 }
 
-/** The files of the one user are among those of a thousand, as many as fit the page. */
+/** The table has the files of a thousand users; the user's own files fill one page. */
 async function fillTables(databaseUrl, owner) {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()

@@ -1,4 +1,4 @@
-/** Every contender once a round, A B C and then C B A, so that what else the machine does falls on all alike. */
+/** Runs every contender once in a round: A B C, then C B A, so that other load on the machine affects all equally. */
 export async function inRounds(contenders, rounds, measure) {
   const figures = new Map(contenders.map(({ name }) => [name, []]))
   for (let round = 0; round < rounds; round++) {
@@ -8,9 +8,9 @@ export async function inRounds(contenders, rounds, measure) {
 }
 
 /**
- * The same with every step by itself: all contenders do the first step, one after the other, then the next.
- * @param measure is told the contender and the name of the step
- * @returns name → one figure for each step, of each round
+ * The same for each step: all contenders do the first step, one after the other, then the next step.
+ * @param measure gets the contender and the name of the step
+ * @returns name → one figure for each step of each round
  */
 export async function inRoundsOfSteps({ contenders, steps, rounds }, measure) {
   const figures = new Map(contenders.map(({ name }) => [name, []]))

@@ -1,6 +1,6 @@
 /**
- * What took how much of the time that a V8 profile (.cpuprofile) has seen, idling apart.
- * @returns shares from 0 to 1, the largest first, of each function by itself, and of each package
+ * Shares of the time in a V8 profile (.cpuprofile), without idle time.
+ * @returns shares from 0 to 1, largest first, of each function (self time) and of each package
  */
 export function selfTimes({ nodes, samples, timeDeltas }) {
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
@@ -25,7 +25,7 @@ function add(times, name, time) {
   times.set(name, (times.get(name) ?? 0) + time)
 }
 
-/** Without what differs from one machine to the next. */
+/** The path without the parts that differ between machines. */
 function placeOf(url) {
   const installed = url.lastIndexOf('/node_modules/')
   if (installed >= 0) return url.slice(installed + '/node_modules/'.length)

@@ -1,4 +1,4 @@
-// Signs a user in and allows a client once, by the pages a person sees. Afterwards the same request gives codes at once.
+// Signs a user in and allows a client once, through the pages. Afterwards the same request returns codes without a page.
 import { createHttpBrowser } from '../../e2e/support/http-browser.mjs'
 
 /** @returns the value of the Cookie header of that session */

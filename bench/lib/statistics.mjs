@@ -1,4 +1,4 @@
-/** @param part 0.25 for the lower quartile, 0.5 for the median; between two values it takes what lies between them */
+/** @param part 0.25 for the lower quartile, 0.5 for the median; interpolates between two values */
 export function quantile(values, part) {
   const sorted = values.toSorted((a, b) => a - b)
   const place = (sorted.length - 1) * part

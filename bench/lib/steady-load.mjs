@@ -3,8 +3,8 @@ import { performance } from 'node:perf_hooks'
 const TURN_MS = 2
 
 /**
- * So many requests a second, whatever the answers take, until it is stopped. Each is timed from the moment in which it was
- * due, so that one that waits for the sender counts as slow, too.
+ * Sends a constant rate of requests until stopped, independent of response times. Each request is measured from its due
+ * time, so that a delay in the sender counts as well.
  */
 export function steadyLoad(send, perSecond) {
   const begun = performance.now()
@@ -34,7 +34,7 @@ export function steadyLoad(send, perSecond) {
       await Promise.all(underWay)
       if (failure !== undefined) throw failure
     },
-    /** The time that 99 of 100 requests stayed below, of those that were due between two moments. */
+    /** The p99 of the requests that were due between two times. */
     p99(from, to) {
       const times = answers.filter(({ dueAt }) => dueAt >= from && dueAt <= to).map(({ milliseconds }) => milliseconds)
       return times.toSorted((a, b) => a - b)[Math.ceil(times.length * 0.99) - 1]

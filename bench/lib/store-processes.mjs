@@ -1,10 +1,10 @@
-// The processes of Postgres and Redis, so that their time can be told apart. The servers say themselves which they are, so
-// it does not matter who started them, as long as they run on this machine.
+// Finds the processes of Postgres and Redis, to measure their time separately. The servers report their process ids, so any
+// servers on this machine can be measured.
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { administer } from './stores.mjs'
 
-/** @returns the process of each, undefined where it is on another machine; that of Postgres is the parent of all others */
+/** @returns the process ids, undefined for a server on another machine; that of Postgres is the parent of its processes */
 export async function storeProcesses({ clusterUrl, redisUrl }) {
   const [{ pid }] = await administer(clusterUrl, `select pid from pg_stat_activity where backend_type = 'checkpointer'`)
   const redis = new Redis(redisUrl)

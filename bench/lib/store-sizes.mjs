@@ -1,8 +1,8 @@
-// How much room the stores take for each thing that they keep.
+// Measures the bytes that the stores need for each kind of record.
 import { Redis } from 'ioredis'
 import { administer } from './stores.mjs'
 
-/** @returns for each kind of table its rows, and the bytes of a row with and without its indexes; buckets are one kind */
+/** @returns for each kind of table: rows, and bytes of a row with and without indexes; all buckets are one kind */
 export async function tableSizes(databaseUrl) {
   const tables = await administer(
     databaseUrl,
@@ -23,7 +23,7 @@ export async function tableSizes(databaseUrl) {
   return [...kinds].map(([name, size]) => ({ name, ...size })).filter(({ rows }) => rows >= 1_000)
 }
 
-/** @returns for each kind of key of the services how many there are, and the mean of what one takes in memory */
+/** @returns for each kind of key: the number of keys, and their mean size in memory */
 export async function redisSizes(redisUrl) {
   const redis = new Redis(redisUrl)
   const kinds = new Map()
@@ -41,7 +41,7 @@ export async function redisSizes(redisUrl) {
   return [...kinds].map(([kind, { count, bytes }]) => ({ kind, count, bytes: bytes / count }))
 }
 
-/** @returns what Redis holds in all, in megabytes and keys */
+/** @returns megabytes and keys of Redis in total */
 export async function redisMemory(redisUrl) {
   const redis = new Redis(redisUrl)
   const info = await redis.info('memory')
@@ -50,14 +50,14 @@ export async function redisMemory(redisUrl) {
   return { megabytes: Math.round(Number(/used_memory:(\d+)/.exec(info)?.[1]) / 104_857.6) / 10, keys }
 }
 
-/** Lets a Redis take no more memory than this, such as `256mb`; it refuses writes beyond. */
+/** Limits the memory of Redis, for example to `256mb`. Beyond that, Redis refuses writes. */
 export async function limitRedisMemory(redisUrl, limit) {
   const redis = new Redis(redisUrl)
   await redis.config('SET', 'maxmemory', limit)
   redis.disconnect()
 }
 
-/** @returns the connections of clients to each database, as they are now */
+/** @returns the current number of client connections to each database */
 export async function connectionsOf(databaseUrl) {
   const [{ count }] = await administer(
     databaseUrl,

@@ -1,4 +1,4 @@
-// Postgres and Redis of one benchmark: servers that the environment names, else servers of its own, which go with it.
+// Postgres and Redis of one benchmark: the servers in the environment, else its own servers, which are removed at the end.
 import { randomBytes } from 'node:crypto'
 import { totalmem } from 'node:os'
 import path from 'node:path'
@@ -7,22 +7,22 @@ import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
 import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
 import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/stores/redis.mjs'
 
-// As in production, where a commit waits for the disk. Several servers with a pool each share the one Postgres.
+// As in production, a commit waits for the disk. Several servers with a pool each share one Postgres.
 const POSTGRES_SETTINGS = [
   'max_connections = 300',
-  // A quarter of the memory, as Postgres's own manual advises; what is not used of it takes none.
+  // A quarter of the memory, as the manual of Postgres recommends. Unused buffers take no memory.
   `shared_buffers = '${Math.floor(totalmem() / 4 / 2 ** 20)}MB'`,
   "maintenance_work_mem = '512MB'",
   "max_wal_size = '4GB'",
-  // Helpers would share memory that a container may not have.
+  // Parallel workers need shared memory, which a container may not have.
   'max_parallel_maintenance_workers = 0'
 ]
 
 /**
- * @param names the databases to make
- * @param isDurable whether a commit waits for the disk. It writes as many bytes to the log either way, but for images of
- *   whole pages, which it then leaves out
- * @returns the address of each database, in the same order, that of the server's own, and that of Redis
+ * @param names the databases to create
+ * @param isDurable whether a commit waits for the disk. Without it, Postgres writes the same bytes to the log except images
+ *   of whole pages
+ * @returns the URL of each database in the same order, of the server's default database, and of Redis
  */
 export async function createStores(names, { directory, processes, environment, isDurable = true }) {
   const { BENCH_POSTGRES_URL, BENCH_REDIS_URL } = environment
@@ -36,7 +36,7 @@ export async function createStores(names, { directory, processes, environment, i
     clusterUrl,
     redisUrl,
     databaseUrls: databases.map((database) => Object.assign(new URL(clusterUrl), { pathname: `/${database}` }).href),
-    /** Those of its own servers go with the servers. */
+    /** The databases of the benchmark's own servers are removed with the servers. */
     async drop() {
       for (const database of BENCH_POSTGRES_URL ? databases : []) {
         await administer(clusterUrl, `drop database if exists ${database} with (force)`).catch((error) => {
@@ -68,7 +68,7 @@ async function ownRedis({ directory, processes }) {
   return (await startRedis({ command, ...files, password: randomSecret(), durable: false, processes })).url
 }
 
-/** Runs statements, each by itself. @returns the rows of the last */
+/** Runs statements one after the other. @returns the rows of the last */
 export async function administer(url, ...statements) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

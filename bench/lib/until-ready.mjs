@@ -4,10 +4,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { residentMegabytes } from './resident-megabytes.mjs'
 
 const TIME_LIMIT_MS = 20_000
-// What a start leaves behind in the background has ended by then.
+// Background work of the start has ended by then.
 const IDLE_MS = 2_000
 
-/** Resolves when an address answers well; tells the end of the log of a process that ends before. */
+/** Resolves when a URL responds with success. If the process ends before, the error contains the end of its log. */
 export async function untilReady(url, { name, logFile, exited }, { everyMs = 100 } = {}) {
   let ended = false
   exited.then(() => {
@@ -23,7 +23,7 @@ export async function untilReady(url, { name, logFile, exited }, { everyMs = 100
   throw new Error(`${name} was not ready in time: ${readFileSync(logFile, 'utf8').slice(-2_000)}`)
 }
 
-/** Starts a process only to see how long it takes until it is ready, and how much memory it has without requests. */
+/** Starts a process only to measure the time until it is ready, and its memory without requests. */
 export async function tryStart({ launch, url }) {
   const begun = performance.now()
   const handle = launch()

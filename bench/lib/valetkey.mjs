@@ -1,4 +1,4 @@
-// Both services as they run in production, with a signed-in user, a client, a credential and files, ready for measurement.
+// Starts both services as in production, with a signed-in user, a client, a credential and files.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'

@@ -1,7 +1,7 @@
 import { table } from './figures.mjs'
 import { median, quantile } from './statistics.mjs'
 
-/** The ratio of each round by itself, for what else the machine does changes from one round to the next. */
+/** The ratio in each round, because other load on the machine changes between rounds. */
 export function ratiosOf(figures, { operation, of, to, what = 'server' }) {
   const base = figures.get(to)
   return figures
@@ -10,7 +10,7 @@ export function ratiosOf(figures, { operation, of, to, what = 'server' }) {
     .filter((ratio) => Number.isFinite(ratio))
 }
 
-/** The ratio of the lower quartiles: what else the machine does only adds, so the lower quarter has the least of it. */
+/** The ratio of the lower quartiles: other load only adds time, so the lower quartile contains the least of it. */
 export function quartileRatio(figures, { operation, of, to, what = 'server' }) {
   const [measured, base] = [of, to].map((name) =>
     quantile(
@@ -21,7 +21,7 @@ export function quartileRatio(figures, { operation, of, to, what = 'server' }) {
   return measured / base
 }
 
-/** @param goals `{ name, operation, of, to, what, most }` each: the paired median may be `most` */
+/** @param goals each `{ name, operation, of, to, what, most }`: the paired median may be at most `most` */
 export function evaluate(figures, goals) {
   return goals.map((goal) => {
     const ratio = median(ratiosOf(figures, goal))

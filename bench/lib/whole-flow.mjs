@@ -1,14 +1,14 @@
-// The steps of the flow, as one contender is asked for them in each round.
+// The requests of each step of the flow, for one contender and round.
 import { SENDERS } from './measure.mjs'
 import { operationsOf } from './operations.mjs'
 import { sendAll } from './send-all.mjs'
 
-/** How many access tokens a resource server sees again and again, as in life: a cache may help. */
+/** The number of access tokens that a resource server receives repeatedly, so that a cache can work. */
 export const TOKENS_IN_USE = 500
 
 /**
- * @returns a function for each step, which sends one request and is told its number. An exchange uses the code that the
- *   step `authorize` got under the same number, an introspection the token of that exchange.
+ * @returns a function for each step, which gets the number of the request and sends it. An exchange uses the code of the
+ *   step `authorize` with the same number; an introspection uses the token of that exchange.
  */
 export async function stepsOf(target) {
   const operations = operationsOf(target)

@@ -1,9 +1,9 @@
-// What a service sends to its stores, read from the bytes on the wire. Each reader belongs to one connection.
+// Parses the bytes that a service sends to its stores. Each reader belongs to one connection.
 
 const NAME_LENGTH = 60
 
 /**
- * Statements that Postgres executes, by the name of the prepared statement, or else by the text's beginning.
+ * Statements that Postgres executes: the name of the prepared statement, or the beginning of the text.
  * PostgreSQL, "Frontend/Backend Protocol", Message Formats.
  */
 export function postgresReader(note) {
@@ -51,13 +51,13 @@ export function redisReader(note) {
     })
 }
 
-/** The number of the line at `position`, after its type, and where the next line begins; NaN if the line is not whole. */
+/** The number in the line at `position`, after its type, and the start of the next line; NaN if the line is incomplete. */
 function numberAt(bytes, position) {
   const end = bytes.indexOf('\r\n', position)
   return end < 0 ? [Number.NaN, position] : [Number(bytes.toString('latin1', position + 1, end)), end + 2]
 }
 
-/** Keeps what is not a whole message yet. `readOne` returns the length of the first message, undefined if it is not whole. */
+/** Stores incomplete messages. `readOne` returns the length of the first message; undefined if it is incomplete. */
 function splitter() {
   let rest = Buffer.alloc(0)
   return (chunk, readOne) => {

@@ -1,10 +1,10 @@
-// The folder and the processes of one benchmark; both are gone when it ends, however it ends.
+// The folder and the processes of one benchmark. Both are removed when it ends, also after an error.
 import { createProcesses } from '../../packages/dev-stack/lib/processes/processes.mjs'
 import { onStopRequest } from '../../packages/dev-stack/lib/processes/stop-requests.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-directory.mjs'
 import { complaintsIn } from './complaints.mjs'
 
-/** Runs a benchmark, and ends the process with the exit code that it hands back. */
+/** Runs a benchmark and exits with the code that it returns. */
 export async function inWorkplace(run) {
   const processes = createProcesses()
   const { directory } = makeTestDirectory()

@@ -1,5 +1,5 @@
-// @node-oauth/oauth2-server within Fastify, as floor/authorization-server.mjs is: the library does the protocol, its model
-// keeps codes and sessions in Redis and the hashes of tokens in Postgres.
+// @node-oauth/oauth2-server in Fastify, as floor/authorization-server.mjs. The library implements the protocol; its model
+// stores codes and sessions in Redis and hashes of tokens in Postgres.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import formbody from '@fastify/formbody'
 import OAuth2Server from '@node-oauth/oauth2-server'
@@ -12,16 +12,16 @@ const { CLIENT_ID, CLIENT_SECRET, REDIRECT_URI, SCOPE, CALLER_ID, CALLER_SECRET 
 const database = new pg.Pool({ connectionString: DATABASE_URL, max: 10 })
 const redis = new Redis(REDIS_URL)
 
-const digest = (secret) => createHash('sha256').update(secret).digest()
-const isSecret = (given, expected) => timingSafeEqual(digest(given), expected)
-const [clientSecret, callerSecret] = [CLIENT_SECRET, CALLER_SECRET].map(digest)
+const hashOf = (secret) => createHash('sha256').update(secret).digest()
+const isSecret = (given, expected) => timingSafeEqual(hashOf(given), expected)
+const [clientSecret, callerSecret] = [CLIENT_SECRET, CALLER_SECRET].map(hashOf)
 const client = { id: CLIENT_ID, grants: ['authorization_code'], redirectUris: [REDIRECT_URI] }
 const codeKey = (code) => `bench:node-oauth2-code:${code}`
 
 const model = {
   async getClient(id, secret) {
     if (id !== client.id) return undefined
-    // The authorization endpoint asks without a secret.
+    // The authorization endpoint passes no secret.
     return secret === null || isSecret(secret, clientSecret) ? client : undefined
   },
   async validateScope(_user, _client, scope) {
@@ -43,7 +43,7 @@ const model = {
     return (await redis.del(codeKey(authorizationCode))) === 1
   },
   async saveToken(token, { id }, user) {
-    const values = [digest(token.accessToken), id, user.id, token.scope.join(' '), token.accessTokenExpiresAt]
+    const values = [hashOf(token.accessToken), id, user.id, token.scope.join(' '), token.accessTokenExpiresAt]
     const text = `insert into floor_tokens (token_hash, client_id, user_id, scope, issued_at, expires_at)
       values ($1, $2, $3, $4, now(), $5)`
     await database.query({ name: 'save-token', text, values })
@@ -52,7 +52,7 @@ const model = {
   async getAccessToken(accessToken) {
     const text = `select client_id, user_id, scope, issued_at, expires_at from floor_tokens
       where token_hash = $1 and revoked_at is null`
-    const { rows } = await database.query({ name: 'get-token', text, values: [digest(accessToken)] })
+    const { rows } = await database.query({ name: 'get-token', text, values: [hashOf(accessToken)] })
     const [row] = rows
     if (row === undefined) return undefined
     const { client_id, user_id, scope, issued_at: issuedAt, expires_at: accessTokenExpiresAt } = row
@@ -80,7 +80,7 @@ server.post('/token', async (request, reply) => {
   return reply.code(response.status).headers(response.headers).send(response.body)
 })
 
-// The library has no introspection: its check of a bearer token, behind a check of the caller.
+// The library has no introspection endpoint. This uses its check of a bearer token, after authenticating the caller.
 server.post('/introspect', async (request, reply) => {
   const credentials = (request.headers.authorization ?? '').slice('Basic '.length)
   const [id, secret = ''] = Buffer.from(credentials, 'base64').toString().split(':')

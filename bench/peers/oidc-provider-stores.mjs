@@ -1,4 +1,4 @@
-// What oidc-provider keeps: access tokens in Postgres, all else in Redis. Adapters as its documentation asks for them.
+// Adapters of oidc-provider: access tokens in Postgres, all other records in Redis.
 import { createHash } from 'node:crypto'
 
 const TABLE = `create table if not exists provider_tokens (
@@ -6,7 +6,7 @@ const TABLE = `create table if not exists provider_tokens (
   );
   create index if not exists provider_tokens_grant_id on provider_tokens (grant_id)`
 
-// These end with their grant.
+// Deleted with their grant.
 const OF_A_GRANT = [
   'AccessToken',
   'AuthorizationCode',
@@ -14,7 +14,7 @@ const OF_A_GRANT = [
   'DeviceCode',
   'BackchannelAuthenticationRequest'
 ]
-// These can be used once.
+// Can be used once.
 const CONSUMABLE = ['AuthorizationCode', 'RefreshToken', 'DeviceCode', 'BackchannelAuthenticationRequest']
 
 export async function providerAdapter(database, redis) {
@@ -23,7 +23,7 @@ export async function providerAdapter(database, redis) {
 }
 
 function tokensInPostgres(database) {
-  const digest = (id) => createHash('sha256').update(id).digest()
+  const hashOf = (id) => createHash('sha256').update(id).digest()
   const run = async (name, text, values) => (await database.query({ name, text, values })).rows
   return {
     upsert: (id, payload, seconds) =>
@@ -32,14 +32,14 @@ function tokensInPostgres(database) {
         `insert into provider_tokens (token_hash, grant_id, payload, expires_at)
           values ($1, $2, $3, now() + make_interval(secs => $4))
           on conflict (token_hash) do update set payload = excluded.payload, expires_at = excluded.expires_at`,
-        [digest(id), payload.grantId, JSON.stringify(payload), seconds]
+        [hashOf(id), payload.grantId, JSON.stringify(payload), seconds]
       ),
     async find(id) {
       const text = 'select payload from provider_tokens where token_hash = $1 and expires_at > now()'
-      const [row] = await run('find', text, [digest(id)])
+      const [row] = await run('find', text, [hashOf(id)])
       return row?.payload
     },
-    destroy: (id) => run('destroy', 'delete from provider_tokens where token_hash = $1', [digest(id)]),
+    destroy: (id) => run('destroy', 'delete from provider_tokens where token_hash = $1', [hashOf(id)]),
     revokeByGrantId: (grantId) => run('revoke', 'delete from provider_tokens where grant_id = $1', [grantId])
   }
 }

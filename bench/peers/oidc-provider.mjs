@@ -1,4 +1,4 @@
-// oidc-provider for the same work: a confidential client, one scope, no ID token, no refresh token, opaque access tokens.
+// oidc-provider for the same operations: a confidential client, one scope, no ID or refresh token, opaque access tokens.
 import { createServer } from 'node:http'
 import { Redis } from 'ioredis'
 import pg from 'pg'
@@ -48,7 +48,7 @@ const server = createServer((request, response) => {
   })
 })
 await Promise.all([database.query('select 1'), redis.ping()])
-// As long as Fastify's, beside which it is measured: between two slices a connection rests for seconds.
+// The value of Fastify, because connections are idle for seconds between two slices.
 server.keepAliveTimeout = 72_000
 server.listen(Number(PORT), '127.0.0.1')
 

@@ -1,4 +1,4 @@
-// An Apache in front of an API, in a temporary folder: one listener on loopback, the modules that it needs and no others.
+// Starts an Apache in front of an API, in a temporary folder, with one loopback listener and only the modules it needs.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -16,7 +16,7 @@ export async function startApache(protect) {
   }
   const home = mkdtempSync(path.join(tmpdir(), 'valetkey-apache-'))
   const port = await freePort()
-  // The API behind it, which lets everybody in.
+  // The API behind Apache, which checks no token.
   const api = createServer((_request, response) => response.end('in'))
   await new Promise((resolve) => api.listen(0, '127.0.0.1', resolve))
   const folders = Object.entries(protect).map(([name, directives]) => {

@@ -1,4 +1,4 @@
-// What an operator writes; docs/apache.md shows the same.
+// The configuration that docs/apache.md shows.
 export function verifyAt(introspectionUrl, { clientId, clientSecret }, options = '') {
   const credential = `client_id=${clientId}&client_secret=${clientSecret}`
   return [
@@ -7,7 +7,7 @@ export function verifyAt(introspectionUrl, { clientId, clientSecret }, options =
   ].join('\n')
 }
 
-/** mod_oauth2 compares the whole text of `scope`, so one scope among several takes a rewrite rule. */
+/** mod_oauth2 compares the whole text of `scope`, so a rewrite rule checks for one scope among several. */
 export function requireScope(audience, scope) {
   return [
     `Require oauth2_claim aud:${audience}`,

@@ -1,7 +1,7 @@
-// Authorization codes, one after the other, by the pages a person sees: signed in and allowed once, remembered after it.
+// Issues authorization codes. The user signs in and allows the client once; later requests use the remembered consent.
 import { createHttpBrowser } from '../support/http-browser.mjs'
 
-/** @returns a function that gives one new code a call */
+/** @returns a function that returns a new code for each call */
 export async function createCodeSource({ issuer, clientId, redirectUri, username, password }) {
   const query = new URLSearchParams({
     response_type: 'code',

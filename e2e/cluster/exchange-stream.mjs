@@ -1,15 +1,15 @@
-// Honest clients that exchange codes at a steady rate while a store stalls, and what they see.
+// Clients that exchange codes at a constant rate while a store stalls, and the responses that they get.
 import { setTimeout as wait } from 'node:timers/promises'
 import { exchangeForm } from './prepare-app.mjs'
 import { sendRequest } from './send-request.mjs'
 
 const ISSUED_AT_ONCE = 8
-/** An honest client repeats a request so long after a 503. */
+/** A client repeats a request for this long after a 503. */
 const AGAIN_AFTER_MS = 300
-/** The stream runs so long before the stall and after it. */
+/** The stream runs for this long before and after the stall. */
 const MARGIN_MS = 500
 
-/** Waits for the answer, and repeats the request at the next server after each 503. @returns all answers */
+/** Waits for the response, and repeats the request at the next server after each 503. @returns all responses */
 export async function repeatAfterOutage(first, send) {
   const answers = []
   for (let turn = first; ; turn++) {
@@ -20,15 +20,15 @@ export async function repeatAfterOutage(first, send) {
   }
 }
 
-/** Each server in turn, as behind a balancer. */
+/** Uses each server in turn, as a load balancer does. */
 export const serverAt = ({ authorizationServers }, turn) => authorizationServers[turn % authorizationServers.length]
 
 export const exchangeAt = (cluster, { client, code, turn = 0 }) =>
   sendRequest(serverAt(cluster, turn).publicPort, 'POST', '/token', { by: client, form: exchangeForm(code) })
 
 /**
- * @param app.stall makes a store stall, and gives what lets it go on
- * @returns the codes, and for each of them all answers to its exchange
+ * @param app.stall makes a store stall, and returns a function that resumes it
+ * @returns the codes, and for each code all responses to its exchange
  */
 export async function exchangeThroughStall(cluster, { client, nextCode, perSecond, seconds, stall }) {
   const count = Math.ceil(perSecond * (seconds + (2 * MARGIN_MS) / 1_000))
@@ -44,7 +44,7 @@ export async function exchangeThroughStall(cluster, { client, nextCode, perSecon
   return { codes, answers: await Promise.all(streaming) }
 }
 
-/** What the clients have seen: the last answer to each must have brought tokens. */
+/** Counts the responses. The last response to each exchange must contain tokens. */
 export function summarize({ codes, answers }) {
   const all = answers.flat()
   const last = answers.map((each) => each.at(-1))
@@ -70,14 +70,14 @@ async function issueCodes(nextCode, count) {
   return codes
 }
 
-/** @returns whether a token is active, at the first server */
+/** @returns whether a token is active at the first server */
 export async function isActive(cluster, resourceServer, token) {
   const { internalPort } = serverAt(cluster, 0)
   const { body } = await sendRequest(internalPort, 'POST', '/introspect', { by: resourceServer, form: { token } })
   return JSON.parse(body).active
 }
 
-/** How many replays the servers have recorded. */
+/** The number of replays that the servers have recorded. */
 export async function countReplays({ query }) {
   const events = "('code_reused', 'refresh_token_reused')"
   const [{ count }] = await query(`select count(*)::integer as count from audit_events where event in ${events}`)
@@ -85,9 +85,9 @@ export async function countReplays({ query }) {
 }
 
 /**
- * Exchanges codes that were exchanged before, and waits until the replays are recorded.
- * @param pairs the codes, with the tokens that they brought
- * @returns what was not as it must be: a refusal as a used code, and tokens that have ended
+ * Exchanges used codes again, and waits until the replays are recorded.
+ * @param pairs the codes, with their tokens
+ * @returns the codes that were not refused as used, or whose tokens did not end
  */
 export async function replayAll(cluster, { client, resourceServer, pairs }) {
   const before = await countReplays(cluster)

@@ -1,10 +1,10 @@
-// Access tokens the honest way: a person signs in once and allows an app, which exchanges a code for each token.
+// Issues access tokens: a user signs in once and allows a client, which exchanges a code for each token.
 import { createCodeSource } from './code-source.mjs'
 
 const REDIRECT_URI = 'https://app.example/callback'
 const PASSWORD = 'correct horse battery staple'
 
-/** @returns the client, whose the tokens are, and a function that issues one more */
+/** @returns the client, the user of the tokens, and a function that issues another token */
 export async function createTokenSource({ issuer, valetkey }, username = 'alice') {
   const user = await valetkey(['users', 'create', username, '--password-stdin', '--json'], { input: PASSWORD })
   const registration = ['--name', 'Load', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read', '--no-refresh']
@@ -28,7 +28,7 @@ export async function createTokenSource({ issuer, valetkey }, username = 'alice'
       const form = { grant_type: 'authorization_code', code: await nextCode(), redirect_uri: REDIRECT_URI }
       return (await post('/token', form)).access_token
     },
-    /** @param at the authorization server that is asked to */
+    /** @param at the authorization server that issues it */
     revoke: (token, at) => post('/oauth/revoke', { token }, at)
   }
 }

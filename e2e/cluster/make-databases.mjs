@@ -1,4 +1,4 @@
-// The two databases of a deployment, and their command lines.
+// Creates the two databases of a deployment, and their command lines.
 import { commandLine } from '../../packages/dev-stack/lib/start/command-lines.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
 import { databases, ensureDatabase } from '../../packages/dev-stack/lib/stores/databases.mjs'
@@ -7,7 +7,7 @@ import { databases, ensureDatabase } from '../../packages/dev-stack/lib/stores/d
 export async function makeDatabases(postgresUrl) {
   const password = randomSecret()
   const urls = []
-  // Not concurrently: both change privileges of the default databases.
+  // One after the other: both change privileges of the default databases.
   for (const { database, role } of Object.values(databases)) {
     await ensureDatabase(postgresUrl, { database, role }, password)
     urls.push(Object.assign(new URL(postgresUrl), { username: role, password, pathname: `/${database}` }).href)

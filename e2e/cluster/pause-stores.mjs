@@ -1,4 +1,4 @@
-// Postgres and Redis that stand still: their processes are stopped (SIGSTOP), and their connections stay open.
+// Pauses Postgres and Redis: SIGSTOP stops their processes, and their connections stay open.
 import { readFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 
@@ -14,7 +14,7 @@ export async function pauseRedis({ redisUrl }) {
   return pause([Number(pid)])
 }
 
-/** Sends Redis one command and gives what it answers. */
+/** Sends one command to Redis and returns the response. */
 export function tellRedis({ redisUrl }, command) {
   const { hostname, port, password } = new URL(redisUrl)
   return new Promise((resolve, reject) => {
@@ -29,7 +29,7 @@ export function tellRedis({ redisUrl }, command) {
   })
 }
 
-/** @returns a function that lets them go on; those that have ended meanwhile are left out */
+/** @returns a function that resumes the processes, except those that have ended meanwhile */
 function pause(pids) {
   const tell = (signal) => {
     for (const pid of pids) {

@@ -1,9 +1,9 @@
-// A user, an app that the user has allowed for good, and an API: where programs and tests on a cluster begin.
+// Creates a user, a client with remembered consent, and an API, for programs and tests on a cluster.
 import { createCodeSource } from './code-source.mjs'
 
 const REDIRECT_URI = 'https://app.example/callback'
 
-/** start-cluster.d.mts says what a cluster is, and prepare-app.d.mts what comes back. */
+/** See start-cluster.d.mts for the parameter and prepare-app.d.mts for the result. */
 export async function prepareApp({ issuer, resource, valetkey }) {
   const account = { username: 'alice', password: 'correct horse battery staple' }
   const created = ['users', 'create', account.username, '--password-stdin', '--json']
@@ -11,7 +11,7 @@ export async function prepareApp({ issuer, resource, valetkey }) {
   const registered = ['resource-servers', 'create', '--name', 'files', '--audience', resource, '--json']
   const resourceServer = await valetkey(registered)
 
-  /** One more client, with codes for it. */
+  /** Creates another client, with a source of codes. */
   async function addClient() {
     const registration = ['--name', 'Printer', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
     const client = await valetkey(['clients', 'create', ...registration, '--consent', 'remember', '--json'])
@@ -25,11 +25,11 @@ export async function prepareApp({ issuer, resource, valetkey }) {
   return { userId, account, resourceServer, addClient }
 }
 
-/** The path and query with which a client asks. */
+/** Path and query of an authorization request. */
 export function authorizePath({ client_id: clientId }) {
   const query = { response_type: 'code', client_id: clientId, redirect_uri: REDIRECT_URI, scope: 'files.read' }
   return `/oauth/authorize?${new URLSearchParams(query)}`
 }
 
-/** The form that exchanges a code. */
+/** The form for the exchange of a code. */
 export const exchangeForm = (code) => ({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI })

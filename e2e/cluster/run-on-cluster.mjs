@@ -1,10 +1,10 @@
-// What programs that are run by hand on a cluster have in common: they stop by themselves, and nothing of them stays.
+// Runs a manually started program on a cluster, and removes everything at its end.
 import { parseArgs } from 'node:util'
 import { startCluster } from './start-cluster.mjs'
 
 /**
- * Starts a cluster, runs the work on it, prints what it gives, and ends the process.
- * @param work gives the exit code and the lines to print
+ * Starts a cluster, runs the work on it, prints its lines, and ends the process.
+ * @param work returns the exit code and the lines to print
  */
 export async function runOnCluster({ minutes, ...options }, work) {
   const cluster = await startCluster(options)
@@ -26,9 +26,9 @@ export async function runOnCluster({ minutes, ...options }, work) {
 }
 
 /**
- * Reads the command line, and ends the process when a value is not allowed.
- * @param numbers by the name of the option: the default, the least and the most
- * @param choices by the name of the option: the words that are allowed, the default first
+ * Reads the command line, and ends the process if a value is not allowed.
+ * @param numbers for each option: default, minimum and maximum
+ * @param choices for each option: the allowed words, the default first
  */
 export function readOptions(numbers, choices = {}) {
   const presets = Object.entries({ ...numbers, ...choices }).map(([name, [preset]]) => [name, `${preset}`])

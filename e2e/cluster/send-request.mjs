@@ -1,4 +1,4 @@
-// Requests to ports of this machine over connections that are kept alive.
+// Sends requests to ports of this machine over keep-alive connections.
 import { Agent, request } from 'node:http'
 
 const LONGEST_MS = 30_000
@@ -6,17 +6,18 @@ const agent = new Agent({ keepAlive: true, maxSockets: 100 })
 
 /**
  * @param options.by the client or resource server that authenticates
- * @returns the answer, whatever its status, and how long it took; fails when there is none
+ * @returns the response with any status, and its duration; rejects if there is no response
  */
-export function sendRequest(port, method, path, { by, form, json, headers = {} } = {}) {
+export function sendRequest(port, method, path, options = {}) {
+  const { by, form, json, headers = {} } = options
   const body = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form).toString()
   const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded'
   const sentHeaders = { accept: '*/*', ...(body !== undefined && { 'content-type': type }), ...headers }
   const auth = by && `${by.client_id}:${by.client_secret}`
   const began = performance.now()
   return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path, method, auth, headers: sentHeaders, agent, timeout: LONGEST_MS }
-    const sent = request(options, (response) => {
+    const target = { host: '127.0.0.1', port, path, method, auth }
+    const sent = request({ ...target, headers: sentHeaders, agent, timeout: LONGEST_MS }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (part) => {
         text += part
@@ -28,7 +29,11 @@ export function sendRequest(port, method, path, { by, form, json, headers = {} }
       })
     })
     sent.on('timeout', () => sent.destroy(new Error(`no answer within ${LONGEST_MS} ms`)))
-    sent.on('error', reject)
+    sent.on('error', (error) => {
+      // The server closed the idle connection before it read this request.
+      if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(sendRequest(port, method, path, options))
+      else reject(error)
+    })
     sent.end(body)
   })
 }

@@ -1,13 +1,13 @@
 export type TcpProxy = {
   port: number
-  /** Introspections that went through, where it stands before an authorization server. */
+  /** Number of introspections, if the proxy is before an authorization server. */
   count(): number
   cut(): void
-  /** @returns how many connections fall silent */
+  /** @returns the number of connections that become silent */
   silence(words: RegExp): number
-  /** From now on the answer to every second question with these words is lost, and its connection ends. */
+  /** Drops the response to every second query with this text from now on, and ends the connection. */
   loseAnswers(words: RegExp): void
-  /** @returns how many answers were lost */
+  /** @returns the number of dropped responses */
   stopLosing(): number
 }
 
@@ -21,15 +21,15 @@ type AuthorizationServerProcess = ServiceProcess & {
 type ResourceServerProcess = ServiceProcess & { url: string; internal: TcpProxy }
 
 export type Cluster = {
-  /** Of the first authorization server; the others answer for it as well. */
+  /** Public address of the first authorization server. The others have the same issuer. */
   issuer: string
   resource: string
   redisUrl: string
-  /** At the database of the authorization server. */
+  /** Runs SQL in the database of the authorization server. */
   query<Row extends Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>
   authorizationServers: AuthorizationServerProcess[]
   resourceServers: ResourceServerProcess[]
-  /** One more process, which is not waited for, with these variables beside its own. */
+  /** Starts another process with additional variables, without waiting until it is ready. */
   addAuthorizationServer(environment: Record<string, string>): Promise<AuthorizationServerProcess>
   addResourceServer(environment: Record<string, string>): Promise<ResourceServerProcess>
   valetkey(args: readonly string[], options?: { input?: string }): Promise<Record<string, string>>
@@ -40,10 +40,10 @@ export type Cluster = {
 export function startCluster(options?: {
   authorizationServers?: number
   resourceServers?: number
-  /** Seconds; 0 for none. */
+  /** Seconds; 0 turns the cache off. */
   cacheSeconds?: number
-  /** `warn` by default. */
+  /** Default `warn`. */
   logLevel?: string
-  /** More variables for each authorization server. */
+  /** Additional variables for each authorization server. */
   settings?: Record<string, string>
 }): Promise<Cluster>

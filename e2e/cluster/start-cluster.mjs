@@ -1,5 +1,4 @@
-// Several processes of each service on one Postgres and one Redis, as a deployment has them. All of them are gone when
-// `stop` has ended.
+// Starts several processes of each service on one Postgres and one Redis, as in a deployment. `stop` ends them all.
 import path from 'node:path'
 import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
 import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
@@ -16,8 +15,8 @@ import { startTcpProxy } from './tcp-proxy.mjs'
 const RESOURCE = 'https://files.example'
 
 /**
- * Resource server `n` asks authorization server `n` (counted round), through a proxy of its own; each authorization
- * server reaches Postgres and Redis through one each, too. start-cluster.d.mts says what comes back.
+ * Resource server `n` introspects at authorization server `n` (modulo their number) through its own proxy. Each
+ * authorization server also has a proxy before Postgres and before Redis. See start-cluster.d.mts for the result.
  */
 export async function startCluster(options = {}) {
   const {

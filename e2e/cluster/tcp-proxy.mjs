@@ -1,9 +1,9 @@
-// A link between two processes that a test can cut, or make go silent without a word to either side.
+// A TCP proxy that a test can disconnect or make silent without closing the connection.
 import { connect, createServer } from 'node:net'
 
 /**
- * @param counted what to count in what comes from the near side
- * @returns the proxy in front of a port of this machine
+ * @param counted the text to count in the data of the client
+ * @returns a proxy before a port of this machine
  */
 export async function startTcpProxy(targetPort, counted = /(?!)/g) {
   const links = new Set()
@@ -15,14 +15,14 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
     links.add(link)
     relay(link, near, far, (bytes) => {
       const text = bytes.toString('latin1')
-      // How it began, and what came last.
+      // The first and the latest data of the connection.
       if (link.said.length < 4_000) link.said += text
       else link.said = link.said.slice(0, 4_000) + (link.said.slice(4_000) + text).slice(-2_000)
       count += text.match(counted)?.length ?? 0
       if (losses?.words.test(text) && losses.asked++ % 2 === 0) link.loses = true
     })
     relay(link, far, near, () => {
-      // What was asked has been carried out; its answer goes with the connection.
+      // The server has executed the query. Its response is lost with the connection.
       if (link.loses) end()
     })
     const end = () => {
@@ -30,7 +30,7 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
       near.destroy()
       far.destroy()
     }
-    // Neither side must feel that it is there.
+    // The proxy must not add a delay.
     for (const socket of [near, far])
       socket
         .setNoDelay(true)
@@ -42,31 +42,31 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
   return {
     port: server.address().port,
     count: () => count,
-    /** Ends every connection, as a network that resets them would. New ones are let through. */
+    /** Resets every connection. New connections work. */
     cut() {
       for (const { near, far } of links) {
         near.resetAndDestroy()
         far.destroy()
       }
     },
-    /** Swallows what either side says on connections over which these words have gone. They stay open. */
+    /** Drops all further data on connections that carried this text. They stay open. */
     silence(words) {
       const silenced = [...links].filter(({ said }) => words.test(said))
       for (const link of silenced) link.silent = true
       return silenced.length
     },
-    /** From now on the answer to every second question with these words is lost, and its connection ends. */
+    /** Drops the response to every second query with this text from now on, and ends the connection. */
     loseAnswers(words) {
       losses = { words, asked: 0 }
     },
-    /** From now on nothing is lost. @returns how many answers were */
+    /** Drops no responses from now on. @returns the number of dropped responses */
     stopLosing() {
       const lost = Math.ceil((losses?.asked ?? 0) / 2)
       losses = undefined
       return lost
     },
     async close() {
-      // First, so that no link comes after those that are ended.
+      // First close the listener, so that no new connection is added.
       const closed = new Promise((resolve) => server.close(resolve))
       for (const { near, far } of links) {
         near.destroy()

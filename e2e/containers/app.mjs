@@ -1,4 +1,4 @@
-// A third-party app that knows the two public addresses, its credential, and the RFCs.
+// A client that has only the two public addresses and its credential.
 import { createHash, randomBytes } from 'node:crypto'
 import { createHttpBrowser } from '../support/http-browser.mjs'
 
@@ -16,8 +16,8 @@ export function createApp({ issuer, resourceUrl, clientId, clientSecret }) {
 
   return {
     /**
-     * Sends a person through sign-in and consent. `asked` adds to the request, or replaces.
-     * @returns the query that comes back, and the verifier for its code
+     * Leads a user through sign-in and consent. `asked` adds or replaces parameters of the request.
+     * @returns the query of the redirect, and the code verifier
      */
     async authorize({ username, password }, decision, asked = {}) {
       const codeVerifier = randomBytes(32).toString('base64url')
@@ -52,7 +52,7 @@ export function createApp({ issuer, resourceUrl, clientId, clientSecret }) {
 
     revoke: (token) => post('/oauth/revoke', { token }),
 
-    /** A person who mistypes, behind whatever the headers claim. */
+    /** A sign-in with a wrong password and the given headers. */
     async failSignIn(username, headers) {
       const browser = createHttpBrowser(issuer, headers)
       await browser.submit(await browser.open(`${issuer}/login`), { username, password: 'not the right one' })

@@ -1,4 +1,4 @@
-// A backup of the running stack, brought into an empty one: what comes back, and what must not.
+// Restores a backup of the running stack into an empty one, and checks what is restored and what is not.
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ export async function backUp(report, stack, { app }) {
   return { folder, before, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-/** `before` was issued before the backup; the tokens of the main job as well, and revoked after it. */
+/** `before` was issued before the backup. So were the tokens of the main job, which were revoked after it. */
 export async function restoreChecks(report, stack, { app, tokens: revoked }, { folder, before }) {
   await report.check('restore.sh does not write over a database that is in use', async () => {
     const { code, stderr } = await stack.script('restore.sh', [folder], { mayFail: true })

@@ -1,4 +1,4 @@
-// What the containers must not be able to do, and what must not be possible from outside.
+// Checks what the containers must not be able to do, and what must not be possible from outside.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { run } from './programs.mjs'
@@ -63,7 +63,7 @@ export async function confinementChecks(report, stack, usedBefore) {
     assert.equal((await run(['docker', 'exec', resourceServer.Id, 'node', '-e', ask])).stdout.trim(), '401')
     const refused = await inContainer(proxy, 'timeout 4 wget -q -O - http://authorization-server:4001/introspect')
     assert.notEqual(refused.code, 0)
-    // By its address as well, because the proxy might only not know the name.
+    // By address as well, because a wrong name could be the only obstacle.
     const [authorizationServer] = await inspect(await stack.containersOf('authorization-server'))
     for (const { IPAddress } of Object.values(authorizationServer.NetworkSettings.Networks)) {
       const { code } = await inContainer(proxy, `timeout 2 wget -q -O - http://${IPAddress}:4002/livez`)

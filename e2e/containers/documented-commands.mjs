@@ -1,10 +1,10 @@
-// Commands as pages have them.
+// Reads the commands of documentation pages.
 import { readFileSync } from 'node:fs'
 
 const docs = new URL('../../docs/', import.meta.url)
 
 /**
- * The blocks of commands in a section, by the bold words that begin their paragraph; those before any such words by ''.
+ * The command blocks in a section, by the bold words at the start of their paragraph; '' for blocks before the first.
  * @returns {Record<string, string[]>}
  */
 export function documentedCommands(page, heading) {

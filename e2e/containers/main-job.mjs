@@ -1,4 +1,4 @@
-// The main job on containers: command lines make the records, a person allows an app, the app lists the person's files.
+// The main flow on containers: the command lines create records, a user allows a client, the client lists the user's files.
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { ACCESS_TOKEN_TTL } from './stack.mjs'
 
 export const PERSON = { username: 'alice', password: 'walks on gravel at dawn' }
 export const FILES = { 'Invoice 2026-10.pdf': 48_213, 'photos/Lake & mountain ü.jpg': 1_024, 'empty.txt': 0 }
-// So many that all three servers get one as good as surely: a miss has odds of one in five million.
+// With this number, the probability that one of the three servers gets no request is one in five million.
 const REQUESTS = 45
 
 export async function mainJobChecks(report, stack) {
@@ -77,7 +77,7 @@ export async function endingChecks(report, { app, tokens }) {
     assert.equal(answer.error, 'access_denied')
     assert.equal(answer.state, state)
   })
-  await report.check('a code used twice is refused, and its token is dead', async () => {
+  await report.check('a code used twice is refused, and its token has ended', async () => {
     const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
     const first = await app.exchange(answer.code, codeVerifier)
     const second = await app.exchange(answer.code, codeVerifier)
@@ -99,7 +99,7 @@ async function importFiles(stack, userId) {
       await mkdir(path.dirname(path.join(folder, name)), { recursive: true })
       await writeFile(path.join(folder, name), Buffer.alloc(size))
     }
-    // The containers' user is another than the one who runs this.
+    // The containers run as another user than this program.
     await run(['chmod', '-R', 'a+rX', folder])
     const { stdout } = await stack.compose(
       ['run', '--rm', '--no-deps', '-T', '--volume', `${folder}:/import/files:ro`, 'resource-server'].concat([

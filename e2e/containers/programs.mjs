@@ -1,4 +1,4 @@
-// Runs a program to its end, with a limit, and keeps what it said.
+// Runs a program to its end with a time limit, and returns its output.
 import { spawn } from 'node:child_process'
 
 const running = new Set()
@@ -19,7 +19,7 @@ export function run([command, ...args], { input = '', seconds = 60, mayFail = fa
     child.stderr.setEncoding('utf8').on('data', (text) => {
       stderr += text
     })
-    // A program that ends without reading its input breaks the pipe; its exit code says what there is to say.
+    // A program may end without reading its input; then its exit code decides.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     const limit = setTimeout(() => child.kill('SIGKILL'), seconds * 1_000)
@@ -37,5 +37,5 @@ export function killRunning() {
   for (const child of running) child.kill('SIGKILL')
 }
 
-/** The last lines: where a program says why it failed. */
+/** The last lines of the output, which usually contain the error. */
 const tail = (text, lines = 40) => text.split('\n').slice(-lines).join('\n')

@@ -1,10 +1,10 @@
-// One line for each check, and the totals.
+// Prints one line for each check, and the totals.
 export function createReport() {
   let passed = 0
   let failed = 0
 
   return {
-    /** A check that throws has failed; what comes after it still runs. */
+    /** A check that throws has failed; later checks still run. */
     async check(name, work) {
       try {
         const result = await work()

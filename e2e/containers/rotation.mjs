@@ -1,12 +1,12 @@
-// The commands of docs/rotation.md, "With compose", as they stand there, on the running stack; and that they did no less
-// than they say, and no more.
+// Runs the commands of docs/rotation.md, "With compose", on the running stack, and checks that they change exactly what the
+// page says.
 import assert from 'node:assert/strict'
 import { documentedCommands, withNames } from './documented-commands.mjs'
 import { PERSON } from './main-job.mjs'
 import { run } from './programs.mjs'
 import { inspect } from './stack.mjs'
 
-/** What each paragraph changes, and nothing beside it. */
+/** What each paragraph changes. */
 const CHANGED = {
   '': ['authorization/cookie-keys'],
   '`COOKIE_KEYS`.': ['authorization/cookie-keys'],
@@ -87,7 +87,7 @@ async function startTimes(stack) {
   return Object.fromEntries((await stack.inspectAll()).map(({ Name, State }) => [Name, State.StartedAt]))
 }
 
-/** Often enough that each server is asked. */
+/** The number of requests, large enough to reach each server. */
 async function mainJob(app) {
   const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
   const { body: tokens } = await app.exchange(answer.code, codeVerifier)
@@ -111,7 +111,7 @@ async function formerOnesAreGone(stack) {
   assert.equal(rules.match(/#[0-9a-f]{64}/g)?.length, 1)
 }
 
-/** As an operator who has read only the first part of the page. */
+/** Changes the credential with the command line, as an operator without the page "With compose" does. */
 async function ownCredential(stack, app) {
   const read = async (name) =>
     (await stack.compose(['run', '--rm', '--no-deps', '-T', 'secrets', 'cat', `/secrets/files/${name}`])).stdout

@@ -1,10 +1,10 @@
-// The beginning of docs/runbooks.md: one command of each kind, in the container that it is for.
+// Runs the first commands of docs/runbooks.md: one of each kind, in its container.
 import assert from 'node:assert/strict'
 import { documentedCommands, withNames } from './documented-commands.mjs'
 
 export async function runbookChecks(report, stack) {
   await report.check('docs/runbooks.md: each kind of command runs in its container', async () => {
-    // Not the person who has tokens that are needed later on: a new password ends them all.
+    // Not the user of the tokens that are needed later, because a new password ends all of them.
     await stack.valetkey(['users', 'create', 'bob', '--password-stdin'], { input: 'a first and good password' })
     const [block] = documentedCommands('runbooks.md', '# Runbooks')[''] ?? ['']
     const commands = withNames(block, { alice: 'bob' }).trim().split('\n')

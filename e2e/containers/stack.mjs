@@ -1,4 +1,4 @@
-// The compose stack under test: a project of its own, on free ports, that touches no other stack on this engine.
+// The compose stack under test: its own project on free ports, separate from other stacks of this engine.
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,11 +7,11 @@ import { run } from './programs.mjs'
 const checkout = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 const composeCommand = (process.env.COMPOSE ?? 'docker compose').split(' ')
 const LASTING = ['authorization-server', 'resource-server', 'proxy', 'postgres', 'redis']
-/** Another one than by default. */
+/** Not the default. */
 export const ACCESS_TOKEN_TTL = 1_800
-/** Where an engine's networks lie unless it is told otherwise. */
+/** The default address ranges of an engine's networks. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16'
-/** Without a terminal some releases of compose want to hear of it (`-T`), others find out. */
+/** Without a terminal, some releases of compose need `-T`. */
 const DOCKER_FOR_PAGES = `
 docker() {
   if [ "$1" != compose ]; then command docker "$@"; return; fi
@@ -38,7 +38,7 @@ export async function prepareStack() {
 
   const compose = (args, options = {}) => run([...composeCommand, ...args], { ...options, environment })
   const containersOf = async (service) => (await compose(['ps', '-q', service])).stdout.split('\n').filter(Boolean)
-  /** What the engine knows of every container that stays. */
+  /** `inspect` of every long-running container. */
   const inspectAll = async () => inspect((await Promise.all(lasting().map(containersOf))).flat())
   const lasting = () => (environment.COMPOSE_PROFILES === 'tls' ? [...LASTING, 'tls'] : LASTING)
 
@@ -48,14 +48,14 @@ export async function prepareStack() {
     publishedPorts: [authorizationPort, filesPort],
     compose,
     containersOf,
-    /** A script of this checkout, on this project. */
+    /** Runs a script of this checkout on this project. */
     script: (name, args, options) =>
       run([`infra/docker/${name}`, ...args], {
         seconds: 240,
         ...options,
         environment: { ...environment, COMPOSE: composeCommand.join(' ') }
       }),
-    /** Commands as a page has them, with a command for compose that may be another one, and no terminal. */
+    /** Runs commands of a documentation page without a terminal, with the configured compose command. */
     shell: (commands, options) =>
       run(['bash', '-euo', 'pipefail', '-c', `${DOCKER_FOR_PAGES}\n${commands}`], {
         ...options,
@@ -64,7 +64,7 @@ export async function prepareStack() {
     valetkey: (words, options) => compose(['exec', '-T', 'authorization-server', 'valetkey', ...words], options),
     inspectAll,
 
-    /** Builds what has changed, starts everything and waits until it is healthy. */
+    /** Builds changed images, starts everything and waits until it is healthy. */
     async up() {
       await compose(['build'], { seconds: 480 })
       await this.start()
@@ -75,7 +75,7 @@ export async function prepareStack() {
       await waitUntilHealthy(await inspectAll())
     },
 
-    /** The same installation at https addresses, behind the proxy of the profile `tls`. */
+    /** Restarts the installation with https addresses, behind the proxy of the profile `tls`. */
     async startTls() {
       const addresses = {
         issuer: `https://auth.localhost:${httpsPort}`,
@@ -94,12 +94,12 @@ export async function prepareStack() {
       return { ...addresses, httpPort }
     },
 
-    /** Everything away but the images. */
+    /** Removes everything except the images. */
     empty: () => compose(['down', '--volumes', '--remove-orphans'], { seconds: 120 }),
 
     down: () => compose(['down', '--volumes', '--rmi', 'local', '--remove-orphans'], { seconds: 120 }),
 
-    /** What went wrong, without the requests that went well. */
+    /** The logs without successful requests. */
     async logs() {
       const { stdout } = await compose(['logs', '--no-color', '--tail', '100'], { mayFail: true })
       return stdout

@@ -1,10 +1,10 @@
-// A process of its own, since a process reads NODE_EXTRA_CA_CERTS once, when it starts. The task comes on standard
-// input, what was seen goes out as JSON.
+// A separate process, because Node reads NODE_EXTRA_CA_CERTS only at the start. It reads its task from standard input and
+// prints the results as JSON.
 import dns from 'node:dns'
 import { text } from 'node:stream/consumers'
 import { createApp } from './app.mjs'
 
-// Names below localhost are this machine (RFC 6761 6.3), but not every resolver knows.
+// Names below localhost are this machine (RFC 6761 §6.3), but not every resolver implements it.
 const { lookup } = dns
 dns.lookup = (host, ...rest) => lookup(host.endsWith('.localhost') ? '127.0.0.1' : host, ...rest)
 

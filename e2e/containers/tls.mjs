@@ -1,4 +1,4 @@
-// The main job over https, through the proxy of the profile `tls`, with certificates of its own authority.
+// The main flow over https, through the proxy of the profile `tls`, with certificates of its own authority.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { inspect } from './stack.mjs'
 
 const visit = fileURLToPath(new URL('tls-visit.mjs', import.meta.url))
 const AUTHORITY = '/data/caddy/pki/authorities/local/root.crt'
-/** An address reserved for documentation, so no machine here has it. */
+/** An address reserved for documentation, so no machine has it. */
 const CLAIMED = '203.0.113.9'
 
 export async function tlsChecks(report, stack, client) {
@@ -64,7 +64,7 @@ async function visitOverTls(stack, task) {
 
 async function reachesNothingElse(stack) {
   const [tls] = await stack.containersOf('tls')
-  // So that the answers below say something about the way, and not about this program.
+  // One address that must be reachable, so that the failures below are not failures of the request itself.
   const published = 'http://authorization-server:4000/.well-known/oauth-authorization-server'
   assert.equal(await fetches(tls, published), true)
   const services = ['authorization-server', 'resource-server']

@@ -1,12 +1,12 @@
-// A small HTTP balancer: takes turns among the servers whose /readyz answers 200, keeps its connections to them, and
-// repeats nothing that was sent. So what a server does to a request is what its caller sees.
+// A small HTTP load balancer: round robin over the servers whose /readyz responds with 200, keep-alive connections, and no
+// retries of sent requests. So a failed request is visible to its client.
 import { Agent, createServer, request } from 'node:http'
 
 const ASK_EVERY_MS = 100
-// Once may be a moment of a busy machine; load balancers in life ask again as well.
+// One failed check may be caused by a busy machine; real load balancers check again, too.
 const UNREADY_AFTER = 2
 
-/** @param targets `{ port, readyUrl }` of each server; start-fleet.d.mts says what comes back */
+/** @param targets `{ port, readyUrl }` of each server; see start-fleet.d.mts for the result */
 export async function startBalancer(targets) {
   const agent = new Agent({ keepAlive: true, maxSockets: 500 })
   const servers = targets.map((target) => ({ ...target, ready: false }))
@@ -31,7 +31,7 @@ export async function startBalancer(targets) {
       outgoing.destroy()
     }
   })
-  // Longer than any test, so that nothing but the servers ends a connection.
+  // Longer than any test, so that only the servers end connections.
   listener.keepAliveTimeout = 600_000
   await new Promise((resolve) => listener.listen(0, '127.0.0.1', resolve))
 
@@ -46,7 +46,7 @@ export async function startBalancer(targets) {
       const { connection: _, 'keep-alive': __, ...rest } = response.headers
       outgoing.writeHead(response.statusCode, rest)
       response.pipe(outgoing)
-      // Streams that are never whole: what broke there breaks here.
+      // An interrupted response is also interrupted for the client.
       response.on('error', () => outgoing.destroy())
     })
     sent.on('error', (error) => {

@@ -1,4 +1,4 @@
-// An authority of one's own and a certificate of it for 127.0.0.1, made by openssl.
+// Creates a certificate authority and its certificate for 127.0.0.1 with openssl.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,7 +8,7 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
 
 export const hasOpenssl = () => findOnPath(['openssl']) !== undefined
 
-/** @returns the paths of the authority's certificate, and of the server's certificate and key */
+/** @returns paths of the authority's certificate, and of the server's certificate and key */
 export function makeCertificates(directory, commonName = 'An authority of these tests') {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const file = (name) => path.join(directory, name)

@@ -1,5 +1,4 @@
-// Load that does what people and apps do: a code by a session that consents at once, its exchange, files, a refresh. Each
-// request is noted with what came of it.
+// Load of users and apps: a code with remembered consent, its exchange, files, a refresh. Records the result of each request.
 import { setTimeout as wait } from 'node:timers/promises'
 import { createHttpBrowser } from '../support/http-browser.mjs'
 
@@ -23,7 +22,7 @@ export function createFlows(app) {
     }
   }
 
-  /** Signs in and allows the app once; from then on the session is remembered. */
+  /** Signs in and allows the app once; later requests use this session and consent. */
   async function signIn() {
     const browser = createHttpBrowser(app.issuer)
     const consent = await browser.submit(await browser.open(start), { username: app.username, password: app.password })
@@ -64,13 +63,13 @@ export function createFlows(app) {
       return { status: 200, pageToken: JSON.parse(text).next_page_token }
     })
 
-  /** Two pages, so that one instance is given what another one signed. */
+  /** Reads two pages, so that an instance gets a page token of another instance. */
   async function files(accessToken, isRunning) {
     const first = await again(() => page(accessToken), isRunning)
     if (first.pageToken !== undefined) await again(() => page(accessToken, first.pageToken), isRunning)
   }
 
-  /** Signs in by the form, which one instance makes and another one takes. */
+  /** Signs in with a form of one instance that may be sent to another. */
   const newcomer = () =>
     noted('sign in', async () => {
       const browser = createHttpBrowser(app.issuer)
@@ -81,7 +80,7 @@ export function createFlows(app) {
       return done ? { status: 200 } : { status: status === 200 ? 500 : status, said: `${url.pathname} ${status}` }
     })
 
-  /** What is refused for an outage is sent again, as apps do. */
+  /** Repeats requests that got 503, as apps do. */
   async function again(ask, isRunning) {
     for (;;) {
       const answer = await ask()
@@ -106,7 +105,7 @@ export function createFlows(app) {
   return {
     seen,
     signIn,
-    /** Every session goes round by round until `stop`. */
+    /** Every session repeats its round until `stop`. */
     run(sessions, { pauseMs = 20, newcomersEveryMs = 0 } = {}) {
       let running = true
       const loops = sessions.map(async (session) => {
@@ -129,7 +128,7 @@ export function createFlows(app) {
         }
       }
     },
-    /** From now on apps prove themselves with this one. */
+    /** The secret with which apps authenticate from now on. */
     useSecret(clientSecret) {
       app.clientSecret = clientSecret
     }
@@ -139,8 +138,8 @@ export function createFlows(app) {
 const WELL_LIMIT_MS = 60_000
 
 /**
- * Waits until so many requests in a row, an authorization among them, were answered by 200.
- * @param from a moment: requests from before it do not count @throws after a minute
+ * Waits until this number of consecutive requests, including an authorization request, succeeded.
+ * @param from requests before this time do not count @throws after a minute
  */
 export async function untilWell(seen, { from = 0, requests = 20 } = {}) {
   const deadline = Date.now() + WELL_LIMIT_MS
@@ -155,7 +154,7 @@ export async function untilWell(seen, { from = 0, requests = 20 } = {}) {
   }
 }
 
-/** What was asked between two moments, by what came of it; `failed` is whatever is neither well nor 503. */
+/** Counts the requests between two times by result; `failed` is every result except success and 503. */
 export function evaluateFlows(seen, from = 0, to = Number.POSITIVE_INFINITY) {
   const within = seen.filter(({ at }) => at >= from && at < to)
   const unavailable = within.filter(({ status }) => status === 503)

@@ -1,6 +1,6 @@
 export type PoolMode = 'session' | 'transaction' | 'statement'
 
-/** @param tools.command the path of `pgbouncer`; `databaseUrl` is what it stands before. */
+/** @param tools.command the path of `pgbouncer`; `databaseUrl` is the database behind it. */
 export function startPooler(tools: {
   directory: string
   processes: unknown

@@ -1,4 +1,4 @@
-// PgBouncer before a database, as people run it.
+// Starts PgBouncer before a database.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import path from 'node:path'
@@ -7,7 +7,7 @@ import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { nativeProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
 import { giveTo, postgresIdentity } from '../../packages/dev-stack/lib/stores/postgres-identity.mjs'
 
-/** pooler.d.mts says what it takes and hands back. */
+/** See pooler.d.mts for parameters and result. */
 export async function startPooler({ directory, processes, command, databaseUrl, mode }) {
   const { hostname, port: postgresPort, username, password, pathname } = new URL(databaseUrl)
   const identity = postgresIdentity()
@@ -36,7 +36,7 @@ export async function startPooler({ directory, processes, command, databaseUrl, 
     if (attempt === 300) throw new Error('PgBouncer did not start')
     await wait(50)
   }
-  return { url: `postgres://anybody:hush@127.0.0.1:${port}${pathname}`, stop: () => server.stop() }
+  return { url: `postgres://pooled:hush@127.0.0.1:${port}${pathname}`, stop: () => server.stop() }
 }
 
 function isOpen(port) {

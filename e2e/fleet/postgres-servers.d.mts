@@ -1,6 +1,6 @@
 type Tools = { directory: string; processes: unknown }
 
-/** `url` is a superuser's. */
+/** `url` is that of a superuser. */
 export function startPostgresWithTls(tools: Tools): Promise<{ url: string; ca: string }>
 
 export function startSmallPostgres(tools: Tools & { maxConnections: number }): Promise<{ url: string }>
@@ -9,7 +9,7 @@ export function startPostgresPair<Prepared>(
   tools: Tools & { prepare: (superuserUrl: string) => Promise<Prepared> }
 ): Promise<{
   prepared: Prepared
-  /** Of the primary, and of the standby. */
+  /** Ports of the primary and the standby. */
   ports: [number, number]
   standbyUrl: string
   stopPrimary(): Promise<void>

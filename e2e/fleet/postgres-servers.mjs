@@ -1,4 +1,4 @@
-// Postgres as people run it: with a standby, or with TLS.
+// Starts Postgres with a standby, or with TLS.
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, chmodSync, copyFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +6,7 @@ import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
 import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
 import { makeCertificates } from './certificates.mjs'
 
-/** @param options `processes` and `directory`; `change` is given the folder of the cluster once it is made */
+/** @param options `processes` and `directory`; `change` gets the data directory after it was created */
 async function startCluster({ directory, processes, name, change }) {
   const options = {
     directory: path.join(directory, name),
@@ -22,7 +22,7 @@ async function startCluster({ directory, processes, name, change }) {
   return { ...(await startEmbeddedPostgres(options)), options }
 }
 
-/** Answers TLS with a certificate of an authority of its own, and nothing without TLS. */
+/** Accepts only TLS, with a certificate of its own authority. */
 export async function startPostgresWithTls({ directory, processes }) {
   const { ca, certificate, key } = makeCertificates(path.join(directory, 'postgres-certificates'))
   const server = await startCluster({
@@ -39,13 +39,13 @@ export async function startPostgresWithTls({ directory, processes }) {
   return { url: server.url('postgres'), ca }
 }
 
-/** Gives no more than this many connections. */
+/** Limits the number of connections. */
 export async function startSmallPostgres({ directory, processes, maxConnections }) {
   const options = {
     directory: path.join(directory, 'postgres-small'),
     logFile: path.join(directory, 'postgres-small.log'),
     password: randomSecret(),
-    // The settings of a throw-away server would raise the maximum.
+    // The settings of temporary servers raise the maximum.
     durable: true,
     processes
   }
@@ -55,7 +55,7 @@ export async function startSmallPostgres({ directory, processes, maxConnections 
   return { url: (await startEmbeddedPostgres(options)).url('postgres') }
 }
 
-/** A primary and a standby that follows it, both with what `prepare` made at the first one. */
+/** A primary and its standby. `prepare` creates the data on the primary. */
 export async function startPostgresPair({ directory, processes, prepare }) {
   const primary = await startCluster({ directory, processes, name: 'postgres-1' })
   const prepared = await prepare(primary.url('postgres'))

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The release that this checkout follows. It is recorded in a file and not read from tags, which a clone may lack.
+ * The release before this checkout. It is recorded in a file, because a clone may have no tags.
  * @returns undefined before the first release
- * @throws when the file holds anything else
+ * @throws if the file has invalid content
  */
 export function readPreviousRelease(file) {
   const { version, commit } = JSON.parse(readFileSync(file, 'utf8'))

@@ -1,4 +1,4 @@
-// Redis as people run it: behind three Sentinels with a replica, or with TLS and a user of its own.
+// Starts Redis with a replica and three Sentinels, or with TLS and a separate user.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import path from 'node:path'
@@ -11,7 +11,7 @@ import { makeCertificates } from './certificates.mjs'
 const NAME = 'mymaster'
 const SENTINELS = 3
 
-/** A primary, a replica, and Sentinels that ask for a password of their own. */
+/** A primary, a replica, and Sentinels with their own password. */
 export async function startSentinels({ directory, processes, command }) {
   const [password, sentinelPassword] = [randomSecret(), randomSecret()]
   const run = (name, port, lines, args = []) => startServer({ directory, processes, command, name, port, lines, args })
@@ -56,13 +56,13 @@ export async function startSentinels({ directory, processes, command }) {
   return {
     url: `redis+sentinel://:${password}@${hosts}/${NAME}/0?sentinelPassword=${sentinelPassword}`,
     primary,
-    /** Resolves when the replica has all that was written before. */
+    /** Resolves when the replica has all earlier writes. */
     replicated: () =>
       until('the replica has it', async () =>
-        // Replication keeps the order: with this write, all that came before it has arrived.
+        // Replication keeps the order, so all earlier writes have arrived with this one.
         (await ask(await primary(), password, 'SET test:mark 1\r\nWAIT 1 500')).includes(':1\r\n')
       ),
-    /** Ends the primary without a word; resolves when the Sentinels have made another one. */
+    /** Kills the primary. Resolves when the Sentinels have promoted another one. */
     async killPrimary() {
       const former = await primary()
       servers.get(former).child.kill('SIGKILL')
@@ -71,7 +71,7 @@ export async function startSentinels({ directory, processes, command }) {
   }
 }
 
-/** One server with a password, and with these lines in its configuration; `tell` sends it a command as its administrator. */
+/** A server with a password and these lines in its configuration; `tell` sends a command as its administrator. */
 export async function startPlainRedis({ directory, processes, command, name, lines = [] }) {
   const [port, password] = [await freePort(), randomSecret()]
   const own = [`requirepass ${password}`, 'save ""', 'appendonly no', ...lines]
@@ -84,7 +84,7 @@ export async function startPlainRedis({ directory, processes, command, name, lin
   }
 }
 
-/** A Redis Cluster of one node, which has all slots. */
+/** A Redis Cluster of one node with all slots. */
 export async function startRedisCluster(tools) {
   const server = await startPlainRedis({ ...tools, name: 'redis-cluster', lines: ['cluster-enabled yes'] })
   await server.tell('CLUSTER ADDSLOTSRANGE 0 16383')
@@ -92,10 +92,10 @@ export async function startRedisCluster(tools) {
   return server
 }
 
-/** What a service needs, and nothing else. docs/databases.md names the same. */
+/** The permissions that a service needs, as in docs/databases.md. */
 const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
 
-/** Only by TLS, and only for a user who may do what a service needs. */
+/** Accepts only TLS and a user with the permissions that a service needs. */
 export async function startSecuredRedis({ directory, processes, command }) {
   const { ca, certificate, key } = makeCertificates(path.join(directory, 'redis-certificates'))
   const [port, password] = [await freePort(), randomSecret()]
@@ -118,7 +118,7 @@ function startServer({ directory, processes, command, name, port, lines, args })
   const own = path.join(directory, name)
   mkdirSync(own, { recursive: true, mode: 0o700 })
   const file = path.join(own, 'redis.conf')
-  // A file, for a Sentinel writes into it.
+  // A Sentinel writes to its configuration file.
   writeFileSync(file, ['bind 127.0.0.1', `port ${port}`, `dir ${own}`, ...lines, ''].join('\n'), { mode: 0o600 })
   return processes.start({
     name,

@@ -4,13 +4,13 @@ type Service = 'authorization-server' | 'resource-server'
 export type Instance = { name: string; ports: Settings; environment: Settings }
 
 export type Fleet = {
-  /** Of the balancer before all authorization servers. */
+  /** URL of the load balancer before the authorization servers. */
   issuer: string
   internalUrl: string
-  /** Of the balancer before all resource servers, where there are any. */
+  /** URL of the load balancer before the resource servers, if there are any. */
   filesUrl: string | undefined
   instances: Record<Service, Instance[]>
-  /** SIGTERM, and a start with the same settings but these. @returns how many milliseconds it took */
+  /** Stops with SIGTERM and starts again with these settings changed. @returns the duration in milliseconds */
   restart(instance: Instance, change?: Settings): Promise<number>
   restartAll(service: Service, change?: Settings): Promise<void>
   untilBalanced(): Promise<void>
@@ -20,10 +20,10 @@ export type Fleet = {
 export function startFleet(options: {
   directory: string
   processes: unknown
-  /** Of each service. */
+  /** The number of processes of each service. */
   size?: number
   resource: string
   settings: Partial<Record<Service, Settings>>
-  /** Gives the credential for introspection; without it there are no resource servers. */
+  /** Returns the credential for introspection; without it no resource servers are started. */
   registerResourceServer?: (addresses: Settings) => Promise<Settings>
 }): Promise<Fleet>

@@ -1,4 +1,4 @@
-// Several processes of each service behind balancers, each of which can be restarted with other settings.
+// Starts several processes of each service behind load balancers. Each can be restarted with other settings.
 import path from 'node:path'
 import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
 import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
@@ -12,7 +12,7 @@ const LISTENERS = {
 }
 const MAIN = { 'authorization-server': programs.authorizationServer, 'resource-server': programs.resourceServer }
 
-/** start-fleet.d.mts says what it takes and hands back. */
+/** See start-fleet.d.mts for parameters and result. */
 export async function startFleet({
   directory,
   processes,
@@ -82,7 +82,7 @@ export async function startFleet({
     return Date.now() - startedAt
   }
 
-  /** Until every balancer sends to every server again. */
+  /** Waits until every balancer uses every server again. */
   async function untilBalanced() {
     const limit = Date.now() + 30_000
     while (balancers.some((balancer) => balancer.readyCount() < size)) {
@@ -99,7 +99,7 @@ export async function startFleet({
     instances,
     restart,
     untilBalanced,
-    /** One after the other. */
+    /** Restarts one process after the other. */
     async restartAll(service, change) {
       for (const instance of instances[service]) await restart(instance, change)
     },

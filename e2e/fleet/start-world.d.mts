@@ -9,7 +9,7 @@ export type World<Store = { url: string }> = {
   app: { clientId: string; clientSecret: string; redirectUri: string }
   redis: Store
   postgres: { url: string; stop(): Promise<void>; comeBack(): Promise<void> }
-  /** Of the authorization server, and of the resource server. */
+  /** Database URLs of the authorization server and of the resource server. */
   databaseUrls: [string, string]
   resource: string
   directory: string
@@ -19,16 +19,16 @@ export type World<Store = { url: string }> = {
   close(): Promise<void>
 }
 
-/** Whether this machine has a Redis server, which a world needs. */
+/** Whether this machine has a Redis server, which is required. */
 export function hasRedisServer(): boolean
 
-/** The path of that program. */
+/** The path of the Redis server. */
 export function redisCommand(): string | undefined
 
 export function startWorld<
   Store extends { url: string; settings?: Record<string, string> } = { url: string }
 >(options?: {
-  /** Of each authorization server; `DRAIN_DELAY` of each resource server, too. */
+  /** Settings of each authorization server; `DRAIN_DELAY` also of each resource server. */
   settings?: Readonly<Record<string, string>>
   withFiles?: boolean
   size?: number

@@ -1,4 +1,4 @@
-// A fleet with its stores, a person, an app and load that uses all of it. start-world.d.mts says what comes back.
+// Starts a fleet with stores, a user, a client and load. See start-world.d.mts for the result.
 import path from 'node:path'
 import { checkout } from '../../packages/dev-stack/lib/checkout.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
@@ -13,13 +13,13 @@ const RESOURCE = 'https://files.example'
 const REDIRECT_URI = 'https://app.example/callback'
 const USERNAME = 'alice'
 const PASSWORD = 'correct horse battery staple'
-// Any few files.
+// Some files to list; their content does not matter.
 const FILES = path.join(checkout, 'docs/adr')
 
 export const hasRedisServer = () => findRedisServer() !== undefined
 export const redisCommand = findRedisServer
 
-/** @param startStore starts a Redis of the caller's own, given `{ directory, processes, command }` */
+/** @param startStore starts another Redis with `{ directory, processes, command }` */
 export async function startWorld({
   settings = {},
   withFiles = true,
@@ -92,7 +92,7 @@ export async function startWorld({
   }
 }
 
-/** Another credential of the same API. */
+/** Creates another credential of the same API. */
 export async function newResourceServer(valetkey) {
   const registration = ['--name', 'files', '--audience', RESOURCE, '--json']
   const { client_id: id, client_secret: secret } = await valetkey(['resource-servers', 'create', ...registration])

@@ -1,4 +1,4 @@
-// A folder and the processes that work in it; both are gone when `close` has ended.
+// A folder and the processes that use it. `close` ends the processes and removes the folder.
 import { createProcesses } from '../../packages/dev-stack/lib/processes/processes.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-directory.mjs'
 

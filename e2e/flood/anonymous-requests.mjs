@@ -1,4 +1,5 @@
-// What a client without any credential can send, one function for each kind: `(number) => { listener, method, path, ... }`.
+// The requests that are possible without a credential, one function for each kind:
+// `(number) => { listener, method, path, ... }`.
 import { randomBytes } from 'node:crypto'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -15,7 +16,7 @@ const post = (listener, path, fields, headers = {}) => ({
 })
 const basic = (id, secret) => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` })
 
-/** @param app a registered client: `{ clientId, redirectUri, scope }`. Its id is public, its secret is not known here. */
+/** @param app a registered client: `{ clientId, redirectUri, scope }`. Its id is public; its secret is not used. */
 export function anonymousRequests({ clientId, redirectUri, scope }) {
   const query = { response_type: 'code', client_id: clientId, redirect_uri: redirectUri, scope }
   const authorize = (more) => ({

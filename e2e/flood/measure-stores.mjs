@@ -6,7 +6,7 @@ const TABLES = `
   select relname as name, pg_total_relation_size(oid) as bytes from pg_class
   where relkind = 'r' and relnamespace = 'public'::regnamespace order by relname`
 
-/** What the services hold now. @param world as startWorld returns it */
+/** Sizes of the stores. @param world result of startWorld */
 export async function measureStores({ databaseUrls: [databaseUrl], redis, fleet }) {
   const tables = []
   for (const { name, bytes } of await administer(databaseUrl, TABLES)) {

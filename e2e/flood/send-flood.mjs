@@ -55,7 +55,7 @@ async function sendOne(number) {
   return `${kind}: ${status}`
 }
 
-/** A wrong password in a form that the server made, so that only the password is wrong. */
+/** Sends a valid form with a wrong password. */
 async function guess(number) {
   const from = addressOf(number)
   const page = await ask(from, { listener: 'public', method: 'GET', path: '/login' })

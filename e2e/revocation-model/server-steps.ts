@@ -42,7 +42,7 @@ export function serverSteps(
   may(world.stream === undefined && isOpen && left.connects > 0, `guard connects to ${index}`, (w) => connect(w, index))
 }
 
-/** Reads all notifications. A connection that delays half of them is equivalent to one that failed after the first half. */
+/** Reads all notifications. Delaying half of them is equivalent to a failure of the connection after the first half. */
 export function receiveAll(w: World, index: number, broken: BrokenRule | undefined): void {
   const { session, queue, waiting } = at(w, index)
   for (const payload of queue.splice(0)) {

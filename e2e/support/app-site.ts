@@ -6,7 +6,7 @@ import { generate } from 'selfsigned'
 export type AppSite = {
   origin: string
   redirectUri: string
-  /** What the authorization server has told the app, in the order in which it came. */
+  /** The queries that the callback received, in order. */
   answers: URLSearchParams[]
   /** Refuses connections until `open`. */
   close(): Promise<void>
@@ -15,7 +15,7 @@ export type AppSite = {
 
 type AppSiteOptions = { tls?: boolean; host?: string | undefined; hopsTo?: () => string }
 
-/** The web site of a third-party app. Its callback records the query and says thank you, here or where it `hopsTo`. */
+/** The web site of an app. Its callback records the query and shows a page, directly or after a redirect to `hopsTo`. */
 export async function openAppSite(options: AppSiteOptions = {}): Promise<AppSite> {
   const answers: URLSearchParams[] = []
   const server = options.tls ? createTlsServer(await certificate(), answer) : createServer(answer)

@@ -19,7 +19,7 @@ export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath, args: quiet })
 }
 
-/** A page in a browser profile of its own. `complaints` fills with whatever a developer would not want to see there. */
+/** A page in its own browser profile. `complaints` collects errors and warnings. */
 export type Visit = { page: Page; complaints: string[] }
 
 export async function openVisit(
@@ -38,7 +38,7 @@ export async function openVisit(
     if (!origins.includes(origin) && !origins.includes(protocol)) complaints.push(`request to ${request.url()}`)
   })
   page.on('console', (message: ConsoleMessage) => {
-    // Chromium writes down every page with a status of 4xx, and ours have one on purpose.
+    // Chromium logs every page with a status of 4xx, and some of ours have one by design.
     const isPageStatus = message.text().startsWith('Failed to load resource') && documents.has(message.location().url)
     if (message.type() === 'error' && !isPageStatus) complaints.push(`console: ${message.text()}`)
   })
@@ -46,7 +46,7 @@ export async function openVisit(
   return { page, complaints }
 }
 
-/** Whether the page can be moved sideways. */
+/** Whether the page can be scrolled horizontally. */
 export async function scrollsSideways(page: Page): Promise<boolean> {
   return page.evaluate<boolean>('document.documentElement.scrollWidth > document.documentElement.clientWidth')
 }

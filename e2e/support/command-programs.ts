@@ -19,7 +19,7 @@ const context = {
 export const programs = { valetkey: buildValetkey(context), 'valetkey-files': buildValetkeyFiles(context) }
 export type Command = (typeof programs)['valetkey']
 
-/** Every command without sub-commands, with the words before it. */
+/** Every command without sub-commands, with its parent commands. */
 export function leavesOf(command: Command, prefix: string): string[] {
   if (command.commands.length === 0) return [prefix]
   return command.commands.flatMap((one) => leavesOf(one, `${prefix} ${one.name()}`))

@@ -14,7 +14,7 @@ function listFiles(folder: string): string[] {
   })
 }
 
-/** The words of all code in a page, spans and blocks; a line that goes on behind a backslash is one line. */
+/** The lines of all code in a page, spans and blocks. A backslash at the end of a line joins it with the next. */
 export function codeOf(page: string): string[][] {
   const text = read(page).replaceAll('\\\n', ' ')
   const blocks = [...text.matchAll(/^ *```.*\n([\s\S]*?)^ *```/gm)].flatMap(([, block = '']) => block.split('\n'))
@@ -29,7 +29,7 @@ export function linksOf(page: string): string[] {
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target).filter((link) => !/^\w+:/.test(link))
 }
 
-/** The names that GitHub gives to the headings of a page. */
+/** The anchors that GitHub creates for the headings of a page. */
 export function anchorsOf(page: string): string[] {
   const headings = [...withoutBlocks(read(page)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading)
   return headings.map((heading) =>
@@ -40,7 +40,7 @@ export function anchorsOf(page: string): string[] {
   )
 }
 
-/** The cells of every table row below a heading, up to the next one. */
+/** The cells of every table row between a heading and the next one. */
 export function rowsBelow(text: string, heading: string): string[][] {
   const [, section = ''] = text.split(`\n${heading}\n`)
   const [own = ''] = section.split(/\n#+ /)

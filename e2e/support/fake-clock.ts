@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** What the program `faketime` loads into a process; it sets the clock of that process alone. */
+/** The library of the program `faketime`. It changes the clock of a single process. */
 function library(): string {
   const { stdout } = spawnSync('faketime', ['-m', '-f', '+0', 'sh', '-c', 'printf %s "$LD_PRELOAD"'], {
     encoding: 'utf8'
@@ -11,13 +11,13 @@ function library(): string {
   return stdout
 }
 
-/** The variables of a process whose clock is off by that much from its start on, such as `+400d` or `-1h`. */
+/** The variables that change the clock of a process by an offset such as `+400d` or `-1h`. */
 export const wrongClock = (offset: string): Record<string, string> => ({ LD_PRELOAD: library(), FAKETIME: offset })
 
 /**
- * A clock that can be set while its process runs.
- * @param options.timersToo moves the monotonic clock as well: timers that are due by the new time run at once. Forward only,
- *   for Node ends a process whose monotonic clock goes back
+ * A clock that can be changed while its process runs.
+ * @param options.timersToo also changes the monotonic clock: timers that are due at the new time run at once. Only forward,
+ *   because Node aborts if its monotonic clock goes back
  */
 export function movableClock(directory: string, { timersToo }: { timersToo: boolean }) {
   const file = path.join(directory, 'clock')

@@ -3,13 +3,13 @@ import { browserPath } from './browser-path.js'
 
 const executablePath = browserPath('Firefox', 'TEST_FIREFOX')
 
-/** Firefox as it is installed, through WebDriver BiDi. */
+/** The installed Firefox, controlled through WebDriver BiDi. */
 export function launchFirefox(): Promise<Browser> {
   return puppeteer.launch({
     browser: 'firefox',
     executablePath,
     headless: true,
-    // The certificates of the https apps in the tests are their own.
+    // The https apps in the tests have self-signed certificates.
     acceptInsecureCerts: true
   })
 }

@@ -1,4 +1,4 @@
-/** `scopesOf` names the resources it knows, and the scopes of each. */
+/** `scopesOf` maps each resource to its scopes. */
 export function startForeignServer(settings: {
   client: { id: string; secret: string; redirectUri: string }
   api: { id: string; secret: string }

@@ -1,9 +1,9 @@
-// An authorization server that is not ours: npm oidc-provider, set up as its documentation says.
+// Another authorization server: npm oidc-provider, configured as in its documentation.
 import { createServer } from 'node:http'
 
-/** One account, signed in and consenting without a page: what matters here are the tokens. */
+/** One account, which is signed in and consents without a page. */
 export async function startForeignServer({ client, api, scopesOf }) {
-  // Loaded here and not above, so that the caller can silence what it says about not being in production.
+  // Imported here, so that the caller can suppress its warnings about production.
   const { Provider } = await import('oidc-provider')
   const server = createServer()
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -11,7 +11,7 @@ export async function startForeignServer({ client, api, scopesOf }) {
   const provider = new Provider(issuer, {
     clients: [
       { client_id: client.id, client_secret: client.secret, redirect_uris: [client.redirectUri] },
-      // The API itself: it only ever asks about tokens.
+      // The API, which only introspects.
       { client_id: api.id, client_secret: api.secret, redirect_uris: [], response_types: [], grant_types: [] }
     ],
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),

@@ -1,9 +1,9 @@
 import type { APIResponse, Page } from 'playwright-core'
 
-/** The first form of a page as this browser would send it, and as often as one likes. */
+/** The first form of a page. It can be sent several times. */
 export type FormPost = () => Promise<{ status: number; location: string }>
 
-/** Reads the form off the page. What is sent goes with the cookies of that moment, and no redirect is followed. */
+/** Reads the form of the page. It is sent with the current cookies, and redirects are not followed. */
 export async function formOf(page: Page, change: Record<string, string>): Promise<FormPost> {
   const form = page.locator('form').first()
   const address = new URL((await form.getAttribute('action')) ?? '', page.url()).href

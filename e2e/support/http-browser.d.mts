@@ -1,17 +1,17 @@
-/** The current page of Valetkey, or an external address that was not opened, with status 0. */
+/** The current page, or an external address with status 0, which is not opened. */
 export type Page = { url: URL; status: number; html: string }
 
 export type HttpBrowser = {
   open(url: URL | string): Promise<Page>
   /** Fills in the first form of a page and sends it. */
   submit(page: Page, fields: Record<string, string>): Promise<Page>
-  /** What it has kept so far, as the Cookie header. */
+  /** The current value of the Cookie header. */
   cookie(): string
 }
 
 /**
- * A browser without JavaScript, for the site of this address and no other; the headers go with every request.
- * @param onAnswer receives each answer, also those that redirect
+ * A browser without JavaScript for a single site. The headers are added to every request.
+ * @param onAnswer receives each response, including redirects
  */
 export function createHttpBrowser(
   issuer: string,

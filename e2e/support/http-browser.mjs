@@ -1,4 +1,4 @@
-/** @returns as much of a browser as forms need: cookies, redirects within one site, hidden fields, the Origin of a form POST */
+/** @returns a minimal browser: cookies, redirects within one site, hidden fields, Origin of form POSTs */
 export function createHttpBrowser(issuer, headers = {}, onAnswer = () => {}) {
   const { origin: site } = new URL(issuer)
   const cookies = new Map()
@@ -18,7 +18,7 @@ export function createHttpBrowser(issuer, headers = {}, onAnswer = () => {}) {
     const html = await response.text()
     onAnswer({ path: url.pathname, status: response.status, milliseconds: performance.now() - began })
     const location = response.headers.get('location')
-    // 303 and nothing else: the next request is a GET (RFC 9700 4.12).
+    // Only 303, after which the next request is a GET (RFC 9700 §4.12).
     if (response.status === 303 && location !== null) return request(new URL(location, url))
     return { url, status: response.status, html }
   }
@@ -41,7 +41,7 @@ export function createHttpBrowser(issuer, headers = {}, onAnswer = () => {}) {
   }
 }
 
-/** Hidden fields, and boxes that are ticked already. */
+/** Hidden fields and checked boxes. */
 function givenFields(form) {
   const inputs = [...form.matchAll(/<input\b[^>]*>/g)].map(([tag]) => tag)
   const sent = inputs.filter((tag) => / type="hidden"| type="checkbox".* checked/.test(tag))

@@ -4,7 +4,7 @@ import path from 'node:path'
 
 export type KnownFile = { path: string; name: string; mimeType: string; size: number; shownSize: string }
 
-/** Real files whose names, types and sizes the tests know; the words in `shownSize` are the demo client's. */
+/** Files with known names, types and sizes; `shownSize` is the text of the demo client. */
 export const knownFiles: readonly KnownFile[] = [
   known('Invoice 2026-10.pdf', 'application/pdf', 48_213, '48 kB'),
   known('Urlaub/Küste & Möwen.jpg', 'image/jpeg', 2_483_112, '2.5 MB'),
@@ -17,7 +17,7 @@ function known(relative: string, mimeType: string, size: number, shownSize: stri
   return { path: relative, name: path.basename(relative), mimeType, size, shownSize }
 }
 
-/** Writes them below a new temporary folder. */
+/** Writes the files to a new temporary folder. */
 export function makeKnownFiles(): { directory: string; remove(): void } {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-files-'))
   for (const { path: relative, size } of knownFiles) {

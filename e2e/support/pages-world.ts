@@ -4,26 +4,26 @@ import { type RegisteredApp, registerApp } from './registered-app.js'
 import type { Addresses, Stack } from './stack.mjs'
 import type { Account } from './walk.js'
 
-/** People and apps for every state of every page. */
+/** Users and apps for every state of every page. */
 export type PagesWorld = {
   at: Addresses
-  /** With a required and two optional scopes, verified. */
+  /** A verified app with a required and two optional scopes. */
   insights: RegisteredApp
-  /** Comes back to an app's own scheme. */
+  /** Redirects to a private-use URI scheme. */
   album: RegisteredApp
-  /** Comes back to a program on the device. */
+  /** Redirects to a loopback address. */
   local: RegisteredApp
-  /** Registered to be remembered, and alice has allowed it the list of her files. */
+  /** Remembers consent, and alice has allowed it the list of her files. */
   faithful: RegisteredApp
-  /** Uses all of these apps. */
+  /** The user of all of these apps. */
   alice: Account
-  /** Uses none. */
+  /** The user without apps. */
   newcomer: Account
-  /** An account name for which too often a wrong password was given. */
+  /** An account name whose limit of failed sign-ins is reached. */
   lockedOut: string
 }
 
-// Of the limits of the contract: failures of one account from one address in a quarter of an hour.
+// The limit of failures of one account from one address in 15 minutes, as in the contract.
 const ATTEMPTS = 20
 
 export async function createPagesWorld(stack: Stack, at: Addresses): Promise<PagesWorld> {
@@ -64,7 +64,7 @@ export async function createPagesWorld(stack: Stack, at: Addresses): Promise<Pag
   const aliceAtHome = createPerson(at.issuer, alice)
   for (const app of [insights, album, faithful]) {
     const { searchParams } = await aliceAtHome.decide(new URL(app.request()), 'allow')
-    // The last one never fetches its tokens, and so has no access that could be ended.
+    // The last app never exchanges its code, so it has no access to end.
     if (app !== faithful) await app.redeem(searchParams)
   }
   return { at, insights, album, local, faithful, alice, newcomer, lockedOut }

@@ -1,7 +1,7 @@
 import { createHttpBrowser, type Page } from './http-browser.mjs'
 
 export type Person = {
-  /** Goes where an app sends them, signs in where they are asked to, and decides. Gives the address they end up at. */
+  /** Opens the app's authorization request, signs in if asked, and decides. Returns the final address. */
   decide(address: URL, decision: 'allow' | 'deny'): Promise<URL>
 }
 

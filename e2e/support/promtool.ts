@@ -3,11 +3,10 @@ import path from 'node:path'
 import { root } from './documents.js'
 
 /**
- * Runs Prometheus's own check. `npm test` sets the variable; where it finds no promtool it leaves the files of tests that need
- * it out.
- * @param args with paths from the root of the checkout
- * @param input for its stdin
- * @returns its exit code, and all that it wrote
+ * Runs promtool of Prometheus. `npm test` sets the variable, and leaves out the tests that need it if it is missing.
+ * @param args with paths relative to the root of the checkout
+ * @param input for standard input
+ * @returns exit code and output
  */
 export function promtool(args: readonly string[], input = ''): { code: number | null; output: string } {
   const program = process.env.TEST_PROMTOOL

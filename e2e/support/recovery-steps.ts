@@ -4,9 +4,9 @@ import type { RecoveryWorld } from './recovery-world.js'
 import type { Visits } from './visits.js'
 import { type Account, headingOf, press, signIn } from './walk.js'
 
-/** What the stories of recovery consist of. */
+/** The steps of the recovery tests. */
 export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visits }) {
-  /** A browser in which the app has asked; signed in as this person, if any. */
+  /** A browser with an open authorization request, signed in as this user, if any. */
   async function ask(who?: Account, state = 'a-state'): Promise<Page> {
     const page = await given().visits.open()
     await page.goto(given().world.app.request({ state }))
@@ -14,7 +14,7 @@ export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visit
     return page
   }
 
-  /** The app asks once more, in another tab of the same browser. */
+  /** The app sends another request, in another tab of the same browser. */
   async function askInNewTab(page: Page, state: string): Promise<Page> {
     const tab = await page.context().newPage()
     await tab.goto(given().world.app.request({ state }))
@@ -26,19 +26,19 @@ export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visit
     expect(await page.getByRole('main').textContent()).toContain('to continue to Printer')
   }
 
-  /** The sign-in page, which says that what was begun is lost. */
+  /** The sign-in page with the message that the request was lost. */
   async function expectInterrupted(page: Page): Promise<void> {
     await expectSignIn(page)
     expect(await page.getByRole('status').textContent()).toContain('Please sign in again to continue.')
   }
 
-  /** It names the person whose files would be shared. */
+  /** The page shows the user whose files would be shared. */
   async function expectConsent(page: Page, { username }: Account): Promise<void> {
     expect(await headingOf(page)).toBe('Allow Printer?')
     expect(await page.getByRole('main').textContent()).toContain(`access to your account ${username}`)
   }
 
-  /** Presses Allow, arrives at the app, and the code opens this person's files. */
+  /** Clicks Allow, is redirected to the app, and the code gives access to this user's files. */
   async function finish(page: Page, who: Account, state = 'a-state'): Promise<void> {
     await expectConsent(page, who)
     await press(page, 'Allow')

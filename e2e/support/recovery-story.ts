@@ -6,9 +6,9 @@ import { createRecoveryWorld, type RecoveryWorld } from './recovery-world.js'
 import { createVisits } from './visits.js'
 
 /**
- * A world and a browser for the tests around it, with the steps that they consist of. After each test no page may have
- * complained.
- * @param otherOrigins that pages may reach beside the issuer and the app
+ * Starts the services and a browser for the tests of a file, and returns their steps. After each test it checks that no
+ * page logged an error.
+ * @param otherOrigins origins that pages may use besides the issuer and the app
  */
 export function recoveryStory(otherOrigins: readonly string[] = []) {
   let world: RecoveryWorld

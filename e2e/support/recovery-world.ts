@@ -9,22 +9,22 @@ import type { Account } from './walk.js'
 
 export type RecoveryWorld = {
   at: Addresses
-  /** Her only file is `annas.txt`, so a list that has it was made with her token. */
+  /** Her only file is `annas.txt`, so a list with it was read with her token. */
   anna: Account
-  /** His is `berts.txt`. */
+  /** His only file is `berts.txt`. */
   bert: Account
   site: AppSite
   app: RegisteredApp
-  /** Registers another app, at the command line. */
+  /** Registers another app with the command line. */
   register(app: Parameters<typeof registerApp>[2]): Promise<RegisteredApp>
-  /** Comes back to an app's own scheme. */
+  /** Redirects to a private-use URI scheme. */
   album: RegisteredApp
   redisIsEmulated: boolean
-  /** An hour goes by: no request is held any more. */
+  /** Removes all pending requests, as after an hour. */
   letRequestsExpire(): Promise<void>
-  /** Redis forgets everything. */
+  /** Removes all data of Redis. */
   loseRedis(): Promise<void>
-  /** Everything stops and starts again. */
+  /** Stops and starts all processes. */
   restart(): Promise<void>
   dispose(): Promise<void>
 }

@@ -8,17 +8,17 @@ const CODE_CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 export type RegisteredApp = {
   clientId: string
   redirectUri: string
-  /** The address to which the app sends a browser. */
+  /** The URL of the authorization request. */
   request(parameters?: Record<string, string>): string
-  /** The status of the token endpoint, and the names of the files that the new token opens. */
+  /** The status of the token endpoint, and the names of the files listed with the new token. */
   redeem(answer: URLSearchParams | undefined): Promise<{ status: number; accessToken: string; files: string[] }>
-  /** The names of the files that this token opens now. */
+  /** The names of the files listed with this token. */
   list(accessToken: string): Promise<string[]>
-  /** Gives a token back (RFC 7009). */
+  /** Revokes a token (RFC 7009). */
   revoke(accessToken: string): Promise<void>
 }
 
-/** Registers an app by the command line. `options` are further ones of `clients create`. */
+/** Registers an app with the command line. `options` are further options of `clients create`. */
 export async function registerApp(
   stack: Stack,
   at: Addresses,

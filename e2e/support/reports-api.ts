@@ -10,7 +10,7 @@ export type ReportsApi = {
   stop(): Promise<void>
 }
 
-/** The example API as a process of its own, with the settings that its README names and no others. */
+/** Starts the example API with only the settings in its README. */
 export async function startReportsApi(
   at: Addresses,
   resource: string,

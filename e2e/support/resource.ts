@@ -2,7 +2,7 @@ import type { KnownFile } from './known-files.js'
 
 export type FileList = { status: number; challenge: string; files: Pick<KnownFile, 'name' | 'size' | 'mimeType'>[] }
 
-/** `GET /v1/files` with a token; the files by name, so that they can be compared. */
+/** `GET /v1/files` with a token; the files are sorted by name for comparisons. */
 export async function listFiles(resourceUrl: string, accessToken: string): Promise<FileList> {
   const response = await fetch(`${resourceUrl}/v1/files`, { headers: { authorization: `Bearer ${accessToken}` } })
   const body = (await response.json()) as { files?: { name: string; size: number; mime_type: string }[] }

@@ -5,12 +5,12 @@ import { type Account, press } from './walk.js'
 
 export type Words = Readonly<Record<string, string>>
 
-/** A page in one of its states, and how to get there in a new browser. */
+/** A page in one of its states, and the steps to it in a new browser. */
 export type Scene = {
   name: string
   /** The signed-in user; undefined without a session. */
   by?: 'alice' | 'newcomer'
-  /** The message that only this state shows, so that no other is looked at in its place. */
+  /** A message that only this state shows, to check that the right state is open. */
   says: string
   open(page: Page, world: PagesWorld, words: Words): Promise<unknown>
 }
@@ -20,7 +20,7 @@ export function wordsOf(language: string): Words {
   return JSON.parse(readFileSync(file, 'utf8')) as Words
 }
 
-/** The longest part of a message that stands on the page as it is. A text that is no message stands for itself. */
+/** The longest part of a message without placeholders. A text that is no message id is returned unchanged. */
 export function wordsIn(says: string, words: Words): string {
   const parts = (words[says] ?? says).replace(/<[^>]*>/g, '').split(/[{}]/)
   return parts.toSorted((one, other) => other.length - one.length)[0]?.trim() ?? ''
@@ -115,7 +115,7 @@ export const scenes: readonly Scene[] = [
   {
     name: 'error: unknown app',
     says: 'page_error.unknown_client.title',
-    open: ownPage('/oauth/authorize?client_id=nobody')
+    open: ownPage('/oauth/authorize?client_id=unknown')
   },
   {
     name: 'error: wrong return address',
@@ -134,7 +134,7 @@ export const scenes: readonly Scene[] = [
     name: 'error: a form of another site',
     says: 'page_error.foreign_form.title',
     open: async (page, { at }) => {
-      // The demo client's policy lets its forms end at the issuer.
+      // The demo client's form-action allows redirects to the issuer.
       await page.goto(at.demoUrl)
       const loaded = page.waitForEvent('load')
       await page.evaluate(`
@@ -152,7 +152,7 @@ export const scenes: readonly Scene[] = [
   { name: 'error code, unknown', says: 'page_error.unknown_code.title', open: ownPage('/errors/nonsense') }
 ]
 
-/** The demo client speaks English only. */
+/** The demo client has only English texts. */
 export const demoScenes: readonly Scene[] = [
   { name: 'demo client, start', says: 'Connect your files', open: (page, { at }) => page.goto(at.demoUrl) },
   {

@@ -1,4 +1,4 @@
-/** What a person reads on the terminal once everything runs. */
+/** The values that `npm start` prints when everything runs. */
 export type Addresses = {
   issuer: string
   internalUrl: string
@@ -9,18 +9,18 @@ export type Addresses = {
 }
 
 export type Stack = {
-  /** Its folder; the data of `npm start` is in `data` there. */
+  /** The folder of the stack, with the data of `npm start` in `data`. */
   directory: string
-  /** `npm start -- --files …`, until it says that it runs. */
+  /** Runs `npm start -- --files …` until it is ready. */
   start(): Promise<Addresses>
-  /** Ctrl-C; fails unless the end is orderly. */
+  /** Sends Ctrl-C; rejects unless the stop is orderly. */
   stop(): Promise<void>
-  /** `npm run --silent valetkey -- … --json`: its JSON document. Fails with the command's own words. */
+  /** Runs `npm run --silent valetkey -- … --json` and returns its JSON. Rejects with the message of the command. */
   valetkey<Document = Record<string, string>>(args: readonly string[], input?: string): Promise<Document>
   valetkeyFiles<Document = Record<string, number>>(args: readonly string[]): Promise<Document>
-  /** Stops it if need be and removes its data. */
+  /** Stops the stack if it runs, and removes its data. */
   dispose(): Promise<void>
 }
 
-/** `environment` is what this person has set before `npm start`, if anything. */
+/** `environment`: additional variables for `npm start`. */
 export function createStack(options: { files: string; environment?: Record<string, string> }): Promise<Stack>

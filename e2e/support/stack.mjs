@@ -1,4 +1,4 @@
-// The whole of Valetkey, started the way a person starts it. Plain JavaScript, so that a script can use it, too.
+// Starts all of Valetkey with `npm start`. Plain JavaScript, so that scripts can use it, too.
 import { spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,10 @@ import { removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-dir
 
 const bin = fileURLToPath(new URL('../../packages/dev-stack/bin', import.meta.url))
 const START_TIME_LIMIT_MS = 60_000
-/** The launcher itself needs 20 seconds at most. */
+/** The launcher needs 20 seconds at most. */
 const STOP_TIME_LIMIT_MS = 30_000
 
-/** A stack in a folder of its own, on ports of its own. stack.d.mts says what comes back. */
+/** A stack with its own folder and ports. See stack.d.mts for the result. */
 export async function createStack({ files, environment: settings = {} }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-e2e-'))
   const ports = await freePorts()
@@ -72,14 +72,14 @@ export async function createStack({ files, environment: settings = {} }) {
   }
 }
 
-/** A process that runs learns of a new client from Postgres, some milliseconds after the command (ADR 0016). */
+/** A running process is notified of a new client some milliseconds after the command (ADR 16). */
 async function untilKnown(issuer, { client_id, client_secret }) {
   const credentials = client_secret === undefined ? { client_id } : { client_id, client_secret }
   const body = new URLSearchParams({ ...credentials, token: 'unknown' })
   while ((await fetch(`${issuer}/oauth/revoke`, { method: 'POST', body })).status === 401) await wait(20)
 }
 
-/** Nothing of the caller's settings: what a person has who just opened a terminal. */
+/** The environment without the caller's settings, as in a new terminal. */
 function basics() {
   const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
@@ -122,7 +122,7 @@ function untilItRuns({ child, said, ended }) {
       reject(new Error(`The stack was not ready in time: ${said.stdout}${said.stderr}`))
     }, START_TIME_LIMIT_MS)
     child.stdout.on('data', () => {
-      // The last paragraph of the welcome.
+      // The last paragraph of the start message.
       if (!said.stdout.includes('Stop it')) return
       clearTimeout(timer)
       resolve(said.stdout)

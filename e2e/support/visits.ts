@@ -2,15 +2,15 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openVisit, type Visit } from './chromium.js'
 
 export type Visits = {
-  /** A page in a browser profile of its own. */
+  /** A page in its own browser profile. */
   open(options?: BrowserContextOptions): Promise<Page>
-  /** What a developer would not have wanted to see in any of them since the last time. */
+  /** The errors and warnings of all pages since the last call. */
   complaints(): string[]
-  /** Closes them all; gives the last complaints. */
+  /** Closes all pages; returns the last errors and warnings. */
   close(): Promise<string[]>
 }
 
-/** `origins` are those that the pages may ask for anything; of an app, its scheme. */
+/** `origins`: the origins that pages may send requests to; of a native app, its scheme. */
 export function createVisits(given: () => { browser: Browser; origins: readonly string[] }): Visits {
   const visits: Visit[] = []
   const complaints = () => visits.flatMap((visit) => visit.complaints.splice(0))

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 
 export type Account = { username: string; password: string }
 
-/** The steps of a person at the demo client, by what they read on the page. */
+/** The steps of a user at the demo client, by the text on the page. */
 export async function connect(page: Page, demoUrl: string): Promise<void> {
   await page.goto(demoUrl)
   await press(page, 'Connect your files')
@@ -14,7 +14,7 @@ export async function signIn(page: Page, { username, password }: Account): Promi
   await press(page, 'Sign in')
 }
 
-/** Every button here leads to another page; only when that is loaded can anything be said about it. */
+/** Every button opens another page. Waits until that page is loaded. */
 export async function press(page: Page, button: string): Promise<void> {
   const loaded = page.waitForEvent('load')
   await page.getByRole('button', { name: button, exact: true }).click()
@@ -25,7 +25,7 @@ export async function headingOf(page: Page): Promise<string> {
   return (await page.getByRole('heading', { level: 1 }).textContent()) ?? ''
 }
 
-/** Moves on with Tab until something of this name has the focus, and can be seen to have it. */
+/** Presses Tab until the element with this name has a visible focus. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   const focused =
     '(({ innerText, labels }) => (innerText || labels?.[0]?.innerText || "").trim())(document.activeElement)'

@@ -12,7 +12,7 @@ alter role valetkey_files password :'files_password';
 select 'create database valetkey_authorization owner valetkey_authorization' where not exists (select from pg_database where datname = 'valetkey_authorization') \gexec
 select 'create database valetkey_files owner valetkey_files' where not exists (select from pg_database where datname = 'valetkey_files') \gexec
 
--- An owner keeps its own right to connect; everybody else loses the one that PUBLIC has by default.
+-- An owner keeps its own right to connect; other roles lose the default right of PUBLIC.
 revoke connect, temporary on database valetkey_authorization from public;
 revoke connect, temporary on database valetkey_files from public;
 revoke connect, temporary on database postgres, template1 from public;

@@ -33,7 +33,7 @@ function keep(name) {
   return value.replace(/\r?\n$/, '')
 }
 
-/** Whatever else is in the file stays: parameters, other lines, the URL of another server. */
+/** The rest of the file is kept: parameters, other lines, the URL of another server. */
 function follow(name, before, password, after) {
   const found = read(name) ?? before + after
   const start = found.indexOf(before) + before.length
@@ -50,16 +50,16 @@ function follow(name, before, password, after) {
 function keepCredential(secret) {
   const id = read('files/introspection-client-id')?.trim()
   const marked = read('files/introspection-client-mark')
-  const markOf = (name) => `${name} ${digest(secret)} ${resourceUrl}`
+  const markOf = (name) => `${name} ${hashOf(secret)} ${resourceUrl}`
   // Before there were marks, each id named its audience.
-  const isOfBefore = marked === undefined && /^files-[0-9a-f]{16}$/.test(id) && id !== `files-${digest(resourceUrl)}`
+  const isOfBefore = marked === undefined && /^files-[0-9a-f]{16}$/.test(id) && id !== `files-${hashOf(resourceUrl)}`
   const isLeftBehind = marked?.startsWith(`${id} `) && marked !== markOf(id)
-  const current = !id || isOfBefore || isLeftBehind ? `files-${digest(`${resourceUrl} ${secret}`)}` : id
+  const current = !id || isOfBefore || isLeftBehind ? `files-${hashOf(`${resourceUrl} ${secret}`)}` : id
   write('files/introspection-client-id', current)
   write('files/introspection-client-mark', markOf(current))
 }
 
-function digest(text) {
+function hashOf(text) {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Brings a backup of backup.sh into an empty compose stack: infra/docker/restore.sh FOLDER
-# "Empty" means that its databases hold no table; it never overwrites one that does. Start everything afterwards with
+# "Empty" means that its databases have no tables; others are never overwritten. Start everything afterwards with
 # `docker compose up --detach`. All tokens and sessions are ended, for a copy knows nothing of what was revoked after it
 # was made; people sign in again, and apps ask them anew. docs/backup.md says why.
 # COMPOSE names another command than `docker compose`.

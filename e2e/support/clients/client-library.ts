@@ -1,4 +1,4 @@
-/** How an app is set up: what it reads from the metadata, and how it proves who it is. */
+/** Setup of an app: whether it reads the metadata, and how it authenticates. */
 export type Setup = { discovery: boolean; pkce: boolean; authentication: 'basic' | 'body' | 'none' }
 
 export type Registration = {
@@ -11,11 +11,11 @@ export type Registration = {
 
 export type Tokens = { accessToken: string; refreshToken: string; scope: string }
 
-/** One app, written with one library: each step as that library does it. */
+/** An app written with one library. */
 type App = {
-  /** Where the browser is sent. */
+  /** The URL of the authorization request. */
   begin(): Promise<URL>
-  /** Judges the answer that came back by the browser and exchanges the code. */
+  /** Validates the authorization response and exchanges the code. */
   finish(callback: URL): Promise<Tokens>
   refresh(refreshToken: string): Promise<Tokens>
   revokeAccessToken(tokens: Tokens): Promise<void>
@@ -23,11 +23,11 @@ type App = {
 
 export type ClientLibrary = {
   createApp(registration: Registration, setup: Setup): Promise<App>
-  /** What the library hands its user of an OAuth error. */
+  /** The OAuth error as the library reports it. */
   refusalOf(error: unknown): { error: string | undefined; description: string | undefined }
 }
 
-/** For libraries, or setups, that take the endpoints by hand. */
+/** For libraries or setups with configured endpoints. */
 export function endpointsOf(issuer: string): { authorize: string; token: string; revoke: string } {
   return { authorize: `${issuer}/oauth/authorize`, token: `${issuer}/token`, revoke: `${issuer}/oauth/revoke` }
 }

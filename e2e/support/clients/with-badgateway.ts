@@ -8,7 +8,7 @@ import {
 } from '@badgateway/oauth2-client'
 import { type ClientLibrary, endpointsOf, type Tokens } from './client-library.js'
 
-/** By metadata it chooses the first method of authentication that is listed there. */
+/** With metadata, it uses the first listed authentication method. */
 export const withBadgateway: ClientLibrary = {
   async createApp({ issuer, clientId, clientSecret, redirectUri, scope }, setup) {
     const { authorize, token, revoke } = endpointsOf(issuer)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type AccessToken, AuthorizationCode } from 'simple-oauth2'
 import { type ClientLibrary, endpointsOf, type Tokens } from './client-library.js'
 
-/** It knows neither metadata nor PKCE, and leaves the callback to its user. */
+/** The library has neither metadata nor PKCE, and does not validate the authorization response. */
 export const withSimpleOauth2: ClientLibrary = {
   async createApp({ issuer, clientId, clientSecret, redirectUri, scope }, { authentication }) {
     const { authorize, token, revoke } = endpointsOf(issuer)

@@ -10,7 +10,7 @@ export type Config = Readonly<{
   listen: Readonly<{ host: string; port: number }>
 }>
 
-/** Every problem at once, one line each; a line names the variable and never the secret's value. */
+/** Contains all problems, one line each. A line names the variable and never the value of a secret. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[]
   constructor(problems: readonly string[]) {
@@ -61,7 +61,7 @@ export function readConfig(environment: Environment = process.env): Config {
   const clientId = text('CLIENT_ID', 'the id that this app was registered with')
   const clientSecret = text('CLIENT_SECRET', 'the secret that this app was registered with')
   const baseUrl = webAddress('BASE_URL', "this app's own address, for example http://127.0.0.1:4200")
-  // The routes live at the root, so a path here would make links and the redirect URI point beside them.
+  // The routes are at the root, so with a path here, links and the redirect URI would be wrong.
   if (baseUrl.pathname !== '/') problems.push('BASE_URL: must not have a path')
   const listen = listenAddress('LISTEN')
 

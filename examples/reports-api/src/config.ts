@@ -1,6 +1,6 @@
 export type Config = Readonly<{
   issuer: string
-  /** This API's own identifier: what tokens must name as their audience. */
+  /** The resource identifier of this API: the required audience of tokens. */
   resource: string
   introspection: Readonly<{ url: string; clientId: string; clientSecret: string }>
   listen: Readonly<{ host: string; port: number }>

@@ -1,5 +1,5 @@
-// Which files a pod gets, and from where. Every pod of a rendering is named with all of its files: whatever is missing and
-// whatever is too many is a complaint.
+// The files that each pod mounts, and their sources. Every pod of a rendering is listed with all of its files; missing and
+// additional files are reported.
 
 /** Files that are called like their keys. */
 const keys = (source, ...names) => Object.fromEntries(names.map((name) => [name, `${source} ${name}`]))

@@ -5,7 +5,7 @@ import { isAllowed } from './network-policies.mjs'
 const RELEASE = 'valetkey'
 const inNamespace = (namespace, labels, address) => ({ namespace, labels, address })
 
-/** The pods around a release. For each there is another one that differs in one property only. */
+/** The pods around a release. For each there is another pod that differs in one property only. */
 const others = {
   browser: { address: '203.0.113.7' },
   'ingress controller': inNamespace('ingress-nginx', { 'app.kubernetes.io/component': 'controller' }, '10.42.0.1'),
@@ -31,12 +31,12 @@ const services = {
   internet: { address: '198.51.100.1' }
 }
 
-const everybody = Object.keys(others)
+const everyone = Object.keys(others)
 const servers = ['authorization-server', 'resource-server']
 const migrations = ['authorization-server-migration', 'resource-server-migration']
 const jobs = [...migrations, 'credential']
 const none = []
-/** The ports of our own listeners, and one that a debugger would open. */
+/** The ports of the listeners, and a port of a debugger. */
 const listeners = (named) => ({ 'authorization-server 9229': none, 'resource-server 9229': none, ...named })
 const connections = (named) => ({
   'databases 22': none,
@@ -52,10 +52,10 @@ const connections = (named) => ({
 export const expected = {
   default: {
     ...listeners({
-      'authorization-server 4000': everybody,
+      'authorization-server 4000': everyone,
       'authorization-server 4001': ['resource-server'],
       'authorization-server 4002': none,
-      'resource-server 4100': everybody,
+      'resource-server 4100': everyone,
       'resource-server 4101': none
     }),
     // The values do not say where the databases are.
@@ -123,7 +123,7 @@ function podsOf(documents) {
 /** Ways to get the policies wrong, each of which `wrongReach` must notice in the production rendering. */
 export const mistakes = {
   'a missing policy': (documents) => documents.filter(({ metadata }) => !/-resource-server$/.test(metadata.name)),
-  'introspection for everybody': changed(({ ingress: [, internal] }) => {
+  'introspection for everyone': changed(({ ingress: [, internal] }) => {
     internal.from = []
   }),
   'a port without a rule': changed(({ ingress }) => {

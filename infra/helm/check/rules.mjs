@@ -1,4 +1,4 @@
-// What every rendering must keep to, whatever the values. Each rule returns its complaints.
+// Rules for every rendering, with any values. Each rule returns its violations.
 import { selects } from './network-policies.mjs'
 
 /** A chart that renders a Secret writes it into the release's history, for all who may read that. */

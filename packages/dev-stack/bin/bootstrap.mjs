@@ -1,5 +1,5 @@
-// Makes a fresh clone ready to run: installs when the lock file or Node changed, then compiles. Node built-ins only,
-// for nothing else is there yet.
+// Makes a fresh clone ready to run: installs the packages if the lock file or Node changed, then compiles. Node built-ins
+// only, because no package is installed yet.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ function installIfStale() {
   console.error('Installing dependencies (first run, or the lock file changed) …')
   const pinned = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).packageManager
   const [command, ...prefix] = pnpmOnPath(pinned) ? ['pnpm'] : ['npx', '--yes', pinned]
-  // CI=1: pnpm must never ask a question. stdout stays free for the command itself.
+  // CI=1: pnpm must never prompt. Its output goes to stderr; stdout is for the command itself.
   run(command, [...prefix, 'install', '--frozen-lockfile'], { CI: '1' }, 'installing the dependencies failed')
   writeFileSync(marker, fingerprint)
 }

@@ -1,4 +1,4 @@
-// npm run valetkey, npm run valetkey-files: the command line of a service, joined to what npm start runs here.
+// npm run valetkey, npm run valetkey-files: the command line of a service, with the databases of the running `npm start`.
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { commandLines, dataFiles } from '../lib/checkout.mjs'
@@ -17,7 +17,7 @@ if (file === undefined) stop('Usage: command-line.mjs authorization-server|resou
 if (!existsSync(file)) stop('Not built yet: run npm start, or npm run build, first.')
 if (!process.env[variable] && !process.env[`${variable}_FILE`] && !asksForHelp()) joinRunningStack()
 
-// In this process, so that input, output, signals and exit code are the command's own.
+// Run in this process, so that input, output, signals and exit code are those of the command.
 process.argv.splice(1, process.argv.length - 1, file, ...args)
 await import(pathToFileURL(file).href)
 
@@ -28,7 +28,7 @@ function joinRunningStack() {
   for (const [name, value] of Object.entries(running.environment)) process.env[name] ||= value
 }
 
-/** How to use it is answered without any database. */
+/** Help needs no database. */
 function asksForHelp() {
   return args.length === 0 || args.includes('--help') || args.includes('-h')
 }

@@ -1,4 +1,4 @@
-// npm test: brings Postgres and Redis, runs Jest, and closes with "N passed, N failed".
+// npm test: starts Postgres and Redis, runs Jest, and prints "N passed, N failed" at the end.
 
 import { createProcesses } from '../lib/processes/processes.mjs'
 import { onStopRequest } from '../lib/processes/stop-requests.mjs'

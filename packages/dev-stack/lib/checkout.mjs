@@ -1,4 +1,4 @@
-// Where things lie: the programs in this checkout, and the folder in which a running stack keeps its data.
+// Paths of the programs in this checkout, and of the folder in which a running stack stores its data.
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ export const commandLines = {
   'resource-server': path.join(checkout, 'services/resource-server/dist/operator/cli/main.js')
 }
 
-/** `.data`, or the folder VALETKEY_DATA names: a second one lets a second stack run beside the first. */
+/** `.data`, or the folder in VALETKEY_DATA. With another folder, a second stack can run beside the first. */
 export function dataFiles(environment) {
   const directory = path.resolve(environment.VALETKEY_DATA || path.join(checkout, '.data'))
   return {
@@ -31,7 +31,7 @@ export function dataFiles(environment) {
   }
 }
 
-/** Passwords and keys lie in it, so it is for its owner alone. */
+/** It contains passwords and keys, so only its owner may read it. */
 export function makeDataDirectory({ directory, logs }) {
   try {
     if (existsSync(directory)) chmodSync(directory, 0o700)
@@ -44,7 +44,7 @@ export function makeDataDirectory({ directory, logs }) {
   }
 }
 
-/** As short as it can be said from where the person stands. */
+/** The path relative to the current directory, if that is shorter. */
 export const displayPath = (file) => {
   const relative = path.relative(process.cwd(), file)
   return relative.startsWith('..') ? file : relative

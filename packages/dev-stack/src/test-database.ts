@@ -3,11 +3,11 @@ import pg from 'pg'
 
 export type TestDatabase = { url: string; drop(): Promise<void> }
 
-/** An empty database of one's own in the throw-away cluster of a test run; drop it in `afterAll`. */
+/** Creates an empty database in the temporary cluster of a test run. Drop it in `afterAll`. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { TEST_POSTGRES_URL: clusterUrl } = process.env
   if (!clusterUrl) {
-    throw new Error('TEST_POSTGRES_URL is not set: run the tests by "npm test -- <paths>", which brings Postgres along')
+    throw new Error('TEST_POSTGRES_URL is not set: run the tests with "npm test -- <paths>", which starts Postgres')
   }
   const name = `test_${randomBytes(8).toString('hex')}`
   // From template0, which accepts no connections, so that many workers can create databases concurrently.
@@ -16,7 +16,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   url.pathname = `/${name}`
   return {
     url: url.href,
-    // A connection a failed test forgot must not keep the database.
+    // A connection that a failed test left open must not prevent this.
     drop: () => administer(clusterUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   }
 }

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import RedisMock from 'ioredis-mock'
 
-/** `url` is undefined where Redis is emulated; then only `client` and its duplicates see the data. */
+/** `url` is undefined if Redis is emulated; then only `client` and its duplicates see the data. */
 export type TestRedis = { url: string | undefined; client: Redis; close(): Promise<void> }
 
-/** As many as the Redis of a test run has; no machine runs as many Jest workers. */
+/** The number of logical databases in the Redis of a test run; higher than the number of Jest workers. */
 const DATABASES = 64
 
 /**
- * An empty Redis: a logical database of the real server where the test run has one (each Jest worker its own, so one at
- * a time in a test file), else an emulation with its own data. Channels of publish and subscribe are the exception: on a
- * real server every worker hears them.
+ * An empty Redis: a logical database of the real server if the test run has one, else an emulation with its own data. Each
+ * Jest worker has one logical database, so a test file uses one at a time. Published messages reach all workers of a real
+ * server.
  */
 export function createTestRedis(): TestRedis {
   const { TEST_REDIS_URL, JEST_WORKER_ID } = process.env
@@ -22,7 +22,7 @@ function realRedis(serverUrl: string, database: number): TestRedis {
   const url = new URL(serverUrl)
   url.pathname = `/${database}`
   const client = new Redis(url.href)
-  // Queued before any command of the test. If it fails, so does that command, and says why.
+  // Queued before all commands of the test. If it fails, the first of them fails with its error.
   client.flushdb().catch(() => {})
   return {
     url: url.href,

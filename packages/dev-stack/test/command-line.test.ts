@@ -8,22 +8,22 @@ beforeAll(async () => {
 })
 afterAll(() => checkout.dispose())
 
-const clientsShow = ['authorization-server', 'clients', 'show', 'nobody']
+const clientsShow = ['authorization-server', 'clients', 'show', 'unknown']
 
-test('without a running stack and without DATABASE_URL it says in one line how to go on', async () => {
+test('without a running stack and DATABASE_URL: one line with instructions', async () => {
   const { code, stdout, stderr } = await checkout.start('command-line.mjs', clientsShow).ended
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(/^[^\n]*npm start[^\n]*DATABASE_URL[^\n]*\n$/)
 })
 
-test('what a killed launcher left behind counts for nothing', async () => {
+test('the run file of a killed launcher is ignored', async () => {
   const unusedPid = 4_194_304
   const left = { VALETKEY_DATA: checkout.directory }
   writeFileSync(checkout.file('run.json'), JSON.stringify({ pid: unusedPid, environment: { DATABASE_URL: 'old' } }))
   expect(await checkout.start('command-line.mjs', clientsShow, left).ended).toMatchObject({ code: 1, stdout: '' })
 })
 
-test('with the caller’s DATABASE_URL it is the command itself: its output, its exit code', async () => {
+test('with the caller’s DATABASE_URL: output and exit code of the command', async () => {
   const given = { DATABASE_URL: 'postgres://given' }
   const list = checkout.start('command-line.mjs', ['authorization-server', 'users', 'list'], given)
   expect(await list.ended).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
@@ -31,6 +31,6 @@ test('with the caller’s DATABASE_URL it is the command itself: its output, its
   expect(await failing.ended).toMatchObject({ code: 7 })
 })
 
-test('how to use it is answered without any database', async () => {
+test('help needs no database', async () => {
   expect(await checkout.start('command-line.mjs', ['resource-server', '--help']).ended).toMatchObject({ code: 0 })
 })

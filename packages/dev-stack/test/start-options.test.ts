@@ -6,25 +6,25 @@ const { parseStartOptions, UsageError } = await library('start/start-options')
 const here = import.meta.dirname
 
 test.each([
-  { name: 'nothing', args: [], options: { help: false, files: undefined } },
+  { name: 'no arguments', args: [], options: { help: false, files: undefined } },
   { name: 'help', args: ['--help'], options: { help: true, files: undefined } },
   { name: 'an absolute directory', args: ['--files', here], options: { help: false, files: here } },
   {
-    name: 'a directory relative to where the person stood',
+    name: 'a directory relative to the caller’s directory',
     args: [`--files=${path.basename(here)}`],
     options: { help: false, files: here }
   }
-])('npm start takes $name', ({ args, options }) => {
+])('npm start accepts $name', ({ args, options }) => {
   expect(parseStartOptions(args, path.dirname(here))).toEqual(options)
 })
 
 test.each([
   { name: 'an unknown option', args: ['--fles', '.'] },
-  { name: 'an argument that belongs to no option', args: ['here'] },
+  { name: 'an argument without an option', args: ['here'] },
   { name: '--files without a directory', args: ['--files'] },
-  { name: 'a directory that is not there', args: ['--files', '/not/there'] },
-  { name: 'a file in place of a directory', args: ['--files', import.meta.filename] }
-])('npm start refuses $name in one line', ({ args }) => {
+  { name: 'a directory that does not exist', args: ['--files', '/not/there'] },
+  { name: 'a file instead of a directory', args: ['--files', import.meta.filename] }
+])('npm start refuses $name with one line', ({ args }) => {
   let refusal: unknown
   try {
     parseStartOptions(args, here)

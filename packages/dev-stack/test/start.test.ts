@@ -17,7 +17,7 @@ const passwordIn = (output: string) => allOf(output, /Password +(\S+)/)
 describe('npm start', () => {
   let firstPassword: string | undefined
 
-  test('starts everything, lets the command lines join in, and stops without leaving a process', async () => {
+  test('starts everything, shares its databases with the command lines, and stops without leaving a process', async () => {
     const launcher = checkout.start('start.mjs')
     await launcher.untilRunning()
     firstPassword = passwordIn(launcher.said.stdout)
@@ -41,7 +41,7 @@ describe('npm start', () => {
     expect(processes.filter(isAlive)).toEqual([])
   })
 
-  test('makes the demo data once, imports the checkout without its by-products, and keeps secrets to its owner', () => {
+  test('creates the demo data once, imports the checkout without its build output, and stores secrets for the owner only', () => {
     const calls: string[] = checkout.state('calls').map((call: { args: string[] }) => call.args.join(' '))
     expect(calls.filter((call) => call.startsWith('users create'))).toEqual([
       'users create alice --password-stdin --json'
@@ -53,7 +53,7 @@ describe('npm start', () => {
     expect(statSync(checkout.file('.data/secrets.json')).mode & 0o777).toBe(0o600)
   })
 
-  test('started again it finds its data, and even kill -9 leaves no process', async () => {
+  test('a second start finds the data of the first; kill -9 leaves no process', async () => {
     const launcher = checkout.start('start.mjs', ['--files', checkout.directory])
     await launcher.untilRunning()
     expect(passwordIn(launcher.said.stdout)).toBe(firstPassword)
@@ -66,13 +66,13 @@ describe('npm start', () => {
     await until(() => processes.filter(isAlive).length === 0)
   })
 
-  test('after kill -9 it starts as if nothing had been; a service that dies takes the rest along, with its last words', async () => {
+  test('starts normally after kill -9; a service that ends stops the rest, and its last log lines are printed', async () => {
     const failing = await checkout.start('start.mjs', [], { STAND_IN_FAILURE: 'ISSUER: is missing' }).ended
     expect(failing.code).toBe(1)
     expect(failing.stderr).toMatch(/server stopped unexpectedly \(exit code 1\)(.|\n)*ISSUER: is missing/)
   })
 
-  test('stopped while it starts, it leaves no process and is free for the next start', async () => {
+  test('stopped during its start: leaves no process, and the next start works', async () => {
     const launcher = checkout.start('start.mjs')
     await until(() => launcher.said.stdout.includes('Postgres'))
     const processes = descendantsOf(launcher.child.pid ?? 0)
@@ -82,7 +82,7 @@ describe('npm start', () => {
     expect(existsSync(checkout.file('.data/run.json'))).toBe(false)
   })
 
-  test('when its npm is killed with -9 it stops, too', async () => {
+  test('stops when its npm is killed with -9', async () => {
     // As npm does it: with a shell in between.
     const command = JSON.stringify(`"${process.execPath}" packages/dev-stack/bin/start.mjs`)
     const npm = `require('child_process').spawn(${command}, { shell: true, stdio: 'inherit' })`
@@ -101,7 +101,7 @@ describe('npm start', () => {
     await until(() => processes.filter(isAlive).length === 0)
   })
 
-  test('names every port that is taken and the variable that moves it, before it starts anything', async () => {
+  test('reports every port in use with its variable before it starts a process', async () => {
     const taken = createServer().listen(checkout.ports[1], '127.0.0.1')
     await new Promise((resolve) => taken.once('listening', resolve))
     const refused = await checkout.start('start.mjs').ended
@@ -112,7 +112,7 @@ describe('npm start', () => {
     )
   })
 
-  test('a wrong option ends with 2, in one line', async () => {
+  test('an invalid option: exit code 2 and one line', async () => {
     const refused = await checkout.start('start.mjs', ['--unknown']).ended
     expect(refused).toMatchObject({ code: 2, stdout: '' })
     expect(refused.stderr).toMatch(/^[^\n]*--unknown[^\n]*\n$/)

@@ -35,7 +35,7 @@ const given = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
 
-test('brings Postgres, names the programs, keeps the caller’s settings out, and closes with the two lines', async () => {
+test('starts Postgres, passes the programs on, hides the caller’s settings, and prints the two last lines', async () => {
   const { code, stdout } = await run().ended
   expect(code).toBe(0)
   expect(stdout).toMatch(
@@ -55,7 +55,7 @@ test.each([
   { program: 'Firefox', changes: { FIREFOX: '/nowhere' }, left: ['/e2e/page-policy.firefox.test.ts'] },
   { program: 'promtool', changes: { PROMTOOL: '/nowhere' }, left: ['/e2e/alert-rules.promtool.test.ts'] },
   { program: 'no program', changes: {}, left: [] }
-])('where $program is missing, the files that need it are left out and no others, in both runs', async (row) => {
+])('without $program: exactly the files that need it are left out, in both runs', async (row) => {
   const { stdout } = await run({ TEST_EMULATION_TOO: '1', ...row.changes }).ended
   const needy = ['/e2e/pages.chromium.test.ts', '/e2e/page-policy.firefox.test.ts', '/e2e/alert-rules.promtool.test.ts']
   const files = [...needy, '/e2e/clients.test.ts']
@@ -65,7 +65,7 @@ test.each([
   expect(last).toMatch(/^\d+ passed, 0 failed$/)
 })
 
-test('with TEST_EMULATION_TOO it runs once more without Redis and adds the counts', async () => {
+test('with TEST_EMULATION_TOO: runs again without Redis and adds the counts', async () => {
   const { stdout } = await run({ TEST_EMULATION_TOO: '1' }).ended
   const [first, second] = given(stdout)
   if (first.TEST_REDIS_URL === undefined) return
@@ -74,7 +74,7 @@ test('with TEST_EMULATION_TOO it runs once more without Redis and adds the count
 })
 
 test.each([{ signal: 'SIGTERM' as const }, { signal: 'SIGKILL' as const }])(
-  'ended by $signal in the middle it leaves no process',
+  'ended by $signal: leaves no process',
   async ({ signal }) => {
     const running = run({ STAND_IN_HANGS: '1' })
     await until(() => running.said.stdout.includes('hanging'))
@@ -85,7 +85,7 @@ test.each([{ signal: 'SIGTERM' as const }, { signal: 'SIGKILL' as const }])(
   }
 )
 
-test('the folder of a killed run is removed by the next one', async () => {
+test('the folder of a killed run is removed by the next run', async () => {
   expect(readdirSync(temporary)).toHaveLength(1)
   await run().ended
   expect(readdirSync(temporary)).toEqual([])

@@ -9,7 +9,7 @@ describe('createTestDatabase', () => {
   })
   afterAll(() => database.drop())
 
-  test('the database is empty, UTF8 and the test may create what it wants', async () => {
+  test('the database is empty, uses UTF8, and the test may create objects', async () => {
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
     const encoding = await client.query('SHOW server_encoding')
@@ -20,7 +20,7 @@ describe('createTestDatabase', () => {
     expect(tables.rows).toEqual([])
   })
 
-  test('a dropped database is gone, even with a connection left open', async () => {
+  test('a dropped database is removed even if a connection is open', async () => {
     const other = await createTestDatabase()
     const forgotten = new pg.Client({ connectionString: other.url })
     forgotten.on('error', () => {})
@@ -29,7 +29,7 @@ describe('createTestDatabase', () => {
     await expect(new pg.Client({ connectionString: other.url }).connect()).rejects.toMatchObject({ code: '3D000' })
   })
 
-  test('without the cluster of npm test the error says how to get one', async () => {
+  test('without the cluster of npm test: the error says how to start one', async () => {
     const before = process.env.TEST_POSTGRES_URL
     delete process.env.TEST_POSTGRES_URL
     await expect(createTestDatabase()).rejects.toThrow('npm test')
@@ -52,7 +52,7 @@ describe.each([
     if (before !== undefined) process.env.TEST_REDIS_URL = before
   })
 
-  test('a new one starts empty, though the one before left data', async () => {
+  test('starts empty after an earlier one was used', async () => {
     await first.client.set('left', 'behind')
     const second = createTestRedis()
     expect(await second.client.get('left')).toBeNull()
@@ -66,7 +66,7 @@ describe.each([
     duplicate.disconnect()
   })
 
-  test('there is an address exactly where there is a server', () => {
+  test('the url is defined only with a real server', () => {
     expect(first.url?.startsWith('redis://')).toBe(serverUrl === undefined ? undefined : true)
   })
 })

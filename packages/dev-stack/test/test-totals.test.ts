@@ -17,15 +17,19 @@ const report = {
 }
 
 test.each([
-  { name: 'all green', change: {}, endedWell: true, totals: { passed: 5, failed: 0, skipped: 0 } },
-  { name: 'a file that does not run', change: { numRuntimeErrorTestSuites: 1 }, totals: { passed: 5, failed: 1 } },
-  { name: 'green tests, but Jest failed', change: {}, totals: { passed: 5, failed: 1 } },
+  { name: 'all passed', change: {}, endedWell: true, totals: { passed: 5, failed: 0, skipped: 0 } },
+  {
+    name: 'a file that could not be loaded',
+    change: { numRuntimeErrorTestSuites: 1 },
+    totals: { passed: 5, failed: 1 }
+  },
+  { name: 'all passed, but Jest failed', change: {}, totals: { passed: 5, failed: 1 } },
   { name: 'skipped and todo', change: { numPendingTests: 1, numTodoTests: 2 }, endedWell: true, totals: { skipped: 3 } }
 ])('totals: $name', ({ change, endedWell = false, totals }) => {
   expect(totalsOf({ ...report, ...change }, endedWell)).toMatchObject(totals)
 })
 
-test('a run without a report is a failure', () => {
+test('no report: counts as a failure', () => {
   expect(totalsOf(undefined, true)).toEqual({ passed: 0, failed: 1, skipped: 0 })
 })
 
@@ -41,36 +45,36 @@ const machine = {
 const green = { passed: 3, failed: 0, skipped: 0 }
 
 test.each([
-  { name: 'nothing is missing', runs: [green], lines: ['All tests could run.', '3 passed, 0 failed'], code: 0 },
+  { name: 'all programs exist', runs: [green], lines: ['All tests could run.', '3 passed, 0 failed'], code: 0 },
   { name: 'two runs add up', runs: [green, green], lines: ['All tests could run.', '6 passed, 0 failed'], code: 0 },
   {
-    name: 'nothing ran',
+    name: 'no test ran',
     runs: [{ ...green, passed: 0 }],
     lines: ['All tests could run.', '0 passed, 0 failed'],
     code: 1
   },
   {
-    name: 'a test was skipped for no reason',
+    name: 'an unexplained skipped test',
     runs: [{ ...green, skipped: 2 }],
     lines: [expect.stringContaining('2'), 'All tests could run.', '3 passed, 2 failed'],
     code: 1
   },
   {
-    name: 'the caller picked tests by name',
+    name: 'tests selected by name',
     runs: [{ ...green, skipped: 2 }],
     missing: { mayPick: true },
     lines: ['All tests could run.', '3 passed, 0 failed'],
     code: 0
   },
   {
-    name: 'there is no Chromium',
+    name: 'no Chromium',
     runs: [green],
     missing: { chromium: undefined },
     lines: [expect.stringMatching(/^Not run: browser tests, because Chromium was not found/), '3 passed, 0 failed'],
     code: 0
   },
   {
-    name: 'there is no Firefox',
+    name: 'no Firefox',
     runs: [green],
     missing: { firefox: undefined },
     lines: [
@@ -80,35 +84,35 @@ test.each([
     code: 0
   },
   {
-    name: 'there is no promtool',
+    name: 'no promtool',
     runs: [green],
     missing: { promtool: undefined },
     lines: [expect.stringMatching(/^Not run: alert rule tests, because promtool was not found/), '3 passed, 0 failed'],
     code: 0
   },
   {
-    name: 'there is no PgBouncer',
+    name: 'no PgBouncer',
     runs: [green],
     missing: { pgbouncer: undefined },
     lines: [expect.stringMatching(/^Not run: pooler tests, because pgbouncer/), '3 passed, 0 failed'],
     code: 0
   },
   {
-    name: 'there is no faketime',
+    name: 'no faketime',
     runs: [green],
     missing: { faketime: undefined },
     lines: [expect.stringMatching(/^Not run: wrong-clock tests, because faketime/), '3 passed, 0 failed'],
     code: 0
   },
   {
-    name: 'there is no Redis',
+    name: 'no Redis',
     runs: [green],
     missing: { redisUrl: undefined },
     lines: [expect.stringMatching(/^Not run: .*redis-server/), '3 passed, 0 failed'],
     code: 0
   },
   {
-    name: 'nothing that is missing explains a skipped test',
+    name: 'a skipped test that no missing program explains',
     runs: [{ ...green, skipped: 1 }],
     missing: { chromium: undefined, firefox: undefined, promtool: undefined, redisUrl: undefined },
     lines: [
@@ -118,17 +122,17 @@ test.each([
     ],
     code: 1
   }
-])('closing lines: $name', ({ runs, missing = {}, lines, code }) => {
+])('last lines: $name', ({ runs, missing = {}, lines, code }) => {
   expect(closingLines(runs, { ...machine, ...missing })).toEqual({ lines, code })
 })
 
-test('tests are picked by name with -t and its long form only', () => {
+test('only -t and its long form select tests by name', () => {
   expect(picksByName(['-t', 'x'])).toBe(true)
   expect(picksByName(['--testNamePattern=x'])).toBe(true)
   expect(picksByName(['packages/dev-stack', '--silent'])).toBe(false)
 })
 
-test('the caller’s settings do not leak into the tests', () => {
+test('the caller’s settings are not passed to the tests', () => {
   const caller = {
     DATABASE_URL: 'a',
     REDIS_URL_FILE: 'b',
@@ -141,7 +145,7 @@ test('the caller’s settings do not leak into the tests', () => {
   expect(environment).toEqual({ HOME: '/h', TMPDIR: '/run', TEST_POSTGRES_URL: 'postgres://throw-away' })
 })
 
-test('the programs go to the tests under their own names, and nothing that the caller called so', () => {
+test('the programs are passed under their own variables, and the caller’s variables with these names are not', () => {
   const caller = { TEST_CHROMIUM: 'a', TEST_FIREFOX: 'b', TEST_PROMTOOL: 'c' }
   const given = { temporary: '/run', postgresUrl: 'postgres://throw-away' }
   const programs = { chromium: '/opt/chromium', firefox: '/opt/firefox', promtool: '/opt/promtool' }
@@ -157,7 +161,7 @@ describe.each([
   { variable: 'CHROMIUM', program: 'chromium', names: ['chromium', 'chromium-browser', 'google-chrome'] },
   { variable: 'FIREFOX', program: 'firefox', names: ['firefox-esr', 'firefox'] },
   { variable: 'PROMTOOL', program: 'promtool', names: ['promtool'] }
-])('which program is $variable', ({ variable, program, names }) => {
+])('path of $variable', ({ variable, program, names }) => {
   const find = (caller: NodeJS.ProcessEnv) => findTestPrograms(caller)[program]
   let folder: string
   beforeAll(() => {
@@ -166,12 +170,12 @@ describe.each([
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  test('the first of the known names on PATH', () => {
+  test('the first known name on PATH', () => {
     expect(find({ PATH: folder })).toBe(path.join(folder, names[0] ?? ''))
     expect(find({ PATH: tmpdir() })).toBeUndefined()
   })
 
-  test('the one that the caller names, and no other where that is no program', () => {
+  test('the path in the caller’s variable, and no other if that is not a program', () => {
     const named = path.join(folder, names.at(-1) ?? '')
     expect(find({ PATH: folder, [variable]: named })).toBe(named)
     expect(find({ PATH: folder, [variable]: '/nowhere/browser' })).toBeUndefined()

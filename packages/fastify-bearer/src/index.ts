@@ -1,6 +1,6 @@
 export { type BearerOptions, bearerPlugin, type RequireAccessToken } from './guard/bearer-plugin.js'
 export type { AccessToken, AnyOfScopes } from './guard/validate-token-and-scope.js'
-export type { ActiveAnswer, IntrospectionAnswer } from './introspection/introspection-answer.js'
+export type { ActiveResult, IntrospectionResult } from './introspection/introspection-result.js'
 export { IntrospectionUnavailableError, type UnavailableReason } from './introspection/introspection-unavailable.js'
 export {
   buildIntrospector,

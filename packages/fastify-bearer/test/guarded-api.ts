@@ -23,7 +23,7 @@ export const live = {
   grant_id: 'grant-1'
 }
 
-/** An API with a route that requires one of two scopes, one that requires both, and one without a guard. */
+/** An API with three routes: one of two scopes required, both required, and no guard. */
 export async function buildApi(url: string, options: Partial<BearerOptions> = {}): Promise<FastifyInstance> {
   const server = fastify()
   await server.register(bearerPlugin, {

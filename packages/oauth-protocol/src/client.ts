@@ -39,6 +39,14 @@ export function scopesOf(client: Client): readonly string[] {
   return [...client.requiredScopes, ...client.optionalScopes]
 }
 
+/**
+ * Whether a user's earlier consent counts. Anyone can run a public client under its client_id, so its users are asked each
+ * time, also if its record says `remember` (RFC 8252 §8.6).
+ */
+export function remembersConsent(client: Pick<Client, 'consent' | 'type'>): boolean {
+  return client.consent === 'remember' && client.type === 'confidential'
+}
+
 /** Characters that form-encoding does not change, so Basic works with and without encoding (RFC 6749 §2.3.1). */
 const IDENTIFIER = /^[A-Za-z0-9_-]{1,128}$/
 

@@ -22,7 +22,7 @@ export const CONTEXT: AuthorizationOptions = {
 // RFC 7636 appendix B.
 export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-/** A request in which nothing is wrong. */
+/** A valid request. */
 const VALID = {
   response_type: 'code',
   client_id: 'app',

@@ -5,7 +5,7 @@ test.each([
   { name: 'no header', rawHeaders: [], expected: [] },
   { name: 'other headers only', rawHeaders: ['Host', 'authorization', 'Accept', '*/*'], expected: [] },
   { name: 'one', rawHeaders: ['Host', 'a.example', 'Authorization', 'Basic YTpi'], expected: ['Basic YTpi'] },
-  { name: 'a name in capitals', rawHeaders: ['AUTHORIZATION', 'Basic YTpi'], expected: ['Basic YTpi'] },
+  { name: 'a name in upper case', rawHeaders: ['AUTHORIZATION', 'Basic YTpi'], expected: ['Basic YTpi'] },
   { name: 'an empty value', rawHeaders: ['authorization', ''], expected: [''] },
   {
     name: 'two',

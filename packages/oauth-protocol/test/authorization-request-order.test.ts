@@ -12,7 +12,7 @@ const redirect = (error: string, description: RegExp) => ({
   description: expect.stringMatching(description)
 })
 
-/** One fault for each check, in the order in which the checks stand. */
+/** One fault for each check, in the order of the checks. */
 const FAULTS: readonly Fault[] = [
   { name: 'unknown client', unknownClient: true, decides: { kind: 'show_error_page', reason: 'unknown_client' } },
   {
@@ -54,13 +54,13 @@ test.each(pairs)(
   }
 )
 
-test.each(FAULTS)('authorization request: $name alone decides as it does in company', (fault) => {
+test.each(FAULTS)('authorization request: $name is reported also together with later faults', (fault) => {
   const client = fault.unknownClient ? undefined : CLIENT
   const parameters = parseParameters(query(fault.change, fault.appended))
   expect(validateAuthorizationRequest(parameters, { ...CONTEXT, client })).toMatchObject(fault.decides)
 })
 
-test('authorization request: an unknown client decides before a missing redirect_uri, whatever else is wrong', () => {
+test('authorization request: an unknown client is reported before a missing redirect_uri and any other fault', () => {
   const parameters = parseParameters('redirect_uri=https://evil.example&state=a&state=b&response_type=token')
   const outcome = validateAuthorizationRequest(parameters, CONTEXT)
   expect(outcome).toEqual({ kind: 'show_error_page', reason: 'unknown_client' })
@@ -94,7 +94,7 @@ const anyQuery = fc
   )
   .map((sent) => new URLSearchParams(sent.flat()))
 
-/** What the outcome must be, said without an order: as far as one query can be judged by looking at it. */
+/** The expected outcome of a query, computed without the order of the checks. */
 function expectSafe(sent: URLSearchParams, outcome: AuthorizationOutcome): void {
   const single = (name: string) => {
     const values = sent.getAll(name).filter((value) => value !== '')
@@ -123,7 +123,7 @@ function expectSafe(sent: URLSearchParams, outcome: AuthorizationOutcome): void 
   expect(outcome.request.audience).toBe('https://files.example')
 }
 
-test("authorization request: whatever is sent, only the client's own address is redirected to, with its own state", () => {
+test('authorization request: for generated input, only a URI of the client is redirected to, with its own state', () => {
   const kinds = new Set<string>()
   fc.assert(
     fc.property(anyQuery, (sent) => {

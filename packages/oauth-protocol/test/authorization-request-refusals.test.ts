@@ -4,7 +4,7 @@ import type { Client } from '../src/client.js'
 import { parseParameters } from '../src/parameters.js'
 import { CHALLENGE, type Change, CLIENT, CONTEXT, query } from './authorization-fixture.js'
 
-const judge = (encoded: string, change: Partial<Client> = {}) =>
+const evaluate = (encoded: string, change: Partial<Client> = {}) =>
   validateAuthorizationRequest(parseParameters(encoded), { ...CONTEXT, client: { ...CLIENT, ...change } })
 const NO_PKCE = { code_challenge: undefined, code_challenge_method: undefined }
 
@@ -93,14 +93,14 @@ const challenges: readonly Refused[] = [
 const scopes: readonly Refused[] = [
   { name: 'no scope', change: { scope: undefined }, error: 'invalid_scope' },
   { name: 'an empty scope', change: { scope: '' }, error: 'invalid_scope' },
-  { name: 'a blank scope', change: { scope: ' ' }, error: 'invalid_scope' },
+  { name: 'a scope of one space', change: { scope: ' ' }, error: 'invalid_scope' },
   { name: 'an unknown scope', change: { scope: 'files.delete' }, error: 'invalid_scope' },
   { name: 'an unknown scope among known ones', change: { scope: 'files.read files.delete' }, error: 'invalid_scope' },
   { name: 'a scope in other case', change: { scope: 'Files.Read' }, error: 'invalid_scope' },
   { name: 'a part of an allowed scope', change: { scope: 'files' }, error: 'invalid_scope' },
   { name: 'more than an allowed scope', change: { scope: 'files.read:images' }, error: 'invalid_scope' },
-  { name: 'two blanks between scopes', change: { scope: 'files.read  files.write' }, error: 'invalid_scope' },
-  { name: 'a blank before the scope', change: { scope: ' files.read' }, error: 'invalid_scope' },
+  { name: 'two spaces between scopes', change: { scope: 'files.read  files.write' }, error: 'invalid_scope' },
+  { name: 'a space before the scope', change: { scope: ' files.read' }, error: 'invalid_scope' },
   { name: 'a comma between scopes', change: { scope: 'files.read,files.write' }, error: 'invalid_scope' },
   { name: 'a scope with a quotation mark', change: { scope: 'files.read"' }, error: 'invalid_scope' },
   { name: 'a client without scopes', client: { requiredScopes: [], optionalScopes: [] }, error: 'invalid_scope' }
@@ -120,7 +120,7 @@ const PLAIN_DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
 test.each([...repeated, ...responseTypes, ...challenges, ...scopes, ...resources])(
   'authorization request: $name is sent back as $error, with the state (RFC 6749 §4.1.2.1, RFC 7636 §4.4.1, RFC 8707 §2)',
   ({ change, appended, client, error }) => {
-    expect(judge(query(change, appended), client)).toEqual({
+    expect(evaluate(query(change, appended), client)).toEqual({
       kind: 'redirect_error',
       redirectUri: 'https://app.example/cb',
       state: 'xyz',
@@ -133,7 +133,7 @@ test.each([...repeated, ...responseTypes, ...challenges, ...scopes, ...resources
 test.each(['response_type', 'scope', 'state', 'code_challenge', 'code_challenge_method', 'resource'])(
   'authorization request: %s repeated or malformed is called that, not missing (RFC 6749 §4.1.2.1)',
   (name) => {
-    const described = (sent: string) => judge(query({ [name]: undefined }, sent))
+    const described = (sent: string) => evaluate(query({ [name]: undefined }, sent))
     expect(described(`&${name}=a&${name}=b`)).toMatchObject({ description: `The parameter ${name} must be sent once.` })
     expect(described(`&${name}=%ff`)).toMatchObject({ description: `The parameter ${name} is malformed.` })
   }
@@ -146,15 +146,15 @@ test.each([
   { name: 'a state that is not UTF-8', change: { state: undefined }, appended: '&state=%ff' },
   { name: 'a state with a line break', change: { state: 'a\r\nb' } },
   { name: 'a state with NUL', change: { state: '\u0000' } }
-])('authorization request: $name is invalid_request, and no state goes back (RFC 6749 §4.1.2.1)', (given) => {
-  expect(judge(query(given.change, given.appended))).toMatchObject({
+])('authorization request: $name is invalid_request, and the response has no state (RFC 6749 §4.1.2.1)', (given) => {
+  expect(evaluate(query(given.change, given.appended))).toMatchObject({
     kind: 'redirect_error',
     error: 'invalid_request',
     state: undefined
   })
 })
 
-test('authorization request: an error goes to the loopback port that was asked for (RFC 8252 §7.3)', () => {
+test('authorization request: an error is sent to the requested loopback port (RFC 8252 §7.3)', () => {
   const redirectUri = 'http://127.0.0.1:5123/cb'
-  expect(judge(query({ redirect_uri: redirectUri, scope: undefined }))).toMatchObject({ redirectUri })
+  expect(evaluate(query({ redirect_uri: redirectUri, scope: undefined }))).toMatchObject({ redirectUri })
 })

@@ -4,7 +4,7 @@ import type { Client } from '../src/client.js'
 import { parseParameters } from '../src/parameters.js'
 import { CHALLENGE, type Change, CLIENT, CONTEXT, query } from './authorization-fixture.js'
 
-const judge = (encoded: string, context: Partial<AuthorizationOptions> = {}) =>
+const evaluate = (encoded: string, context: Partial<AuthorizationOptions> = {}) =>
   validateAuthorizationRequest(parseParameters(encoded), { ...CONTEXT, ...context })
 const withClient = (change: Partial<Client>) => ({ client: { ...CLIENT, ...change } })
 
@@ -61,12 +61,12 @@ describe('accepted', () => {
     { name: 'two prompts', change: { prompt: 'consent login' }, request: { prompt: ['login', 'consent'] } },
     { name: 'prompt none twice', change: { prompt: 'none none' }, request: { prompt: ['none'] } },
     { name: 'unknown prompts', change: { prompt: 'create Login' }, request: {} },
-    { name: 'an unknown prompt beside login', change: { prompt: 'create login' }, request: { prompt: ['login'] } },
-    { name: 'prompts with more than one blank', change: { prompt: ' login  ' }, request: { prompt: ['login'] } },
+    { name: 'an unknown prompt with login', change: { prompt: 'create login' }, request: { prompt: ['login'] } },
+    { name: 'prompts with more than one space', change: { prompt: ' login  ' }, request: { prompt: ['login'] } },
     { name: 'a client secret', change: { client_secret: 's' }, request: {} },
     { name: 'bracketed names', change: { 'scope[]': 'x', 'redirect_uri[0]': 'https://evil.example' }, request: {} }
   ])('authorization request: $name is accepted (RFC 6749 §4.1.1)', ({ change, request }) => {
-    expect(judge(query(change))).toEqual({ kind: 'accepted', request: { ...ACCEPTED, ...request } })
+    expect(evaluate(query(change))).toEqual({ kind: 'accepted', request: { ...ACCEPTED, ...request } })
   })
 
   test.each([
@@ -74,11 +74,11 @@ describe('accepted', () => {
     { name: 'an unknown parameter that is malformed', appended: '&no_such_parameter=%ff' },
     { name: 'an empty second value', appended: '&scope=&state&response_type=' }
   ])('authorization request: $name changes nothing (RFC 6749 §3.1)', ({ appended }) => {
-    expect(judge(query({}, appended))).toEqual({ kind: 'accepted', request: ACCEPTED })
+    expect(evaluate(query({}, appended))).toEqual({ kind: 'accepted', request: ACCEPTED })
   })
 
-  test('authorization request: the order of parameters means nothing', () => {
-    expect(judge(query().split('&').toReversed().join('&'))).toEqual({ kind: 'accepted', request: ACCEPTED })
+  test('authorization request: the order of parameters has no effect', () => {
+    expect(evaluate(query().split('&').toReversed().join('&'))).toEqual({ kind: 'accepted', request: ACCEPTED })
   })
 })
 
@@ -89,7 +89,7 @@ describe('the error page', () => {
     { name: 'an empty client_id', change: { client_id: '' } },
     { name: 'the client_id of another client', change: { client_id: 'other' } },
     { name: 'the client_id in other case', change: { client_id: 'App' } },
-    { name: 'the client_id with a blank', change: { client_id: 'app ' } },
+    { name: 'the client_id with a space', change: { client_id: 'app ' } },
     { name: 'the client_id twice', appended: '&client_id=app' },
     { name: 'another client_id besides', appended: '&client_id=other' },
     { name: 'a client_id that is not UTF-8', change: { client_id: undefined }, appended: '&client_id=app%ff' },
@@ -98,7 +98,7 @@ describe('the error page', () => {
   ])(
     'authorization request: $name shows a page, unknown_client (RFC 6749 §4.1.2.1)',
     ({ change, appended, context }) => {
-      expect(judge(query(change, appended), context)).toEqual({ kind: 'show_error_page', reason: 'unknown_client' })
+      expect(evaluate(query(change, appended), context)).toEqual({ kind: 'show_error_page', reason: 'unknown_client' })
     }
   )
 
@@ -126,12 +126,12 @@ describe('the error page', () => {
       change: { redirect_uri: undefined, 'redirect_uri[]': 'https://app.example/cb' }
     }
   ])('authorization request: $name shows a page, redirect_uri_mismatch (RFC 6749 §4.1.2.1)', ({ change, appended }) => {
-    expect(judge(query(change, appended))).toEqual({ kind: 'show_error_page', reason: 'redirect_uri_mismatch' })
+    expect(evaluate(query(change, appended))).toEqual({ kind: 'show_error_page', reason: 'redirect_uri_mismatch' })
   })
 })
 
-test('authorization request: PKCE is optional for a confidential client, and accepted from all', () => {
+test('authorization request: PKCE is optional for a confidential client', () => {
   for (const client of [{}, { requiresPkce: true }, { type: 'public' as const }]) {
-    expect(judge(query(), withClient(client))).toMatchObject({ kind: 'accepted' })
+    expect(evaluate(query(), withClient(client))).toMatchObject({ kind: 'accepted' })
   }
 })

@@ -20,9 +20,12 @@ test.each([
   { redirectUri: 'http://[::1]:5123', location: `http://[::1]:5123?${ANSWER}` },
   { redirectUri: 'com.example.app:/cb', location: `com.example.app:/cb?${ANSWER}` },
   { redirectUri: 'com.example.app:', location: `com.example.app:?${ANSWER}` }
-])('authorization response: to $redirectUri it is $location (RFC 6749 §3.1.2, §4.1.2)', ({ redirectUri, location }) => {
-  expect(successLocation(target(redirectUri, 'xyz'), 'vk_ac_1')).toBe(location)
-})
+])(
+  'authorization response: for $redirectUri it is $location (RFC 6749 §3.1.2, §4.1.2)',
+  ({ redirectUri, location }) => {
+    expect(successLocation(target(redirectUri, 'xyz'), 'vk_ac_1')).toBe(location)
+  }
+)
 
 test.each([
   { state: undefined, location: 'https://app.example/cb?code=c&iss=https%3A%2F%2Fauth.example' },
@@ -31,7 +34,7 @@ test.each([
   { state: '&iss=x#', location: 'https://app.example/cb?code=c&state=%26iss%3Dx%23&iss=https%3A%2F%2Fauth.example' },
   { state: '%41', location: 'https://app.example/cb?code=c&state=%2541&iss=https%3A%2F%2Fauth.example' },
   { state: 'é🔑', location: 'https://app.example/cb?code=c&state=%C3%A9%F0%9F%94%91&iss=https%3A%2F%2Fauth.example' }
-])('authorization response: the state $state goes back form-encoded, beside iss (RFC 6749 App. B)', (given) => {
+])('authorization response: the state $state is returned form-encoded, with iss (RFC 6749 App. B)', (given) => {
   expect(successLocation(target('https://app.example/cb', given.state), 'c')).toBe(given.location)
 })
 
@@ -67,7 +70,7 @@ const anyRedirectUri = fc.constantFrom(
   'com.example.app:/cb'
 )
 
-test('authorization response: code, state and iss arrive as they are, and nothing else is added (RFC 9207 §2)', () => {
+test('authorization response: contains code, state and iss unchanged, and nothing else (RFC 9207 §2)', () => {
   fc.assert(
     fc.property(anyRedirectUri, anyState, fc.string({ unit: 'grapheme' }), (redirectUri, state, code) => {
       const location = successLocation(target(redirectUri, state), code)
@@ -83,7 +86,7 @@ test('authorization response: code, state and iss arrive as they are, and nothin
   )
 })
 
-test('authorization response: an error never carries a code, a code never an error', () => {
+test('authorization response: an error contains no code, and a code no error', () => {
   fc.assert(
     fc.property(anyRedirectUri, anyState, (redirectUri, state) => {
       const failed = new URL(errorLocation(target(redirectUri, state), FAILURE)).searchParams

@@ -21,11 +21,11 @@ test.each([
   expect(encodeBase62Number(number, length)).toBe(text)
 })
 
-test.each(['-', '_', ' ', '00.0', 'é', '0\n'])('base62: %j is no number', (text) => {
+test.each(['-', '_', ' ', '00.0', 'é', '0\n'])('base62: %j is not a number', (text) => {
   expect(decodeBase62Number(text)).toBeUndefined()
 })
 
-test('base62: a number is read back', () => {
+test('base62: an encoded number is decoded to the same number', () => {
   fc.assert(
     fc.property(fc.maxSafeNat(), (number) => {
       const text = encodeBase62Number(number, 9)
@@ -35,7 +35,7 @@ test('base62: a number is read back', () => {
   )
 })
 
-test('base62: bytes become their big-endian number, whole and in the length asked for', () => {
+test('base62: bytes are encoded as a big-endian number with the requested length', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
       const text = encodeBase62(bytes, 43)
@@ -46,7 +46,7 @@ test('base62: bytes become their big-endian number, whole and in the length aske
   )
 })
 
-test('base62: bytes of any number, odd ones too, and only the lowest digits where the length ends', () => {
+test('base62: any number of bytes is encoded; too long numbers keep only the lowest digits', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 20 }), fc.nat({ max: 30 }), (bytes, length) => {
       const whole = encodeBase62(bytes, 40)
@@ -58,7 +58,7 @@ test('base62: bytes of any number, odd ones too, and only the lowest digits wher
   )
 })
 
-test('base62: bytes and numbers are written alike', () => {
+test('base62: bytes and the same number have the same encoding', () => {
   fc.assert(
     fc.property(fc.nat({ max: 0xffffffff }), (number) => {
       const bytes = Buffer.alloc(4)

@@ -124,9 +124,9 @@ test.each([
   { name: 'two ids', headers: [], form: 'client_id=app&client_id=other&client_secret=s', description: /client_id/ },
   { name: 'the same id twice', headers: [], form: 'client_id=app&client_id=app', description: /client_id/ },
   { name: 'two secrets', headers: [], form: 'client_id=a&client_secret=b&client_secret=c', description: /_secret/ },
-  { name: 'two ids beside Basic', headers: [HEADER], form: 'client_id=app&client_id=app', description: /client_id/ },
+  { name: 'two ids with Basic', headers: [HEADER], form: 'client_id=app&client_id=app', description: /client_id/ },
   {
-    name: 'two secrets beside Basic',
+    name: 'two secrets with Basic',
     headers: [HEADER],
     form: 'client_secret=a&client_secret=b',
     description: /_secret/

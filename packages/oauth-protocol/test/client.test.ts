@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isClientIdentifier, lifetimesOf, scopesOf } from '../src/client.js'
+import { type Client, isClientIdentifier, lifetimesOf, remembersConsent, scopesOf } from '../src/client.js'
 import { CLIENT } from './authorization-fixture.js'
 
 test.each([
@@ -35,3 +35,15 @@ test.each([
 test('scopesOf: gives the required and then the optional scopes', () => {
   expect(scopesOf({ ...CLIENT, requiredScopes: ['a', 'b'], optionalScopes: ['c'] })).toEqual(['a', 'b', 'c'])
 })
+
+test.each<{ change: Pick<Client, 'type' | 'consent'>; expected: boolean }>([
+  { change: { type: 'confidential', consent: 'remember' }, expected: true },
+  { change: { type: 'confidential', consent: 'ask' }, expected: false },
+  { change: { type: 'public', consent: 'remember' }, expected: false },
+  { change: { type: 'public', consent: 'ask' }, expected: false }
+])(
+  'remembersConsent: a $change.type client with consent "$change.consent" gives $expected (RFC 8252 §8.6)',
+  (given) => {
+    expect(remembersConsent(given.change)).toBe(given.expected)
+  }
+)

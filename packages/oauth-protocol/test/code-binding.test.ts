@@ -24,7 +24,7 @@ const presented: PresentedBinding = {
 const fits = (one: CodeBinding, other: PresentedBinding) =>
   Object.values(bindingHashes(one)).includes(presentedHash(other))
 
-describe('code binding: the comparison names what differs (RFC 6749 4.1.3)', () => {
+describe('code binding: the comparison returns the differing value (RFC 6749 §4.1.3)', () => {
   test.each<{ name: string; change: Partial<PresentedBinding>; mismatch: BindingMismatch | undefined }>([
     { name: 'the same without a resource', change: {}, mismatch: undefined },
     { name: 'the same with the resource', change: { resource: bound.audience }, mismatch: undefined },
@@ -46,7 +46,7 @@ describe('code binding: the comparison names what differs (RFC 6749 4.1.3)', () 
   })
 })
 
-test('code binding: the hashes fit exactly where the comparison finds no mismatch', () => {
+test('code binding: the hashes match exactly if the comparison finds no mismatch', () => {
   const text = fc.oneof(fc.constantFrom('', 'a', 'b', 'null', '"', ','), fc.string({ unit: 'binary' }))
   const optional = fc.option(text, { nil: undefined })
   fc.assert(

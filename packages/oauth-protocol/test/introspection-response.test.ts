@@ -13,7 +13,7 @@ const TOKEN: ActiveAccessToken = {
 }
 const CALLER = { audience: 'https://files.example', issuer: 'https://auth.example' }
 
-test("introspection: a live token of the caller's audience is described, member for member (RFC 7662 §2.2)", () => {
+test("introspection: an active token of the caller's audience has exactly the documented members (RFC 7662 §2.2)", () => {
   expect(introspectionResponse(TOKEN, CALLER)).toStrictEqual({
     active: true,
     scope: 'files.read files.write',
@@ -41,7 +41,7 @@ test.each([
   expect(JSON.stringify(introspectionResponse(token, { ...CALLER, audience }))).toBe('{"active":false}')
 })
 
-test('introspection: times are whole seconds, never later than the truth (RFC 7662 §2.2)', () => {
+test('introspection: times are whole seconds, rounded down (RFC 7662 §2.2)', () => {
   const answer = introspectionResponse({ ...TOKEN, issuedAt: new Date(1), expiresAt: new Date(1999) }, CALLER)
   expect(answer).toMatchObject({ iat: 0, exp: 1 })
 })

@@ -25,7 +25,7 @@ const STATUS: readonly { code: OAuthErrorCode; status: number }[] = [
   { code: 'temporarily_unavailable', status: 503 }
 ]
 
-test.each(STATUS)('OAuth error: $code is answered with $status (RFC 6749 §5.2)', ({ code, status }) => {
+test.each(STATUS)('OAuth error: $code has the status $status (RFC 6749 §5.2)', ({ code, status }) => {
   expect(OAUTH_ERROR_STATUS[code]).toBe(status)
 })
 
@@ -33,7 +33,7 @@ test('OAuth error: the table has a status for these codes and no others', () => 
   expect(Object.keys(OAUTH_ERROR_STATUS).toSorted()).toEqual(STATUS.map(({ code }) => code).toSorted())
 })
 
-test('OAuth error: 401 is for invalid_client alone (RFC 6749 §5.2)', () => {
+test('OAuth error: 401 is only for invalid_client (RFC 6749 §5.2)', () => {
   expect(STATUS.filter(({ code }) => OAUTH_ERROR_STATUS[code] === 401)).toHaveLength(1)
 })
 
@@ -52,7 +52,7 @@ test.each([
 const anyText = fc.array(fc.nat({ max: 0xffff })).map((codes) => String.fromCharCode(...codes))
 const DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/
 
-test('error description: whatever the text, only %x20-21, %x23-5B and %x5D-7E are left (RFC 6749 §5.2)', () => {
+test('error description: for any text, only %x20-21, %x23-5B and %x5D-7E are kept (RFC 6749 §5.2)', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       expect(toErrorDescription(text)).toMatch(DESCRIPTION)
@@ -60,7 +60,7 @@ test('error description: whatever the text, only %x20-21, %x23-5B and %x5D-7E ar
   )
 })
 
-test('error description: what is allowed stays as it is (RFC 6749 §5.2)', () => {
+test('error description: allowed characters are not changed (RFC 6749 §5.2)', () => {
   fc.assert(
     fc.property(fc.stringMatching(DESCRIPTION), (text) => {
       expect(toErrorDescription(text)).toBe(text)
@@ -68,12 +68,12 @@ test('error description: what is allowed stays as it is (RFC 6749 §5.2)', () =>
   )
 })
 
-test('error description: a used code is named in the words that were promised', () => {
+test('error description: a used code has the documented text', () => {
   expect(CODE_ALREADY_USED).toBe('authorization code was already used')
   expect(toErrorDescription(INVALID_GRANT)).toBe(INVALID_GRANT)
 })
 
-test('OAuth error: the message is what the caller may read, the details stay apart', () => {
+test('OAuth error: the message is for the caller, and the details are separate', () => {
   const cause = new Error('connection refused')
   const error = new OAuthError('invalid_grant', INVALID_GRANT, { reason: 'expired', cause })
   expect(error).toBeInstanceOf(Error)

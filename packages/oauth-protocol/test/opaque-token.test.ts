@@ -37,7 +37,7 @@ function checksumOf(text: string): string {
   const digits = Array.from({ length: 6 }, (_, place) => ALPHABET[Math.floor(crc32(text) / 62 ** (5 - place)) % 62])
   return digits.join('')
 }
-const seal = (text: string) => text + checksumOf(text)
+const withChecksum = (text: string) => text + checksumOf(text)
 
 describe('format', () => {
   test.each([
@@ -55,14 +55,14 @@ describe('format', () => {
       text: 'vk_ac_yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1'
     }
   ])('opaque token: $name is $text and its CRC-32 (RFC 6749 §10.10)', ({ token, text }) => {
-    expect(token).toBe(seal(text))
+    expect(token).toBe(withChecksum(text))
   })
 
   test.each(KINDS)('opaque token: $kind is $prefix, base62 and a checksum, at most 80 characters', (about) => {
     for (let count = 0; count < 20; count++) {
       const token = mint(about.kind)
       expect(token).toMatch(new RegExp(`^${about.prefix}[0-9A-Za-z]{${about.length - 6}}$`))
-      expect(token).toBe(seal(token.slice(0, -6)))
+      expect(token).toBe(withChecksum(token.slice(0, -6)))
       expect(token.length).toBeLessThanOrEqual(80)
       expect(isWellFormed(about.kind, token)).toBe(true)
     }
@@ -83,7 +83,7 @@ describe('format', () => {
     }
   )
 
-  test('client identifier: 128 random bits in 22 characters that Basic and a shell leave alone', () => {
+  test('client identifier: 128 random bits in 22 characters that need no encoding in Basic or a shell', () => {
     expect(mintClientIdentifier(zeros)).toBe('0'.repeat(22))
     expect(mintClientIdentifier(ones)).toBe('7n42DGM5Tflk9n8mt7Fhc7')
     for (let count = 0; count < 20; count++) {
@@ -94,7 +94,7 @@ describe('format', () => {
   })
 })
 
-describe('what was never issued', () => {
+describe('malformed tokens', () => {
   const CODE = mint('authorizationCode', zeros)
   const BODY = '0'.repeat(43)
 
@@ -103,38 +103,38 @@ describe('what was never issued', () => {
     { name: 'the prefix alone', value: 'vk_ac_' },
     { name: 'a character less', value: CODE.slice(0, -1) },
     { name: 'a character more', value: `${CODE}0` },
-    { name: 'a character more, well sealed', value: seal(`vk_ac_${BODY}0`) },
-    { name: 'a character less, well sealed', value: seal(`vk_ac_${BODY.slice(1)}`) },
-    { name: 'a blank before', value: ` ${CODE}` },
+    { name: 'a character more, with a valid checksum', value: withChecksum(`vk_ac_${BODY}0`) },
+    { name: 'a character less, with a valid checksum', value: withChecksum(`vk_ac_${BODY.slice(1)}`) },
+    { name: 'a space before', value: ` ${CODE}` },
     { name: 'a line break after', value: `${CODE}\n` },
     { name: 'no prefix', value: CODE.slice(6) },
-    { name: 'the prefix in other case, well sealed', value: seal(`VK_ac_${BODY}`) },
-    { name: 'an unknown prefix, well sealed', value: seal(`vk_xx_${BODY}`) },
-    { name: 'a hyphen for the underscore, well sealed', value: seal(`vk-ac-${BODY}`) },
-    { name: 'a hyphen in the body, well sealed', value: seal(`vk_ac_-${BODY.slice(1)}`) },
-    { name: 'an underscore in the body, well sealed', value: seal(`vk_ac__${BODY.slice(1)}`) },
-    { name: 'a NUL in the body, well sealed', value: seal(`vk_ac_\u0000${BODY.slice(1)}`) },
+    { name: 'the prefix in other case, with a valid checksum', value: withChecksum(`VK_ac_${BODY}`) },
+    { name: 'an unknown prefix, with a valid checksum', value: withChecksum(`vk_xx_${BODY}`) },
+    { name: 'a hyphen for the underscore, with a valid checksum', value: withChecksum(`vk-ac-${BODY}`) },
+    { name: 'a hyphen in the body, with a valid checksum', value: withChecksum(`vk_ac_-${BODY.slice(1)}`) },
+    { name: 'an underscore in the body, with a valid checksum', value: withChecksum(`vk_ac__${BODY.slice(1)}`) },
+    { name: 'a NUL in the body, with a valid checksum', value: withChecksum(`vk_ac_\u0000${BODY.slice(1)}`) },
     { name: 'a letter outside ASCII in the body', value: `vk_ac_é${CODE.slice(7)}` },
     { name: 'a checksum of zeros', value: `vk_ac_${BODY}000000` },
-    { name: 'the body and the checksum without the prefix in it', value: `vk_ac_${seal(BODY)}` },
+    { name: 'the body and the checksum without the prefix in it', value: `vk_ac_${withChecksum(BODY)}` },
     { name: 'a text of the right length', value: 'x'.repeat(55) }
-  ])('opaque token: $name is no code, without any lookup', ({ value }) => {
+  ])('opaque token: $name is refused without a lookup', ({ value }) => {
     expect(isWellFormed('authorizationCode', value)).toBe(false)
   })
 
   const confusions = KINDS.flatMap(({ kind }) =>
     KINDS.filter((other) => other.kind !== kind).map((other) => [kind, other.kind] as const)
   )
-  test.each(confusions)('opaque token: %s is no %s', (issued, taken) => {
+  test.each(confusions)('opaque token: %s is not accepted as %s', (issued, taken) => {
     expect(isWellFormed(taken, mint(issued))).toBe(false)
   })
 
-  test.each(confusions)('opaque token: %s under the prefix of %s fails its checksum', (issued, taken) => {
+  test.each(confusions)('opaque token: %s with the prefix of %s has a wrong checksum', (issued, taken) => {
     const prefix = KINDS.find(({ kind }) => kind === taken)?.prefix ?? ''
     expect(isWellFormed(taken, prefix + mint(issued).slice(6))).toBe(false)
   })
 
-  test.each(KINDS)('opaque token: one character that differs is noticed anywhere in $kind', ({ kind }) => {
+  test.each(KINDS)('opaque token: one changed character at any place in $kind is detected', ({ kind }) => {
     const token = mint(kind)
     for (let index = 0; index < token.length; index++) {
       for (const character of `${ALPHABET}_-`) {
@@ -144,7 +144,7 @@ describe('what was never issued', () => {
     }
   })
 
-  test.each(KINDS)('opaque token: two neighbours swapped in $kind are noticed', ({ kind }) => {
+  test.each(KINDS)('opaque token: two swapped neighbouring characters in $kind are detected', ({ kind }) => {
     const token = mint(kind)
     for (let index = 1; index < token.length; index++) {
       const swapped = token.slice(0, index - 1) + token[index] + token[index - 1] + token.slice(index + 1)
@@ -153,7 +153,7 @@ describe('what was never issued', () => {
   })
 
   const anyText = fc.array(fc.nat({ max: 0xffff }), { maxLength: 60 }).map((codes) => String.fromCharCode(...codes))
-  test('opaque token: no text makes the check throw, and none is taken for a token', () => {
+  test('opaque token: no text causes an exception, and no random text is accepted', () => {
     fc.assert(
       fc.property(anyText, fc.constantFrom(...KINDS), (text, about) => {
         expect(isWellFormed(about.kind, text)).toBe(false)
@@ -170,12 +170,12 @@ describe('expiry bucket', () => {
     { time: '1970-01-01T01:00:00.000Z', bucket: 1 },
     { time: '2026-10-31T17:02:11.000Z', bucket: 498185 },
     { time: '3655-01-01T00:00:00.000Z', bucket: 14770416 }
-  ])('expiry bucket: $time is in hour $bucket, and a token says so', ({ time, bucket }) => {
+  ])('expiry bucket: $time is in hour $bucket, and the token contains it', ({ time, bucket }) => {
     expect(expiryBucket(new Date(time))).toBe(bucket)
     expect(bucketOfAccessToken(mintAccessToken(new Date(time), randomBytes))).toBe(bucket)
   })
 
-  test('expiry bucket: every token of the next centuries carries the bucket of its expiry', () => {
+  test('expiry bucket: every token of the next centuries contains the bucket of its expiry', () => {
     const expiry = fc.date({ min: new Date(0), max: new Date('3600-01-01T00:00:00Z'), noInvalidDate: true })
     fc.assert(
       fc.property(expiry, (expiresAt) => {
@@ -189,7 +189,7 @@ describe('expiry bucket', () => {
     { name: 'a token cut short', value: mint('accessToken').slice(0, -1) },
     { name: 'a token with a wrong checksum', value: `${mint('accessToken', zeros).slice(0, -6)}000000` },
     { name: 'a token with another bucket', value: mint('accessToken', zeros).replace('vk_at_2', 'vk_at_3') },
-    { name: 'a bucket out of the alphabet', value: seal(`vk_at_2'--${'0'.repeat(43)}`) },
+    { name: 'a bucket out of the alphabet', value: withChecksum(`vk_at_2'--${'0'.repeat(43)}`) },
     { name: 'nothing', value: '' }
   ])('expiry bucket: $name has none', ({ value }) => {
     expect(bucketOfAccessToken(value)).toBeUndefined()

@@ -7,7 +7,7 @@ import { codeChallengeOf, isCodeChallenge, isCodeVerifier } from '../src/pkce.js
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-test('PKCE: the verifier of the example has the challenge of the example (RFC 7636 App. B)', () => {
+test('PKCE: the code verifier of the example gives the code challenge of the example (RFC 7636 App. B)', () => {
   expect(codeChallengeOf(VERIFIER)).toBe(CHALLENGE)
 })
 
@@ -50,7 +50,7 @@ test.each([
   expect(isCodeChallenge(value)).toBe(valid)
 })
 
-test('PKCE: every verifier has a valid challenge, and another verifier another one (RFC 7636 §4.2)', () => {
+test('PKCE: every code verifier gives a valid code challenge, and different ones different challenges (RFC 7636 §4.2)', () => {
   const verifier = fc.stringMatching(/^[A-Za-z0-9._~-]{43,128}$/)
   fc.assert(
     fc.property(verifier, verifier, (one, other) => {

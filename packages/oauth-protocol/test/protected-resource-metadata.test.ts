@@ -5,7 +5,7 @@ import {
   protectedResourceMetadataUrl
 } from '../src/protected-resource-metadata.js'
 
-test('protected resource metadata says what works and nothing more (RFC 9728 §2)', () => {
+test('protected resource metadata contains exactly the supported members (RFC 9728 §2)', () => {
   const about = {
     resource: 'https://files.example',
     authorizationServers: ['https://a.example'],

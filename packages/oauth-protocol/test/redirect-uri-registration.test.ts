@@ -149,7 +149,7 @@ test.each([
   expect(objectionToRedirectUri(uri)).toMatch(objection)
 })
 
-test('registration: what is accepted has one way to write it, no fragment, no user, and a scheme that runs nothing', () => {
+test('registration: an accepted URI is normalised and has no fragment, no user and no scheme that can run code', () => {
   const scheme = fc.constantFrom('https:', 'http:', 'HTTPS:', 'javascript:', 'data:', 'com.example.app:', 'myapp:', '')
   const host = fc.constantFrom('//app.example', '//localhost:1', '//127.0.0.1', '//[::1]:1', '//u@h', '//@h', '/', '')
   const rest = fc.array(

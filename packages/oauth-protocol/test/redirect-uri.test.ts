@@ -51,9 +51,9 @@ describe('a web address', () => {
     { name: 'full-width letters', given: 'https://ａpp.example/cb' },
     { name: 'a full-width dot', given: 'https://app。example/cb' },
     { name: 'a soft hyphen', given: 'https://app.ex\u00adample/cb' },
-    { name: 'a zero-width blank at the end', given: 'https://app.example/cb\u200b' },
-    { name: 'a blank before', given: ' https://app.example/cb' },
-    { name: 'a blank after', given: 'https://app.example/cb ' },
+    { name: 'a zero-width space at the end', given: 'https://app.example/cb\u200b' },
+    { name: 'a space before', given: ' https://app.example/cb' },
+    { name: 'a space after', given: 'https://app.example/cb ' },
     { name: 'a line break after', given: 'https://app.example/cb\n' },
     { name: 'a tab inside', given: 'https://app.exa\tmple/cb' },
     { name: 'a NUL after', given: 'https://app.example/cb\u0000' },
@@ -100,7 +100,7 @@ describe('a loopback address', () => {
   const mixed = HOSTS.flatMap((given) =>
     HOSTS.filter((host) => host !== given).map((registered) => [given, registered])
   )
-  test.each(mixed)('loopback: %s is refused where %s is registered (RFC 8252 §8.3)', (given, registered) => {
+  test.each(mixed)('loopback: %s is refused if %s is registered (RFC 8252 §8.3)', (given, registered) => {
     expect(isRegisteredRedirectUri(`http://${given}:8080/cb`, [`http://${registered}:8080/cb`])).toBe(false)
     expect(isRegisteredRedirectUri(`http://${given}:1234/cb`, [`http://${registered}:8080/cb`])).toBe(false)
   })

@@ -10,16 +10,16 @@ test.each([
   { text: 'a b a', scope: ['a', 'b'] },
   { text: 'a A', scope: ['a', 'A'] },
   { text: '! # [ ] ~', scope: ['!', '#', '[', ']', '~'] }
-])('scope: "$text" is $scope, in the order asked, each once (RFC 6749 §3.3)', ({ text, scope }) => {
+])('scope: "$text" is parsed as $scope, in order and without duplicates (RFC 6749 §3.3)', ({ text, scope }) => {
   expect(parseScope(text)).toEqual(scope)
 })
 
 test.each([
   { name: 'nothing', text: '' },
-  { name: 'a blank only', text: ' ' },
-  { name: 'a blank at the start', text: ' a' },
-  { name: 'a blank at the end', text: 'a ' },
-  { name: 'two blanks', text: 'a  b' },
+  { name: 'a space only', text: ' ' },
+  { name: 'a space at the start', text: ' a' },
+  { name: 'a space at the end', text: 'a ' },
+  { name: 'two spaces', text: 'a  b' },
   { name: 'a tab', text: 'a\tb' },
   { name: 'a line break', text: 'a\nb' },
   { name: 'a line break at the end', text: 'a\n' },
@@ -29,11 +29,11 @@ test.each([
   { name: 'a letter outside ASCII', text: 'é' },
   { name: 'NUL', text: 'a\u0000' },
   { name: 'DEL', text: 'a\u007f' }
-])('scope: $name is no scope (RFC 6749 §3.3)', ({ text }) => {
+])('scope: $name is malformed (RFC 6749 §3.3)', ({ text }) => {
   expect(parseScope(text)).toBeUndefined()
 })
 
-test('scope: a token holds exactly %x21, %x23-5B and %x5D-7E (RFC 6749 §3.3)', () => {
+test('scope: a token may contain exactly %x21, %x23-5B and %x5D-7E (RFC 6749 §3.3)', () => {
   const allowed = Array.from({ length: 256 }, (_, code) => code).filter((code) =>
     isScopeToken(String.fromCharCode(code))
   )
@@ -45,7 +45,7 @@ test('scope: a token holds exactly %x21, %x23-5B and %x5D-7E (RFC 6749 §3.3)', 
 
 const token = fc.stringMatching(/^[\x21\x23-\x5b\x5d-\x7e]{1,12}$/)
 
-test('scope: what is written is read back', () => {
+test('scope: an encoded scope is parsed to the same scope', () => {
   fc.assert(
     fc.property(fc.uniqueArray(token, { minLength: 1 }), (scope) => {
       expect(parseScope(formatScope(scope))).toEqual(scope)

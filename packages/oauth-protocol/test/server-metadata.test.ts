@@ -12,7 +12,7 @@ test.each([
   { issuer: 'https://auth.example/tenant/', path: `${WELL_KNOWN}/tenant` },
   { issuer: 'https://auth.example/a/b', path: `${WELL_KNOWN}/a/b` },
   { issuer: 'https://auth.example/a%20b', path: `${WELL_KNOWN}/a%20b` }
-])('server metadata: $issuer is described at $path (RFC 8414 §3.1)', ({ issuer, path }) => {
+])('server metadata: the metadata of $issuer is at $path (RFC 8414 §3.1)', ({ issuer, path }) => {
   expect(serverMetadataPath(issuer)).toBe(path)
 })
 

@@ -54,7 +54,7 @@ test.each([
   { name: 'a refresh with an empty scope', form: `${REFRESH}&scope=`, request: refresh },
   { name: 'a refresh with a resource', form: `${REFRESH}&resource=x`, request: { ...refresh, resource: 'x' } },
   { name: 'a refresh with a code, which is ignored', form: `${REFRESH}&code=c`, request: refresh }
-])('token request: $name is read (RFC 6749 §4.1.3, §6, RFC 7636 §4.5)', ({ form, request }) => {
+])('token request: $name is accepted (RFC 6749 §4.1.3, §6, RFC 7636 §4.5)', ({ form, request }) => {
   expect(read(form)).toEqual(request)
 })
 
@@ -97,7 +97,7 @@ test.each([
   { name: 'a verifier of 42 characters', form: `${CODE}&code_verifier=${'a'.repeat(42)}`, error: 'invalid_grant' },
   { name: 'a verifier of 129 characters', form: `${CODE}&code_verifier=${'a'.repeat(129)}`, error: 'invalid_grant' },
   { name: 'a verifier with a space', form: `${CODE}&code_verifier=${VERIFIER}+`, error: 'invalid_grant' }
-])('token request: $name is $error (RFC 6749 §5.2, RFC 7636 §4.6)', ({ form, error }) => {
+])('token request: $name is refused with $error (RFC 6749 §5.2, RFC 7636 §4.6)', ({ form, error }) => {
   expect(errorOf(() => read(form))).toMatchObject({
     code: error,
     description: expect.stringMatching(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
@@ -116,7 +116,7 @@ describe('token request of a client without refresh tokens', () => {
     expect(errorOf(() => read('grant_type=refresh_token', client)).code).toBe('invalid_request')
   })
 
-  test('a code is read', () => {
+  test('an exchange of a code is accepted', () => {
     expect(read(CODE, client)).toEqual(redemption)
   })
 })

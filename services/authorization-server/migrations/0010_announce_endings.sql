@@ -25,7 +25,7 @@ begin
   return null;
 end $$;
 
--- It finds the table of grants here, whatever search path the statement has that ends something.
+-- It finds the table of grants here, with any search path of the statement that ends access.
 do $$
 begin
   execute format('alter function announce_revocation() set search_path = %I, pg_temp', current_schema());

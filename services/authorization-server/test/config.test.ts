@@ -34,8 +34,8 @@ function problemsOf(environment: Environment): readonly string[] {
   }
 }
 
-describe('what is not set (contract 5)', () => {
-  test('has the default that the contract names', () => {
+describe('unset variables (contract 5)', () => {
+  test('have the defaults of the contract', () => {
     expect(readConfig(REQUIRED)).toEqual({
       issuer: REQUIRED.ISSUER,
       resourceUrl: REQUIRED.RESOURCE_URL,
@@ -68,11 +68,11 @@ describe('what is not set (contract 5)', () => {
     })
   })
 
-  test('and cannot be changed afterwards', () => {
+  test('the configuration is immutable', () => {
     expect(Object.isFrozen(readConfig(REQUIRED))).toBe(true)
   })
 
-  test.each(Object.keys(REQUIRED))('%s has none: one line says what it is for', (name) => {
+  test.each(Object.keys(REQUIRED))('without the required %s: one line with its purpose', (name) => {
     for (const value of [undefined, '']) {
       const problems = problemsOf({ ...REQUIRED, [name]: value })
       expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: is missing: .{10}`))])
@@ -81,7 +81,7 @@ describe('what is not set (contract 5)', () => {
   })
 })
 
-describe('what is set', () => {
+describe('set variables', () => {
   test.each([
     { name: 'PUBLIC_LISTEN', value: '127.0.0.1:80', read: { publicListen: { host: '127.0.0.1', port: 80 } } },
     { name: 'INTERNAL_LISTEN', value: '[::1]:81', read: { internalListen: { host: '::1', port: 81 } } },
@@ -141,13 +141,13 @@ describe('what is set', () => {
     ...['-1', '301', 'off'].map((value) => ({ name: 'REFRESH_RETRY_WINDOW', value })),
     ...['0', '-1', 'off', '1,5'].map((value) => ({ name: 'LIMITS_FACTOR', value })),
     ...['INFO', 'verbose'].map((value) => ({ name: 'LOG_LEVEL', value }))
-  ])('$name=$value is refused in one line that names it and quotes no secret', ({ name, value }) => {
+  ])('$name=$value is refused in one line that names the variable and no secret', ({ name, value }) => {
     const problems = problemsOf({ ...REQUIRED, [name]: value })
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: `))])
     expect(problems[0]).not.toMatch(/hush|\n/)
   })
 
-  test('twice, as a variable and as a file, is refused', () => {
+  test('a variable that is also given as a file is refused', () => {
     expect(problemsOf({ ...REQUIRED, REDIS_URL_FILE: '/nowhere' })).toEqual([
       expect.stringMatching(/^REDIS_URL: is set twice/)
     ])
@@ -158,7 +158,7 @@ describe('the process', () => {
   const run = (environment: Environment) =>
     spawnSync(process.execPath, [MAIN], { env: { ...environment }, encoding: 'utf8', timeout: 20_000 })
 
-  test('stops with 1 and says everything at once, a line each, on stderr', () => {
+  test('stops with 1 and prints all problems on stderr, one line each', () => {
     const { status, stdout, stderr } = run({
       ISSUER: 'https://auth.example/',
       DATABASE_URL: 'mysql://auth:hush@db/auth',
@@ -177,7 +177,7 @@ describe('the process', () => {
 })
 
 describe('the command line', () => {
-  test('needs the database only', () => {
+  test('needs only the database', () => {
     const { DATABASE_URL } = REQUIRED
     expect(readCommandLineConfig({ DATABASE_URL })).toEqual({ databaseUrl: DATABASE_URL })
     expect(() => readCommandLineConfig({ ...REQUIRED, DATABASE_URL: '' })).toThrow(/^DATABASE_URL: is missing/)

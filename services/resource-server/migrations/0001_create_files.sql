@@ -7,7 +7,7 @@ create table files (
   source_path text not null,
   -- SHA-256 of the path's bytes. The next import finds the row by it. The path itself may be too long for an index, and
   -- need not be valid text.
-  source_digest bytea not null,
+  source_hash bytea not null,
   -- An index entry has at most 2,704 bytes. No file system allows names over 255 characters.
   name text not null constraint files_name_length check (octet_length(name) <= 1020),
   -- Without parameters; no longer than RFC 6838 §4.2 allows.
@@ -21,7 +21,7 @@ create table files (
     constraint files_created_at_range check (created_at >= '0001-01-01Z' and created_at < '10000-01-01Z'),
   modified_at timestamptz(3) not null
     constraint files_modified_at_range check (modified_at >= '0001-01-01Z' and modified_at < '10000-01-01Z'),
-  unique (owner_id, source_digest)
+  unique (owner_id, source_hash)
 );
 
 -- The order of GET /v1/files, for all files and for single kinds. Both indexes contain all columns of the response: an import

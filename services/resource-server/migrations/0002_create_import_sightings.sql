@@ -2,6 +2,6 @@
 -- the next import of the user deletes these rows first.
 create unlogged table import_sightings (
   owner_id text not null,
-  source_digest bytea not null,
-  primary key (owner_id, source_digest)
+  source_hash bytea not null,
+  primary key (owner_id, source_hash)
 );

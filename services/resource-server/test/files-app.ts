@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IntrospectionAnswer } from '@valetkey/fastify-bearer'
+import type { IntrospectionResult } from '@valetkey/fastify-bearer'
 import { mintAccessToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type HealthChecks } from '@valetkey/service-kit'
 import type { InjectOptions } from 'fastify'
@@ -22,7 +22,7 @@ export const live = {
   tokenId: 'token-1',
   grantId: 'grant-1',
   isSenderConstrained: false
-} satisfies IntrospectionAnswer
+} satisfies IntrospectionResult
 
 const KEY = 'k'.repeat(32)
 
@@ -46,7 +46,7 @@ export async function closeApp(): Promise<void> {
 }
 
 type Change = {
-  introspect?: () => Promise<IntrospectionAnswer>
+  introspect?: () => Promise<IntrospectionResult>
   list?: (query: FileQuery) => Promise<FilePage>
   resourceUrl?: string
   pageTokenKeys?: readonly string[]

@@ -35,7 +35,7 @@ export function importedFile(sourcePath: string, change: Partial<ImportedFile> =
   return {
     fileId: makeFileId(new Date(), randomBytes),
     sourcePath,
-    sourceDigest: createHash('sha256').update(sourcePath).digest(),
+    sourceHash: createHash('sha256').update(sourcePath).digest(),
     name: path.basename(sourcePath),
     mimeType: 'text/plain',
     kind: 'documents',

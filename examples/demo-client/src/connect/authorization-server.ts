@@ -1,14 +1,14 @@
 import * as oauth from 'openid-client'
 import type { Config } from '../config.js'
 
-/** Hands out the discovered authorization server. */
+/** Returns the discovered authorization server. */
 export type Discover = () => Promise<oauth.Configuration>
 
 const TIME_LIMIT_SECONDS = 8
 
 /**
- * Asks for the metadata (RFC 8414) when it is first needed and keeps it once it came, so this app starts and serves its
- * pages also while the authorization server is down. Requests that come at the same time share one question.
+ * Fetches the metadata (RFC 8414) when it is first needed and caches it, so this app starts and serves pages while the
+ * authorization server is unavailable. Concurrent requests share one fetch.
  */
 export function discoverOnce(config: Config): Discover {
   let known: Promise<oauth.Configuration> | undefined

@@ -3,7 +3,7 @@ import type { Connection } from '../session/session-store.js'
 import type { Discover } from './authorization-server.js'
 import { type Failure, failureOf } from './failure.js'
 
-/** Gives the permission back (RFC 7009). Returns why that did not work, or nothing when it did. */
+/** Revokes the tokens (RFC 7009). Returns the reason of a failure, or undefined. */
 export async function endAccess(connection: Connection, discover: Discover): Promise<Failure | undefined> {
   try {
     // A concurrent refresh would create new tokens that are never revoked.

@@ -6,10 +6,10 @@ import {
 } from 'openid-client'
 import type { ProblemName } from '../pages/problems.js'
 
-/** A failure in the words of our pages; `detail` is the server's error code, `cause` is for the log. */
+/** A failure to show on a page; `detail` is the server's error code, `cause` is for the log. */
 export type Failure = { problem: ProblemName; detail?: string; cause?: unknown }
 
-/** Sorts what the client library throws. Anything that is not about the authorization server is thrown on. */
+/** Classifies an error of the client library. Errors that do not concern the authorization server are thrown again. */
 export function failureOf(cause: unknown): Failure {
   if (cause instanceof AuthorizationResponseError) return fromAuthorizationEndpoint(cause)
   if (cause instanceof ResponseBodyError) return fromTokenEndpoint(cause)

@@ -8,18 +8,18 @@ import { tokensFrom } from './token-response.js'
 export type FinishDeps = { discover: Discover; redirectUri: string; now: () => number }
 export type FlowOutcome = { kind: 'connected' } | { kind: 'failed'; failure: Failure }
 
-/** Judges what came back to the redirect URI and, if all is well, exchanges the code and keeps the tokens. */
+/** Validates the authorization response, exchanges the code and stores the tokens. */
 export async function finishFlow(session: Session, query: string, deps: FinishDeps): Promise<FlowOutcome> {
   const state = new URLSearchParams(query).get('state') ?? ''
   const flow = takeFlow(session.pendingFlows, state, deps.now())
   if (flow === undefined) return { kind: 'failed', failure: { problem: 'flow_unknown' } }
 
-  // The library takes the redirect URI of the token request from this address: so it is made from our own settings,
-  // never from request headers.
+  // The library takes the redirect URI of the token request from this address, so it is made from the settings and not from
+  // request headers.
   const callback = new URL(deps.redirectUri)
   callback.search = query
   try {
-    // Checks iss (RFC 9207) and state before it looks at `error` or `code`, and only then asks for tokens.
+    // Checks iss (RFC 9207) and state before `error` and `code`.
     const answer = await authorizationCodeGrant(await deps.discover(), callback, {
       expectedState: state,
       pkceCodeVerifier: flow.codeVerifier

@@ -33,7 +33,7 @@ async function renew(connection: Connection, deps: RenewDeps): Promise<Renewal> 
     return { kind: 'renewed' }
   } catch (error) {
     const { problem, cause } = failureOf(error)
-    // An outage says nothing about the permission: the tokens stay for a later try.
+    // After an outage the tokens may still be valid, so they are kept.
     return { kind: problem === 'sign_in_unreachable' ? 'unreachable' : 'ended', cause }
   }
 }

@@ -49,7 +49,7 @@ export async function connectRoutes(app: FastifyInstance, options: Options): Pro
   app.post('/disconnect', async (request, reply) => {
     const session = sessions.find(request)
     if (session?.connection === undefined) return reply.redirect('/', 303)
-    // Forget first: whatever the authorization server says, this browser is no longer connected.
+    // Delete the session first, so that the browser is disconnected even if the authorization server fails.
     const blank = sessions.startOver(session, reply)
     const failure = await endAccess(session.connection, discover)
     if (failure !== undefined) return showFailure(request, reply, { ...failure, problem: 'disconnected_only_here' })
@@ -59,7 +59,7 @@ export async function connectRoutes(app: FastifyInstance, options: Options): Pro
   })
 }
 
-/** The query as it came, for the library must see repeated parameters. */
+/** The raw query, because the library must see repeated parameters. */
 function queryOf(request: FastifyRequest): string {
   const start = request.url.indexOf('?')
   return start < 0 ? '' : request.url.slice(start)

@@ -11,7 +11,7 @@ export type FetchFiles = (accessToken: string, pageToken: string | undefined) =>
 
 const TIME_LIMIT_MS = 8_000
 
-/** One page of the person's files, asked for with the bearer token in the header (RFC 6750 §2.1). */
+/** Fetches a page of the user's files with the bearer token in the header (RFC 6750 §2.1). */
 export function filesFrom(resourceUrl: string): FetchFiles {
   return async (accessToken, pageToken) => {
     const address = new URL(`${resourceUrl}/v1/files`)

@@ -4,7 +4,7 @@ const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle:
 const exact = new Intl.NumberFormat('en-GB')
 const UNITS = ['kB', 'MB', 'GB', 'TB', 'PB']
 
-/** What the table shows of a file. */
+/** A row of the table of files. */
 export function fileRow(file: FileRecord) {
   return {
     name: file.name,

@@ -12,7 +12,7 @@ export type ListOutcome =
   | { kind: 'not_connected' }
   | { kind: 'access_ended' | 'sign_in_unreachable'; cause: unknown }
 
-/** Lists with the token at hand; when it has expired or is refused, renews it once and tries once more. */
+/** Lists files with the current token. If it has expired or is refused, refreshes it once and tries again. */
 export async function listFiles(session: Session, pageToken: string | undefined, deps: ListDeps): Promise<ListOutcome> {
   const { connection } = session
   if (connection === undefined) return { kind: 'not_connected' }
@@ -27,7 +27,7 @@ export async function listFiles(session: Session, pageToken: string | undefined,
     const outcome = await deps.fetchFiles(connection.tokens.accessToken, pageToken)
     if (outcome.kind !== 'token_refused') return outcome
   }
-  // A newer permission may have come in by another tab meanwhile: that one stays.
+  // Another tab may have connected meanwhile; the newer tokens are kept.
   if (session.connection === connection) session.connection = undefined
   return { kind: 'access_ended', cause: renewal.kind === 'ended' ? renewal.cause : undefined }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { showProblem } from '../pages/show-problem.js'
 
-/** Everything that no route has answered: a page in plain words for the person, the cause for the log. */
+/** Handles unknown paths and errors: a page for the user, and the cause in the log. */
 export function answerErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((_request, reply) => showProblem(reply, 'not_found'))
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** On every answer: no script at all, nothing from elsewhere, no copy in any cache. */
+/** For every response: no script, no foreign resources, no caching. */
 export function addSecurityHeaders(app: FastifyInstance, issuer: URL): void {
   const contentSecurityPolicy = [
     "default-src 'none'",

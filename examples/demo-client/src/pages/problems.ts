@@ -1,4 +1,4 @@
-/** Where a person can go from a problem. */
+/** The next step that a problem page offers. */
 type NextStep = 'connect' | 'files' | 'start'
 type Problem = Readonly<{ status: number; title: string; text: string; next: NextStep }>
 

@@ -8,7 +8,7 @@ export async function registerViews(app: FastifyInstance): Promise<void> {
   await app.register(fastifyView, {
     engine: { handlebars: Handlebars.create() },
     root: fileURLToPath(new URL('../../views', import.meta.url)),
-    // Templates are compiled once, whatever NODE_ENV says.
+    // Templates are compiled once, for every value of NODE_ENV.
     production: true,
     options: {
       compileOptions: { strict: true },

@@ -21,7 +21,7 @@ export function browserSessions(store: SessionStore, options: { secure: boolean 
   return {
     find,
 
-    /** The browser's session, made now if it has none. */
+    /** The browser's session, created if it has none. */
     open: (request: FastifyRequest, reply: FastifyReply): Session => find(request) ?? give(reply, store.create()),
 
     changeId(session: Session, reply: FastifyReply): void {
@@ -29,7 +29,7 @@ export function browserSessions(store: SessionStore, options: { secure: boolean 
       give(reply, session)
     },
 
-    /** Forgets all of the session and gives the browser a blank one. */
+    /** Deletes the session and creates an empty one. */
     startOver(session: Session, reply: FastifyReply): Session {
       store.forget(session)
       return give(reply, store.create())

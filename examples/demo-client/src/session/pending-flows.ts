@@ -1,4 +1,4 @@
-/** A flow that was started and has not come back yet. */
+/** A flow that was started and has no response yet. */
 export type PendingFlow = Readonly<{ codeVerifier: string; startedAt: number }>
 
 const MOST_AT_ONCE = 10

@@ -4,13 +4,13 @@ import type { PendingFlow } from './pending-flows.js'
 export type Tokens = Readonly<{
   accessToken: string
   refreshToken: string | undefined
-  /** Milliseconds since the epoch; undefined where the server did not say. */
+  /** Milliseconds since the epoch; undefined if the server did not send it. */
   expiresAt: number | undefined
 }>
 
 export type Renewal = { kind: 'renewed' } | { kind: 'ended' | 'unreachable'; cause: unknown }
 
-/** What one person allowed. `renewal` is the refresh under way, so that parallel requests share it. */
+/** The tokens of a user. `renewal` is the refresh in progress, which concurrent requests share. */
 export type Connection = { tokens: Tokens; renewal: Promise<Renewal> | undefined }
 
 export type Session = {
@@ -29,7 +29,7 @@ export type SessionStore = ReturnType<typeof memorySessions>
  * and in time, because anonymous users can create sessions; an app with several processes needs a shared store.
  */
 export function memorySessions(now: () => number, { capacity = 5_000, idleTime = 8 * 60 * 60_000 } = {}) {
-  // A Map keeps the order of insertion and every use inserts anew, so the first entry is always the longest unused one.
+  // A Map keeps the order of insertion and every use inserts again, so the first entry is the least recently used.
   const sessions = new Map<string, Session>()
 
   function put(session: Session): Session {
@@ -41,12 +41,12 @@ export function memorySessions(now: () => number, { capacity = 5_000, idleTime =
 
   function makeRoom(): void {
     for (const oldest of sessions.values()) {
-      if (sessions.size < capacity && !isOver(oldest)) return
+      if (sessions.size < capacity && !hasEnded(oldest)) return
       sessions.delete(oldest.id)
     }
   }
 
-  const isOver = (session: Session): boolean => session.lastUsedAt + idleTime <= now()
+  const hasEnded = (session: Session): boolean => session.lastUsedAt + idleTime <= now()
   const newId = (): string => randomBytes(32).toString('base64url')
 
   return {
@@ -58,10 +58,10 @@ export function memorySessions(now: () => number, { capacity = 5_000, idleTime =
 
     find(id: string): Session | undefined {
       const session = sessions.get(id)
-      return session === undefined || isOver(session) ? undefined : put(session)
+      return session === undefined || hasEnded(session) ? undefined : put(session)
     },
 
-    /** A new id for the same session: an id that was known before sign-in is worth nothing after it. */
+    /** A new id for the same session, so that an id known before the sign-in is invalid after it. */
     changeId(session: Session): void {
       sessions.delete(session.id)
       session.id = newId()

@@ -7,7 +7,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.stop())
 
-test('no token, code, verifier or client secret in anything sent to the browser or written to the log', async () => {
+test('no token, code, verifier or client secret is sent to the browser or written to the log', async () => {
   const browser = await connectedBrowser(harness)
   await browser.get('/files')
   harness.authorizationServer.state.liveAccessTokens.clear()
@@ -48,7 +48,7 @@ test.each([
   expect(harness.authorizationServer.state.revoked).toEqual([])
 })
 
-test('a page opened under another host name moves to our own address, without its query', async () => {
+test('a page requested with another host name redirects to the configured address, without its query', async () => {
   const response = await harness.browser().get('/files?page_token=x', { host: 'localhost:4299' })
   expect(response.statusCode).toBe(302)
   expect(response.headers.location).toBe(`${BASE_URL}/files`)
@@ -59,7 +59,7 @@ test('a page opened under another host name moves to our own address, without it
 test.each([
   { url: '/nowhere', status: 404, words: 'There is no such page' },
   { url: '/files?page_token=a&page_token=b', status: 400, words: 'We did not understand that' }
-])('$url answers $status with a page', async ({ url, status, words }) => {
+])('$url responds with $status and a page', async ({ url, status, words }) => {
   const page = await (await connectedBrowser(harness)).get(url)
   expect(page.statusCode).toBe(status)
   expect(page.headers['content-type']).toContain('text/html')

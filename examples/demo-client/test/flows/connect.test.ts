@@ -7,7 +7,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.stop())
 
-test('Connect sends the browser to the authorization endpoint with PKCE S256 and state (RFC 7636 4.3)', async () => {
+test('Connect redirects to the authorization endpoint with PKCE S256 and state (RFC 7636 §4.3)', async () => {
   const response = await harness.browser().post('/connect')
   expect(response.statusCode).toBe(303)
   const address = new URL(String(response.headers.location))
@@ -37,7 +37,7 @@ test('Allow connects: the code is exchanged on the server and the session gets a
   expect(oldId.body).not.toContain('Your files are connected.')
 })
 
-test('two tabs that start at once both come back connected', async () => {
+test('two tabs that start at once both connect', async () => {
   const browser = harness.browser()
   await browser.get('/')
   const [first, second] = await Promise.all([browser.startConnecting(), browser.startConnecting()])
@@ -47,7 +47,7 @@ test('two tabs that start at once both come back connected', async () => {
   expect(harness.authorizationServer.state.revoked).toHaveLength(1)
 })
 
-test('Deny says so in plain words and offers to connect again (RFC 6749 4.1.2.1)', async () => {
+test('Deny shows that access was denied and offers to connect again (RFC 6749 §4.1.2.1)', async () => {
   const browser = harness.browser()
   const answer = harness.authorizationServer.refuse(await browser.startConnecting(), 'access_denied')
   const page = await browser.get(answer)
@@ -61,7 +61,7 @@ test.each([
   { error: 'unauthorized_client', status: 502, words: 'This app is not set up correctly' },
   { error: 'invalid_scope', status: 502, words: 'Valetkey refused our request' },
   { error: '<script>alert(1)</script>', status: 502, words: '&lt;script&gt;alert(1)&lt;/script&gt;' }
-])('error $error at the callback answers $status', async ({ error, status, words }) => {
+])('error $error at the callback responds with $status', async ({ error, status, words }) => {
   const browser = harness.browser()
   const page = await browser.get(harness.authorizationServer.refuse(await browser.startConnecting(), error))
   expect(page.statusCode).toBe(status)
@@ -69,7 +69,7 @@ test.each([
   expect(page.body).not.toContain('<script')
 })
 
-test('a state that this browser did not start is refused and no code is exchanged (RFC 6749 10.12)', async () => {
+test('a state that this browser did not start is refused, and no code is exchanged (RFC 6749 §10.12)', async () => {
   const callback = harness.authorizationServer.allow(await harness.browser().startConnecting())
   const page = await harness.browser().get(callback)
   expect(page.statusCode).toBe(400)
@@ -84,7 +84,7 @@ test.each(['/callback', '/callback?code=abc', '/callback?code=abc&state='])(
   }
 )
 
-test('the same callback opened twice answers 400 and leaves the connection alone', async () => {
+test('the same callback opened twice responds with 400 and keeps the connection', async () => {
   const browser = harness.browser()
   const callback = harness.authorizationServer.allow(await browser.startConnecting())
   await browser.get(callback)
@@ -104,7 +104,7 @@ test('a flow that took more than 15 minutes is refused', async () => {
 test.each([
   { name: 'of another issuer', iss: 'https://evil.example' },
   { name: 'missing', iss: undefined }
-])('iss $name is refused and no code is exchanged (RFC 9207 2.4)', async ({ iss }) => {
+])('iss $name is refused, and no code is exchanged (RFC 9207 §2.4)', async ({ iss }) => {
   const browser = harness.browser()
   const callback = new URL(harness.authorizationServer.allow(await browser.startConnecting()), BASE_URL)
   callback.searchParams.delete('iss')
@@ -115,7 +115,7 @@ test.each([
   expect(harness.authorizationServer.state.liveAccessTokens.size).toBe(0)
 })
 
-test('a code that the token endpoint refuses leads to a new start', async () => {
+test('a code that the token endpoint refuses: the page offers to start again', async () => {
   const browser = harness.browser()
   const callback = harness.authorizationServer.allow(await browser.startConnecting())
   const page = await browser.get(callback.replace('vk_ac_', 'vk_ac_x'))
@@ -123,7 +123,7 @@ test('a code that the token endpoint refuses leads to a new start', async () => 
   expect(page.body).toContain('That took a little too long')
 })
 
-test('Disconnect revokes the refresh token and forgets the session (RFC 7009 2.1)', async () => {
+test('Disconnect revokes the refresh token and deletes the session (RFC 7009 §2.1)', async () => {
   const browser = await connectedBrowser(harness)
   const response = await browser.post('/disconnect')
   expect(response.headers.location).toBe('/')
@@ -139,7 +139,7 @@ test('Disconnect without a refresh token revokes the access token', async () => 
   expect(harness.authorizationServer.state.revoked).toEqual([...harness.authorizationServer.state.liveAccessTokens])
 })
 
-test('Disconnect while the authorization server is down forgets the tokens and says what is left to do', async () => {
+test('Disconnect while the authorization server is unavailable deletes the tokens and says that access must be ended there', async () => {
   const browser = await connectedBrowser(harness)
   await harness.authorizationServer.stop()
   const page = await browser.post('/disconnect')
@@ -148,7 +148,7 @@ test('Disconnect while the authorization server is down forgets the tokens and s
   expect((await browser.get('/files')).headers.location).toBe('/')
 })
 
-test('while the authorization server is down the start page works, Connect explains, and later all is well', async () => {
+test('while the authorization server is unavailable the start page works and Connect explains; afterwards Connect works', async () => {
   await harness.authorizationServer.stop()
   const browser = harness.browser()
   expect((await browser.get('/')).statusCode).toBe(200)
@@ -161,7 +161,7 @@ test('while the authorization server is down the start page works, Connect expla
   expect(callback.statusCode).toBe(303)
 })
 
-test('a token endpoint that answers 503 at the exchange leads to a retry text', async () => {
+test('a token endpoint with 503 at the exchange: the page says to try again', async () => {
   const browser = harness.browser()
   const callback = harness.authorizationServer.allow(await browser.startConnecting())
   harness.authorizationServer.state.tokenStatus = 503

@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => harness.stop())
 
-test('the list shows name, type, size with the exact bytes, date and the way to older files', async () => {
+test('the list shows name, type, size with the exact bytes, date and a link to older files', async () => {
   const browser = await connectedBrowser(harness)
   harness.resourceServer.state.answer = { files: [INVOICE], next_page_token: 'a b&c' }
   const { body, statusCode } = await browser.get('/files')
@@ -30,14 +30,14 @@ test('the list shows name, type, size with the exact bytes, date and the way to 
   expect(harness.resourceServer.state.requests.at(-1)).toBe('/v1/files?page_token=a+b%26c')
 })
 
-test('no files: says so instead of an empty table', async () => {
+test('no files: the page says so instead of an empty table', async () => {
   const browser = await connectedBrowser(harness)
   const { body } = await browser.get('/files')
   expect(body).toContain('No files yet')
   expect(body).not.toContain('<table')
 })
 
-test('names from the files API are text and never markup', async () => {
+test('names from the files API are shown as text, not as markup', async () => {
   const browser = await connectedBrowser(harness)
   const nasty = '<img src=x onerror=alert(1)>"\'&'
   harness.resourceServer.state.answer = {
@@ -49,11 +49,11 @@ test('names from the files API are text and never markup', async () => {
   expect(body).toContain('&lt;img src&#x3D;x onerror&#x3D;alert(1)&gt;&quot;&#x27;&amp;')
 })
 
-test('a browser without a connection is sent to the start', async () => {
+test('a browser without a connection is redirected to the start', async () => {
   expect((await harness.browser().get('/files')).headers.location).toBe('/')
 })
 
-test('a refused token is refreshed once, and the list asked for again (RFC 6749 6)', async () => {
+test('a refused token is refreshed once, and the list is requested again (RFC 6749 §6)', async () => {
   const browser = await connectedBrowser(harness)
   harness.authorizationServer.state.liveAccessTokens.clear()
   expect((await browser.get('/files')).statusCode).toBe(200)
@@ -69,7 +69,7 @@ test('an expired token is refreshed without being sent to the files API', async 
   expect(harness.resourceServer.state.requests).toHaveLength(1)
 })
 
-test('five requests at once that need a refresh share one', async () => {
+test('five concurrent requests that need a refresh share one', async () => {
   const browser = await connectedBrowser(harness)
   harness.authorizationServer.state.liveAccessTokens.clear()
   harness.authorizationServer.state.tokenDelayMs = 30
@@ -93,9 +93,9 @@ test('Disconnect during a refresh revokes the new refresh token', async () => {
 })
 
 test.each([
-  { name: 'the refresh token is dead', change: () => harness.authorizationServer.state.liveRefreshTokens.clear() },
+  { name: 'the refresh token has ended', change: () => harness.authorizationServer.state.liveRefreshTokens.clear() },
   { name: 'there is no refresh token', without: true }
-])('access has ended when $name: the tokens are forgotten', async ({ change, without }) => {
+])('access has ended when $name: the tokens are deleted', async ({ change, without }) => {
   harness.authorizationServer.state.issuesRefreshTokens = without !== true
   const browser = await connectedBrowser(harness)
   harness.authorizationServer.state.liveAccessTokens.clear()
@@ -107,7 +107,7 @@ test.each([
   expect((await browser.get('/files')).headers.location).toBe('/')
 })
 
-test('an authorization server that is down during a refresh does not cost the connection', async () => {
+test('an authorization server that is unavailable during a refresh does not end the connection', async () => {
   const browser = await connectedBrowser(harness)
   harness.authorizationServer.state.liveAccessTokens.clear()
   await harness.authorizationServer.stop()
@@ -138,7 +138,7 @@ test.each([[{ files: 'none' }], [{ files: [{ name: 'x' }] }], [null]])(
   }
 )
 
-test('a files API that is down leads to a retry text, and the connection stays', async () => {
+test('an unavailable files API: the page says to try again, and the connection stays', async () => {
   const browser = await connectedBrowser(harness)
   await harness.resourceServer.stop()
   const page = await browser.get('/files')

@@ -23,7 +23,7 @@ describe('settings', () => {
     }
   }
 
-  test('good ones give the redirect URI and the address to listen on', () => {
+  test('valid ones give the redirect URI and the listen address', () => {
     expect(readConfig(good)).toMatchObject({
       redirectUri: 'http://127.0.0.1:4200/callback',
       listen: { host: '127.0.0.1', port: 4200 }
@@ -63,11 +63,11 @@ test.each([
   [999_500, '1.0 MB'],
   [5_300_000_000, '5.3 GB'],
   [Number.MAX_SAFE_INTEGER, '9.0 PB']
-])('a size of %d bytes reads %s', (bytes, text) => {
+])('a size of %d bytes is shown as %s', (bytes, text) => {
   expect(humanSize(bytes)).toBe(text)
 })
 
-test('pending flows: the eleventh pushes the first out, and each is taken once', () => {
+test('pending flows: the eleventh removes the first, and each can be taken once', () => {
   const flows = new Map<string, PendingFlow>()
   for (let number = 1; number <= 11; number += 1) rememberFlow(flows, `s${number}`, { codeVerifier: 'v', startedAt: 0 })
   expect(takeFlow(flows, 's1', 1)).toBeUndefined()
@@ -75,7 +75,7 @@ test('pending flows: the eleventh pushes the first out, and each is taken once',
   expect(takeFlow(flows, 's2', 1)).toBeUndefined()
 })
 
-test('sessions: bounded in number by dropping the longest unused, and in time', () => {
+test('sessions: limited in number, by removing the least recently used, and in time', () => {
   let time = 0
   const sessions = memorySessions(() => time, { capacity: 2, idleTime: 100 })
   const first = sessions.create()

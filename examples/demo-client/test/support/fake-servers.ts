@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 type Handler = (request: IncomingMessage, response: ServerResponse, url: URL, body: URLSearchParams) => void
 
-/** A real HTTP server on a free port of 127.0.0.1, that can go away and come back on the same port. */
+/** A real HTTP server on a free port of 127.0.0.1, which can be stopped and started again on the same port. */
 async function httpServer(handler: Handler) {
   const server = createServer(async (request, response) => {
     let body = ''
@@ -37,16 +37,16 @@ export const CLIENT_SECRET = secret('vk_cs_')
 
 type IssuedCode = { challenge: string; redirectUri: string }
 
-/** Judges codes, verifiers, refresh tokens and the client's secret as the real one does, without any pages. */
+/** Validates codes, verifiers, refresh tokens and the client's secret as the real server does, without pages. */
 export async function fakeAuthorizationServer() {
   const codes = new Map<string, IssuedCode>()
   const state = {
-    /** Everything that must never reach a browser or a log. */
+    /** The secrets that must never reach a browser or a log. */
     secrets: new Set<string>([CLIENT_SECRET]),
     liveAccessTokens: new Set<string>(),
     liveRefreshTokens: new Set<string>(),
     revoked: [] as string[],
-    /** Counted at arrival; a refresh only when it is judged, after the delay. */
+    /** Counted at arrival; a refresh is counted when it is evaluated, after the delay. */
     tokenRequests: 0,
     refreshes: 0,
     expiresIn: 3600,
@@ -120,7 +120,7 @@ export async function fakeAuthorizationServer() {
     }
   })
 
-  /** What the person's Allow leads to: the path and query of our own callback. */
+  /** The path and query of the callback after Allow. */
   function allow(authorizationUrl: string): string {
     const query = new URL(authorizationUrl).searchParams
     const code = secret('vk_ac_')

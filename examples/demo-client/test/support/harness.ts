@@ -40,7 +40,7 @@ export async function startHarness() {
 export type Harness = Awaited<ReturnType<typeof startHarness>>
 export type Browser = ReturnType<typeof browserOf>
 
-/** As much of a browser as these tests need: it keeps cookies and remembers everything that it was sent. */
+/** A minimal browser: it keeps cookies and records all responses. */
 function browserOf(app: FastifyInstance) {
   const cookies = new Map<string, string>()
   const received: string[] = []

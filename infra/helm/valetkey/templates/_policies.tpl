@@ -22,7 +22,7 @@
   {{- end }}
 {{- end -}}
 
-{{- /* A listener for everybody, or for the peers that are named. */ -}}
+{{- /* A listener for all sources, or for the given peers. */ -}}
 {{- define "valetkey.publicIngress" -}}
 - ports: [{ port: public }]
   {{- with .publicFrom }}
@@ -31,7 +31,7 @@
   {{- end }}
 {{- end -}}
 
-{{- /* A rule without peers would let everybody in, so without peers there is no rule. */ -}}
+{{- /* A rule without peers would admit all sources, so without peers there is no rule. */ -}}
 {{- define "valetkey.operatorIngress" -}}
 {{- with .operatorFrom -}}
 - ports: [{ port: operator }]

@@ -5,7 +5,7 @@
 {{- end -}}
 
 {{- /*
-The event loop of a process uses one core, so the target is a part of a core, and not of whatever the pod requests. The pod must
+The event loop of a process uses one core, so the target is a part of a core, and not of the pod's request. The pod must
 be able to get there: on a full node it gets no more than it requests, and it never gets more than its limit.
 */ -}}
 {{- define "valetkey.reachableTarget" -}}

@@ -1,5 +1,5 @@
-// Runs a native program where the kernel cannot be asked to end it with its parent (no setpriv, as on macOS): this
-// process ends it, when it is told to stop and when the channel to the launcher breaks, whatever broke it.
+// Runs a native program on a machine without setpriv (such as macOS), where the kernel cannot end it with its parent. This
+// process ends the program when it receives a stop signal, or when the channel to the launcher closes for any reason.
 // Usage: guardian.mjs SIGNAL COMMAND ARGUMENT…
 import { spawn } from 'node:child_process'
 

@@ -1,9 +1,9 @@
-// What a process said since this start.
+// Reads the log of a process since this start.
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 const TAIL_BYTES = 16_384
 
-/** The last lines a process wrote to its log, indented to stand out; nothing from earlier starts. */
+/** The last lines of a process in its log, indented. Lines of earlier starts are left out. */
 export function lastLines({ logFile, logStart }, count = 15) {
   const { size } = statSync(logFile)
   const from = Math.max(logStart, size - TAIL_BYTES)

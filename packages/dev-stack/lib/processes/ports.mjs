@@ -1,4 +1,4 @@
-// Which TCP addresses are free.
+// Finds free TCP addresses.
 import { createServer } from 'node:net'
 
 /** A port that is free now. The caller handles the rare case that another program takes it first. */
@@ -11,7 +11,7 @@ export async function freePort() {
 
 /**
  * @param {{ variable: string, what: string, host: string, port: number }[]} listeners
- * @returns {Promise<string[]>} one line for each that cannot be had
+ * @returns {Promise<string[]>} one line for each address that is in use
  */
 export async function findPortProblems(listeners) {
   const problems = []
@@ -35,7 +35,7 @@ async function findProblem({ variable, what, host, port }) {
   }
 }
 
-/** `localhost` is both loopback addresses, as it is for the services. */
+/** `localhost` means both loopback addresses, as in the services. */
 const addressesOf = (host) => (host === 'localhost' ? ['127.0.0.1', '::1'] : [host])
 const bracketed = (host) => (host.includes(':') ? `[${host}]` : host)
 

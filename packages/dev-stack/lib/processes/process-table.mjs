@@ -1,4 +1,4 @@
-// Questions about processes this one did not start.
+// Information about processes that this process did not start.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
@@ -11,13 +11,13 @@ export function isAlive(pid) {
   }
 }
 
-/** The command line of a process, empty if there is none: a number alone may have gone to another program by now. */
+/** The command line of a process; empty if there is no such process. A process id alone may have been reused since. */
 export function commandOf(pid) {
   return hasProc ? readProc(pid, 'cmdline').replaceAll('\0', ' ').trim() : askPs(pid, 'command=')
 }
 
 export function parentOf(pid) {
-  // The second field is the program's name in parentheses and may hold anything, parentheses included.
+  // The second field is the program's name in parentheses, and may contain parentheses itself.
   return hasProc
     ? Number(
         readProc(pid, 'stat')

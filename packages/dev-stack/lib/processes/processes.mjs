@@ -22,7 +22,7 @@ export function createProcesses({ limits = LIMITS_MS, report = console.error } =
     if (stopping) throw new Stopping('stopping')
     const child = spawn(program.command, program.args, {
       ...options,
-      // A session of its own, so that only the launcher gets the terminal's Ctrl-C and can stop all in the right order.
+      // Own session, so that only the launcher receives Ctrl-C from the terminal, and stops all processes in the right order.
       detached: true,
       stdio: program.channel ? [...options.stdio, 'ipc'] : options.stdio
     })

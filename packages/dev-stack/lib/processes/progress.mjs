@@ -3,7 +3,7 @@
 export function createProgress(output = process.stdout) {
   const live = output.isTTY === true
 
-  /** Runs a step and ticks it off. The step may hand back a remark for its line. */
+  /** Runs a step and marks it as done. The step may return a remark for its line. */
   async function step(title, work) {
     if (live) output.write(`… ${title}`)
     try {

@@ -1,8 +1,8 @@
-// `.data/run.json`: who runs this checkout at the moment, and what the command lines need to join in.
+// `.data/run.json`: the process that runs this checkout, and the settings that the command lines need.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { commandOf, isAlive } from './process-table.mjs'
 
-/** Claims the checkout for this process. @returns the process that has it already, or undefined */
+/** Reserves the checkout for this process. @returns the process that reserved it before, or undefined */
 export function claimRunFile(file) {
   const holder = readRunFile(file)
   if (holder !== undefined) return holder.pid
@@ -11,7 +11,7 @@ export function claimRunFile(file) {
     writeFileSync(file, JSON.stringify({ pid: process.pid }), { mode: 0o600, flag: 'wx' })
     return undefined
   } catch (error) {
-    // Two were started at the same moment, and the other one was first.
+    // Two launchers were started at the same moment, and the other was first.
     if (error.code === 'EEXIST') return readRunFile(file)?.pid ?? 0
     throw error
   }
@@ -35,5 +35,5 @@ export function readRunFile(file) {
   }
 }
 
-/** A launcher that was killed leaves its file behind, and its number may belong to another program now. */
+/** A killed launcher leaves its file, and its process id may belong to another program now. */
 const isLauncher = (pid) => pid !== process.pid && isAlive(pid) && /\b(start|dev)\.mjs\b/.test(commandOf(pid))

@@ -1,8 +1,8 @@
-// Every way to stop the launcher without killing it.
+// All ways to stop the launcher without killing it.
 
 import { commandOf, parentOf } from './process-table.mjs'
 
-// npm passes on the Ctrl-C that the terminal has sent to the launcher already: the echo is not a second one.
+// npm forwards the Ctrl-C that the terminal has already sent to the launcher. The forwarded signal is not a second request.
 const ECHO_MS = 1_000
 const PARENT_CHECK_MS = 250
 
@@ -18,15 +18,15 @@ export function onStopRequest({ onStop, onForce }) {
     }
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => request(signal))
-  // With the terminal gone, writing to it fails; that must not get in the way of an orderly stop.
+  // After the terminal was closed, writes to it fail. That must not disturb an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   if (process.env.npm_lifecycle_event !== undefined) watchParent(() => first === undefined && request('npm ended'))
 }
 
-/** A process gets no signal when its npm is killed, but its parent changes. */
+/** If npm is killed, its child gets no signal, but its parent process changes. */
 function watchParent(onGone) {
   const parent = process.ppid
-  // npm starts a shell, which starts us. Some shells step aside for the program; then our parent is npm itself.
+  // npm starts a shell, which starts this process. Some shells replace themselves by the program; then the parent is npm.
   const throughShell = /^\S*sh -c /.test(commandOf(parent))
   const grandparent = throughShell ? parentOf(parent) : undefined
   const timer = setInterval(() => {

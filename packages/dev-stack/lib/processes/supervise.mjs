@@ -1,5 +1,5 @@
-// Preloaded (`node --import`) into every Node process the launcher starts. The channel to the launcher breaks the moment
-// the launcher is gone, even by kill -9; then this process stops itself as if it had been asked to.
+// Preloaded (`node --import`) into every Node process that the launcher starts. The channel to the launcher closes when the
+// launcher ends, even by kill -9. Then this process stops as if it had received its stop signal.
 
 const STOP_TIME_LIMIT_MS = 5_000
 
@@ -8,9 +8,9 @@ if (process.channel !== undefined) {
     setTimeout(() => process.exit(1), STOP_TIME_LIMIT_MS).unref()
     askToStop()
   })
-  // The channel must not keep a command alive that has done its work.
+  // The channel must not keep a finished command running.
   process.channel.unref()
-  // Unless its work comes that way, as that of Jest's workers does, which inherit this.
+  // Jest's workers inherit this option and receive their tests over the channel, so for them it must keep the process running.
   process.on('newListener', (event) => {
     if (event === 'message') process.channel?.ref()
   })
@@ -19,7 +19,7 @@ if (process.channel !== undefined) {
   })
 }
 
-/** The launcher makes its children leaders of their group: then the group goes too, for example Jest's own children. */
+/** The launcher makes its children leaders of a process group. Then the whole group is ended, such as the workers of Jest. */
 function askToStop() {
   try {
     process.kill(-process.pid, 'SIGTERM')

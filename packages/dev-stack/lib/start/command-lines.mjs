@@ -1,8 +1,8 @@
-// The two command lines, used as an operator would use them.
+// Runs the two command lines as an operator does.
 import { commandLines } from '../checkout.mjs'
 import { nodeProgram } from '../processes/programs.mjs'
 
-/** @returns a function that runs the command line of a service and hands back its JSON document, if it printed one */
+/** @returns a function that runs the command line of a service and returns its JSON document, if it printed one */
 export function commandLine({ service, environment, processes }) {
   return async (args, { input } = {}) => {
     const result = await processes.run({
@@ -18,7 +18,7 @@ export function commandLine({ service, environment, processes }) {
 
 const commandNames = { 'authorization-server': 'valetkey', 'resource-server': 'valetkey-files' }
 
-/** Says which command failed and why, in the command's own words. */
+/** Names the command that failed, with its message. */
 export class CommandFailed extends Error {
   constructor(service, args, { code, signal, stdout, stderr }) {
     const words = (stderr.trim() || stdout.trim()).split('\n').slice(-15)

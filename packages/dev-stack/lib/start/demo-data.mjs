@@ -5,7 +5,7 @@ import { CommandFailed } from './command-lines.mjs'
 const USERNAME = 'alice'
 const CLIENT_NAME = 'Photo Printer'
 
-/** What the launcher knows of one database; another database that is named for one start has its own. */
+/** The stored ids and secrets for one database. Another DATABASE_URL has its own. */
 export function rememberedOf(secrets, caller) {
   const key =
     caller.DATABASE_URL === undefined
@@ -15,7 +15,7 @@ export function rememberedOf(secrets, caller) {
   return secrets.demo[key]
 }
 
-/** @returns the demo user; `password` is undefined if the user is there but was not made by this checkout */
+/** @returns the demo user; `password` is undefined if this checkout did not create the user */
 export async function ensureUser(valetkey, remembered, password) {
   const listed = await valetkey(['users', 'list', '--json'])
   const found = (Array.isArray(listed) ? listed : listed.users).find(({ username }) => username === USERNAME)
@@ -45,7 +45,7 @@ export async function ensureClient(valetkey, remembered, demoUrl) {
   return { id: created.client_id, secret: created.client_secret }
 }
 
-/** The id and the secret were made here, so the command may be repeated. */
+/** The id and the secret are created here, so the command may be repeated. */
 export function ensureResourceServer(valetkey, credential, resourceUrl) {
   return valetkey(
     [
@@ -56,13 +56,13 @@ export function ensureResourceServer(valetkey, credential, resourceUrl) {
   )
 }
 
-/** Whatever else is wrong will show again, in words, when the client is created. */
+/** Other errors occur again, with a message, when the client is created. */
 function unknownClient(error) {
   if (error instanceof CommandFailed) return undefined
   throw error
 }
 
-/** On loopback addresses any port is good (RFC 8252 7.3), so a moved port needs no new client. */
+/** On loopback addresses any port is valid (RFC 8252 §7.3), so another port needs no new client. */
 function fits(registered, wanted) {
   const withoutPort = (uri) => uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d+/, '$1')
   return withoutPort(registered) === withoutPort(wanted)

@@ -16,7 +16,7 @@ try {
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop)
 } catch (error) {
-  // A malformed setting has its line, as in the server's own main program.
+  // One line for each malformed setting, as in the server's own main program.
   console.error(error.message)
   process.exit(1)
 }

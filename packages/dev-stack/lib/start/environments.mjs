@@ -1,4 +1,4 @@
-// The environment of each process: the caller's own, plus what is this process's business, minus what is not.
+// The environment of each process: the caller's, with the settings of this process and without those of others.
 import { privateVariables } from './settings.mjs'
 
 export function authorizationServerEnvironment(caller, settings, { databaseUrl, redisUrl, secrets }) {
@@ -31,7 +31,7 @@ export function resourceServerEnvironment(caller, settings, { resourceDatabaseUr
   }
 }
 
-/** A third party: it learns two public addresses and its own registration, nothing else. */
+/** The demo client gets only two public addresses and its own registration. */
 export function demoClientEnvironment(caller, settings, client) {
   return {
     ...without(caller, [...privateVariables.authorizationServer, ...privateVariables.resourceServer]),
@@ -44,7 +44,7 @@ export function demoClientEnvironment(caller, settings, client) {
   }
 }
 
-/** What the command lines need; this much is written down for them while the services run. */
+/** The settings that the command lines need. They are stored in the run file while the services run. */
 export function commandLineEnvironment(settings, { databaseUrl, resourceDatabaseUrl }) {
   return {
     DATABASE_URL: databaseUrl,
@@ -54,7 +54,7 @@ export function commandLineEnvironment(settings, { databaseUrl, resourceDatabase
   }
 }
 
-/** And what the command that looks at the whole service needs beside it. */
+/** The settings that `doctor` needs in addition. */
 export function doctorEnvironment(caller, settings, { redisUrl, credential, secrets }) {
   return {
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
@@ -66,7 +66,7 @@ export function doctorEnvironment(caller, settings, { redisUrl, credential, secr
   }
 }
 
-/** The caller's own credential for introspection, or undefined; half a credential is a mistake. */
+/** The caller's own credential for introspection, or undefined. An id without a secret is an error, and the reverse. */
 export function givenCredential({ INTROSPECTION_CLIENT_ID: id, INTROSPECTION_CLIENT_SECRET: secret }) {
   if ((id === undefined) !== (secret === undefined)) {
     throw new Error('INTROSPECTION_CLIENT_ID and INTROSPECTION_CLIENT_SECRET must be given together')

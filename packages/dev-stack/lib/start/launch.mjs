@@ -1,4 +1,4 @@
-// npm start and npm run dev: one launcher for a checkout, from its first line to an orderly end.
+// npm start and npm run dev: starts all processes of a checkout and stops them in order.
 import { dataFiles, displayPath, makeDataDirectory } from '../checkout.mjs'
 import { createProcesses } from '../processes/processes.mjs'
 import { createProgress } from '../processes/progress.mjs'
@@ -10,7 +10,7 @@ import { startStack } from './stack.mjs'
 import { parseStartOptions, startHelp, UsageError } from './start-options.mjs'
 import { welcome } from './welcome.mjs'
 
-/** With `develop`, the running stack is handed to it, and a service that ends by itself is not the end of everything. */
+/** `develop` receives the running stack. With it, a service that ends by itself does not stop the rest. */
 export async function launch(args, { develop } = {}) {
   const progress = createProgress()
   const processes = createProcesses()
@@ -29,7 +29,7 @@ export async function launch(args, { develop } = {}) {
     finish(error instanceof UsageError ? 2 : 1)
   }
 
-  /** Whatever runs is needed; without one of them the rest is stopped, too. */
+  /** Every process is needed: when one ends, the rest is stopped. */
   function onStarted(handle) {
     handle.exited.then((end) => {
       if (handle.ordered || processes.isStopping()) return

@@ -1,11 +1,11 @@
-// Waiting for a server to answer, but never longer than it lives, and never for ever.
+// Waits for a server to respond, until it ends or a time limit passes.
 import { displayPath } from '../checkout.mjs'
 import { lastLines } from '../processes/logs.mjs'
 
 const TIME_LIMIT_MS = 60_000
 const INTERVAL_MS = 100
 
-/** Waits until `url` answers 200. */
+/** Waits until `url` responds with 200. */
 export async function waitUntilReady(handle, url) {
   let ended
   handle.exited.then((result) => {
@@ -27,7 +27,7 @@ export async function waitUntilReady(handle, url) {
 async function statusOf(url) {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(5_000) })
-    // Health answers name what is away; that is what the person has to know.
+    // The health response names the unavailable store.
     const text = await response.text()
     return response.status === 200 ? 200 : `${response.status} ${text.slice(0, 200)}`.trim()
   } catch {
@@ -35,7 +35,7 @@ async function statusOf(url) {
   }
 }
 
-/** For the person in front of the terminal: who ended, how, and its last words. */
+/** A message with the process that ended, its exit code or signal, and its last log lines. */
 export function describeEnd(handle, { code, signal, error }) {
   return `The ${handle.name} stopped unexpectedly (${error?.message ?? signal ?? `exit code ${code}`}).\n${logOf(handle)}`
 }

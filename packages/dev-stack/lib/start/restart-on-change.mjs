@@ -1,11 +1,11 @@
-// npm run dev: the compiler writes dist on every save, and the services start again on every change of what they run.
+// npm run dev: the compiler writes dist on every save, and a service restarts when its compiled files change.
 import { existsSync, realpathSync, watch } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { checkout } from '../checkout.mjs'
 import { nativeProgram } from '../processes/programs.mjs'
 
-// One save changes several files, and the compiler works through the packages one after the other.
+// One save changes several files, and the compiler builds one package after the other.
 const SETTLE_MS = 300
 
 const watchedFolders = [
@@ -13,7 +13,7 @@ const watchedFolders = [
   ...['packages/oauth-protocol', 'packages/fastify-bearer', 'packages/service-kit']
 ].flatMap((folder) => ['dist', 'views', 'assets'].map((part) => path.join(checkout, folder, part)))
 
-/** Keeps the compiler and the services going until the launcher stops. */
+/** Runs the compiler and restarts the services until the launcher stops. */
 export function restartOnChange({ services, startServices, processes, progress, onStarted }) {
   let timer
   let restarting = Promise.resolve()
@@ -24,7 +24,7 @@ export function restartOnChange({ services, startServices, processes, progress, 
       await progress.step('Services restarted', () => startServices(services))
       for (const service of services) onStarted(service)
     } catch (error) {
-      // Broken code is what one has while writing: it is shown, and the next save is the next try.
+      // Code is often broken while it is edited: print the error and try again at the next save.
       if (!processes.isStopping()) progress.say(error.message)
     }
   }
@@ -43,7 +43,7 @@ export function restartOnChange({ services, startServices, processes, progress, 
   progress.say('Watching for changes: each save recompiles and restarts the services.')
 }
 
-/** The compiler itself: its Node wrapper only waits for it, deaf to the end of the launcher. */
+/** The compiler's native program. Its Node wrapper would not notice the end of the launcher. */
 function watchingCompiler() {
   const typescript = createRequire(realpathSync(path.join(checkout, 'node_modules/typescript/package.json')))
   const home = typescript.resolve(`@typescript/typescript-${process.platform}-${process.arch}/package.json`)

@@ -1,11 +1,11 @@
-// What the launcher has to remember between two starts, in one file only its owner can read.
+// Stores what the launcher needs again at the next start, in a file that only its owner can read.
 import { randomBytes } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 
-/** 256 random bits in base64url: fit for a password, a signing key and a client secret alike. */
+/** 256 random bits in base64url, for a password, a key or a client secret. */
 export const randomSecret = () => randomBytes(32).toString('base64url')
 
-/** @returns the secrets of this file, made where they are missing, and `save` for what is learnt later */
+/** @returns the secrets of this file (missing ones are created), and `save` for later values */
 export function openSecrets(file) {
   const secrets = { ...freshSecrets(), ...readSaved(file) }
   const save = () => {
@@ -16,7 +16,7 @@ export function openSecrets(file) {
   return { secrets, save }
 }
 
-/** The credential for introspection; one for each audience, for a credential cannot change to another one. */
+/** The credential for introspection. Each audience has its own, because the audience of a credential cannot change. */
 export function resourceServerCredential(secrets, audience) {
   secrets.resourceServers[audience] ??= { id: `files-${randomBytes(6).toString('hex')}`, secret: randomSecret() }
   return secrets.resourceServers[audience]

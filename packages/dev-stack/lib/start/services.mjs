@@ -1,11 +1,11 @@
-// The three programs people come for.
+// Starts the two services and the demo client.
 import { programs } from '../checkout.mjs'
 import { nodeProgram, serviceProgram } from '../processes/programs.mjs'
 import { authorizationServerEnvironment, demoClientEnvironment, resourceServerEnvironment } from './environments.mjs'
 import { waitUntilReady } from './readiness.mjs'
 import { localUrl } from './settings.mjs'
 
-/** @returns a function that starts all three, notes each in `running` and settles when all are ready */
+/** @returns a function that starts all three, adds each to `running` and resolves when all are ready */
 export function createServices({ caller, settings, servers, secrets, credential, client, data, processes }) {
   const { listen } = settings
   const launch = (name, program, environment) =>
@@ -35,7 +35,7 @@ export function createServices({ caller, settings, servers, secrets, credential,
       waitUntilReady(authorizationServer, `${localUrl(listen.authOperator)}/readyz`),
       waitUntilReady(resourceServer, `${localUrl(listen.filesOperator)}/readyz`)
     ])
-    // A client comes when there is a server to be a client of.
+    // The demo client needs a running authorization server.
     const environment = demoClientEnvironment(caller, settings, client)
     const demoClient = launch('demo-client', nodeProgram(programs.demoClient), environment)
     running.push(demoClient)

@@ -1,4 +1,4 @@
-// From the caller's environment to the settings of everything npm start runs. The caller's own values always win.
+// Derives the settings of all processes of npm start from the caller's environment. The caller's values have precedence.
 import { readFileSync } from 'node:fs'
 
 const listenVariables = [
@@ -7,11 +7,11 @@ const listenVariables = [
   ['AUTH_OPERATOR_LISTEN', 'localhost:4002', 'authorization server (operator)'],
   ['FILES_PUBLIC_LISTEN', 'localhost:4100', 'resource server (public)'],
   ['FILES_OPERATOR_LISTEN', 'localhost:4101', 'resource server (operator)'],
-  // Another host name than the issuer's, so that the two share no cookie.
+  // A host name other than the issuer's, so that they share no cookies.
   ['DEMO_LISTEN', '127.0.0.1:4200', 'demo client']
 ]
 
-/** Settings of one service only; other processes do not get the value. */
+/** Settings of one service only. Other processes do not get the value. */
 export const privateVariables = {
   authorizationServer: ['DATABASE_URL', 'REDIS_URL', 'REDIS_CA', 'COOKIE_KEYS', 'SIGN_IN_PROVIDERS', 'SMTP_URL'],
   resourceServer: [
@@ -20,7 +20,7 @@ export const privateVariables = {
   ]
 }
 
-/** Everything npm start may set for a service, and so what must not leak into a test run. */
+/** All settings that npm start may set for a service. A test run must not inherit them. */
 export const serviceVariables = [
   ...listenVariables.map(([variable]) => variable),
   ...['PUBLIC_LISTEN', 'INTERNAL_LISTEN', 'OPERATOR_LISTEN', 'ISSUER', 'RESOURCE_URL', 'TRUSTED_PROXIES'],
@@ -34,7 +34,7 @@ export const serviceVariables = [
   ...['CLIENT_ID', 'CLIENT_SECRET', 'BASE_URL', 'LISTEN']
 ]
 
-/** The caller's environment with each service variable in its plain form: not empty, and not as a file. */
+/** The caller's environment with each setting of the services as a plain value: no empty strings, no `_FILE` variables. */
 export function readCaller(environment) {
   const caller = { ...environment }
   for (const name of serviceVariables) {
@@ -49,7 +49,7 @@ export function readCaller(environment) {
 }
 
 /**
- * Where everything listens and under which address it is known.
+ * The host, port and public URL of each process.
  * @throws an error with one line for each malformed variable
  */
 export function readSettings(caller) {
@@ -94,9 +94,9 @@ const isWildcard = (host) => host === '0.0.0.0' || host === '::'
 const isLoopback = (host) => host === 'localhost' || host === '::1' || host.startsWith('127.')
 const url = (host, port) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** The address for browsers: the well-known loopback name unless another interface was asked for. */
+/** The address for browsers: `localhost`, unless another interface is configured. */
 const publicUrl = ({ host, port }, loopbackName) =>
   url(isWildcard(host) || isLoopback(host) ? loopbackName : host, port)
 
-/** The address from this machine. */
+/** The address for programs on this machine. */
 export const localUrl = ({ host, port }) => url(isWildcard(host) ? 'localhost' : host, port)

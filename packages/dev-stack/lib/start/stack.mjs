@@ -1,4 +1,4 @@
-// The story of npm start, step by step.
+// The steps of npm start.
 import { checkout, displayPath } from '../checkout.mjs'
 import { findPortProblems } from '../processes/ports.mjs'
 import { writeRunFile } from '../processes/run-file.mjs'
@@ -20,7 +20,7 @@ const notTheUsersFiles = ['node_modules', '.git', '.data', 'dist', 'tsconfig.tsb
 /**
  * @param {{ caller: object, settings: object, files: string | undefined, data: object, processes: object,
  *   progress: object, onStarted: (handle: object) => void }} options
- * `onStarted` learns of every process that is meant to go on running.
+ * `onStarted` is called for each process that runs until the stop.
  */
 export async function startStack({ caller, settings, files, data, processes, progress, onStarted }) {
   const problems = await findPortProblems(settings.listeners)

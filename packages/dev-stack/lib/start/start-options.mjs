@@ -1,9 +1,9 @@
-// What may follow `npm start --`.
+// The options after `npm start --`.
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** A mistake in the command itself; npm start then ends with 2, as a program does that was called wrongly. */
+/** Invalid arguments: npm start exits with 2. */
 export class UsageError extends Error {}
 
 export const startHelp = `Usage: npm start [-- --files DIR]
@@ -19,7 +19,7 @@ Settings are environment variables, for example:
   DATABASE_URL=… RESOURCE_DATABASE_URL=… REDIS_URL=… npm start      use your own servers
   VALETKEY_DATA=DIR npm start                                       use another folder than .data`
 
-/** @param {string} home what a relative directory is relative to: where the person stood, not where npm went */
+/** @param {string} home base of a relative directory: the caller's current directory, not the one that npm changed to */
 export function parseStartOptions(args, home) {
   const { values } = parse(args)
   if (values.files === undefined) return { help: values.help === true, files: undefined }

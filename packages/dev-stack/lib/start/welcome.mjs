@@ -1,4 +1,4 @@
-// The last lines of a start: addresses, sign-in and how to stop.
+// The last lines of a start: addresses, demo account and how to stop.
 import { displayPath } from '../checkout.mjs'
 import { localUrl } from './settings.mjs'
 

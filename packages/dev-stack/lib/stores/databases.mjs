@@ -1,4 +1,4 @@
-// The two databases, each with its own role; neither role can enter the other's database.
+// Creates the two databases, each with its own role. Neither role can connect to the other database.
 import pg from 'pg'
 
 export const databases = {
@@ -6,7 +6,7 @@ export const databases = {
   files: { database: 'valetkey_files', role: 'valetkey_files' }
 }
 
-/** Brings one database and its role into being, or their password up to date. */
+/** Creates a database and its role, or updates the role's password. */
 export async function ensureDatabase(superuserUrl, { database, role }, password) {
   const client = new pg.Client({ connectionString: superuserUrl })
   await client.connect()

@@ -1,4 +1,4 @@
-// A real Postgres server from an npm package, on a free port of the loopback interface, for this checkout alone.
+// A real Postgres server from an npm package, on a free port of the loopback interface, for this checkout only.
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
@@ -12,12 +12,12 @@ const SUPERUSER = 'postgres'
 const READY_TIME_LIMIT_MS = 60_000
 const ATTEMPTS = 3
 
-/** Durable data for npm start; a test run throws everything away and so need not wait for any disk. */
+/** npm start needs durable data. A test run deletes everything, so it does not wait for the disk. */
 const throwAwaySettings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=300']
 
 /**
  * @param {{ directory: string, password: string, durable: boolean, logFile: string, processes: object }} options
- * `directory` is where the cluster lives or will live; `port` is where it was before, for a server that comes back.
+ * `directory` is the data directory, created if missing; `port` is the port of an earlier server that is started again.
  */
 export async function startEmbeddedPostgres(options) {
   const { directory, password, durable, logFile, processes, port: formerPort } = options
@@ -35,7 +35,7 @@ export async function startEmbeddedPostgres(options) {
         prefix: identity.prefix,
         command: binaries.postgres,
         args: ['-D', directory, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
-        // "Fast shutdown": connections are closed, nothing is lost.
+        // "Fast shutdown": connections are closed, no data is lost.
         stopSignal: 'SIGINT'
       }),
       environment: postgresEnvironment(),
@@ -63,7 +63,7 @@ async function findBinaries() {
 }
 
 async function createCluster({ directory, password, durable, processes, identity, binaries }) {
-  // Under another name until it is whole: an initdb that was cut off must not be taken for a cluster.
+  // Created under another name and renamed when complete, so that an interrupted initdb is not used.
   const unfinished = `${directory}.new`
   rmSync(unfinished, { recursive: true, force: true })
   const passwordFile = `${directory}.password`
@@ -87,7 +87,7 @@ async function createCluster({ directory, password, durable, processes, identity
   renameSync(unfinished, directory)
 }
 
-/** Its messages in plain English, whatever the caller speaks, and none of the caller's Postgres settings. */
+/** Messages in English, independent of the caller's locale, and none of the caller's Postgres settings. */
 function postgresEnvironment() {
   const own = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG|npm_)/.test(name))
   return { ...Object.fromEntries(own), LC_ALL: 'C', TZ: 'UTC' }

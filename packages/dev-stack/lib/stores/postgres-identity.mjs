@@ -1,14 +1,14 @@
-// Postgres refuses to run as root. So for root it runs under another identity, which differs by what the machine allows.
+// Postgres refuses to run as root. For root it runs as another user; how depends on what the machine allows.
 import { chownSync, existsSync, lstatSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { succeeds } from '../processes/programs.mjs'
 
 const UNPRIVILEGED_ID = 65534
 
-// Files still belong to root; only inside this name space the process has another user id.
+// The files belong to root. Only inside this user namespace the process has another user id.
 const asMappedUser = ['unshare', '--user', `--map-user=${UNPRIVILEGED_ID}`, `--map-group=${UNPRIVILEGED_ID}`, '--']
 
-// Where a container forbids name spaces. The one capability lets it reach a checkout that only root can enter.
+// For containers that forbid user namespaces. The capability lets it reach a checkout that only root may enter.
 const asUnprivilegedUser = [
   ...['setpriv', `--reuid=${UNPRIVILEGED_ID}`, `--regid=${UNPRIVILEGED_ID}`, '--clear-groups'],
   ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--']
@@ -24,7 +24,7 @@ export function postgresIdentity() {
   )
 }
 
-/** The same checkout may have been used under the other identity before, on the host and then in a container. */
+/** The same checkout may have been used as the other user before, on the host and then in a container. */
 export function giveTo(owner, folder) {
   if (owner === undefined || !existsSync(folder) || lstatSync(folder).uid === owner) return
   const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -5,7 +5,7 @@ import { commandOf, isAlive } from '../processes/process-table.mjs'
 
 const TIME_LIMIT_MS = 10_000
 
-/** Postgres itself only looks whether the number in its lock file is alive, and then refuses to start. */
+/** Postgres refuses to start if the process id in its lock file exists, even if it belongs to another program. */
 export async function endOrphan(directory) {
   const lock = path.join(directory, 'postmaster.pid')
   const pid = readPid(lock)

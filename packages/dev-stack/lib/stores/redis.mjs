@@ -1,4 +1,4 @@
-// The Redis of this checkout: a server found on PATH, on a free port of the loopback interface.
+// The Redis of this checkout: the server on PATH, run on a free port of the loopback interface.
 import { mkdirSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { lastLines } from '../processes/logs.mjs'
@@ -8,7 +8,7 @@ import { findOnPath, nativeProgram } from '../processes/programs.mjs'
 const READY_TIME_LIMIT_MS = 20_000
 const ATTEMPTS = 3
 
-/** No npm package holds a Redis server, so it is there or it is not. */
+/** No npm package contains a Redis server, so it must be installed. */
 export const findRedisServer = () => findOnPath(['redis-server', 'valkey-server'])
 
 /** @param {{ command: string, directory: string, password: string, durable: boolean, databases: number, ...}} options */
@@ -22,7 +22,7 @@ export async function startRedis({ command, directory, password, durable, databa
       environment: { ...process.env, LC_ALL: 'C' },
       logFile,
       isStore: true,
-      // On standard input, not among the arguments: any local user can read those.
+      // The password is sent on standard input, because any local user can read arguments.
       input: configuration({ port, directory, password, durable, databases })
     })
     if (await becomesReady(server, port, password)) {
@@ -53,7 +53,7 @@ async function becomesReady(server, port, password) {
   })
   const deadline = Date.now() + READY_TIME_LIMIT_MS
   while (!ended && Date.now() < deadline) {
-    // Authenticate before the ping: another server on this port would refuse the password.
+    // Authenticate before the ping: another server on this port refuses the password.
     const answer = await ask(port, `AUTH ${password}\r\nPING\r\n`)
     if (answer.startsWith('+OK\r\n+PONG')) return true
     await new Promise((resolve) => setTimeout(resolve, 30))

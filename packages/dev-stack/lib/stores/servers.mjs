@@ -1,4 +1,4 @@
-// Postgres and Redis: those the caller names, else our own.
+// Postgres and Redis: the servers in the caller's settings, else embedded ones.
 import { databases, ensureDatabase } from './databases.mjs'
 import { startEmbeddedPostgres } from './embedded-postgres.mjs'
 import { findRedisServer, startRedis } from './redis.mjs'
@@ -27,7 +27,7 @@ export async function bringPostgres({ caller, secrets, data, processes }) {
   }
 }
 
-/** @returns `redisUrl`, undefined where Redis has to be emulated */
+/** @returns `redisUrl`; undefined if Redis must be emulated */
 export async function bringRedis({ caller, secrets, data, processes }) {
   if (caller.REDIS_URL !== undefined) return { redisUrl: caller.REDIS_URL, remark: 'the given server' }
   const command = findRedisServer()

@@ -1,4 +1,4 @@
-// One run of Jest as a child of its own.
+// Runs Jest once, in a child process.
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { checkout } from '../checkout.mjs'
@@ -6,7 +6,7 @@ import { nodeProgram } from '../processes/programs.mjs'
 import { totalsOf } from './test-totals.mjs'
 
 const jest = path.join(checkout, 'node_modules/jest/bin/jest.js')
-// Not in the temporary folder, which is another one each time.
+// Not in the temporary folder, which is new for each run.
 const cache = path.join(checkout, 'node_modules/.cache/jest')
 let runs = 0
 
@@ -17,7 +17,8 @@ let runs = 0
 export async function runJest({ args, leaveOut, environment, directory, processes }) {
   runs += 1
   const reportFile = path.join(directory, `report-${runs}.json`)
-  // Jest's own pattern, which these take the place of, stays. First, for Jest would take file names behind them for more.
+  // The option replaces Jest's default pattern, so that is added again. It comes first, because Jest would read file names
+  // after it as further patterns.
   const patterns = ['/node_modules/', ...leaveOut.map(({ source }) => source)]
   const ignored = patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`)
   const handle = processes.show({

@@ -1,4 +1,4 @@
-// The tests that need a program. Their files say in their names which one, so a machine without it can leave them out.
+// Tests that need a program. The file name contains the program, so that a machine without it can leave the file out.
 
 const kinds = [
   {
@@ -29,7 +29,7 @@ const kinds = [
 ]
 
 /**
- * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string }} programs where this machine has them
- * @returns for each missing program: the files that cannot run, and the message
+ * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string }} programs their paths
+ * @returns for each missing program: the files that cannot run, and a message
  */
 export const testsWithoutProgram = (programs) => kinds.filter(({ program }) => programs[program] === undefined)

@@ -1,4 +1,4 @@
-// The one folder in which a test run leaves anything, removed at its end.
+// The folder of all files of a test run, removed at its end.
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -7,11 +7,11 @@ import { isAlive } from '../processes/process-table.mjs'
 const PREFIX = 'valetkey-test-'
 const REMOVE_LIMIT_MS = 3_000
 
-/** @returns the folder of this run, and within it the temporary folder of the tests */
+/** @returns the folder of this run, and the temporary folder of the tests inside it */
 export function makeTestDirectory() {
   removeLeftovers()
   const directory = mkdtempSync(path.join(tmpdir(), `${PREFIX}${process.pid}-`))
-  // As open as any temporary folder: a test may act as another user. What is secret here closes itself.
+  // Open to all users, as other temporary folders: a test may run as another user. Secret files have their own permissions.
   const temporary = path.join(directory, 'tmp')
   mkdirSync(temporary)
   chmodSync(directory, 0o711)
@@ -19,12 +19,12 @@ export function makeTestDirectory() {
   return { directory, temporary }
 }
 
-/** A test that was cut off may still be writing for a moment; what is left after the limit, the next run removes. */
+/** An interrupted test may still write for a moment. If the folder cannot be removed in time, the next run removes it. */
 export async function removeTestDirectory(directory) {
   const deadline = Date.now() + REMOVE_LIMIT_MS
   for (;;) {
     try {
-      // Without retries of its own: those block this process, once for each folder that something writes to.
+      // No retries by Node: they would block this process for each folder with new files.
       return rmSync(directory, { recursive: true, force: true })
     } catch (error) {
       if (Date.now() > deadline) return console.error(`${directory} is not removed: ${error.message}`)
@@ -33,7 +33,7 @@ export async function removeTestDirectory(directory) {
   }
 }
 
-/** A run that was killed could not remove its folder; the number in the name tells that it is gone. */
+/** A killed run leaves its folder. The process id in its name shows that the run has ended. */
 function removeLeftovers() {
   for (const name of readdirSync(tmpdir()).filter((candidate) => candidate.startsWith(PREFIX))) {
     const pid = Number.parseInt(name.slice(PREFIX.length), 10)
@@ -41,7 +41,7 @@ function removeLeftovers() {
     try {
       rmSync(path.join(tmpdir(), name), { recursive: true, force: true })
     } catch {
-      // Another user's; it is theirs to remove.
+      // It belongs to another user, who must remove it.
     }
   }
 }

@@ -1,4 +1,4 @@
-// What the tests may see of the caller's environment, and which programs this machine has for them.
+// The environment of the tests, and the programs that this machine has for them.
 import { findOnPath, isProgram } from '../processes/programs.mjs'
 import { serviceVariables } from '../start/settings.mjs'
 
@@ -8,13 +8,13 @@ const testVariables = [
 ]
 const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => `${name}_FILE`), ...testVariables])
 
-/** A caller's settings, of our services or of any Postgres client, must not decide how a test ends. */
+/** The caller's settings of the services and of Postgres clients must not influence a test. */
 export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...programs }) {
   const { chromium, firefox, promtool, pgbouncer } = programs
   const kept = Object.entries(caller).filter(([name]) => !leaking.has(name) && !/^PG[A-Z]/.test(name))
   return {
     ...Object.fromEntries(kept),
-    // What a test that was cut off could not remove goes with the folder of the run.
+    // Temporary files that an interrupted test leaves are removed with the folder of the run.
     TMPDIR: temporary,
     TEST_POSTGRES_URL: postgresUrl,
     ...(redisUrl === undefined ? {} : { TEST_REDIS_URL: redisUrl }),
@@ -25,12 +25,12 @@ export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...p
   }
 }
 
-/** @returns where this machine has each program that tests need: the one the caller names, else one on PATH */
+/** @returns the path of each program that tests need: from the caller's variable, else from PATH */
 export const findTestPrograms = (caller) => ({
   chromium: findChromium(caller),
   firefox: findProgram(caller.FIREFOX, ['firefox-esr', 'firefox'], caller.PATH),
   promtool: findProgram(caller.PROMTOOL, ['promtool'], caller.PATH),
-  // Debian puts it where PATH need not look.
+  // Debian installs it in a folder that PATH may not contain.
   pgbouncer: findOnPath(['pgbouncer'], `${caller.PATH ?? ''}:/usr/sbin`),
   faketime: findOnPath(['faketime'], caller.PATH)
 })

@@ -1,13 +1,13 @@
-// Postgres and Redis for one test run: in its own folder, on free ports.
+// Postgres and Redis for one test run: in the folder of the run, on free ports.
 import path from 'node:path'
 import { randomSecret } from '../start/secrets.mjs'
 import { startEmbeddedPostgres } from '../stores/embedded-postgres.mjs'
 import { findRedisServer, startRedis } from '../stores/redis.mjs'
 
-// One logical database for each Jest worker; src/test-redis.ts counts on them.
+// One logical database for each Jest worker; src/test-redis.ts requires them.
 const REDIS_DATABASES = 64
 
-/** @returns the addresses; `redisUrl` is undefined where there is no Redis server to start */
+/** @returns the addresses; `redisUrl` is undefined if no Redis server is installed */
 export async function startTestServers(directory, processes) {
   const filesOf = (name) => ({
     directory: path.join(directory, name),

@@ -1,16 +1,16 @@
-// From Jest's report to the two closing lines of npm test.
+// Converts Jest's report to the last lines of npm test.
 import { testsWithoutProgram } from './program-tests.mjs'
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Totals */
 
 /**
- * @param report Jest's JSON report, or undefined if it left none
- * @param {boolean} endedWell whether Jest ended with 0
+ * @param report Jest's JSON report, or undefined if there is none
+ * @param {boolean} endedWell whether Jest exited with 0
  * @returns {Totals}
  */
 export function totalsOf(report, endedWell) {
   if (report === undefined) return { passed: 0, failed: 1, skipped: 0 }
-  // A file that could not even be run is a failure, though Jest counts none of its tests.
+  // Jest counts no tests of a file that could not be loaded. Here such a file counts as one failure.
   const failed = report.numFailedTests + report.numRuntimeErrorTestSuites
   const skipped = report.numPendingTests + report.numTodoTests
   const unexplained = failed === 0 && !endedWell && report.numTotalTests > 0 ? 1 : 0
@@ -19,7 +19,7 @@ export function totalsOf(report, endedWell) {
 
 /**
  * @param {Totals[]} runs
- * @param options `redisUrl`, `mayPick`, and where this machine has each program that tests need
+ * @param options `redisUrl`, `mayPick`, and the path of each program that tests need
  */
 export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
   const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
@@ -29,7 +29,7 @@ export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
       ? ['store tests on a real Redis, because redis-server is not on PATH (they ran on the emulation)']
       : [])
   ]
-  // What cannot run is left out by its file. So only a caller who picked tests by name explains a skipped one.
+  // Tests that cannot run are left out by file. So a skipped test is an error, unless the caller selected tests by name.
   const unexplained = mayPick ? 0 : sum('skipped')
   const failed = sum('failed') + unexplained
   return {
@@ -42,5 +42,5 @@ export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
   }
 }
 
-/** Whether these arguments for Jest pick tests by name; it reports all others as skipped. */
+/** Whether these arguments for Jest select tests by name. Jest reports all others as skipped. */
 export const picksByName = (args) => args.some((arg) => /^(-t|--testNamePattern)(=|$)/.test(arg))

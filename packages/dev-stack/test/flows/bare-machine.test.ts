@@ -31,7 +31,7 @@ function pathWith(name: string, programs: string[]): string {
   return folder
 }
 
-test('without a Redis server it is emulated, which is said in the line for Redis', async () => {
+test('without a Redis server: Redis is emulated, and the line for Redis says so', async () => {
   const launcher = checkout.start('start.mjs', [], {
     PATH: pathWith('no redis', ['true']),
     DATABASE_URL: given,
@@ -45,7 +45,7 @@ test('without a Redis server it is emulated, which is said in the line for Redis
   expect(log).toContain('{"emulated":"yes","redisUrl":"none"}')
 })
 
-test('where the kernel cannot be asked to end Postgres and Redis, kill -9 still leaves no process', async () => {
+test('without setpriv: kill -9 leaves no process of Postgres or Redis', async () => {
   const launcher = checkout.start('start.mjs', [], {
     PATH: pathWith('no setpriv', ['true', 'unshare', 'redis-server', 'valkey-server']),
     ...(canRunPostgres() ? {} : { DATABASE_URL: given, RESOURCE_DATABASE_URL: given })

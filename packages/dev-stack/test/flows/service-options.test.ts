@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals'
 const programs = new URL('../../lib/processes/programs.mjs', import.meta.url).href
 const { SERVICE_OPTIONS } = (await import(programs)) as { SERVICE_OPTIONS: readonly string[] }
 
-test('the images start a service with the same options of Node as npm start', () => {
+test('the images and npm start use the same Node options for a service', () => {
   const dockerfile = readFileSync(path.resolve(import.meta.dirname, '../../../../infra/docker/Dockerfile'), 'utf8')
   const commands = dockerfile.split('\n').filter((line) => line.startsWith('CMD ['))
   expect(commands).toEqual([
@@ -15,7 +15,7 @@ test('the images start a service with the same options of Node as npm start', ()
 })
 
 // What they are good for can only be measured: npm run bench has the pauses in it.
-test('this Node knows every option of the services', () => {
+test('the running Node accepts every option of the services', () => {
   const ran = spawnSync(process.execPath, [...SERVICE_OPTIONS, '--eval', 'console.log("runs")'], { encoding: 'utf8' })
   expect({ output: ran.stdout, complaints: ran.stderr }).toEqual({ output: 'runs\n', complaints: '' })
 })

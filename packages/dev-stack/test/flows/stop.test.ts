@@ -48,7 +48,7 @@ async function start(name: string, atSigterm: string, isStore = false): Promise<
   return handle
 }
 
-test('a process that ignores SIGTERM is killed after the limit, with a line that says so', async () => {
+test('a process that ignores SIGTERM is killed after the time limit, and a line says so', async () => {
   create()
   const deaf = await start('deaf server', '')
   await processes.stopAll()
@@ -56,7 +56,7 @@ test('a process that ignores SIGTERM is killed after the limit, with a line that
   expect(reported).toEqual(['The deaf server did not stop within 0.3 seconds; killing it.'])
 })
 
-test('those beside it stop meanwhile, and a store only when all that use it have ended', async () => {
+test('other processes stop meanwhile, and a store stops only after all processes that use it', async () => {
   create()
   const [store, deaf] = [await start('store', 'process.exit(0)', true), await start('deaf server', '')]
   const polite = await start('polite server', 'process.exit(0)')
@@ -67,7 +67,7 @@ test('those beside it stop meanwhile, and a store only when all that use it have
   expect(reported).toHaveLength(1)
 })
 
-test('npm start with services that ignore SIGTERM ends within 20 seconds, names them, and leaves no process', async () => {
+test('npm start with services that ignore SIGTERM: ends within 20 seconds, names them, and leaves no process', async () => {
   const launcher = checkout.start('start.mjs', [], { STAND_IN_IGNORES: 'SIGTERM' })
   await launcher.untilRunning()
   const below = descendantsOf(launcher.child.pid ?? 0)

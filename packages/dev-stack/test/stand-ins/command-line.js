@@ -1,4 +1,4 @@
-// Stands in for both command lines: what was created and how it was called is appended to files, a line each.
+// Replaces both command lines: appends its calls and the created records to files, one line each.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 
 const fileOf = (kind) => `${process.env.STAND_IN_STATE}.${kind}`

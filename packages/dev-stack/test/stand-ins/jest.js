@@ -1,4 +1,4 @@
-// Stands in for Jest: shows what it was given, leaves the report it is told to leave, and hangs where it is told to.
+// Replaces Jest: prints its arguments and environment, writes the given report, and hangs if told to.
 import { writeFileSync } from 'node:fs'
 
 const reportFile = process.argv.find((arg) => arg.startsWith('--outputFile=')).slice('--outputFile='.length)

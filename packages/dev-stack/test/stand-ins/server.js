@@ -1,4 +1,4 @@
-// Stands in for a service: says in its log what it was given, and answers 200 wherever it was told to listen.
+// Replaces a service: logs its environment, and responds with 200 at its listen addresses.
 import { createServer } from 'node:http'
 
 console.log(JSON.stringify({ standIn: true, pid: process.pid, environment: process.env }))

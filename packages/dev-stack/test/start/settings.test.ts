@@ -18,24 +18,24 @@ const addresses = {
 }
 
 test.each([
-  { name: 'nothing is set', caller: {}, changed: {} },
+  { name: 'no setting', caller: {}, changed: {} },
   {
-    name: 'ports are moved',
+    name: 'other ports',
     caller: { AUTH_PUBLIC_LISTEN: 'localhost:5000', FILES_PUBLIC_LISTEN: '127.0.0.1:5100', DEMO_LISTEN: ':5200' },
     changed: { issuer: 'http://localhost:5000', resourceUrl: 'http://localhost:5100', demoUrl: 'http://127.0.0.1:5200' }
   },
   {
-    name: 'the internal listener is moved to another loopback address',
+    name: 'another loopback address of the internal listener',
     caller: { AUTH_INTERNAL_LISTEN: '[::1]:5001' },
     changed: { introspectionUrl: 'http://[::1]:5001/introspect', revocationsUrl: 'http://[::1]:5001/revocations' }
   },
   {
-    name: 'a listener is on another interface',
+    name: 'a listener on another interface',
     caller: { AUTH_PUBLIC_LISTEN: '192.0.2.7:5000' },
     changed: { issuer: 'http://192.0.2.7:5000' }
   },
   {
-    name: 'the caller names the addresses',
+    name: 'configured public URLs',
     caller: {
       AUTH_PUBLIC_LISTEN: ':5000',
       ISSUER: 'https://id.example',
@@ -43,18 +43,18 @@ test.each([
     },
     changed: { issuer: 'https://id.example', introspectionUrl: 'http://id:4001/introspect' }
   }
-])('the addresses when $name', ({ caller, changed }) => {
+])('public URLs and addresses with $name', ({ caller, changed }) => {
   expect(readSettings(caller)).toMatchObject({ ...addresses, ...changed })
 })
 
-test('every malformed listener and every port given twice has its line', () => {
+test('one line for every malformed listener and every port used twice', () => {
   const caller = { DEMO_LISTEN: 'nowhere', AUTH_OPERATOR_LISTEN: 'localhost:0', FILES_PUBLIC_LISTEN: 'localhost:4000' }
   expect(() => readSettings(caller)).toThrow(
     /^AUTH_OPERATOR_LISTEN: .*\nDEMO_LISTEN: .*\nFILES_PUBLIC_LISTEN: port 4000 .* AUTH_PUBLIC_LISTEN$/
   )
 })
 
-test('an empty variable counts as unset, and a file stands for its content', () => {
+test('an empty variable counts as unset, and a _FILE variable is replaced by the file’s content', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-settings-'))
   const file = path.join(directory, 'url')
   writeFileSync(file, 'postgres://somewhere/else\n')
@@ -75,13 +75,13 @@ const everything = {
   secrets
 }
 
-test('the caller’s own values win, and what we do not know passes through', () => {
+test('the caller’s values have precedence, and unknown variables are passed on', () => {
   const caller = { COOKIE_KEYS: 'mine', CODE_TTL: '5', LIMITS_FACTOR: '100' }
   const environment = authorizationServerEnvironment(caller, readSettings(caller), everything)
   expect(environment).toMatchObject({ COOKIE_KEYS: 'mine', CODE_TTL: '5', LIMITS_FACTOR: '100' })
 })
 
-test('no process learns the secrets of another', () => {
+test('no process gets the secrets of another', () => {
   const caller = {
     COOKIE_KEYS: 'a',
     PAGE_TOKEN_KEYS: 'b',
@@ -102,21 +102,21 @@ test('no process learns the secrets of another', () => {
   )
 })
 
-test('half a credential for introspection is refused; a whole one is used as it is', () => {
+test('an introspection id without a secret is refused; both together are used', () => {
   expect(() => givenCredential({ INTROSPECTION_CLIENT_ID: 'x' })).toThrow('together')
   const given = { INTROSPECTION_CLIENT_ID: 'x', INTROSPECTION_CLIENT_SECRET: 'y' }
   expect(givenCredential(given)).toEqual({ id: 'x', secret: 'y' })
   expect(givenCredential({})).toBeUndefined()
 })
 
-test('each audience has a credential of its own, made once', () => {
+test('each audience has its own credential, created once', () => {
   const kept = { resourceServers: {} }
   const first = resourceServerCredential(kept, 'http://localhost:4100')
   expect(resourceServerCredential(kept, 'http://localhost:5100')).not.toEqual(first)
   expect(resourceServerCredential(kept, 'http://localhost:4100')).toEqual(first)
 })
 
-test.each(['authorization-server', 'resource-server'])('every setting that the %s reads is known here', (service) => {
+test.each(['authorization-server', 'resource-server'])('every setting that the %s reads is in the list', (service) => {
   const config = path.resolve(import.meta.dirname, `../../../../services/${service}/src/config.ts`)
   const read = [...readFileSync(config, 'utf8').matchAll(/read\.\w+\(\s*'([A-Z_]+)'/g)].map(([, name]) => name)
   expect(read.length).toBeGreaterThan(10)

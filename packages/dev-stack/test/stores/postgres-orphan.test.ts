@@ -15,13 +15,13 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
-test('a lock file whose number now belongs to another program is removed, and the program left alone', async () => {
+test('a lock file whose process id belongs to another program: the file is removed, and the program keeps running', async () => {
   writeFileSync(lock, `${process.pid}\n${directory}\n`)
   await endOrphan(directory)
   expect(existsSync(lock)).toBe(false)
 })
 
-test('a server of this directory that was left behind is stopped', async () => {
+test('a server of an earlier run in this directory is stopped', async () => {
   const arguments_ = ['-e', 'setInterval(() => {}, 1000)', 'postgres', '-D', directory]
   const orphan = spawn(process.execPath, arguments_, { stdio: 'ignore' })
   const ended = new Promise((resolve) => orphan.once('exit', (_code, signal) => resolve(signal)))
@@ -30,7 +30,7 @@ test('a server of this directory that was left behind is stopped', async () => {
   expect(await ended).toBe('SIGINT')
 })
 
-test('without a lock file there is nothing to do', async () => {
+test('no lock file: nothing happens', async () => {
   rmSync(lock, { force: true })
   await expect(endOrphan(directory)).resolves.toBeUndefined()
 })

@@ -1,2 +1,2 @@
-/** The launcher is plain JavaScript, for it runs before anything is compiled; its modules come in untyped. */
+/** The launcher is plain JavaScript, because it runs before the build. So its modules are untyped. */
 export const library = (name: string) => import(`../../lib/${name}.mjs`)

@@ -10,7 +10,7 @@ const packageFolder = fileURLToPath(new URL('../..', import.meta.url))
 export type StandInCheckout = Awaited<ReturnType<typeof createStandInCheckout>>
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
-/** A checkout with the real launcher and stand-ins for the services, in a path with a blank, on ports of its own. */
+/** A checkout with the real launcher and replaced services, in a path with a space, with its own ports. */
 export async function createStandInCheckout() {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey stand-in '))
   const place = (from: string, to: string) =>
@@ -54,7 +54,7 @@ export async function createStandInCheckout() {
     return { child, said, ended, untilRunning: () => until(saysRunning, () => said.stderr) }
   }
 
-  /** What the command lines did: their calls, the users and the clients they made. */
+  /** The calls of the command lines, and the created users and clients. */
   function state(kind: 'calls' | 'users' | 'clients') {
     return readFileSync(path.join(directory, `state.${kind}`), 'utf8')
       .trim()
@@ -71,7 +71,7 @@ export async function createStandInCheckout() {
   return { directory, ports, environment, start, state, dispose, file: (name: string) => path.join(directory, name) }
 }
 
-/** Waits until something holds, for at most twenty seconds. */
+/** Waits until a condition is true, for at most twenty seconds. */
 export async function until(holds: () => boolean, explain: () => string = () => ''): Promise<void> {
   const deadline = Date.now() + 20_000
   while (!holds()) {

@@ -11,7 +11,7 @@ import { refuseTokenInForm } from './token-in-form.js'
 import type { AccessToken, AnyOfScopes } from './validate-token-and-scope.js'
 
 export type BearerOptions = {
-  /** The authorization server whose tokens are accepted. Compared with `iss` of an answer, where present. */
+  /** The authorization server whose tokens are accepted. Compared with `iss` of a result, where present. */
   issuer: string
   /** This API's resource identifier: the audience that tokens must have, and the base of the metadata URL. */
   resource: string
@@ -24,7 +24,7 @@ export type BearerOptions = {
   /** `any` for an authorization server other than Valetkey. Default `valetkey`. */
   tokenFormat?: 'valetkey' | 'any'
   /**
-   * Whether an answer must have `aud`. `required` is the default. `if-present` accepts an answer without it, for servers
+   * Whether a result must have `aud`. `required` is the default. `if-present` accepts a result without it, for servers
    * that never send one; then this API accepts tokens that were issued for any other API of that server (RFC 9700 §2.3).
    */
   audience?: 'required' | 'if-present'

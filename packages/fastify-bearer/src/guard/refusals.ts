@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify'
 /** What every challenge of one guard contains. */
 export type ChallengeOptions = { realm: string; scope: string | undefined; resourceMetadata: string }
 
-/** One sentence for each code, whatever the cause: the response must not tell why a token is invalid. */
+/** One sentence for each code and all causes, because the response must not reveal why a token is invalid. */
 const DESCRIPTION: Readonly<Record<BearerErrorCode, string>> = {
   invalid_request: 'Send one access token, in one Authorization header, and nowhere else.',
   invalid_token: 'The access token is not valid here.',

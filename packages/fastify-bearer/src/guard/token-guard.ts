@@ -1,6 +1,6 @@
-import { carriesAccessToken, isWellFormed, readBearerCredentials } from '@valetkey/oauth-protocol'
+import { authorizationHeaders, carriesAccessToken, isWellFormed, readBearerCredentials } from '@valetkey/oauth-protocol'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { IntrospectionAnswer } from '../introspection/introspection-answer.js'
+import type { IntrospectionResult } from '../introspection/introspection-result.js'
 import { IntrospectionUnavailableError } from '../introspection/introspection-unavailable.js'
 import type { Introspector } from '../introspection/introspector.js'
 import { type ChallengeOptions, refuse, requestCredentials, sendUnavailable } from './refusals.js'
@@ -43,9 +43,9 @@ export function tokenGuard(deps: TokenGuardDeps, requirement: ScopeRequirement):
   const expected = { issuer, resource, isAudienceRequired, requirement }
 
   return function requireAccessToken(request, reply, done) {
-    // Checked before the header: a token in the URL may have leaked, whatever the header has (RFC 6750 §2.3, §5.3).
+    // Checked before the header, because a token in the URL may have leaked (RFC 6750 §2.3, §5.3).
     if (hasTokenInQuery(request)) return logAndRefuse('token_in_query', 'invalid_request')
-    const credentials = readBearerCredentials(authorizationHeaders(request))
+    const credentials = readBearerCredentials(authorizationHeaders(request.raw.rawHeaders))
     switch (credentials.kind) {
       case 'none':
       case 'other_scheme':
@@ -64,10 +64,10 @@ export function tokenGuard(deps: TokenGuardDeps, requirement: ScopeRequirement):
         return credentials satisfies never
     }
 
-    function decide(answer: IntrospectionAnswer): void {
+    function decide(result: IntrospectionResult): void {
       let validation: TokenValidation
       try {
-        validation = validateTokenAndScope(answer, expected, deps.now())
+        validation = validateTokenAndScope(result, expected, deps.now())
       } catch (error) {
         // A custom introspector returned something else. If this threw, the process would end.
         fail(error)
@@ -113,7 +113,7 @@ function introspect({ introspector }: TokenGuardDeps, token: string, request: Fa
 
 function whenSettled(
   introspection: Introspection,
-  decide: (answer: IntrospectionAnswer) => void,
+  decide: (result: IntrospectionResult) => void,
   fail: (error: unknown) => void
 ): void {
   // Not `instanceof Promise`: a custom introspector may return a promise of another realm.
@@ -121,7 +121,7 @@ function whenSettled(
   else decide(introspection)
 }
 
-function isThenable(introspection: Introspection): introspection is Promise<IntrospectionAnswer> {
+function isThenable(introspection: Introspection): introspection is Promise<IntrospectionResult> {
   return typeof introspection === 'object' && introspection !== null && 'then' in introspection
 }
 
@@ -137,13 +137,4 @@ function hasTokenInQuery({ raw, query }: FastifyRequest): boolean {
 export function hasTokenMember(parsed: unknown): boolean {
   if (typeof parsed !== 'object' || parsed === null || !('access_token' in parsed)) return false
   return parsed.access_token !== undefined && parsed.access_token !== ''
-}
-
-/** All Authorization headers: `headers.authorization` has only the first. */
-function authorizationHeaders({ raw: { rawHeaders } }: FastifyRequest): readonly string[] {
-  const values: string[] = []
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() === 'authorization') values.push(rawHeaders[index + 1] ?? '')
-  }
-  return values
 }

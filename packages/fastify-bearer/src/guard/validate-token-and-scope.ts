@@ -1,4 +1,4 @@
-import type { ActiveAnswer, IntrospectionAnswer } from '../introspection/introspection-answer.js'
+import type { ActiveResult, IntrospectionResult } from '../introspection/introspection-result.js'
 
 /** The token of an accepted request. */
 export type AccessToken = {
@@ -36,7 +36,7 @@ export type TokenValidation =
   | { kind: 'invalid_token'; reason: InvalidTokenReason; jti: string | undefined }
   | { kind: 'insufficient_scope'; jti: string | undefined }
 
-/** What an introspection answer must say for this resource. */
+/** What an introspection result must say for this resource. */
 export type Expected = {
   issuer: string
   resource: string
@@ -44,11 +44,11 @@ export type Expected = {
   requirement: ScopeRequirement
 }
 
-/** Decides about a token by its introspection answer, whether the answer is new or cached. */
-export function validateTokenAndScope(answer: IntrospectionAnswer, expected: Expected, now: Date): TokenValidation {
-  if (!answer.active) return { kind: 'invalid_token', reason: 'not_active', jti: undefined }
-  const { scope, audience, subject, clientId, expiresAt, tokenId: jti, grantId } = answer
-  const reason = findFault(answer, expected, now)
+/** Decides about a token by its introspection result, whether the result is new or cached. */
+export function validateTokenAndScope(result: IntrospectionResult, expected: Expected, now: Date): TokenValidation {
+  if (!result.active) return { kind: 'invalid_token', reason: 'not_active', jti: undefined }
+  const { scope, audience, subject, clientId, expiresAt, tokenId: jti, grantId } = result
+  const reason = findFault(result, expected, now)
   if (reason !== undefined) return { kind: 'invalid_token', reason, jti }
   // Last: only a client with a valid token may learn which scope is missing.
   if (!isSufficient(scope, expected.requirement)) return { kind: 'insufficient_scope', jti }
@@ -56,20 +56,20 @@ export function validateTokenAndScope(answer: IntrospectionAnswer, expected: Exp
 }
 
 function findFault(
-  answer: ActiveAnswer,
+  result: ActiveResult,
   { issuer, resource, isAudienceRequired }: Expected,
   now: Date
 ): InvalidTokenReason | undefined {
   // A sender-constrained token is only valid with a proof of possession, which the Bearer scheme cannot carry.
-  if (answer.tokenType !== undefined && answer.tokenType.toLowerCase() !== 'bearer') return 'other_type'
-  if (answer.isSenderConstrained) return 'sender_constrained'
-  // Expired only if both clocks agree, because either may be wrong. The introspector limits the age of cached answers.
-  const present = answer.answeredAt !== undefined && answer.answeredAt < now ? answer.answeredAt : now
-  if (answer.expiresAt !== undefined && answer.expiresAt <= present) return 'expired'
+  if (result.tokenType !== undefined && result.tokenType.toLowerCase() !== 'bearer') return 'other_type'
+  if (result.isSenderConstrained) return 'sender_constrained'
+  // Expired only if both clocks agree, because either may be wrong. The introspector limits the age of cached results.
+  const present = result.respondedAt !== undefined && result.respondedAt < now ? result.respondedAt : now
+  if (result.expiresAt !== undefined && result.expiresAt <= present) return 'expired'
   // Without an audience, the token may have been issued for another API (RFC 9700 §2.3).
-  const mayBeMissing = answer.audience.length === 0 && !isAudienceRequired
-  if (!mayBeMissing && !answer.audience.includes(resource)) return 'other_audience'
-  if (answer.issuer !== undefined && answer.issuer !== issuer) return 'other_issuer'
+  const mayBeMissing = result.audience.length === 0 && !isAudienceRequired
+  if (!mayBeMissing && !result.audience.includes(resource)) return 'other_audience'
+  if (result.issuer !== undefined && result.issuer !== issuer) return 'other_issuer'
   return undefined
 }
 

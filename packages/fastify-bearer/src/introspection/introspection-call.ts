@@ -3,7 +3,7 @@ import { basicCredentials } from '../basic-credentials.js'
 import { createCircuit } from './circuit.js'
 import { badStatus, IntrospectionUnavailableError, isOutage } from './introspection-unavailable.js'
 import type { CallStatistics } from './introspector-statistics.js'
-import { type FormAnswer, postForm, TimeLimitError } from './post-form.js'
+import { type FormResponse, postForm, TimeLimitError } from './post-form.js'
 
 export type Caller = ReturnType<typeof createCaller>
 
@@ -25,7 +25,7 @@ export type Call = {
 }
 
 /** For each token of the call. */
-const MAX_ANSWER_BYTES = 64 * 1024
+const MAX_RESPONSE_BYTES = 64 * 1024
 
 /** Request ids that a Valetkey server logs; others are not sent. */
 const LOGGED_ID = /^[\w.-]{8,64}$/
@@ -43,22 +43,22 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
     authorization: basicCredentials(credentials),
     'content-type': 'application/x-www-form-urlencoded'
   }
-  const failures = { unreachable: 0, timeout: 0, bad_status: 0, unreadable_answer: 0, resting: 0 }
+  const failures = { unreachable: 0, timeout: 0, bad_status: 0, unreadable_response: 0, resting: 0 }
   const totals = { ended: 0, milliseconds: 0, tokens: 0 }
 
-  async function post({ path, body, requestIds, tokens }: Call): Promise<FormAnswer> {
-    const largestAnswer = tokens * MAX_ANSWER_BYTES
-    const request = { path, headers: { ...headers, ...requestIdHeaders(requestIds) }, body, largestAnswer }
+  async function post({ path, body, requestIds, tokens }: Call): Promise<FormResponse> {
+    const largestResponse = tokens * MAX_RESPONSE_BYTES
+    const request = { path, headers: { ...headers, ...requestIdHeaders(requestIds) }, body, largestResponse }
     const startedAt = performance.now()
     try {
-      const answer = await postForm(pool, request, timeoutMs).catch((error: unknown) => {
+      const response = await postForm(pool, request, timeoutMs).catch((error: unknown) => {
         // The server may close an idle connection just as it is used again. Introspection may safely be repeated.
         if (isClosedConnection(error)) return postForm(pool, request, timeoutMs - (performance.now() - startedAt))
         throw error
       })
       // A 401 is about our own credentials (RFC 7662 §2.3), not about the token. It must not become a 401 for the client.
-      if (answer.statusCode !== 200) throw badStatus(answer.statusCode)
-      return answer
+      if (response.statusCode !== 200) throw badStatus(response.statusCode)
+      return response
     } catch (error) {
       if (error instanceof IntrospectionUnavailableError) throw error
       const reason = error instanceof TimeLimitError ? 'timeout' : 'unreachable'
@@ -68,10 +68,10 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
 
   return {
     /**
-     * Sends a call and parses its answer, unless the circuit is open.
+     * Sends a call and parses its response, unless the circuit is open.
      * @throws {IntrospectionUnavailableError} also when `parse` throws it
      */
-    async send<Result>(call: Call, parse: (answer: FormAnswer) => Result): Promise<Result> {
+    async send<Result>(call: Call, parse: (response: FormResponse) => Result): Promise<Result> {
       const startedAt = performance.now()
       const attempt = circuit.begin(startedAt)
       if (attempt === undefined) {

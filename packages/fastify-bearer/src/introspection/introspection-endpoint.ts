@@ -1,11 +1,11 @@
-import { batchQuestions } from './batch-questions.js'
-import {
-  type IntrospectionAnswer,
-  parseIntrospectionAnswer,
-  parseIntrospectionAnswers
-} from './introspection-answer.js'
+import { batchRequests } from './batch-requests.js'
 import { type Caller, createCaller } from './introspection-call.js'
-import { IntrospectionUnavailableError, unreadableAnswer } from './introspection-unavailable.js'
+import {
+  type IntrospectionResult,
+  parseIntrospectionResult,
+  parseIntrospectionResults
+} from './introspection-result.js'
+import { IntrospectionUnavailableError, unreadableResponse } from './introspection-unavailable.js'
 import type { CallStatistics } from './introspector-statistics.js'
 
 export type EndpointOptions = {
@@ -19,18 +19,18 @@ export type EndpointOptions = {
   /** This resource server's own credentials at the authorization server. */
   clientId: string
   clientSecret: string
-  /** For one complete answer. Default 2000. */
+  /** For one complete response. Default 2000. */
   timeoutMs?: number
   /** Maximum number of connections to the authorization server. Default 64. */
   connections?: number
 }
 
-/** An answer, and its number of characters, from which the cache estimates its size in memory. */
-type EndpointAnswer = { answer: IntrospectionAnswer; size: number }
+/** A result, and its number of characters, from which the cache estimates its size in memory. */
+type EndpointResult = { result: IntrospectionResult; size: number }
 
 export type IntrospectionEndpoint = {
   /** @throws {IntrospectionUnavailableError} when nothing is known about the token */
-  introspect(accessToken: string, requestIds: readonly string[]): Promise<EndpointAnswer>
+  introspect(accessToken: string, requestIds: readonly string[]): Promise<EndpointResult>
   statistics(): CallStatistics
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ export type IntrospectionEndpoint = {
 const LISTABLE = /^[\w.~-]{1,128}$/
 const WITHOUT_LISTS_MS = 60_000
 
-type Question = { accessToken: string; requestIds: readonly string[] }
+type IntrospectionRequest = { accessToken: string; requestIds: readonly string[] }
 
 /** A client of one RFC 7662 endpoint. */
 export function createIntrospectionEndpoint(options: EndpointOptions): IntrospectionEndpoint {
@@ -48,21 +48,21 @@ export function createIntrospectionEndpoint(options: EndpointOptions): Introspec
   const introspectAlone = singleCalls(caller, pathOf(url))
   let hasNoListUntil = 0
 
-  async function introspectBatch(questions: readonly Question[], introspectList: ListCall) {
-    const [first, second] = questions
+  async function introspectBatch(requests: readonly IntrospectionRequest[], introspectList: ListCall) {
+    const [first, second] = requests
     if (first === undefined) return []
     if (second === undefined) return [await introspectAlone(first)]
     try {
-      return await introspectList(questions)
+      return await introspectList(requests)
     } catch (error) {
       if (!isUnknownEndpoint(error)) throw error
       hasNoListUntil = performance.now() + WITHOUT_LISTS_MS
-      return questions.map(introspectAlone)
+      return requests.map(introspectAlone)
     }
   }
 
-  function batching(introspectList: ListCall): (question: Question) => Promise<EndpointAnswer> {
-    return batchQuestions((questions) => introspectBatch(questions, introspectList), {
+  function batching(introspectList: ListCall): (request: IntrospectionRequest) => Promise<EndpointResult> {
+    return batchRequests((requests) => introspectBatch(requests, introspectList), {
       milliseconds: timeoutMs,
       failure() {
         caller.countTimeout()
@@ -75,9 +75,9 @@ export function createIntrospectionEndpoint(options: EndpointOptions): Introspec
 
   return {
     introspect(accessToken, requestIds) {
-      const question = { accessToken, requestIds }
+      const request = { accessToken, requestIds }
       const isBatched = performance.now() >= hasNoListUntil && LISTABLE.test(accessToken)
-      return isBatched && introspectBatched !== undefined ? introspectBatched(question) : introspectAlone(question)
+      return isBatched && introspectBatched !== undefined ? introspectBatched(request) : introspectAlone(request)
     },
     statistics: caller.statistics,
     close: caller.close
@@ -86,29 +86,29 @@ export function createIntrospectionEndpoint(options: EndpointOptions): Introspec
 
 /** Introspects one token (RFC 7662 §2.1). */
 function singleCalls(caller: Caller, path: string) {
-  return ({ accessToken, requestIds }: Question): Promise<EndpointAnswer> => {
+  return ({ accessToken, requestIds }: IntrospectionRequest): Promise<EndpointResult> => {
     const form = `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`
     return caller.send({ path, body: form, requestIds, tokens: 1 }, ({ body, date }) => {
-      const answer = parseIntrospectionAnswer(body)
-      if (answer === undefined) throw unreadableAnswer()
-      return { answer: withTime(answer, date), size: body.length }
+      const result = parseIntrospectionResult(body)
+      if (result === undefined) throw unreadableResponse()
+      return { result: withTime(result, date), size: body.length }
     })
   }
 }
 
 type ListCall = ReturnType<typeof listCalls>
 
-/** Introspects several tokens in one call. Rejects one token alone if only its answer is unreadable. */
+/** Introspects several tokens in one call. Rejects one token alone if only its result is unreadable. */
 function listCalls(caller: Caller, path: string) {
-  return (questions: readonly Question[]): Promise<(EndpointAnswer | Promise<EndpointAnswer>)[]> => {
-    const form = `tokens=${questions.map(({ accessToken }) => accessToken).join('+')}`
-    const requestIds = questions.flatMap((question) => question.requestIds)
-    return caller.send({ path, body: form, requestIds, tokens: questions.length }, ({ body, date }) => {
-      const answers = parseIntrospectionAnswers(body, questions.length)
-      if (answers === undefined) throw unreadableAnswer()
-      const size = Math.ceil(body.length / questions.length)
-      return answers.map((answer) =>
-        answer === undefined ? rejection(unreadableAnswer()) : { answer: withTime(answer, date), size }
+  return (requests: readonly IntrospectionRequest[]): Promise<(EndpointResult | Promise<EndpointResult>)[]> => {
+    const form = `tokens=${requests.map(({ accessToken }) => accessToken).join('+')}`
+    const requestIds = requests.flatMap((request) => request.requestIds)
+    return caller.send({ path, body: form, requestIds, tokens: requests.length }, ({ body, date }) => {
+      const results = parseIntrospectionResults(body, requests.length)
+      if (results === undefined) throw unreadableResponse()
+      const size = Math.ceil(body.length / requests.length)
+      return results.map((result) =>
+        result === undefined ? rejection(unreadableResponse()) : { result: withTime(result, date), size }
       )
     })
   }
@@ -128,8 +128,8 @@ function rejection(error: Error): Promise<never> {
   return rejected
 }
 
-function withTime(answer: IntrospectionAnswer, date: Date | undefined): IntrospectionAnswer {
-  return answer.active ? { ...answer, answeredAt: date } : answer
+function withTime(result: IntrospectionResult, date: Date | undefined): IntrospectionResult {
+  return result.active ? { ...result, respondedAt: date } : result
 }
 
 function pathOf(url: string): string {

@@ -1,4 +1,4 @@
-export type UnavailableReason = 'unreachable' | 'timeout' | 'bad_status' | 'unreadable_answer' | 'resting'
+export type UnavailableReason = 'unreachable' | 'timeout' | 'bad_status' | 'unreadable_response' | 'resting'
 
 /** Introspection failed, so nothing is known about the token. */
 export class IntrospectionUnavailableError extends Error {
@@ -21,8 +21,8 @@ export function badStatus(status: number): IntrospectionUnavailableError {
   return new IntrospectionUnavailableError('bad_status', `answered with status ${status}`, { status })
 }
 
-export function unreadableAnswer(): IntrospectionUnavailableError {
-  return new IntrospectionUnavailableError('unreadable_answer', 'the response is not an introspection response')
+export function unreadableResponse(): IntrospectionUnavailableError {
+  return new IntrospectionUnavailableError('unreadable_response', 'the response is not an introspection response')
 }
 
 /** Statuses of an overloaded server. Any other 4xx concerns one request, from a server that works. */
@@ -32,5 +32,5 @@ const BUSY = [408, 429]
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof IntrospectionUnavailableError)) return true
   if (error.status !== undefined) return error.status >= 500 || BUSY.includes(error.status)
-  return error.reason !== 'unreadable_answer'
+  return error.reason !== 'unreadable_response'
 }

@@ -5,7 +5,7 @@ export type IntrospectorStatistics = {
   cache: {
     /** Requests that were answered from the cache. */
     hits: number
-    /** Requests that were introspected because the cache had no answer. */
+    /** Requests that were introspected because the cache had no result. */
     misses: number
     /** Requests that were introspected because there is no cache, or its feed is not verified. */
     bypasses: number
@@ -30,7 +30,7 @@ export type CallStatistics = {
 }
 
 export type FeedStatistics = {
-  /** Whether the lease runs, so that cached answers may be used. */
+  /** Whether the lease runs, so that cached results may be used. */
   isVerified: boolean
   /** Time since the nonce of the lease was sent; undefined before the first proof. The lease ends at 2000. */
   leaseAgeMs: number | undefined

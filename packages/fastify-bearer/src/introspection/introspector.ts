@@ -8,10 +8,10 @@ import {
   type Mark,
   viewWithoutFeed
 } from '../revocations/revocation-view.js'
-import { createAnswerCache } from './answer-cache.js'
-import type { ActiveAnswer, IntrospectionAnswer } from './introspection-answer.js'
 import { createIntrospectionEndpoint, type EndpointOptions } from './introspection-endpoint.js'
+import type { ActiveResult, IntrospectionResult } from './introspection-result.js'
 import type { IntrospectorStatistics } from './introspector-statistics.js'
+import { createResultCache } from './result-cache.js'
 import { createSharedCalls } from './shared-calls.js'
 
 export type IntrospectionOptions = EndpointOptions & {
@@ -20,14 +20,14 @@ export type IntrospectionOptions = EndpointOptions & {
 }
 
 export type CacheOptions = {
-  /** Maximum age of a cached answer in seconds, from the start of its call. 0 turns the cache off. */
+  /** Maximum age of a cached result in seconds, from the start of its call. 0 turns the cache off. */
   seconds: number
   /**
-   * The revocation feed of a Valetkey authorization server. With it, cached answers are used only while the feed is
+   * The revocation feed of a Valetkey authorization server. With it, cached results are used only while the feed is
    * verified, and a revoked token is refused within moments. Without it, a revoked token is accepted for up to `seconds`.
    */
   revocationsUrl?: string
-  /** Maximum number of cached answers. Default 10,000. */
+  /** Maximum number of cached results. Default 10,000. */
   maxEntries?: number
   /** Maximum size of the cache in bytes, estimated. Default 16 MiB. */
   maxBytes?: number
@@ -36,10 +36,10 @@ export type CacheOptions = {
 /** Introspects tokens at an authorization server. */
 export type Introspector = {
   /**
-   * Returns a cached answer at once, without a promise.
+   * Returns a cached result at once, without a promise.
    * @throws {IntrospectionUnavailableError} (a rejection) when nothing is known about the token
    */
-  introspect(accessToken: string, requestId: string): IntrospectionAnswer | Promise<IntrospectionAnswer>
+  introspect(accessToken: string, requestId: string): IntrospectionResult | Promise<IntrospectionResult>
   close(): Promise<void>
 }
 
@@ -62,13 +62,13 @@ export function buildIntrospector(options: IntrospectionOptions, log?: FeedLog):
 
 function uncachedIntrospector(options: EndpointOptions): WatchedIntrospector {
   const endpoint = createIntrospectionEndpoint(options)
-  const calls = createSharedCalls<IntrospectionAnswer>()
+  const calls = createSharedCalls<IntrospectionResult>()
   let bypasses = 0
   return {
     // A call in progress may have been answered before a revocation, so later requests share the next call.
     introspect(accessToken, requestId) {
       bypasses += 1
-      const call = async (requestIds: readonly string[]) => (await endpoint.introspect(accessToken, requestIds)).answer
+      const call = async (requestIds: readonly string[]) => (await endpoint.introspect(accessToken, requestIds)).result
       return calls.fresh(accessToken, call, requestId)
     },
     cacheState: () => 'off',
@@ -82,14 +82,14 @@ function uncachedIntrospector(options: EndpointOptions): WatchedIntrospector {
 }
 
 /** `names` are those of the token, its grant, user and client in revocation events. */
-type Entry = { answer: ActiveAnswer; names: readonly string[]; mark: Mark; validUntil: number }
-type MarkedAnswer = { answer: IntrospectionAnswer; names: readonly string[]; mark: Mark }
+type Entry = { result: ActiveResult; names: readonly string[]; mark: Mark; validUntil: number }
+type MarkedResult = { result: IntrospectionResult; names: readonly string[]; mark: Mark }
 
-const INACTIVE: IntrospectionAnswer = { active: false }
+const INACTIVE: IntrospectionResult = { active: false }
 /** Inactive tokens have a small cache of their own, so that they cannot displace active ones. */
 const INACTIVE_LIMITS = { entries: 1_000, bytes: 1024 * 1024 }
 const INACTIVE_MS = 2_000
-/** Estimated size of a parsed answer, with the names made from it, for each character of its text. */
+/** Estimated size of a parsed result, with the names made from it, for each character of its text. */
 const BYTES_PER_CHARACTER = 3
 
 function cachedIntrospector(
@@ -102,43 +102,43 @@ function cachedIntrospector(
   const view = revocationsUrl === undefined ? viewWithoutFeed() : emptyView()
   const feed =
     revocationsUrl === undefined ? undefined : followRevocations({ ...options, url: revocationsUrl }, view, log)
-  const activeTokens = createAnswerCache<Entry>({ entries: maxEntries, bytes: maxBytes })
-  const inactiveTokens = createAnswerCache<number>(INACTIVE_LIMITS)
-  const calls = createSharedCalls<MarkedAnswer>()
+  const activeTokens = createResultCache<Entry>({ entries: maxEntries, bytes: maxBytes })
+  const inactiveTokens = createResultCache<number>(INACTIVE_LIMITS)
+  const calls = createSharedCalls<MarkedResult>()
   const counts = { hits: 0, misses: 0, bypasses: 0 }
 
-  function lookUp(key: string, now: number): IntrospectionAnswer | undefined {
+  function lookUp(key: string, now: number): IntrospectionResult | undefined {
     const entry = activeTokens.get(key)
     if (entry !== undefined && isVerified(view, now)) {
-      if (now < entry.validUntil && isUnrevoked(view, entry.mark, entry.names)) return entry.answer
+      if (now < entry.validUntil && isUnrevoked(view, entry.mark, entry.names)) return entry.result
       activeTokens.delete(key)
     }
     return (inactiveTokens.get(key) ?? 0) > now ? INACTIVE : undefined
   }
 
-  async function callAndStore(key: string, token: string, requestIds: readonly string[]): Promise<MarkedAnswer> {
+  async function callAndStore(key: string, token: string, requestIds: readonly string[]): Promise<MarkedResult> {
     const startedAt = performance.now()
     const mark = beginCall(view, startedAt)
-    const { answer, size } = await endpoint.introspect(token, requestIds)
-    const names = answer.active ? namesOf(answer) : []
-    if (!answer.active) {
+    const { result, size } = await endpoint.introspect(token, requestIds)
+    const names = result.active ? namesOf(result) : []
+    if (!result.active) {
       activeTokens.delete(key)
       inactiveTokens.set(key, startedAt + INACTIVE_MS, 0)
-    } else if (mark.wasVerified && isUnrevoked(view, mark, names) && (feed === undefined || isRevocable(answer))) {
-      const validUntil = startedAt + Math.min(cache.seconds * 1_000, remainingMs(answer))
-      activeTokens.set(key, { answer, names, mark, validUntil }, size * BYTES_PER_CHARACTER)
+    } else if (mark.wasVerified && isUnrevoked(view, mark, names) && (feed === undefined || isRevocable(result))) {
+      const validUntil = startedAt + Math.min(cache.seconds * 1_000, remainingMs(result))
+      activeTokens.set(key, { result, names, mark, validUntil }, size * BYTES_PER_CHARACTER)
     }
-    return { answer, names, mark }
+    return { result, names, mark }
   }
 
-  async function joinOrCall(key: string, token: string, requestId: string, now: number): Promise<IntrospectionAnswer> {
+  async function joinOrCall(key: string, token: string, requestId: string, now: number): Promise<IntrospectionResult> {
     const current = isVerified(view, now) ? calls.current(key) : undefined
     if (current !== undefined) {
-      const { answer, mark, names } = await current
-      // The call began before this request. Its answer counts only if it was not revoked, and the lease held, meanwhile.
-      if (isVerified(view, performance.now()) && isUnrevoked(view, mark, names)) return answer
+      const { result, mark, names } = await current
+      // The call began before this request. Its result counts only if it was not revoked, and the lease held, meanwhile.
+      if (isVerified(view, performance.now()) && isUnrevoked(view, mark, names)) return result
     }
-    return (await calls.fresh(key, (requestIds) => callAndStore(key, token, requestIds), requestId)).answer
+    return (await calls.fresh(key, (requestIds) => callAndStore(key, token, requestIds), requestId)).result
   }
 
   return {
@@ -168,13 +168,13 @@ function cachedIntrospector(
   }
 }
 
-function namesOf({ tokenId, grantId, subject, clientId }: ActiveAnswer): string[] {
+function namesOf({ tokenId, grantId, subject, clientId }: ActiveResult): string[] {
   const members = { jti: tokenId, grant_id: grantId, sub: subject, client_id: clientId }
   return Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [`${name}:${value}`]))
 }
 
-/** Whether revocation events can name this answer's token, grant and client. */
-function isRevocable({ tokenId, grantId, clientId }: ActiveAnswer): boolean {
+/** Whether revocation events can name this result's token, grant and client. */
+function isRevocable({ tokenId, grantId, clientId }: ActiveResult): boolean {
   return tokenId !== undefined && grantId !== undefined && clientId !== undefined
 }
 
@@ -182,7 +182,7 @@ function isRevocable({ tokenId, grantId, clientId }: ActiveAnswer): boolean {
  * Time until the token expires, by the server's clock or ours, whichever is ahead. A wrong clock then causes an extra
  * call, but never extends the token's lifetime.
  */
-function remainingMs({ expiresAt, answeredAt }: ActiveAnswer): number {
+function remainingMs({ expiresAt, respondedAt }: ActiveResult): number {
   if (expiresAt === undefined) return Number.POSITIVE_INFINITY
-  return expiresAt.getTime() - Math.max(Date.now(), answeredAt?.getTime() ?? 0)
+  return expiresAt.getTime() - Math.max(Date.now(), respondedAt?.getTime() ?? 0)
 }

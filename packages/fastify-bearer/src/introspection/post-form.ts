@@ -4,12 +4,12 @@ export type FormRequest = {
   path: string
   headers: Record<string, string>
   body: string
-  /** In bytes. A longer answer is an error, and is not read to its end. */
-  largestAnswer: number
+  /** In bytes. A longer response is an error, and is not read to its end. */
+  largestResponse: number
 }
 
 /** `date` is the `Date` header; undefined if it is missing or unreadable. */
-export type FormAnswer = { statusCode: number; body: string; date: Date | undefined }
+export type FormResponse = { statusCode: number; body: string; date: Date | undefined }
 
 /** The call took longer than its time limit. */
 export class TimeLimitError extends Error {
@@ -17,15 +17,15 @@ export class TimeLimitError extends Error {
 }
 
 /**
- * Sends a form and reads the complete answer within a time limit, which covers the wait for a connection, the head and a
+ * Sends a form and reads the complete response within a time limit, which covers the wait for a connection, the head and a
  * slow body. Uses undici's `dispatch`, because a stream and an abort signal for each call would cost as much as the call.
- * @throws {TimeLimitError}, an error for an answer that is too long, or undici's error of the connection
+ * @throws {TimeLimitError}, an error for a response that is too long, or undici's error of the connection
  */
 export function postForm(
   pool: Pool,
-  { path, headers, body, largestAnswer }: FormRequest,
+  { path, headers, body, largestResponse }: FormRequest,
   limitMs: number
-): Promise<FormAnswer> {
+): Promise<FormResponse> {
   return new Promise((resolve, reject) => {
     let statusCode = 0
     let date: Date | undefined
@@ -35,14 +35,14 @@ export function postForm(
     let size = 0
     const due = performance.now() + limitMs
     let timer = setTimeout(() => {
-      // This timer fires late if the process was blocked (by garbage collection, or without a processor). The answer may
+      // This timer fires late if the process was blocked (by garbage collection, or without a processor). The response may
       // have arrived unread meanwhile, so the call gets the lost time back.
       const lateMs = Math.min(performance.now() - due, limitMs)
       timer = setTimeout(giveUp, lateMs)
     }, limitMs)
 
     function giveUp() {
-      overdue = new TimeLimitError(`no answer within ${limitMs} ms`)
+      overdue = new TimeLimitError(`no response within ${limitMs} ms`)
       reject(overdue)
       cancel?.()
     }
@@ -61,7 +61,7 @@ export function postForm(
         },
         onResponseData(controller, chunk) {
           size += chunk.length
-          if (size > largestAnswer) controller.abort(new Error(`an answer of more than ${largestAnswer} bytes`))
+          if (size > largestResponse) controller.abort(new Error(`a response of more than ${largestResponse} bytes`))
           else chunks.push(chunk)
         },
         onResponseEnd() {

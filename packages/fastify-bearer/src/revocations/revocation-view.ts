@@ -2,11 +2,11 @@
  * What one guard knows of revocations. Pure functions over a plain record, so that a test can try every order of events
  * (docs/adr/0015-revocation-feed.md). Times are milliseconds of a monotonic clock.
  *
- * A cached answer may be used if three conditions hold:
+ * A cached result may be used if three conditions hold:
  * 1. The feed is verified: a nonce that the guard sent less than two seconds ago came back, after every event that was
  *    committed before it.
  * 2. The introspection call began after the current stream was opened, so no event was missed.
- * 3. No event since the call began named the answer's token, grant, user or client.
+ * 3. No event since the call began named the result's token, grant, user or client.
  */
 export type RevocationView = {
   stream: { id: string; epoch: string; counter: number } | undefined
@@ -14,7 +14,7 @@ export type RevocationView = {
   verifiedUntil: number
   /** When each nonce was sent that has not come back. */
   nonces: Map<string, number>
-  /** Counts everything that may invalidate answers. A mark is its value when a call began. */
+  /** Counts everything that may invalidate results. A mark is its value when a call began. */
   sequence: number
   /** Answers with a mark below this are invalid. */
   oldestValidMark: number
@@ -22,7 +22,7 @@ export type RevocationView = {
   revocations: Map<string, number>
 }
 
-/** Taken when an introspection call begins; decides later whether its answer may be cached and used. */
+/** Taken when an introspection call begins; decides later whether its result may be cached and used. */
 export type Mark = { sequence: number; wasVerified: boolean }
 
 /** One event of the feed, as received. */
@@ -44,7 +44,7 @@ export function emptyView(): RevocationView {
   }
 }
 
-/** The view of a guard without a feed: cached answers are valid until they expire. */
+/** The view of a guard without a feed: cached results are valid until they expire. */
 export function viewWithoutFeed(): RevocationView {
   return { ...emptyView(), verifiedUntil: Number.POSITIVE_INFINITY }
 }
@@ -57,7 +57,7 @@ export function beginCall(view: RevocationView, now: number): Mark {
   return { sequence: view.sequence, wasVerified: isVerified(view, now) }
 }
 
-/** Whether no event since the mark revoked an answer with these names. */
+/** Whether no event since the mark revoked a result with these names. */
 export function isUnrevoked(view: RevocationView, mark: Mark, names: readonly string[]): boolean {
   if (mark.sequence < view.oldestValidMark) return false
   return names.every((name) => (view.revocations.get(name) ?? 0) <= mark.sequence)
@@ -74,14 +74,14 @@ export function addNonce(view: RevocationView, nonce: string, now: number): void
 
 /**
  * The connection broke. The lease runs to its end, because it covers only events that had already arrived. The next
- * stream invalidates all earlier answers.
+ * stream invalidates all earlier results.
  */
 export function disconnect(view: RevocationView): void {
   view.stream = undefined
   view.nonces.clear()
 }
 
-/** The server ended the stream, or sent something inconsistent: ends the lease and invalidates all answers. */
+/** The server ended the stream, or sent something inconsistent: ends the lease and invalidates all results. */
 export function resetView(view: RevocationView): void {
   disconnect(view)
   view.verifiedUntil = 0
@@ -117,7 +117,7 @@ function applyRevoked(view: RevocationView, counter: number, members: Members): 
   view.stream.counter = counter
   view.sequence += 1
   const names = NAMES.filter((name) => typeof members[name] === 'string')
-  // This release does not know the kind of the revoked object, so any answer may be affected.
+  // This release does not know the kind of the revoked object, so any result may be affected.
   if (names.length === 0) view.oldestValidMark = view.sequence
   for (const name of names) addRevocation(view, `${name}:${members[name]}`)
   return true
@@ -129,7 +129,7 @@ function addRevocation(view: RevocationView, name: string): void {
   if (view.revocations.size <= MAX_REVOCATIONS) return
   const [oldest] = view.revocations
   if (oldest === undefined) return
-  // Older answers can no longer be compared with this revocation.
+  // Older results can no longer be compared with this revocation.
   view.revocations.delete(oldest[0])
   view.oldestValidMark = Math.max(view.oldestValidMark, oldest[1])
 }

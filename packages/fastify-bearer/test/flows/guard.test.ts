@@ -46,7 +46,7 @@ test('a valid token of sufficient scope: 200, and the handler gets the token', a
   })
 })
 
-test('the call has the token, a hint, our credentials form-encoded, and the request id (RFC 7662 §2.1)', async () => {
+test('the call has the token, a hint, the form-encoded credentials and the request id (RFC 7662 §2.1)', async () => {
   endpoint.answers(json(live))
   await app.inject({ url: '/files', headers: { authorization: bearer } })
   expect(endpoint.calls).toHaveLength(1)
@@ -105,7 +105,7 @@ describe('401 invalid_token, the same response for all (RFC 6750 §3.1)', () => 
 test.each([
   { name: 'an audience in a list', answer: { ...live, aud: ['https://other.example', RESOURCE] } },
   { name: 'the other sufficient scope', answer: { ...live, scope: 'files.read:images' } },
-  { name: 'token_type in small letters', answer: { ...live, token_type: 'bearer' } },
+  { name: 'token_type in lower case', answer: { ...live, token_type: 'bearer' } },
   {
     name: 'only the required members of RFC 7662, and an audience',
     answer: { active: true, aud: RESOURCE, scope: 'files.read' }
@@ -119,7 +119,7 @@ test.each([
   { name: 'no audience', answer: { ...live, aud: undefined }, status: 200 },
   { name: 'this audience', answer: live, status: 200 },
   { name: 'another audience', answer: { ...live, aud: 'https://other.example' }, status: 401 }
-])('audience: if-present, an answer with $name: $status (RFC 7662 §2.2)', async ({ answer, status }) => {
+])('audience: if-present, a result with $name: $status (RFC 7662 §2.2)', async ({ answer, status }) => {
   endpoint.answers(json(answer))
   const api = await buildApi(endpoint.url, { audience: 'if-present' })
   expect((await api.inject({ url: '/files', headers: { authorization: bearer } })).statusCode).toBe(status)
@@ -161,12 +161,22 @@ describe('a token is expired if the clocks of both sides say so', () => {
     })
 
   test.each([
-    { name: 'ours alone is ahead', api: 2 * HOUR, server: 0, status: 200 },
-    { name: 'ours alone is 400 days ahead', api: 9_600 * HOUR, server: 0, status: 200 },
+    { name: 'only the clock of the API is ahead', api: 2 * HOUR, server: 0, status: 200 },
+    { name: 'only the clock of the API is 400 days ahead', api: 9_600 * HOUR, server: 0, status: 200 },
     { name: 'that of the server alone is ahead', api: 0, server: 2 * HOUR, status: 200 },
     { name: 'both are ahead', api: 2 * HOUR, server: 2 * HOUR, status: 401 },
-    { name: 'the server tells none, and ours says so', api: 2 * HOUR, server: undefined, status: 401 },
-    { name: 'the server tells none, and ours does not say so', api: 0, server: undefined, status: 200 }
+    {
+      name: 'the server sends no Date, and the clock of the API is after the expiry',
+      api: 2 * HOUR,
+      server: undefined,
+      status: 401
+    },
+    {
+      name: 'the server sends no Date, and the clock of the API is before the expiry',
+      api: 0,
+      server: undefined,
+      status: 200
+    }
   ])('$name: $status', async ({ api, server, status }) => {
     answerAt(server === undefined ? undefined : Date.now() + server)
     const behind = await buildApi(endpoint.url, { now: () => new Date(Date.now() + api) })
@@ -175,7 +185,7 @@ describe('a token is expired if the clocks of both sides say so', () => {
   })
 })
 
-describe('a cached answer is validated at each request', () => {
+describe('a cached result is validated at each request', () => {
   test('scope', async () => {
     endpoint.answers(json(live))
     const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret', cache: { seconds: 60 } }

@@ -5,7 +5,7 @@ import { until } from '../until.js'
 const world = cachedIntrospectors()
 const { build } = world
 
-describe('without a feed, an answer is cached', () => {
+describe('without a feed, a result is cached', () => {
   test('for `seconds`', async () => {
     const { ask, cacheState } = build({ seconds: 60 }, { withFeed: false })
     expect(cacheState()).toBe('live')
@@ -60,7 +60,7 @@ describe('without a feed, an answer is cached', () => {
 })
 
 describe('with a feed,', () => {
-  test('only answers to calls after the first proof are cached', async () => {
+  test('only results of calls after the first proof are cached', async () => {
     world.server.sendsProofs(false)
     const { ask, cacheState, untilLive } = build()
     await until(() => world.server.seen.nonces > 0)
@@ -80,7 +80,7 @@ describe('with a feed,', () => {
     { name: 'grant', members: { grant_id: 'g' } },
     { name: 'user', members: { sub: 'alice' } },
     { name: 'client', members: { client_id: 'printer' } }
-  ])('the revocation of its $name invalidates a cached answer', async ({ members }) => {
+  ])('the revocation of its $name invalidates a cached result', async ({ members }) => {
     const { ask, untilLive } = build()
     await untilLive()
     await ask()
@@ -106,7 +106,7 @@ describe('with a feed,', () => {
     expect(world.server.seen.introspections).toBe(3)
   })
 
-  test('an answer in transit during the revocation of its grant is not cached', async () => {
+  test('a result in transit during the revocation of its grant is not cached', async () => {
     const { ask, untilLive } = build()
     await untilLive()
     world.server.answers.set('other', { ...live, jti: 'other', grant_id: 'other' })
@@ -127,7 +127,7 @@ describe('with a feed,', () => {
     expect(await ask()).toBe(false)
   })
 
-  test('the lease ends by the clock alone, and the next proof makes cached answers usable again', async () => {
+  test('the lease ends by the clock alone, and the next proof makes cached results usable again', async () => {
     const { ask, cacheState, untilLive } = build()
     await untilLive()
     await ask()
@@ -175,7 +175,7 @@ describe('with a feed,', () => {
     expect(world.server.seen.introspections).toBe(2)
   })
 
-  test('an answer without jti, grant_id and client_id is not cached', async () => {
+  test('a result without jti, grant_id and client_id is not cached', async () => {
     world.server.answers.set('good', { active: true, scope: 'a', sub: 'alice' })
     const { ask, untilLive } = build()
     await untilLive()

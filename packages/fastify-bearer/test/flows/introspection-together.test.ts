@@ -39,7 +39,7 @@ const ask = async (...tokens: string[]) =>
 
 const paths = () => endpoint.calls.map(({ path }) => path)
 
-test('concurrent tokens share one request, and each gets its own answer', async () => {
+test('concurrent tokens share one request, and each gets its own result', async () => {
   answerByName({ b: { active: false } })
   expect(await ask('a', 'b', 'c')).toEqual(['a', false, 'c'])
   expect(paths()).toEqual(['/introspections'])
@@ -50,7 +50,7 @@ test('concurrent tokens share one request, and each gets its own answer', async 
   })
 })
 
-test('a single token is sent as RFC 7662 says', async () => {
+test('a single token is sent as in RFC 7662', async () => {
   answerByName()
   expect(await ask('a')).toEqual(['a'])
   expect([paths(), endpoint.calls[0]?.body]).toEqual([['/introspect'], 'token=a&token_type_hint=access_token'])
@@ -94,12 +94,12 @@ test('more than 64 tokens are sent in several requests', async () => {
   for (const { body } of endpoint.calls) expect(body.split('+').length).toBeLessThanOrEqual(64)
 })
 
-test('an unreadable answer in a list fails one token only', async () => {
+test('an unreadable result in a list fails one token only', async () => {
   answerByName({ b: { active: 'yes' } })
-  expect(await ask('a', 'b', 'c')).toEqual(['a', 'unreadable_answer', 'c'])
+  expect(await ask('a', 'b', 'c')).toEqual(['a', 'unreadable_response', 'c'])
 })
 
-test('64 answers with 100 scopes each fit into one response', async () => {
+test('64 results with 100 scopes each fit into one response', async () => {
   const scope = Array.from({ length: 100 }, (_, number) => `some.scope.of.an.api:${number}`).join(' ')
   const tokens = Array.from({ length: 64 }, (_, number) => `token-${number}`)
   answerByName(Object.fromEntries(tokens.map((token) => [token, { active: true, sub: token, scope }])))
@@ -107,21 +107,21 @@ test('64 answers with 100 scopes each fit into one response', async () => {
   expect(paths()).toEqual(['/introspections'])
 })
 
-test('an answer of 100,000 characters for one token fails', async () => {
+test('a response of 100,000 characters for one token fails', async () => {
   answerByName({ long: { active: true, sub: 'long', scope: 'x'.repeat(100_000) } })
   expect(await ask('long')).toEqual(['unreachable'])
 })
 
 describe('all tokens of a list fail if the response is', () => {
   test.each([
-    { name: 'a list that is too short', answer: json([{ active: true }]), reason: 'unreadable_answer' },
+    { name: 'a list that is too short', answer: json([{ active: true }]), reason: 'unreadable_response' },
     {
       name: 'a list that is too long',
       answer: json([{ active: true }, { active: true }, { active: true }]),
-      reason: 'unreadable_answer'
+      reason: 'unreadable_response'
     },
-    { name: 'a single answer', answer: json({ active: true }), reason: 'unreadable_answer' },
-    { name: 'not JSON', answer: raw(200, '['), reason: 'unreadable_answer' },
+    { name: 'a single answer', answer: json({ active: true }), reason: 'unreadable_response' },
+    { name: 'not JSON', answer: raw(200, '['), reason: 'unreadable_response' },
     { name: 'a 401 for our own credentials', answer: raw(401, '{}'), reason: 'bad_status' },
     { name: 'a server error', answer: raw(500, '[]'), reason: 'bad_status' },
     { name: 'missing', answer: () => {}, reason: 'timeout' }

@@ -27,7 +27,7 @@ function blockProcess(milliseconds: number): void {
 }
 
 describe('a process that is blocked for longer than timeoutMs', () => {
-  test('accepts the answer that arrived meanwhile', async () => {
+  test('accepts the response that arrived meanwhile', async () => {
     // Opens the connection, so that the next call is sent before the process is blocked.
     await ask()
     const answer = ask()
@@ -35,7 +35,7 @@ describe('a process that is blocked for longer than timeoutMs', () => {
     expect(await answer).toMatchObject({ active: true })
   })
 
-  test('fails with timeout if no answer arrived', async () => {
+  test('fails with timeout if no response arrived', async () => {
     server.beforeAnswer(() => new Promise(() => {}))
     const answer = ask()
     const failed = expect(answer).rejects.toMatchObject({ reason: 'timeout' })

@@ -64,6 +64,6 @@ test('failures by reason; after five failures no call is made', async () => {
     await expect(introspector.introspect(`token-${attempt}`, 'request')).rejects.toThrow()
   }
   const { calls } = introspector.statistics()
-  expect(calls.failures).toEqual({ unreachable: 5, timeout: 0, bad_status: 0, unreadable_answer: 0, resting: 2 })
+  expect(calls.failures).toEqual({ unreachable: 5, timeout: 0, bad_status: 0, unreadable_response: 0, resting: 2 })
   expect(calls.ended).toBe(5)
 })

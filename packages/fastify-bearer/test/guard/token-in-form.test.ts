@@ -65,7 +65,7 @@ describe('a second token in the form of a GET is an invalid_request (RFC 6750 §
   test.each([
     { name: 'GET', bytes: request('GET', withForm(body), body) },
     {
-      name: 'a media type in capitals, with a charset',
+      name: 'a media type in upper case, with a charset',
       bytes: request('GET', withForm(body, `${FORM.toUpperCase()}; charset=utf-8`), body)
     },
     { name: 'a space before the semicolon', bytes: request('GET', withForm(body, `${FORM} ; charset=utf-8`), body) },

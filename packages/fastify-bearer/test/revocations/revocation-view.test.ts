@@ -86,7 +86,7 @@ describe('the lease', () => {
   })
 })
 
-describe('a cached answer becomes invalid', () => {
+describe('a cached result becomes invalid', () => {
   test.each([
     { name: 'its token', members: { jti: 'token-1' } },
     { name: 'its grant', members: { grant_id: 'grant-1' } },
@@ -194,7 +194,7 @@ test('ignores an event of an unknown type, if its number is right', () => {
   expect(applyEvent(view, { event: 'weather', id: 'epoch-1', data: '{}' })).toBe(false)
 })
 
-test('without a feed an answer stays valid', () => {
+test('without a feed a result stays valid', () => {
   const view = viewWithoutFeed()
   expect(isVerified(view, Number.MAX_SAFE_INTEGER)).toBe(true)
   expect(isUnrevoked(view, beginCall(view, 0), NAMES)).toBe(true)

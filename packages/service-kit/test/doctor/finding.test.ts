@@ -77,7 +77,7 @@ test.each([
 })
 
 describe('keys', () => {
-  const judge = (keys: readonly string[], change: { isProduction?: boolean; changedAt?: Date } = {}) =>
+  const evaluate = (keys: readonly string[], change: { isProduction?: boolean; changedAt?: Date } = {}) =>
     evaluateKeys('COOKIE_KEYS', keys, { isProduction: true, changedAt: undefined, now, ...change })
 
   test.each([
@@ -90,7 +90,7 @@ describe('keys', () => {
     ['an old file', [GOOD], { changedAt: new Date('2025-01-01') }, ['warning']],
     ['a new file', [GOOD], { changedAt: new Date('2026-11-01') }, ['ok']]
   ])('%s', (_name, keys, change, severities) => {
-    const findings = judge(keys, change)
+    const findings = evaluate(keys, change)
     expect(findings.map(({ severity }) => severity)).toEqual(severities)
     for (const key of keys) expect(JSON.stringify(findings)).not.toContain(key)
   })

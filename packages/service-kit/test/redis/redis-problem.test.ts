@@ -26,7 +26,12 @@ test.each<[string, Error, string, boolean]>([
   ['no TLS there', failure('wrong version number', 'EPROTO'), 'TLS fails (EPROTO)', true],
   ['a certificate', failure('self-signed', 'DEPTH_ZERO_SELF_SIGNED_CERT'), 'TLS fails (DEPTH_ZERO', true],
   ['an expired one', failure('expired', 'CERT_HAS_EXPIRED'), 'TLS fails (CERT_HAS_EXPIRED)', true],
-  ['nobody', failure('connect ECONNREFUSED 10.0.0.1:6379', 'ECONNREFUSED'), 'cannot be reached (ECONNREFUSED)', false],
+  [
+    'unreachable',
+    failure('connect ECONNREFUSED 10.0.0.1:6379', 'ECONNREFUSED'),
+    'cannot be reached (ECONNREFUSED)',
+    false
+  ],
   ['silence', failure('Command timed out'), 'does not answer in time', false],
   ['a connection that ended', failure('Connection is closed.'), 'cannot be reached', false]
 ])('%s: %p', (_name, error, reason, isSetting) => {

@@ -15,12 +15,12 @@ function serverWith(checks: HealthChecks) {
   return server
 }
 
-const fine = async () => 'whatever it answers'
+const fine = async () => 'any result'
 const broken = async () => {
   throw new Error('connect ECONNREFUSED at a secret address')
 }
 
-test('/readyz is 200 if every dependency answers, and is not cached', async () => {
+test('/readyz is 200 if every dependency responds, and is not cached', async () => {
   const answer = await serverWith({ postgres: fine, redis: fine }).inject('/readyz')
   expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok', checks: { postgres: 'ok', redis: 'ok' } }])
   expect(answer.headers['cache-control']).toBe('no-store')
@@ -33,7 +33,7 @@ test('/readyz is 503 and names the dependency that fails, without the error', as
   expect(answer.headers['cache-control']).toBe('no-store')
 })
 
-test('/readyz answers within three seconds when a dependency hangs', async () => {
+test('/readyz responds within three seconds when a dependency hangs', async () => {
   const startedAt = Date.now()
   const answer = await serverWith({ postgres: () => new Promise(() => {}) }).inject('/readyz')
   expect([answer.statusCode, answer.json().checks.postgres]).toEqual([503, 'unavailable'])

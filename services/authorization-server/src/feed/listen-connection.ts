@@ -108,7 +108,7 @@ function startPulses(
 ): NodeJS.Timeout {
   const sendPulse = (): void => {
     const now = monotonicNow()
-    if (isSilent(session, openedAt, now)) onLost('no pulse came back')
+    if (isSilent(session, openedAt, now)) onLost('no pulse received')
     else channel.notify(pulsePayload(session, now)).catch((error: unknown) => onLost(reasonOf(error)))
   }
   sendPulse()

@@ -8,7 +8,7 @@ const METHODS = ['GET', 'HEAD', 'POST'] as const
 
 type NotFoundOptions = {
   issuer: string
-  /** Paths of programmatic clients: their errors are JSON, whatever the `Accept` header says. */
+  /** Paths of programmatic clients: their errors are JSON, with any `Accept` header. */
   jsonPaths: readonly string[] | 'all'
 }
 

@@ -35,7 +35,7 @@ function withFeed(change: Partial<FeedRouteOptions>): TestServer {
   return { ...server, ...app, deps }
 }
 
-/** A credential store that makes its caller wait; `asked` says that somebody does. */
+/** A credential store that delays its result; `asked` resolves when it is called. */
 function slowAuthentication() {
   let letIn = () => {}
   const gate = new Promise<void>((resolve) => {
@@ -62,8 +62,8 @@ function slowAuthentication() {
 
 const commentsIn = (stream: Subscription) => stream.text().split(':\n\n').length - 1
 
-describe('a stream on which nothing happens', () => {
-  test('is kept alive by comments, beyond the time-out of silent connections', async () => {
+describe('a stream without events', () => {
+  test('is kept open by comments beyond the time limit for silent connections', async () => {
     const app = withFeed({ keepAliveMs: 40 })
     app.internalServer.server.timeout = 300
     const stream = await subscribe(app, resourceServer)
@@ -73,19 +73,19 @@ describe('a stream on which nothing happens', () => {
     expect((await stream.next()).event).toBe('opened')
   })
 
-  test('would be cut without them', async () => {
+  test('is closed at that time limit without comments', async () => {
     const app = withFeed({ keepAliveMs: 60_000 })
     app.internalServer.server.timeout = 300
     await (await subscribe(app, resourceServer)).ended
   })
 
-  test('gets them several times in the time-out that every listener has', () => {
+  test('gets several comments within the time limit of every listener', () => {
     expect(server.deps.feed.keepAliveMs * 3).toBeLessThan(server.internalServer.server.timeout)
   })
 })
 
 describe('a subscriber that does not read', () => {
-  test('is cut off when more than a mebibyte waits for it; the others go on', async () => {
+  test('is disconnected when more than 1 MiB waits for it; other streams continue', async () => {
     const streams: EventStream[] = []
     let closed = 0
     const channel = {
@@ -115,7 +115,7 @@ describe('a subscriber that does not read', () => {
     reader.request.destroy()
   })
 
-  test('does not hold up the end of its stream', async () => {
+  test('does not delay the end of its stream', async () => {
     const app = withFeed({})
     let isCut = false
     app.internalServer.get('/full', { config: { routeGroup: 'feed' } }, async (_request, reply) => {
@@ -136,8 +136,8 @@ describe('a subscriber that does not read', () => {
   })
 })
 
-describe('a subscriber that is let in late', () => {
-  test('gets no stream when it is gone by then', async () => {
+describe('a subscriber whose authentication takes long', () => {
+  test('gets no stream if it has disconnected meanwhile', async () => {
     const { resourceServers, asked, letIn, answered } = slowAuthentication()
     let subscribed = 0
     const channel = { ...server.deps.channel, subscribe: () => (subscribed += 1) }
@@ -158,7 +158,7 @@ describe('a subscriber that is let in late', () => {
     expect(subscribed).toBe(0)
   })
 
-  test('gets none when the server is closing by then, and does not hold it up', async () => {
+  test('gets no stream if the server is closing, and does not delay the close', async () => {
     const { resourceServers, asked, letIn } = slowAuthentication()
     const app = withFeed({ resourceServers })
     const pending = subscribe(app, resourceServer)

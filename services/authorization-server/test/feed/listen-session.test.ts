@@ -31,28 +31,28 @@ const pulse = (sent: number, back: number) => hear(pulsePayload(session, sent), 
 const announce = (data: object, now = 0) => hear(JSON.stringify(data), now)
 const ended = (data: object, audience: string) => announce({ ...data, audience })
 
-describe('what proves a session', () => {
-  test('nothing, before a pulse has come back', () => {
+describe('verification of a LISTEN session', () => {
+  test('no pulse returned: unverified', () => {
     pulsePayload(session, 5)
     expect(isVerified(session, 5)).toBe(false)
   })
 
   test.each([
-    { name: 'at once', now: 5_010, proved: true },
-    { name: 'until a second after it was sent', now: 5_999, proved: true },
-    { name: 'not at that second', now: 6_000, proved: false },
-    { name: 'not later', now: 9_000, proved: false }
-  ])('its own pulse, counted from the sending: $name', ({ now, proved }) => {
+    { name: 'at once', now: 5_010, verified: true },
+    { name: 'until a second after it was sent', now: 5_999, verified: true },
+    { name: 'not at that second', now: 6_000, verified: false },
+    { name: 'not later', now: 9_000, verified: false }
+  ])('its own pulse, measured from its sending: $name', ({ now, verified }) => {
     expect(pulse(5_000, 5_005)).toEqual([])
-    expect(isVerified(session, now)).toBe(proved)
+    expect(isVerified(session, now)).toBe(verified)
   })
 
-  test('a pulse that comes back too late proves nothing', () => {
+  test('a pulse that returns too late does not verify', () => {
     pulse(5_000, 6_500)
     expect(isVerified(session, 6_500)).toBe(false)
   })
 
-  test('the newest counts, in whatever order they come', () => {
+  test('the newest pulse counts, in any order of return', () => {
     pulse(5_250, 5_300)
     pulse(5_000, 5_301)
     expect(isVerified(session, 6_200)).toBe(true)
@@ -64,16 +64,16 @@ describe('what proves a session', () => {
     { name: 'one without a time', payload: JSON.stringify({ pulse: EPOCH }) },
     { name: 'a guard’s nonce', payload: noncePayload(STREAM, NONCE) },
     { name: 'a revocation', payload: '{"jti":"a"}' }
-  ])('$name proves nothing', ({ payload }) => {
+  ])('$name does not verify', ({ payload }) => {
     hear(payload, 5_000)
     expect(isVerified(session, 5_000)).toBe(false)
   })
 })
 
-describe('when a session counts as lost', () => {
+describe('loss of a session', () => {
   test.each([
-    { name: 'never proved, in its first two seconds', last: undefined, now: 2_000, silent: false },
-    { name: 'never proved, afterwards', last: undefined, now: 2_001, silent: true },
+    { name: 'never verified, in its first two seconds', last: undefined, now: 2_000, silent: false },
+    { name: 'never verified, afterwards', last: undefined, now: 2_001, silent: true },
     { name: 'a second without proof', last: 5_000, now: 7_000, silent: false },
     { name: 'longer than a second without proof', last: 5_000, now: 7_001, silent: true }
   ])('$name', ({ last, now, silent }) => {
@@ -99,7 +99,7 @@ describe('revocations', () => {
     }
   )
 
-  test('with an audience go to the streams of that audience, which alone count them', () => {
+  test('with an audience are sent to the streams of that audience, and only those count them', () => {
     openStream(session, OTHER, REPORTS)
     const data = { jti: 'a' }
     expect(ended(data, REPORTS)).toEqual([{ stream: OTHER, event: 'revoked', id: `${EPOCH}-1`, data }])
@@ -108,18 +108,18 @@ describe('revocations', () => {
     expect(ended({ grant_id: 'd' }, 'https://unknown.example')).toEqual([])
   })
 
-  test('of a user or a client go to the audiences that the caller says they concern', () => {
+  test('of a user or a client are sent to the given audiences', () => {
     openStream(session, OTHER, REPORTS)
     const frames = receive(session, readNotification('{"sub":"c"}'), 0, (audience) => audience === REPORTS)
     expect(frames.map(({ stream }) => stream)).toEqual([OTHER])
   })
 
-  test('are counted in the order in which they come, over all kinds', () => {
+  test('are numbered in the order of arrival, over all kinds', () => {
     const frames = [{ jti: 'a' }, { grant_id: 'b' }, { sub: 'c' }, { client_id: 'd' }].flatMap((data) => announce(data))
     expect(frames.map(({ id }) => id)).toEqual([1, 2, 3, 4].map((count) => `${EPOCH}-${count}`))
   })
 
-  test('are passed on without proof as well', () => {
+  test('are sent while the session is unverified as well', () => {
     expect(isVerified(session, 9_000)).toBe(false)
     expect(announce({ sub: 'c' }, 9_000)).toHaveLength(1)
   })
@@ -145,13 +145,13 @@ describe('revocations', () => {
     '{"audience":"a"}',
     '{"jti":"a","sub":"b","audience":"a"}',
     '{"reset":"grants"}'
-  ])('%s is passed over and not counted', (payload) => {
+  ])('%s is ignored and not counted', (payload) => {
     expect(hear(payload, 0)).toEqual([])
     expect(announce({ jti: 'next' })[0]?.id).toBe(`${EPOCH}-1`)
   })
 })
 
-test('a member of a later release is passed on: guards that do not know it drop all they keep', () => {
+test('a member of a later release is sent: guards that do not know it clear their cache', () => {
   openStream(session, STREAM, FILES)
   expect(hear('{"tenant":"a"}', 0)).toEqual([
     { stream: STREAM, event: 'revoked', id: `${EPOCH}-1`, data: { tenant: 'a' } }
@@ -159,7 +159,7 @@ test('a member of a later release is passed on: guards that do not know it drop 
 })
 
 describe('a stream', () => {
-  test('counts from its own beginning', () => {
+  test('counts from its own start', () => {
     announce({ jti: 'a' })
     announce({ jti: 'b' })
     expect(openStream(session, STREAM, FILES)).toEqual({
@@ -179,7 +179,7 @@ describe('a guard’s nonce', () => {
 
   const relay = (now: number, stream = STREAM) => hear(noncePayload(stream, NONCE), now)
 
-  test('becomes a proof on its stream, with the id of the newest revocation and without raising it', () => {
+  test('is sent as a proof on its stream, with the id of the newest revocation and without a new number', () => {
     announce({ jti: 'a' })
     const proof = { stream: STREAM, event: 'proof', id: `${EPOCH}-1`, data: { nonce: NONCE } }
     expect(relay(5_001)).toEqual([proof])
@@ -187,16 +187,16 @@ describe('a guard’s nonce', () => {
     expect(announce({ jti: 'b' })[0]?.id).toBe(`${EPOCH}-2`)
   })
 
-  test('for a stream of another instance is passed over', () => {
+  test('for a stream of another instance is ignored', () => {
     expect(relay(5_001, 'a-stream-of-others')).toEqual([])
   })
 
-  test('for a stream that has ended is passed over', () => {
+  test('for a stream that has ended is ignored', () => {
     closeStream(session, STREAM)
     expect(relay(5_001)).toEqual([])
   })
 
-  test('is not proved by a session that is not proved itself', () => {
+  test('is not returned while the session is unverified', () => {
     expect(relay(6_000)).toEqual([])
   })
 })

@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe('the main walk', () => {
+describe('the whole flow', () => {
   test('sign-in, Allow, code, token, introspection (RFC 6749 4.1)', async () => {
     const browser = server.newBrowser()
     const login = await browser.open(authorizeUrl(client.clientId))
@@ -74,7 +74,7 @@ describe('the main walk', () => {
     })
   })
 
-  test('Deny answers access_denied with state and iss (RFC 6749 4.1.2.1, RFC 9207 2)', async () => {
+  test('Deny responds with access_denied, state and iss (RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
     const browser = server.newBrowser()
     const login = await browser.open(authorizeUrl(client.clientId))
     const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
@@ -85,7 +85,7 @@ describe('the main walk', () => {
 
   test('a wrong password and an unknown user get the same page', async () => {
     const pages = []
-    for (const username of ['alice', 'nobody']) {
+    for (const username of ['alice', 'unknown']) {
       const browser = server.newBrowser()
       const login = await browser.open(authorizeUrl(client.clientId))
       const refused = await browser.submitOnly(login, { username, password: 'wrong' })
@@ -100,7 +100,7 @@ describe('the main walk', () => {
 })
 
 describe('authorization code', () => {
-  test('50 parallel exchanges of one code: one 200, 49 invalid_grant', async () => {
+  test('50 concurrent exchanges of one code: one 200, 49 invalid_grant', async () => {
     const code = await obtainCode(server, client)
     const answers = await Promise.all(Array.from({ length: 50 }, () => exchange(server, client, code)))
     expect(answers.filter((answer) => answer.statusCode === 200)).toHaveLength(1)
@@ -109,7 +109,7 @@ describe('authorization code', () => {
     expect(new Set(refused.map((answer) => answer.json().error))).toEqual(new Set(['invalid_grant']))
   })
 
-  test('a second use is refused by name, and the grant’s tokens die (RFC 6749 4.1.2)', async () => {
+  test('a second use is refused as used, and the tokens of the grant end (RFC 6749 §4.1.2)', async () => {
     const code = await obtainCode(server, client)
     const first = (await exchange(server, client, code)).json()
     const second = await exchange(server, client, code)
@@ -123,7 +123,7 @@ describe('authorization code', () => {
     expect((await refresh(server, client, first.refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
   })
 
-  test('a second use that is wrong in something else ends nothing (OAuth 2.1 7.5.2)', async () => {
+  test('a second use with another fault ends nothing (OAuth 2.1 §7.5.2)', async () => {
     const code = await obtainCode(server, client)
     const first = (await exchange(server, client, code)).json()
     const second = await exchange(server, client, code, { redirect_uri: 'https://app.example/other' })
@@ -137,20 +137,20 @@ describe('authorization code', () => {
     { name: 'a wrong secret', change: { client_secret: 'wrong' }, error: 'invalid_client' },
     { name: 'another resource', change: { resource: 'https://other.example' }, error: 'invalid_target' },
     { name: 'a repeated parameter by another name', change: { grant_type: '' }, error: 'invalid_request' }
-  ])('$name is refused and does not use the code up', async ({ change, error }) => {
+  ])('$name is refused, and the code stays usable', async ({ change, error }) => {
     const code = await obtainCode(server, client)
     expect((await exchange(server, client, code, change)).json()).toMatchObject({ error })
     expect((await exchange(server, client, code)).statusCode).toBe(200)
   })
 
-  test('another client cannot redeem it, and does not use it up', async () => {
+  test('another client cannot redeem it, and the code stays usable', async () => {
     const other = await server.createClient()
     const code = await obtainCode(server, client)
     expect((await exchange(server, other, code)).json()).toMatchObject({ error: 'invalid_grant' })
     expect((await exchange(server, client, code)).statusCode).toBe(200)
   })
 
-  test('PKCE: the right verifier is needed, and enough (RFC 7636 4.6)', async () => {
+  test('PKCE: requires the code verifier (RFC 7636 §4.6)', async () => {
     const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
     const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
     const change = { code_challenge: challenge, code_challenge_method: 'S256' }
@@ -163,7 +163,7 @@ describe('authorization code', () => {
 })
 
 describe('refresh', () => {
-  test('rotates, and repeats the very same answer within the window', async () => {
+  test('rotates, and repeats the same response within the retry window', async () => {
     const first = (await exchange(server, client, await obtainCode(server, client))).json()
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(server, client, first.refresh_token)))
     const pairs = new Set(answers.map((answer) => `${answer.json().access_token} ${answer.json().refresh_token}`))
@@ -174,7 +174,7 @@ describe('refresh', () => {
     })
   })
 
-  test('reuse after the successor was used ends the grant (RFC 9700 4.14.2)', async () => {
+  test('reuse after the successor was used ends the grant (RFC 9700 §4.14.2)', async () => {
     const first = (await exchange(server, client, await obtainCode(server, client))).json()
     const second = (await refresh(server, client, first.refresh_token)).json()
     const third = (await refresh(server, client, second.refresh_token)).json()
@@ -182,7 +182,7 @@ describe('refresh', () => {
     expect((await introspect(server, resourceServer, third.access_token)).json()).toEqual({ active: false })
   })
 
-  test('a narrower scope holds for one access token only (RFC 6749 6)', async () => {
+  test('a narrower scope is valid for one access token only (RFC 6749 §6)', async () => {
     const change = { scope: 'files.read files.read:images' }
     const first = (await exchange(server, client, await obtainCode(server, client, { change }))).json()
     const narrow = (await refresh(server, client, first.refresh_token, { scope: 'files.read:images' })).json()
@@ -193,7 +193,7 @@ describe('refresh', () => {
     expect(wider.json()).toMatchObject({ error: 'invalid_scope' })
   })
 
-  test('none for a client that is registered without', async () => {
+  test('a client registered without refresh gets no refresh token', async () => {
     const plain = await server.createClient({ issuesRefreshTokens: false })
     const token = (await exchange(server, plain, await obtainCode(server, plain))).json()
     expect(token).not.toHaveProperty('refresh_token')
@@ -203,7 +203,7 @@ describe('refresh', () => {
 })
 
 describe('revocation (RFC 7009)', () => {
-  test('an access token ends alone, a refresh token ends the grant; always 200 and {}', async () => {
+  test('an access token ends alone, a refresh token ends the grant; the response is always 200 and {}', async () => {
     const first = (await exchange(server, client, await obtainCode(server, client))).json()
     const second = (await refresh(server, client, first.refresh_token)).json()
     const credentials = bodyCredentials(client)
@@ -220,7 +220,7 @@ describe('revocation (RFC 7009)', () => {
     expect((await introspect(server, resourceServer, second.access_token)).json()).toEqual({ active: false })
   })
 
-  test('other clients’ tokens are left alone, and unknown ones are no error', async () => {
+  test('tokens of other clients stay active, and unknown tokens are no error', async () => {
     const other = await server.createClient()
     const first = (await exchange(server, client, await obtainCode(server, client))).json()
     for (const token of [first.access_token, first.refresh_token, 'unknown']) {

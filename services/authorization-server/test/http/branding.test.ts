@@ -29,7 +29,7 @@ test.each([
   expect(() => loadBranding({ ...plain, productLogo: logo })).toThrow(problem)
 })
 
-test('whatever colour an operator gives, it is readable by day and by night, and so is the text on it', () => {
+test('every colour of an operator is readable in light and dark mode, and so is the text on it', () => {
   const color = fc.tuple(...Array.from({ length: 3 }, () => fc.integer({ min: 0, max: 255 })))
   fc.assert(
     fc.property(color, (channels) => {
@@ -50,7 +50,7 @@ test('whatever colour an operator gives, it is readable by day and by night, and
   )
 })
 
-test('name, logo and colour of an operator are on the pages, with no template touched', async () => {
+test('the pages show an operator’s name, logo and colour, without a changed template', async () => {
   const server = await startTestServer({
     PRODUCT_NAME: 'Acme & Sons',
     PRODUCT_LOGO: file('logo.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>'),
@@ -71,7 +71,7 @@ test('name, logo and colour of an operator are on the pages, with no template to
   }
 })
 
-test('without settings the pages are ours, and there is no logo to fetch', async () => {
+test('without settings the pages have the default name and no logo', async () => {
   const server = await startTestServer()
   try {
     expect((await server.newBrowser().open('http://localhost:4000/login')).body).toContain('<title>Sign in · Valetkey')

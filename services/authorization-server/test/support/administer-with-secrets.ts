@@ -3,7 +3,7 @@ import { mintOpaqueToken } from '@valetkey/oauth-protocol'
 import { startAdministration } from './administration.js'
 import type { TestServer } from './authorization-server.js'
 
-/** Keys and passwords on their way through the administration API, refused and failing ones too. */
+/** Sends keys and passwords to the administration API in accepted, refused and malformed requests. */
 export async function administerWithSecrets(
   server: TestServer,
   password: string,

@@ -5,13 +5,13 @@ import { OPERATOR } from './command-line.js'
 
 const author = { actor: { kind: 'command_line', name: OPERATOR } } as const
 
-/** A caller of the administration API with a key of its own. */
+/** A caller of the administration API with its own key. */
 export async function startAdministration(server: TestServer, name = 'ci') {
   const { key, operatorKey } = await createOperatorKey({ name }, author, server.deps.admin.operatorKeys)
   const authorization = `Bearer ${operatorKey}`
   return {
     operatorKey,
-    /** As the audit entries of its changes name it. */
+    /** The actor in the audit entries of its changes. */
     actor: { kind: 'operator_key', name, operatorKeyId: key.operatorKeyId },
     async call(
       method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -36,14 +36,14 @@ type AuditRow = {
   details: Record<string, unknown>
 }
 
-/** The audit entries of changes by operators, the oldest first, as the table has them. */
+/** The audit entries of changes by operators, oldest first. */
 export async function changesIn({ database }: Pick<TestServer, 'database'>): Promise<AuditRow[]> {
   const text = `select event, request_id, client_id, user_id, address, details from audit_events
     where details ? 'actor' order by event_id`
   return database.query<AuditRow>({ name: 'test_changes_by_operators', text, values: [] })
 }
 
-/** The newest of them. */
+/** The newest audit entry. */
 export async function lastChangeIn(server: Pick<TestServer, 'database'>): Promise<AuditRow | undefined> {
   return (await changesIn(server)).at(-1)
 }

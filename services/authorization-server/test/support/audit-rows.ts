@@ -11,7 +11,7 @@ export type AuditRow = {
   details: { reason?: string; count?: number; secretId?: string }
 }
 
-/** Ends the open minute, writes what is queued, and reads the whole table, the oldest row first. */
+/** Ends the current minute, writes the queue, and reads the whole table, oldest row first. */
 export async function auditRows({ database, deps }: Pick<TestServer, 'database' | 'deps'>): Promise<AuditRow[]> {
   await deps.audit.close()
   const text = 'select event, request_id, client_id, user_id, address, details from audit_events order by event_id'
@@ -24,7 +24,7 @@ export async function clearAuditRows({ database, deps }: Pick<TestServer, 'datab
   await database.query({ name: 'test_clear_audit_rows', text: 'delete from audit_events', values: [] })
 }
 
-/** How many events the rows stand for: a row without a count is one event. */
+/** The number of events in the rows: a row without a count is one event. */
 export const eventsIn = (rows: readonly AuditRow[]): number =>
   rows.reduce((sum, { details }) => sum + (details.count ?? 1), 0)
 

@@ -37,7 +37,7 @@ export async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(2)
 }
 
-/** A whole authorization server on real stores, called without a network; `logger` is for a test that reads the log. */
+/** An authorization server on real stores, called without a network; `logger` is for a test that reads the log. */
 export async function startTestServer(settings: Environment = {}, logger?: Logger) {
   const testDatabase = await createTestDatabase()
   const testRedis = createTestRedis()

@@ -5,7 +5,7 @@ export type Page = LightMyRequestResponse & { url: string }
 /** Maximum number of redirects, as in browsers. */
 const MAX_REDIRECTS = 20
 
-/** The features of a browser that forms need: cookies, redirects within a site, hidden fields, the Origin of a form POST. */
+/** A minimal browser: cookies, redirects within a site, hidden fields, Origin of form POSTs. */
 export class Browser {
   readonly #server: FastifyInstance
   readonly #origin: string

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals'
 
-/** Timers stay real, or neither Postgres nor Redis could be reached. */
+/** Timers stay real, because the drivers of Postgres and Redis need them. */
 const REAL = [
   'hrtime',
   'nextTick',
@@ -22,7 +22,7 @@ let isStopped = false
 
 export const isClockStopped = (): boolean => isStopped
 
-/** Stops the clock that this test file and the servers it starts read: whole seconds, moved by hand only. */
+/** Stops the clock of this test file and of its servers. It has whole seconds, and only the test changes it. */
 export function stopClock(): { now(): Date; advance(seconds: number): void; restart(): void } {
   const start = Math.floor(Date.now() / 1000) * 1000
   jest.useFakeTimers({ now: start, doNotFake: [...REAL] })

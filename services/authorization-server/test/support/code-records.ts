@@ -25,7 +25,7 @@ export const ALLOWED: AllowedGrant = {
   binding: BINDING
 }
 
-/** What Allow puts into Redis, with the redirect of its form. */
+/** The record that Allow writes to Redis, with the redirect of its form. */
 export const recordOf = (change: Partial<AllowedGrant> = {}, encryptedRedirect: Buffer | undefined = REDIRECT) => ({
   allowed: { ...ALLOWED, ...change },
   encryptedRedirect
@@ -33,7 +33,7 @@ export const recordOf = (change: Partial<AllowedGrant> = {}, encryptedRedirect: 
 
 export const REDIRECT = Buffer.from('encrypted redirect')
 
-/** What was written so long ago has so much less to live. */
+/** Reduces the remaining lifetime of a record, as if it had been written earlier. */
 export async function age(
   redis: { pttl(key: string): Promise<number>; pexpire(key: string, milliseconds: number): Promise<unknown> },
   key: string,

@@ -28,21 +28,21 @@ export async function grantOf(server: TestServer, code: string): Promise<GrantSt
   return rows[0]
 }
 
-/** Every key that Redis holds for a code: one, of its record or of the tombstone that this became. */
+/** Every key of a code in Redis: one, with its record or its tombstone. */
 export async function redisKeysOf({ redis }: Pick<TestServer, 'redis'>, code: string): Promise<string[]> {
   return redis.keys(`*${hashToken(code).toString('hex')}*`)
 }
 
-/** The record of a code, or the tombstone that it became. */
+/** The record of a code, or its tombstone. */
 export async function recordOf(server: Pick<TestServer, 'redis'>, code: string): Promise<string> {
   const [key = ''] = await redisKeysOf(server, code)
   return (await server.redis.get(key)) ?? ''
 }
 
-/** The record without the encrypted redirect, which goes when the code is taken: what a code is that was given back. */
+/** The record of a returned code: without the encrypted redirect, which is deleted when the code is taken. */
 export const withoutAnswer = (record: string): string => record.replace(/\n.*$/, '')
 
-/** Milliseconds that the record of a code, or its tombstone, has left; of a code, a minute more than it can be taken. */
+/** Remaining milliseconds of the record or tombstone. A record is kept for a minute after the expiry of the code. */
 export async function remainingLife(server: Pick<TestServer, 'redis'>, code: string): Promise<number> {
   const [key = ''] = await redisKeysOf(server, code)
   return server.redis.pttl(key)
@@ -54,7 +54,7 @@ export async function forgetInRedis(server: Pick<TestServer, 'redis'>, code: str
   if (keys.length > 0) await server.redis.del(...keys)
 }
 
-/** Gives a function that makes Redis what it is now, as far as this code is concerned: a failover to an old replica. */
+/** @returns a function that restores the current record of this code in Redis, like a failover to an old replica */
 export async function rememberRedis(server: Pick<TestServer, 'redis'>, code: string): Promise<() => Promise<void>> {
   const [key = ''] = await redisKeysOf(server, code)
   const record = await recordOf(server, code)
@@ -68,7 +68,7 @@ export async function auditOf(
   server: TestServer,
   answer: LightMyRequestResponse
 ): Promise<{ event: string; reason: string | null }[]> {
-  // Writes what is queued; the trail works on.
+  // Writes the queue; the trail stays usable.
   await server.deps.audit.close()
   return server.database.query({
     name: 'test_audit_of_request',

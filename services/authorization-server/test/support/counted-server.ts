@@ -11,14 +11,14 @@ const BACKGROUND =
   /^(append_audit_events|note_\w+_use|erase_retry_answers|delete_expired_\w+|\w+_access_token_buckets|set plan_cache_mode = \w+|(set|reset) statement_timeout.*)$/
 
 /**
- * The authorization server as it is deployed, on the stores of a test server, with every statement and command counted on
- * its way. Without a Redis server the emulation stands in, whose commands take no way that could be counted.
+ * The authorization server as deployed, on the stores of a test server, with proxies that count statements and commands.
+ * Commands to an emulated Redis cannot be counted.
  */
 export async function startCountedServer(server: TestServer) {
   const { config } = server
   let statements: { statement: string; connection: number }[] = []
   let commands: string[] = []
-  // The connection that listens for what has changed has a pulse of its own.
+  // The LISTEN connection sends pulses.
   const listening = new Set<number>()
   const postgres = await startCountingProxy(
     config.databaseUrl,
@@ -59,12 +59,12 @@ export async function startCountedServer(server: TestServer) {
     publicUrl: `http://127.0.0.1:${publicPort}`,
     internalUrl: `http://127.0.0.1:${internalPort}`,
     hasRedis,
-    /** Postgres is slow: what it answers waits, save what tells of changes. */
+    /** Delays the responses of Postgres, except on the LISTEN connection. */
     holdAnswers: () => postgres.hold(listening),
     releaseAnswers: () => postgres.release(),
-    /** What has been sent since `during` began. */
+    /** The statements and commands since `during` began. */
     sent,
-    /** What was sent while this ran. */
+    /** The statements and commands during this function. */
     async during(run: () => Promise<unknown>): Promise<Sent> {
       statements = []
       commands = []

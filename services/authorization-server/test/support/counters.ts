@@ -1,7 +1,7 @@
 import type { Limit } from '../../src/platform/rate-limits/rules.js'
 import type { TestServer } from './authorization-server.js'
 
-/** Sets a counter as if so many attempts had just failed. */
+/** Sets a counter to this number of failures. */
 export async function setCounter(
   { redis }: Pick<TestServer, 'redis'>,
   limit: Limit | undefined,
@@ -16,7 +16,7 @@ export async function counterOf({ redis }: Pick<TestServer, 'redis'>, limit: Lim
   return Number((await redis.get(`vk:attempts:${limit?.name}`)) ?? 0)
 }
 
-/** How many counters there are. */
+/** The number of counters. */
 export async function countCounters({ redis }: Pick<TestServer, 'redis'>): Promise<number> {
   return (await redis.keys('vk:attempts:*')).length
 }

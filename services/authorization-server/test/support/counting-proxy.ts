@@ -1,19 +1,19 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { atPort } from './failing-network.js'
 
-/** Reads one connection's requests as they pass; hears bytes in whatever pieces they come. */
+/** Reads the requests of a connection, in chunks of any size. */
 export type Listener = (bytes: Buffer) => void
 
 export type CountingProxy = {
-  /** The address of the server, by way of this proxy. */
+  /** The URL of the server with the address of this proxy. */
   url: string
-  /** What the server says waits from now on, on all connections but these. */
+  /** Delays the server's responses from now on, except on these connections. */
   hold(except: ReadonlySet<number>): void
   release(): void
   close(): Promise<void>
 }
 
-/** Stands between a client and its server, changes nothing, and lets `listen` read what the client asks for. */
+/** A proxy between a client and its server. `listen` reads the requests of the client. */
 export async function startCountingProxy(
   targetUrl: string,
   listen: (connection: number) => Listener

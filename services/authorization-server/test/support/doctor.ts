@@ -6,7 +6,7 @@ const MAIN = path.resolve(import.meta.dirname, '../../dist/operator/cli/main.js'
 
 type Document = { findings: { check: string; severity: string; what: string }[]; fatal: number; warnings: number }
 
-/** `valetkey doctor --json` as an operator runs it, with nothing in its environment but these settings. */
+/** Runs `valetkey doctor --json` with only these settings in its environment. */
 export async function runDoctor(environment: Environment): Promise<{ code: number | null; document: Document }> {
   const child = spawn(process.execPath, [MAIN, 'doctor', '--json'], { env: environment as NodeJS.ProcessEnv })
   let out = ''

@@ -78,7 +78,7 @@ function endingsOfAuthorizations(server: TestServer, admin: Administration): rea
   const revoke = (body: object) => admin.call('POST', '/grants/revoke', body)
   return [
     {
-      name: 'the user, on the account page',
+      name: 'the user on the account page',
       async end({ browser, client }) {
         const there = browserAt(server, browser)
         const page = fromForm(await there.open(`${ISSUER}/account/apps`), '/account/apps/end')
@@ -86,11 +86,11 @@ function endingsOfAuthorizations(server: TestServer, admin: Administration): rea
       }
     },
     {
-      name: 'an operator, of the user to the client',
+      name: 'an operator for a user and a client',
       end: ({ userId, client }) => revoke({ user_id: userId, client_id: client.clientId })
     },
-    { name: 'an operator, of the user', end: ({ userId }) => revoke({ user_id: userId }) },
-    { name: 'an operator, to the client', end: ({ client }) => revoke({ client_id: client.clientId }) }
+    { name: 'an operator for a user', end: ({ userId }) => revoke({ user_id: userId }) },
+    { name: 'an operator for a client', end: ({ client }) => revoke({ client_id: client.clientId }) }
   ]
 }
 

@@ -13,9 +13,9 @@ export type Subscription = {
   headers: IncomingMessage['headers']
   request: ClientRequest
   response: IncomingMessage
-  /** What has come so far, comments included. */
+  /** The received text, including comments. */
   text(): string
-  /** The next event that no call has given yet. @throws when the stream ends first */
+  /** The next event that was not returned yet. @throws if the stream ends first */
   next(): Promise<ReceivedEvent>
   ended: Promise<void>
 }
@@ -36,7 +36,7 @@ export async function subscribe(server: TestServer, by: Credentials): Promise<Su
   let text = ''
   let taken = 0
   let parsed = 0
-  let isOver = false
+  let hasEnded = false
   let wake = () => {}
   response.on('data', (chunk: string) => {
     text += chunk
@@ -50,7 +50,7 @@ export async function subscribe(server: TestServer, by: Credentials): Promise<Su
   response.on('error', () => {})
   const ended = new Promise<void>((resolve) => {
     response.once('close', () => {
-      isOver = true
+      hasEnded = true
       wake()
       resolve()
     })
@@ -63,7 +63,7 @@ export async function subscribe(server: TestServer, by: Credentials): Promise<Su
     text: () => text,
     async next() {
       while (events.length === taken) {
-        if (isOver) throw new Error('the stream ended')
+        if (hasEnded) throw new Error('the stream ended')
         await new Promise<void>((resolve) => {
           wake = resolve
         })
@@ -82,7 +82,7 @@ function parse(block: string): ReceivedEvent | undefined {
   return { event, id: fields.get('id') ?? '', data: JSON.parse(fields.get('data') ?? '') }
 }
 
-/** A guard's proof-of-life, sent to whichever instance. */
+/** Sends a nonce to an instance. */
 export function sendNonce(server: TestServer, by: Credentials, stream: string, nonce: string) {
   return server.internalServer.inject({
     method: 'POST',
@@ -98,7 +98,7 @@ export type StartedChannel = {
   until(event: string, times?: number): Promise<void>
 }
 
-/** Lets an instance listen, and fill its registry; gives what it says of it. */
+/** Starts the LISTEN connection of an instance and waits until its registry is loaded; returns its log events. */
 export async function startChannel(server: TestServer): Promise<StartedChannel> {
   const { logger, lines } = collectLog()
   const named = (event: string) => lines.filter((line) => line.event === event).length
@@ -107,12 +107,12 @@ export async function startChannel(server: TestServer): Promise<StartedChannel> 
   }
   server.deps.channel.start(logger)
   await until('revocation_channel_ready')
-  // Clients, scopes and resource servers: from here on they are answered for from memory.
+  // Clients, scopes and resource servers are cached from now on.
   await until('registry_loaded', 3)
   return { lines, until, events: () => lines.map(({ event }) => String(event)) }
 }
 
-/** A number out of an event's id. */
+/** The number in the id of an event. */
 export function countOf({ id }: ReceivedEvent): number {
   return Number(id.slice(id.lastIndexOf('-') + 1))
 }

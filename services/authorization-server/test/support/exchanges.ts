@@ -10,7 +10,7 @@ import { atTime } from './postgres-clock.js'
 import { newHash, storeGrant } from './stored-grant.js'
 import { HOUR } from './token-tables.js'
 
-/** The beginning of this hour: what ends half an hour later ends in this one, and an hour later in the next. */
+/** The start of the current hour: half an hour later is in this bucket, and an hour later in the next. */
 export const now = new Date(Math.floor(Date.now() / HOUR) * HOUR)
 export const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
 
@@ -53,14 +53,14 @@ export function exchangeOf(owner: { clientId: string; userId: string }, change: 
   }
 }
 
-/** The same code, exchanged once more. */
+/** Another exchange of the same code. */
 export const again = ({ codeHash, allowed }: Exchange): Exchange => ({
   ...exchangeOf({ clientId: allowed.binding.clientId, userId: allowed.userId }),
   codeHash,
   allowed
 })
 
-/** The access token of the exchange ends then. */
+/** The exchange with another expiry of the access token. */
 export const endingAt = (expiresAt: Date): ExchangeChange => ({
   tokens: { accessToken: { hash: newHash(), expiresAt } }
 })
@@ -74,10 +74,10 @@ export async function prepareExchanges() {
   return {
     opened,
     owner,
-    /** The names of the statements that the process which was started last has sent, without their tables. */
+    /** The names of the statements of the process that was started last, without their tables. */
     sent,
 
-    /** The store of a process that has started; `wrap` comes between it and its database. */
+    /** The store of a new process; `wrap` can replace its database. */
     async startGrants(wrap = (database: Database): Database => database): Promise<GrantStore> {
       const wrapped = wrap(atTime(opened.database, now))
       const database: Database = {
@@ -96,7 +96,7 @@ export async function prepareExchanges() {
     newExchanges: (count: number, change?: (index: number) => ExchangeChange): Exchange[] =>
       Array.from({ length: count }, (_, index) => exchangeOf(owner, change?.(index))),
 
-    /** How many tokens the grants of these exchanges have. */
+    /** The number of tokens of the grants of these exchanges. */
     async tokensOf(exchanges: readonly { codeHash: Exchange['codeHash'] }[]) {
       const text = `with of_codes as (select grant_id from grants where code_hash = any ($1))
         select (select count(*)::integer from access_tokens join of_codes using (grant_id)) as access,

@@ -5,7 +5,7 @@ import { newHash } from './stored-grant.js'
 
 export type AudienceGrant = { grantId: string; tokenId: string; userId: string; clientId: string }
 
-/** A live grant for one audience with one live access token, in the table of the hour in which it ends. */
+/** An active grant for one audience with one active access token, in the table of the hour of its expiry. */
 export async function grantFor(
   database: Database,
   audience: string,

@@ -17,12 +17,12 @@ export function authorizeUrl(clientId: string, change: Record<string, string | u
   return `${ISSUER}/oauth/authorize?${query}`
 }
 
-/** The parameters of the redirect that a page ended in. */
+/** The parameters of a redirect to the client. */
 export function responseParameters(page: LightMyRequestResponse): Record<string, string> {
   return Object.fromEntries(new URL(String(page.headers.location)).searchParams)
 }
 
-/** Signs a user in at a fresh browser and allows what is asked; gives the code. */
+/** Signs a user in with a new browser and allows the request; returns the code. */
 export async function obtainCode(
   server: TestServer,
   client: Credentials,
@@ -36,7 +36,7 @@ export async function obtainCode(
   return code
 }
 
-/** Sends a form to the token endpoint, or another one, with the client's secret in the body. */
+/** Sends a form to the token endpoint, or to another path, with the client's secret in the body. */
 export async function post(
   server: TestServer,
   url: string,

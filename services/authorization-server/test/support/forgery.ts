@@ -2,8 +2,8 @@ import { startTestServer } from './authorization-server.js'
 import { PASSWORD } from './flow.js'
 
 /**
- * An attacker, mallory, writes to Redis what she likes. She has an account and a client, album, and reads all that Redis
- * holds. Alice uses the client printer.
+ * The attacker, mallory, can read and write all of Redis. She has an account and a client, album. Alice uses the client
+ * printer.
  */
 export async function startForgeryTarget() {
   const server = await startTestServer()

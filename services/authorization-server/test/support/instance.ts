@@ -8,19 +8,19 @@ import { followingClock } from './postgres-clock.js'
 
 type InstanceOptions = {
   config?: Partial<Config>
-  /** Comes between the instance, once it has started, and its database; gets the real one. */
+  /** Wraps the database of the started instance. */
   wrap?: (database: Database) => Database
   /** For a test that reads the log. */
   logger?: Logger
-  /** Instead of the test server's; the caller closes it. */
+  /** Replaces that of the test server; the caller closes it. */
   redis?: Redis
 }
 
-/** Another process on the stores of a test server, as far as one process can play another. Close it before the server. */
+/** Simulates another process on the stores of a test server. Close it before the server. */
 export async function startInstance(server: TestServer, options: InstanceOptions = {}): Promise<TestServer> {
   const config = { ...server.config, ...options.config }
   const connected = followingClock(connectPostgres(config.databaseUrl, { connections: 10 }))
-  // What stands between the instance and its database comes after the start.
+  // The wrapper is added after the start.
   let reached = server.database
   const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }
   const deps = wire(config, database, options.redis ?? server.redis)

@@ -2,7 +2,7 @@ import { buildLogger, type Logger } from '@valetkey/service-kit'
 
 export type LogLine = Readonly<Record<string, unknown>> & { event?: string; reqId?: string }
 
-/** The real logger of a service, at its most talkative, and what it has written so far. */
+/** The real logger of a service at the lowest level, with its lines. */
 export function collectLog(): { logger: Logger; lines: LogLine[]; text(): string } {
   const written: string[] = []
   const lines: LogLine[] = []

@@ -4,7 +4,7 @@ import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 
 export const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 
-/** A database of one's own in the form that this release needs. */
+/** A new database with the migrations of this release. */
 export async function createMigratedDatabase() {
   const testDatabase = await createTestDatabase()
   await migrate(testDatabase.url, MIGRATIONS)
@@ -12,7 +12,7 @@ export async function createMigratedDatabase() {
   return {
     url: testDatabase.url,
     database,
-    /** For what no store of ours does. */
+    /** For statements that no store has. */
     run: <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
       database.query<Row>({ name: '', text, values, withinMs: 60_000 }),
     async close() {

@@ -6,10 +6,10 @@ export type RawAnswer = { statusCode: number; headers: IncomingHttpHeaders; body
 
 type RawRequest = { method?: string; headers?: Record<string, string>; body?: string }
 
-/** Sends a request whose path reaches the server byte for byte, one character a byte; no parser of ours tidies it up. */
+/** Sends a request whose path reaches the server unchanged, one byte for each character. */
 export type RawSend = (path: string, request?: RawRequest) => Promise<RawAnswer>
 
-/** Puts a listener of a test server on a free port. It ends with the server. */
+/** Opens a listener of a test server on a free port. It closes with the server. */
 export async function overTheWire(listener: FastifyInstance): Promise<RawSend> {
   await listener.listen({ host: '127.0.0.1', port: 0 })
   const { port } = listener.server.address() as AddressInfo

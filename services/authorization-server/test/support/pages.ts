@@ -11,7 +11,7 @@ export async function signedInBrowser(server: TestServer, username = 'alice'): P
   return browser
 }
 
-/** The consent page, as a fresh browser with its user signed in sees it. */
+/** The consent page in a new browser with a signed-in user. */
 export async function openConsent(
   server: TestServer,
   clientId: string,
@@ -21,7 +21,7 @@ export async function openConsent(
   return { browser, page: await browser.open(authorizeUrl(clientId, options.change)) }
 }
 
-/** The first form of a page, sent with exactly these headers besides the browser's cookies: no Origin unless it is named. */
+/** Sends the first form of a page with the browser's cookies and exactly these headers. */
 export async function postForm(
   server: TestServer,
   browser: Pick<Browser, 'cookies'>,
@@ -56,14 +56,14 @@ export async function postTo(
   })
 }
 
-/** The page from the form on that goes to this path, for a browser that sends the first form it finds. */
+/** The page from the form with this path on, because the browser sends the first form. */
 export function fromForm(page: Page, path: string): Page {
   const start = page.body.search(new RegExp(`<form[^>]* action="${ISSUER}${path}[?"]`))
   if (start < 0) throw new Error(`no form goes to ${path}`)
   return Object.assign(Object.create(page), { body: page.body.slice(start) })
 }
 
-/** Signs out as a person does, on the page of the account. */
+/** Signs out with the form on the account page. */
 export async function signOut(browser: Browser, fields: Record<string, string> = {}): Promise<Page> {
   return browser.submit(fromForm(await browser.open(`${ISSUER}/account/apps`), '/logout'), fields)
 }

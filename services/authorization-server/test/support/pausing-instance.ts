@@ -2,10 +2,10 @@ import type { Statement } from '@valetkey/service-kit'
 import type { TestServer } from './authorization-server.js'
 import { startInstance } from './instance.js'
 
-/** Before the statement of this name something else happens, to its end, and only once. */
+/** A function that runs once before the next statement whose name starts with `before`. */
 type Pause = { before: string; run(): Promise<unknown> }
 
-/** Another instance, which stops before the statement whose name begins as `pauses.next` until that has run. */
+/** Another instance, which runs `pauses.next` before its statement. */
 export async function startPausingInstance(server: TestServer) {
   const pauses: { next: Pause | undefined } = { next: undefined }
   const paused = await startInstance(server, {

@@ -13,7 +13,7 @@ export function atTime(database: Database, now: Date | (() => Date)): Database {
   }
 }
 
-/** A database whose clock stands still while that of the test does. */
+/** A database with the stopped clock of the test. */
 export function followingClock(database: Database): Database {
   const stopped = atTime(database, () => new Date())
   return { ...database, query: (statement) => (isClockStopped() ? stopped : database).query(statement) }

@@ -2,12 +2,12 @@ import { connect, createServer, type Socket } from 'node:net'
 
 export type PostgresProxy = {
   url: string
-  /** Ends every connection and lets no new one live. */
+  /** Ends every connection, also new ones. */
   cut(): void
   mend(): void
-  /** The next statement of that name reaches Postgres and is carried out; its answer never comes back. */
+  /** The next statement with this name is executed by Postgres; its response is lost. */
   loseAnswerTo(statement: string, times?: number): void
-  /** The next statement of that name never reaches Postgres; `times` for as many one after the other. */
+  /** The next statement with this name is lost; `times` for several in sequence. */
   loseStatement(statement: string, times?: number): void
   close(): Promise<void>
 }

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** One answer as it came over the wire. Header names are in lower case. */
+/** A response as received. Header names are in lower case. */
 type RawAnswer = { status: number; headers: Record<string, string>; body: string }
 
-/** What one connection brought; `isClosed` says that the server ended it. */
+/** The responses of a connection; `isClosed` if the server ended it. */
 export type RawExchange = { answers: readonly RawAnswer[]; isClosed: boolean }
 
 /** Opens a listener of a test server on a free port of the loopback interface. */
@@ -19,12 +19,12 @@ export function portOf(server: FastifyInstance): number {
   return address.port
 }
 
-// However busy the machine is.
+// Enough for a busy machine.
 const FIRST_ANSWER_MS = 5_000
 
 /**
- * Sends bytes on a connection of their own and gathers what comes back, until the server closes it or has been silent
- * for `quietMs` after an answer. Nothing is added to the bytes: what is malformed stays malformed.
+ * Sends exactly these bytes on a new connection and collects the responses, until the server closes it or is silent for
+ * `quietMs` after a response.
  */
 export async function sendRaw(port: number, bytes: string | Buffer, { quietMs = 250 } = {}): Promise<RawExchange> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })
@@ -51,7 +51,7 @@ function endOrQuiet(socket: Socket, quietMs: number): Promise<boolean> {
   })
 }
 
-/** A request with a Host and whatever else is given. */
+/** A request with a Host header and the given headers. */
 export function rawRequest(line: string, lines: readonly string[] = [], body = ''): string {
   return [`${line} HTTP/1.1`, 'Host: localhost:4000', ...lines, '', body].join('\r\n')
 }

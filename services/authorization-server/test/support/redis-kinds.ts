@@ -1,6 +1,6 @@
 import { createTestRedis, type TestRedis } from '@valetkey/dev-stack'
 
-/** What may stand behind a store of ours: the real server where this run has one, and the emulation of `npm start`. */
+/** The kinds of Redis: the real server, if this run has one, and the emulation of `npm start`. */
 export const REDIS_KINDS: readonly { name: string; create: () => TestRedis }[] = [
   ...(process.env.TEST_REDIS_URL ? [{ name: 'Redis', create: createTestRedis }] : []),
   { name: 'the emulation of Redis', create: createEmulatedRedis }

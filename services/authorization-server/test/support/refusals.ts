@@ -8,7 +8,7 @@ export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-
 /** RFC 6749 §5.2. */
 const DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
 
-/** An error as the contract has it: status, body member for member, and the headers that all of them carry. */
+/** Checks an error of the contract: status, members of the body, and common headers. */
 export function expectRefusal(answer: Answer, status: number, error: string, description?: string): void {
   const { error: code, ...rest } = JSON.parse(answer.body)
   expect([answer.statusCode, code]).toEqual([status, error])

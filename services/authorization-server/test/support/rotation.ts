@@ -7,7 +7,7 @@ export const after = (seconds: number) => new Date(NOW.getTime() + seconds * 100
 export const PACE = { burst: 30, intervalSeconds: 60 }
 export const ANSWER = Buffer.from([0, 1, 255])
 
-/** A rotation of this token as the token endpoint asks for it. */
+/** A rotation of this token as in the token endpoint. */
 export function rotationOf(hash: TokenHash, change: Partial<Rotation> = {}): Rotation {
   return {
     hash,

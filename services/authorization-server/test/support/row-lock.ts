@@ -4,9 +4,9 @@ import type { TestServer } from './authorization-server.js'
 import { BLOCKED, untilBlocked } from './until-blocked.js'
 
 export type RowLock = {
-  /** Waits until so many statements wait for a lock. */
+  /** Waits until this number of statements wait for a lock. */
   blocked(count: number): Promise<void>
-  /** Ends the connections of the statements that wait, in the middle of them. */
+  /** Ends the connections of the waiting statements. */
   terminateBlocked(): Promise<void>
   release(): Promise<void>
 }
@@ -32,7 +32,7 @@ const INSERT_GRANT = `insert into grants (grant_id, client_id, user_id, scope, a
 async function lock(server: TestServer, statement: string, secret: string): Promise<RowLock> {
   const connection = { connectionString: server.config.databaseUrl }
   const holder = new pg.Client(connection)
-  // Within its transaction the holder would see the same activity for ever.
+  // A query inside the transaction of the lock would always see the same activity.
   const observer = new pg.Client(connection)
   for (const each of [holder, observer]) await each.on('error', () => {}).connect()
   await holder.query('begin')

@@ -9,7 +9,7 @@ export async function samplesOf({ operatorServer }: Pick<TestServer, 'operatorSe
   return Object.fromEntries([...lines].map(([, name = '', value]) => [name.replaceAll('"', ''), Number(value)]))
 }
 
-/** What has grown while this ran, without the requests' own metric. */
+/** The samples that increased during this function, without the metric of requests. */
 export async function growth(
   server: Pick<TestServer, 'operatorServer'>,
   run: () => Promise<unknown>

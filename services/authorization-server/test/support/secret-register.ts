@@ -1,17 +1,17 @@
-/** The secrets that a test has made or used, and a search for them. */
+/** Collects the secrets of a test and searches for them. */
 export function createSecretRegister() {
   const secrets = new Map<string, Set<string>>()
 
   return {
     note(kind: string, ...values: (string | undefined)[]): void {
       const known = secrets.get(kind) ?? new Set()
-      // What is shorter would be found by accident.
+      // Shorter values could occur by chance.
       for (const value of values) if (value !== undefined && value.length >= 12) known.add(value)
       secrets.set(kind, known)
     },
     kinds: (): string[] => [...secrets.keys()],
     all: (kind: string): string[] => [...(secrets.get(kind) ?? [])],
-    /** Which of them stand in a text, in any spelling. */
+    /** The secrets that a text contains in any encoding. */
     leaks(text: string, kinds: readonly string[] = [...secrets.keys()]): string[] {
       return kinds.flatMap((kind) =>
         [...(secrets.get(kind) ?? [])]
@@ -23,7 +23,7 @@ export function createSecretRegister() {
   }
 }
 
-/** A secret as it is, and in the forms in which it might hide. */
+/** A secret in all encodings in which it may occur. */
 function spellings(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const base64 = bytes.toString('base64url').slice(0, -2)

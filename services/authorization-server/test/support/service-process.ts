@@ -10,13 +10,13 @@ export type ServiceProcess = {
   publicPort: number
   internalPort: number
   operatorPort: number
-  /** All of stdout so far. */
+  /** The text of stdout. */
   log(): string
   errors(): string
   exited: Promise<number | null>
 }
 
-/** The service as it is deployed: its own process with nothing in its environment but these settings. */
+/** Starts the service as a process with only these settings in its environment. */
 export async function startServiceProcess(settings: Environment): Promise<ServiceProcess> {
   const [publicPort, internalPort, operatorPort] = [await freePort(), await freePort(), await freePort()]
   const listeners = {

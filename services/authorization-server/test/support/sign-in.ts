@@ -4,14 +4,14 @@ import type { TestServer } from './authorization-server.js'
 export type Attempt = {
   username: string
   password: string
-  /** Where the connection comes from. */
+  /** The address of the connection. */
   address?: string
   headers?: Record<string, string>
-  /** Cookies that the browser brings along. */
+  /** Cookies that the browser has before. */
   cookies?: Record<string, string>
 }
 
-/** Opens the sign-in page and sends its form, all from one address. */
+/** Opens the sign-in page and sends its form from one address. */
 export async function attemptSignIn(
   server: Pick<TestServer, 'publicServer' | 'config'>,
   { username, password, address = '192.0.2.1', headers = {}, cookies = {} }: Attempt

@@ -13,7 +13,7 @@ import { atTime } from './postgres-clock.js'
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
 const REDIRECT_URI = 'https://app.example/callback'
 
-/** A migrated database of its own, for tests of one store. */
+/** A new migrated database, for tests of one store. */
 export async function openTestDatabase(): Promise<{ database: Database; close(): Promise<void> }> {
   const created = await createTestDatabase()
   await migrate(created.url, MIGRATIONS)
@@ -40,7 +40,7 @@ export type StoredGrant = {
   refreshableUntil: Date
 }
 
-/** A grant as the exchange leaves it, with its first two tokens. */
+/** A grant with its first two tokens, as stored by an exchange. */
 export async function storeGrant(
   database: Database,
   now: Date,
@@ -90,7 +90,7 @@ export async function storeGrant(
   return { grantId, clientId, userId, access: await withTokenId(database, access), refresh, refreshableUntil }
 }
 
-/** Postgres makes the id of an access token. */
+/** Postgres creates the id of an access token. */
 async function withTokenId<Access extends { hash: TokenHash }>(database: Database, access: Access) {
   const text = 'select token_id from access_tokens where token_hash = $1'
   const rows = await database.query<{ token_id: string }>({ name: 'test_token_id', text, values: [access.hash] })

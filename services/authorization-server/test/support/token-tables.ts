@@ -14,7 +14,7 @@ export async function bucketsOf({ run }: Pick<MigratedDatabase, 'run'>): Promise
   return rows.map(({ bucket }) => bucket)
 }
 
-/** An access token, in the table of the bucket in which it ends. */
+/** An access token in the table of the bucket of its expiry. */
 export async function insertToken(
   { run }: Pick<MigratedDatabase, 'run'>,
   table: string,

@@ -8,7 +8,7 @@ export type Tokens = Required<TokenResponse>
 const CODE_VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CODE_CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-/** Walks the whole flow, with PKCE so that public clients can too; `change` is to the authorization request. */
+/** Runs the whole flow with PKCE, also for public clients; `change` changes the authorization request. */
 export async function obtainTokens(
   server: TestServer,
   client: Credentials,
@@ -44,7 +44,7 @@ export async function isActive(server: TestServer, caller: Credentials, accessTo
   return (await introspectionOf(server, caller, accessToken)).active
 }
 
-/** What disabling and enabling do to the row: the generation moves on, so tokens of before are dead for good. */
+/** Changes the row like disabling and enabling: raises the generation, so earlier tokens stay ended. */
 export async function disable(server: TestServer, kind: 'user' | 'client', id: string): Promise<void> {
   await server.database.query({
     name: `test_disable_${kind}`,

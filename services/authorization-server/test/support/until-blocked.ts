@@ -1,9 +1,9 @@
 type Run = (text: string) => Promise<readonly unknown[]>
 
-/** Statements in this database that wait for a lock which another one holds. */
+/** Statements in this database that wait for a lock. */
 export const BLOCKED = `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
-/** @param run asks outside of any transaction, in which the activity would be the same for ever; gives the rows */
+/** @param run queries outside of a transaction, because inside one the activity does not change; returns the rows */
 export async function untilBlocked(run: Run, count = 1): Promise<void> {
   for (let look = 0; look < 500; look += 1) {
     if ((await run(BLOCKED)).length >= count) return

@@ -1,10 +1,10 @@
 import type { Listener } from './counting-proxy.js'
 
-/** One statement that a client of Postgres had carried out: its name, or its text where it has none. */
+/** An executed statement of a client of Postgres: its name, or its text if it has none. */
 export type SentStatement = { statement: string; connection: number }
 
 /**
- * Reads the messages of Postgres clients (protocol 3.0, "Message Formats"): `note` hears of each Query and each Execute.
+ * Reads the messages of Postgres clients (protocol 3.0, "Message Formats"): calls `note` for each Query and each Execute.
  * A client that prepares, binds and executes a named statement has sent one.
  */
 export function readPostgres(note: (sent: SentStatement) => void): (connection: number) => Listener {
@@ -38,12 +38,12 @@ export function readPostgres(note: (sent: SentStatement) => void): (connection: 
   }
 }
 
-/** Reads the commands of Redis clients, which are arrays of bulk strings: `note` hears the name of each. */
+/** Reads the commands of Redis clients, which are arrays of bulk strings: calls `note` with the name of each. */
 export function readRedis(note: (command: string) => void): () => Listener {
   return () => {
     let rest = Buffer.alloc(0)
 
-    /** The number after the mark at `start`, and where its line ends; undefined while that is still to come. */
+    /** The number after the mark at `start`, and the end of its line; undefined if the line is incomplete. */
     function readNumber(start: number): { number: number; next: number } | undefined {
       const end = rest.indexOf('\r\n', start)
       return end < 0 ? undefined : { number: Number(rest.toString('latin1', start + 1, end)), next: end + 2 }

@@ -9,7 +9,7 @@ export type StoredFile = {
 }
 
 /** The check constraint on `kind` accepts the kinds of files/file-scopes.ts. */
-export type ImportedFile = StoredFile & { kind: string; sourcePath: string; sourceDigest: Buffer }
+export type ImportedFile = StoredFile & { kind: string; sourcePath: string; sourceHash: Buffer }
 
 /** The last file of a page: the next page begins after it. */
 export type FilePosition = Pick<StoredFile, 'createdAt' | 'fileId'>

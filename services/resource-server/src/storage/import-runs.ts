@@ -36,7 +36,7 @@ export function createImportRuns(database: Database) {
     async noteSightings(ownerId: string, hashes: readonly Buffer[]): Promise<void> {
       await database.query({
         name: 'note_sightings',
-        text: `insert into import_sightings (owner_id, source_digest) select $1, hash from unnest($2::bytea[]) as hash
+        text: `insert into import_sightings (owner_id, source_hash) select $1, hash from unnest($2::bytea[]) as hash
           on conflict do nothing`,
         values: [ownerId, hashes]
       })
@@ -129,6 +129,6 @@ function createImportLock(database: Database) {
 }
 
 const UNSEEN = `f.owner_id = $1 and starts_with(f.source_path, $2)
-  and not exists (select 1 from import_sightings s where s.owner_id = $1 and s.source_digest = f.source_digest)
+  and not exists (select 1 from import_sightings s where s.owner_id = $1 and s.source_hash = f.source_hash)
   and not exists (select 1 from unnest($3::text[]) as unread (path)
     where f.source_path = unread.path or starts_with(f.source_path, rtrim(unread.path, '/') || '/'))`

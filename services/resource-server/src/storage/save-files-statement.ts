@@ -12,10 +12,10 @@ export function saveStatement(ownerId: string, files: readonly ImportedFile[]): 
     name: 'save_files',
     text: `
       insert into files as known
-        (file_id, owner_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)
-      select file_id, $1, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at
-      from ${GIVEN} order by source_digest
-      on conflict (owner_id, source_digest) do update set
+        (file_id, owner_id, source_path, source_hash, name, mime_type, kind, size, created_at, modified_at)
+      select file_id, $1, source_path, source_hash, name, mime_type, kind, size, created_at, modified_at
+      from ${GIVEN} order by source_hash
+      on conflict (owner_id, source_hash) do update set
         name = excluded.name, mime_type = excluded.mime_type, kind = excluded.kind, size = excluded.size,
         modified_at = excluded.modified_at
       where (known.name, known.mime_type, known.kind, known.size, known.modified_at)
@@ -32,7 +32,7 @@ export function compareStatement(ownerId: string, files: readonly ImportedFile[]
     text: `
       select known.file_id is null as inserted
       from ${GIVEN}
-      left join files known on known.owner_id = $1 and known.source_digest = given.source_digest
+      left join files known on known.owner_id = $1 and known.source_hash = given.source_hash
       where known.file_id is null
         or (known.name, known.mime_type, known.kind, known.size, known.modified_at)
           is distinct from (given.name, given.mime_type, given.kind, given.size, given.modified_at)`,
@@ -42,14 +42,14 @@ export function compareStatement(ownerId: string, files: readonly ImportedFile[]
 
 const GIVEN = `unnest($2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::bigint[],
                 $9::timestamptz(3)[], $10::timestamptz(3)[])
-        as given (file_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)`
+        as given (file_id, source_path, source_hash, name, mime_type, kind, size, created_at, modified_at)`
 
 function valuesOf(ownerId: string, files: readonly ImportedFile[]): unknown[] {
   return [
     ownerId,
     files.map((file) => file.fileId),
     files.map((file) => file.sourcePath),
-    files.map((file) => file.sourceDigest),
+    files.map((file) => file.sourceHash),
     files.map((file) => file.name),
     files.map((file) => file.mimeType),
     files.map((file) => file.kind),

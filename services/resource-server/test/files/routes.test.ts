@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { type IntrospectionAnswer, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
+import { type IntrospectionResult, IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { FILE_SCOPES } from '../../src/files/file-scopes.js'
 import type { FileQuery } from '../../src/storage/file-record.js'
@@ -22,7 +22,7 @@ test('sizes beyond 2^53 keep every digit', async () => {
   expect((await get('/v1/files')).payload).toContain('"size":9007199254740993')
 })
 
-test('next_page_token leads through all pages; the last page has none', async () => {
+test('next_page_token gives access to all pages; the last page has none', async () => {
   build()
   const names: string[] = []
   let next: string | undefined
@@ -80,7 +80,7 @@ test.each([
 })
 
 test('a page token is refused with the token of another user or scope', async () => {
-  let answer: IntrospectionAnswer = live
+  let answer: IntrospectionResult = live
   build({ introspect: async () => answer })
   const { next_page_token: token } = (await get('/v1/files?page_size=1')).json()
   answer = { ...live, subject: 'bob' }
@@ -137,7 +137,7 @@ test.each(['/', '/v1', '/v1/files/', '/livez', '/readyz'])('404 with problem det
 test.each([
   { name: 'no credentials', headers: {}, status: 401, error: undefined },
   { name: 'a token that was never issued', headers: { authorization: 'Bearer x' }, status: 401, error: 'invalid_token' }
-])('$name: $status; the challenge contains files.read and the metadata address', async ({ headers, status, error }) => {
+])('$name: $status; the challenge has files.read and the metadata address', async ({ headers, status, error }) => {
   build()
   const response = await get('/v1/files', headers as Record<string, string>)
   const challenge = String(response.headers['www-authenticate'])

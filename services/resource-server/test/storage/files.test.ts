@@ -131,7 +131,7 @@ test('files added or removed between two pages do not repeat or hide other files
 })
 
 test('an unreachable Postgres is StoreUnavailable; a failing statement is not', async () => {
-  const unreachable = connectPostgres('postgres://nobody@127.0.0.1:9/none', { connections: 1 })
+  const unreachable = connectPostgres('postgres://unknown@127.0.0.1:9/none', { connections: 1 })
   await expect(createFileStore(unreachable).check()).rejects.toThrow(StoreUnavailable)
   await unreachable.close()
   await expect(database.query({ name: 'wrong', text: 'select nonsense', values: [] })).rejects.not.toThrow(

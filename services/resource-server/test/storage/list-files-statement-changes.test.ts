@@ -73,7 +73,7 @@ const step = fc.record({
   goesLast: fc.boolean()
 })
 
-test('whatever comes and goes between pages: nothing twice, nothing missing of what stayed, the order right', async () => {
+test('changes between pages: no file twice, no unchanged file missing, and the order is right', async () => {
   let owners = 0
   await fc.assert(
     fc.asyncProperty(

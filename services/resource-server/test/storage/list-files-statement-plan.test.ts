@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 const fill = (owner: string, time: string, count: number) => `
-  insert into files (file_id, owner_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)
+  insert into files (file_id, owner_id, source_path, source_hash, name, mime_type, kind, size, created_at, modified_at)
   select gen_random_uuid(), ${owner}, '/' || i, sha256(i::text::bytea), 'file ' || i, 'image/png',
          (array['${FILE_KINDS.join("', '")}'])[1 + i % ${FILE_KINDS.length}], i, ${time}, '2026-01-01Z'
   from generate_series(1, ${count}) i`

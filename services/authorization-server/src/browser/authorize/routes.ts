@@ -20,7 +20,7 @@ import { nextStep, requiresSignIn, type SessionState } from '../steps/next-step.
 export type AuthorizeRouteOptions = {
   issuer: string
   validation: ValidationDeps
-  pending: Pick<PendingRequestStore, 'hold' | 'take'>
+  pending: Pick<PendingRequestStore, 'add' | 'take'>
   allowances: AllowanceStore
   issue: IssueCodeDeps
   audit: AuditTrail

@@ -1,11 +1,10 @@
-import { type FormParameters, successLocation } from '@valetkey/oauth-protocol'
+import { type FormParameters, remembersConsent, successLocation } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { AllowanceStore } from '../../storage/postgres/allowances.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import type { SignedIn } from '../session/session-plugin.js'
-import { remembersConsent } from '../steps/next-step.js'
 import { type ConsentQuestion, sortScopes } from './consent-view.js'
 import { encryptRedirect } from './encrypted-redirect.js'
 
@@ -13,7 +12,7 @@ export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'de
 
 export type DecideDeps = {
   issuer: string
-  pending: Pick<PendingRequestStore, 'take' | 'hold' | 'saveDecision'>
+  pending: Pick<PendingRequestStore, 'take' | 'add' | 'saveDecision'>
   consents: Pick<ConsentStore, 'remember'>
   allowances: AllowanceStore
   issue: IssueCodeDeps
@@ -56,7 +55,7 @@ export async function decideConsent(
     return await deny(subject, deps)
   } catch (error) {
     // After an outage the user can send the same form again.
-    await deps.pending.hold(pending).catch(() => {})
+    await deps.pending.add(pending).catch(() => {})
     throw error
   }
 }

@@ -1,4 +1,10 @@
-import { type AuthorizationRequest, errorLocation, redirectTarget, type TokenLifetimes } from '@valetkey/oauth-protocol'
+import {
+  type AuthorizationRequest,
+  errorLocation,
+  redirectTarget,
+  remembersConsent,
+  type TokenLifetimes
+} from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
@@ -22,7 +28,7 @@ import {
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
-import { nextStep, remembersConsent, type SessionState, stateOfPage } from '../steps/next-step.js'
+import { nextStep, type SessionState, stateOfPage } from '../steps/next-step.js'
 import { type ConsentQuestion, consentView } from './consent-view.js'
 import { type DecideDeps, decideConsent, readDecision } from './decide-consent.js'
 import { type RepeatDeps, repeatDecision } from './repeat-decision.js'
@@ -31,7 +37,7 @@ export type ConsentRouteOptions = {
   issuer: string
   cookieKeys: readonly string[]
   validation: ValidationDeps
-  pending: Pick<PendingRequestStore, 'isHeld'>
+  pending: Pick<PendingRequestStore, 'exists'>
   consents: Pick<ConsentStore, 'findScope'>
   scopes: Pick<ScopeStore, 'list'>
   lifetimes: TokenLifetimes
@@ -67,7 +73,7 @@ async function findPendingConsent(
   const validated = await validateRequest(clientQuery(request), validation)
   const named = namedPendingRequest(request, user)
   if (user === undefined || named === undefined || validated.kind !== 'accepted') return undefined
-  const isPending = await pending.isHeld(named)
+  const isPending = await pending.exists(named)
   const session: SessionState = isPending ? { kind: 'decision_pending' } : stateOfPage(user)
   if (nextStep({ session, authorization: validated }) !== 'ask_consent') return undefined
   const { client } = validated

@@ -12,7 +12,7 @@ export type CompletionDeps = {
   issuer: string
   session: SessionOptions
   users: Pick<UserStore, 'noteSignIn'>
-  pending: Pick<PendingRequestStore, 'hold'>
+  pending: Pick<PendingRequestStore, 'add'>
 }
 
 /** Where the browser goes after sign-in. Never an address of a request: that would be an open redirect. */

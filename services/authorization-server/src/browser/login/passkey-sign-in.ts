@@ -42,7 +42,7 @@ export async function signInWithPasskey(request: FastifyRequest, deps: PasskeySi
   const evaluation = {
     limits: [signInAddressLimit(request.ip)],
     isKnown: false,
-    judge: () => checkPasskey(request, deps)
+    evaluate: () => checkPasskey(request, deps)
   }
   return evaluateSignIn(evaluation, deps, request, 'passkey')
 }

@@ -42,12 +42,12 @@ export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: 
   const evaluation = {
     limits: signInLimits(attempt.account, audited.ip, attempt.knownBrowser),
     isKnown: attempt.knownBrowser,
-    judge: () => checkPassword(attempt, turn, deps)
+    evaluate: () => checkPassword(attempt, turn, deps)
   }
   return evaluateSignIn(evaluation, deps, audited)
 }
 
-type SignInEvaluation = { limits: readonly Limit[]; isKnown: boolean; judge: () => Promise<CheckedSignIn> }
+type SignInEvaluation = { limits: readonly Limit[]; isKnown: boolean; evaluate: () => Promise<CheckedSignIn> }
 
 /** Applies the limits, and records the result. @param reason of a success */
 export async function evaluateSignIn(

@@ -58,10 +58,10 @@ export async function addPendingRequest(
   browserId: string,
   query: string,
   owner: Owner,
-  pending: Pick<PendingRequestStore, 'hold'>
+  pending: Pick<PendingRequestStore, 'add'>
 ): Promise<PendingAuthorizationRequest> {
   const added = describe(newRandomId(), browserId, query, owner)
-  await pending.hold(added)
+  await pending.add(added)
   return added
 }
 

@@ -1,4 +1,4 @@
-import { type AuthorizationRequest, type Client, isWithinScope } from '@valetkey/oauth-protocol'
+import { type AuthorizationRequest, type Client, isWithinScope, remembersConsent } from '@valetkey/oauth-protocol'
 
 export type NextStep =
   /** `/login` */
@@ -16,7 +16,7 @@ export type NextStep =
   | 'consent_required'
 
 export type SessionState =
-  /** No session, or one that has ended. */
+  /** No session, or the session has ended. */
   | { kind: 'none' }
   | {
       kind: 'signed_in'
@@ -61,12 +61,4 @@ export function nextStep({ session, authorization, mustConfirm = false }: Situat
 /** Whether a session from before this request is not enough. */
 export function requiresSignIn({ prompt }: AuthorizationRequest): boolean {
   return prompt.includes('login') || prompt.includes('select_account')
-}
-
-/**
- * Whether a user's earlier consent counts. Anyone can run a public client under its client_id, so its users are asked each
- * time, whatever its record says (RFC 8252 §8.6).
- */
-export function remembersConsent(client: Pick<Client, 'consent' | 'type'>): boolean {
-  return client.consent === 'remember' && client.type === 'confidential'
 }

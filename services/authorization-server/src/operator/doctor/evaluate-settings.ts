@@ -69,7 +69,7 @@ function evaluateLogLevel(level: string): Finding {
   return warning('LOG_LEVEL', { what: `is ${level}`, why, fix: 'set it to info' })
 }
 
-/** RFC 9700 §2.2, §4.14.2; OWASP ASVS 10.4.3, 10.4.8. Codes live less than 30 s whatever is set, and refresh tokens rotate. */
+/** RFC 9700 §2.2, §4.14.2; OWASP ASVS 10.4.3, 10.4.8. Codes live less than 30 s with every setting, and refresh tokens rotate. */
 function evaluateLifetimes(config: Config): readonly Finding[] {
   const most = [
     ['ACCESS_TOKEN_TTL', config.accessTokenTtl, DAY, 'a stolen access token stays valid that long'],

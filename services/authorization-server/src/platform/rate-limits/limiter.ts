@@ -29,11 +29,11 @@ const RETRY_SOON = 5
  */
 const WAITING = { milliseconds: 20_000, attempts: 1_000 }
 
-type Judging<Outcome> = {
+type Attempt<Outcome> = {
   limits: readonly Limit[]
   /** Whether this caller may wait even if the queue is full for others; twice as many may then wait in total. */
   isKnown: boolean
-  judge: () => Promise<Outcome>
+  evaluate: () => Promise<Outcome>
   isFailure: (outcome: Outcome) => boolean
 }
 
@@ -43,7 +43,7 @@ export type Limiter = {
    * left; the others wait. An attempt that throws is not counted.
    * @throws {TooManyAttempts} before the evaluation, if a limit is exhausted or the attempt would wait too long
    */
-  attempt<Outcome>(judging: Judging<Outcome>): Promise<Outcome>
+  attempt<Outcome>(attempt: Attempt<Outcome>): Promise<Outcome>
   /**
    * Counts a failure that has happened already.
    * @throws {TooManyAttempts} if the limit was exhausted before; then nothing is counted
@@ -90,7 +90,7 @@ export function createLimiter(
   }
 
   return {
-    async attempt({ limits, isKnown, judge, isFailure }) {
+    async attempt({ limits, isKnown, evaluate, isFailure }) {
       const names = limits.map(({ name }) => name)
       const entry: Entry = { names, most: limits.map(mostOf), arrival: arrivals++, admit: () => {} }
       const deadline = performance.now() + waiting.milliseconds
@@ -100,7 +100,7 @@ export function createLimiter(
         if (!hasPlaces) throw refuse('sign-in-waiting', RETRY_SOON, 'too_many_at_once')
         try {
           if (!(await mayBeEvaluated(limits, entry))) continue
-          const outcome = await judge()
+          const outcome = await evaluate()
           if (isFailure(outcome)) {
             await Promise.all(limits.map((limit) => counters.add(limit.name, mostOf(limit), limit.windowSeconds)))
           }

@@ -158,7 +158,7 @@ async function readBuckets(
   return { listedAt: row.listed_at, tokens: new Map(row.buckets.map((bucket, at) => [bucket, row.tokens[at] ?? 0])) }
 }
 
-/** @throws {StoreUnavailable} whatever the reason: a request that needs the table gets 503 */
+/** @throws {StoreUnavailable} for every reason: a request that needs the table gets 503 */
 async function createTables(database: Database, first: number, last: number): Promise<void> {
   // Only for hours in which tokens issued now can expire, even if the clock of this process is wrong.
   const text = `select make_access_token_buckets($1, $2) from (select extract(epoch from now()) / 3600 as hour) as present

@@ -23,11 +23,11 @@ export function createPendingRequestStore(redis: Redis) {
   const takeRequest = defineScript(redis, 'valetkeyTakeRequest', TAKE, 2)
 
   return {
-    async hold(request: PendingRequest): Promise<void> {
+    async add(request: PendingRequest): Promise<void> {
       await keepLatest(keys(request).requests, request.hash)
     },
 
-    async isHeld(request: PendingRequest): Promise<boolean> {
+    async exists(request: PendingRequest): Promise<boolean> {
       return (await reached(redis.lpos(keys(request).requests, request.hash))) !== null
     },
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { AuthorizationRequest, Client, Prompt } from '@valetkey/oauth-protocol'
-import { type NextStep, nextStep, remembersConsent, type SessionState } from '../../../src/browser/steps/next-step.js'
+import { type NextStep, nextStep, type SessionState } from '../../../src/browser/steps/next-step.js'
 
 const client: Client = {
   clientId: 'client_1',
@@ -83,12 +83,4 @@ test.each<{ session: SessionState; step: NextStep }>([
   { session: signedIn(), step: 'show_account' }
 ])('next step without an authorization request: session $session.kind: $step', ({ session, step }) => {
   expect(nextStep({ session, authorization: undefined })).toBe(step)
-})
-
-test.each<{ change: Partial<Client>; remembers: boolean }>([
-  { change: {}, remembers: true },
-  { change: ASKS, remembers: false },
-  { change: PUBLIC, remembers: false }
-])('remembers consent: client with $change: $remembers (RFC 8252 §8.6)', ({ change, remembers }) => {
-  expect(remembersConsent({ ...client, ...change })).toBe(remembers)
 })

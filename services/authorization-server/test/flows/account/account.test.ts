@@ -108,7 +108,7 @@ describe('connected apps', () => {
     expect(await isActive(late.access_token)).toBe(false)
   })
 
-  test('ending access forgets the consent: the next request shows the page', async () => {
+  test('ending access deletes the consent: the next request shows the page', async () => {
     const username = await newUser()
     const client = await server.createClient({ consent: 'remember' })
     await connect(username, client)
@@ -151,7 +151,7 @@ describe('connected apps', () => {
     const username = await newUser()
     await connect(username, await server.createClient())
     const { browser, page } = await signedIn(username)
-    const answer = await browser.submit(page, { client_id: 'nobody' })
+    const answer = await browser.submit(page, { client_id: 'unknown' })
     expect(answer.body).toContain('<li class="app">')
   })
 })

@@ -26,7 +26,7 @@ const refused = (reason: string, more: object = {}) => [
   expect.objectContaining({ event: 'request_refused', reason, address: ADDRESS, ...more })
 ]
 
-test('exchanged, refreshed, repeated, revoked: each names client, secret, user and grant', async () => {
+test('exchange, refresh, repeated refresh and revocation each record client, secret, user and grant', async () => {
   const secretId = secretIdOf(hashToken(client.clientSecret))
   const concerned = { clientId: client.clientId, userId, grantId: expect.any(String), address: ADDRESS, secretId }
   const exchanged = await exchange(server, client, await obtainCode(server, client))
@@ -44,7 +44,7 @@ test('exchanged, refreshed, repeated, revoked: each names client, secret, user a
   expect(eventsOf(again)).toEqual([])
 })
 
-test('reuse is recorded: of a code, and of a refresh token', async () => {
+test('reuse of a code and of a refresh token is recorded', async () => {
   const code = await obtainCode(server, client)
   await exchange(server, client, code)
   const replay = await exchange(server, client, code)
@@ -91,7 +91,7 @@ test('the exact cause of a failed authentication is recorded under the request i
   const wrongSecret = { clientId: client.clientId, clientSecret: 'wrong' }
   const cases = [
     { reason: 'wrong_secret', answer: await exchange(server, wrongSecret, 'x') },
-    { reason: 'unknown_client', answer: await exchange(server, { ...wrongSecret, clientId: 'nobody' }, 'x') },
+    { reason: 'unknown_client', answer: await exchange(server, { ...wrongSecret, clientId: 'unknown' }, 'x') },
     { reason: 'wrong_authentication_method', answer: await exchange(server, { ...client, clientSecret: '' }, 'x') }
   ]
   for (const { reason, answer } of cases) expect(eventsOf(answer)).toEqual(refused(reason))
@@ -129,7 +129,7 @@ test('a refused resource server is recorded under the request id that it sent', 
   expect(eventsOf(good)).toEqual([])
 })
 
-test('the table has as many as the log', async () => {
+test('the table has as many events as the log', async () => {
   expect(loggedEvents()).toBeGreaterThan(20)
   expect(await storedEvents(server)).toBe(loggedEvents())
 })

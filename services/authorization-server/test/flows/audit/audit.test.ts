@@ -40,7 +40,7 @@ describe('sign-in', () => {
     const address = '192.0.2.8'
     const cases = [
       { attempt: { username: 'alice', password: 'wrong' }, event: { userId, reason: 'wrong_password' } },
-      { attempt: { username: 'nobody', password: PASSWORD }, event: { reason: 'unknown_user' } },
+      { attempt: { username: 'unknown', password: PASSWORD }, event: { reason: 'unknown_user' } },
       { attempt: { username: 'mallory', password: PASSWORD }, event: { userId: disabledId, reason: 'disabled_user' } }
     ]
     for (const { attempt, event } of cases) {
@@ -91,14 +91,14 @@ describe('authorization', () => {
     expect(eventsOf(answer)).toEqual([{ event: 'consent_answer_repeated', ...concerned, reason: 'allowed' }])
   })
 
-  test('Deny is an event of its own', async () => {
+  test('Deny is a separate event', async () => {
     const { browser, consent } = await openConsent()
     const answer = await browser.submitOnly(consent, { decision: 'deny' })
     expect(eventsOf(answer)).toEqual([{ event: 'consent_denied', clientId: client.clientId, userId, address: ADDRESS }])
   })
 
   test.each([
-    { name: 'an unknown client', change: { client_id: 'nobody' }, reason: 'unknown_client' },
+    { name: 'an unknown client', change: { client_id: 'unknown' }, reason: 'unknown_client' },
     { name: 'another redirect URI', change: { redirect_uri: 'https://evil.example' }, reason: 'redirect_uri_mismatch' },
     { name: 'an unknown scope', change: { scope: 'files.write' }, reason: 'invalid_scope' },
     { name: 'another response type', change: { response_type: 'token' }, reason: 'unsupported_response_type' }

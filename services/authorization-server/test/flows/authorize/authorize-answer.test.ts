@@ -32,9 +32,9 @@ const ENDINGS: Readonly<Record<string, (url: string) => Promise<LightMyRequestRe
 const STATES: readonly { name: string; encoded: string; value: string | null }[] = [
   { name: 'letters', encoded: 'xyz', value: 'xyz' },
   { name: 'one character', encoded: 'x', value: 'x' },
-  { name: 'a blank as plus', encoded: 'a+b', value: 'a b' },
-  { name: 'a blank as %20', encoded: 'a%20b', value: 'a b' },
-  { name: 'blanks at both ends', encoded: '+a+', value: ' a ' },
+  { name: 'a space as plus', encoded: 'a+b', value: 'a b' },
+  { name: 'a space as %20', encoded: 'a%20b', value: 'a b' },
+  { name: 'spaces at both ends', encoded: '+a+', value: ' a ' },
   { name: 'a plus', encoded: 'a%2Bb', value: 'a+b' },
   { name: 'an ampersand and an equals sign', encoded: 'a%26error%3Dx', value: 'a&error=x' },
   { name: 'a bare equals sign', encoded: 'a=b==', value: 'a=b==' },
@@ -114,7 +114,7 @@ describe('response parameters are appended to the registered redirect URI (RFC 6
 describe('other methods and headers at /oauth/authorize', () => {
   const pathFor = async () => authorizeUrl(await newClient(REDIRECT_URI)).slice(ISSUER.length)
 
-  test.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])('%s answers 405', async (method) => {
+  test.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'])('%s responds with 405', async (method) => {
     const answer = await send(await pathFor(), { method })
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET'])
     expect(answer.headers).not.toHaveProperty('location')
@@ -164,7 +164,7 @@ describe('other methods and headers at /oauth/authorize', () => {
     ['path parameters', '/oauth/authorize;jsessionid=1'],
     ['a doubled slash', '//oauth/authorize'],
     ['dot segments', '/oauth/x/../authorize']
-  ])('%s is another address', async (_name, path) => {
+  ])('%s is an unknown path', async (_name, path) => {
     const query = (await pathFor()).slice('/oauth/authorize'.length)
     expect((await send(path + query)).statusCode).toBe(404)
   })

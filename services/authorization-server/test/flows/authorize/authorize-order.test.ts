@@ -55,12 +55,12 @@ function expectErrorPage(answer: RawAnswer, title: string): void {
 const UNKNOWN_CLIENT = 'This app is not known here'
 const WRONG_REDIRECT_URI = 'This app sent a wrong return address'
 
-describe('client_id: an error page with status 400, whatever else is wrong (RFC 6749 4.1.2.1)', () => {
+describe('invalid client_id: an error page with status 400, with or without other faults (RFC 6749 §4.1.2.1)', () => {
   test.each<{ name: string; change?: Change; appended?: (ids: Record<string, string>) => string }>([
     { name: 'missing', change: { client_id: undefined } },
     { name: 'empty', change: { client_id: '' } },
     { name: 'unknown', change: { client_id: 'client_nobody' } },
-    { name: 'a blank', change: { client_id: ' ' } },
+    { name: 'a space', change: { client_id: ' ' } },
     { name: 'longer than any', change: { client_id: 'c'.repeat(129) } },
     { name: 'much longer than any', change: { client_id: 'c'.repeat(5000) } },
     { name: 'with a NUL', change: { client_id: 'client\u0000' } },
@@ -86,7 +86,7 @@ describe('client_id: an error page with status 400, whatever else is wrong (RFC 
       appended: ({ client_id }) => `;client_id=${client_id}`
     },
     { name: 'not UTF-8', change: { client_id: undefined }, appended: () => '&client_id=%FF%FE' },
-    { name: 'broken percent-encoding', change: { client_id: undefined }, appended: () => '&client_id=%zz' }
+    { name: 'invalid percent-encoding', change: { client_id: undefined }, appended: () => '&client_id=%zz' }
   ])('$name', async ({ change = {}, appended = () => '' }) => {
     const tail = appended({ client_id: client.clientId, other_id: other.clientId })
     expectErrorPage(await authorize(change, tail), UNKNOWN_CLIENT)
@@ -98,20 +98,20 @@ describe('client_id: an error page with status 400, whatever else is wrong (RFC 
     ['with a trailing blank', () => `${client.clientId} `],
     ['with a trailing NUL', () => `${client.clientId}\u0000`],
     ['of a disabled client', () => disabled.clientId]
-  ])('one %s is unknown', async (_name, clientId) => {
+  ])('one %s: unknown client', async (_name, clientId) => {
     expectErrorPage(await authorize({ client_id: clientId() }), UNKNOWN_CLIENT)
   })
 
-  test('an empty one beside the right one counts as absent', async () => {
+  test('an empty client_id beside the valid one counts as absent', async () => {
     expect((await authorize({}, '&client_id=')).statusCode).toBe(303)
   })
 
-  test('an unknown client decides before a wrong redirect_uri', async () => {
-    expectErrorPage(await authorize({ client_id: 'nobody', redirect_uri: 'https://evil.example/' }), UNKNOWN_CLIENT)
+  test('an unknown client is reported before a wrong redirect_uri', async () => {
+    expectErrorPage(await authorize({ client_id: 'unknown', redirect_uri: 'https://evil.example/' }), UNKNOWN_CLIENT)
   })
 })
 
-describe('redirect_uri: an error page with status 400, whatever else is wrong (RFC 6749 4.1.2.1)', () => {
+describe('invalid redirect_uri: an error page with status 400, with or without other faults (RFC 6749 §4.1.2.1)', () => {
   test.each<{ name: string; change?: Change; appended?: string }>([
     { name: 'missing', change: { redirect_uri: undefined } },
     { name: 'empty', change: { redirect_uri: '' } },
@@ -131,7 +131,7 @@ describe('redirect_uri: an error page with status 400, whatever else is wrong (R
       appended: '&redirect_uri=https%3A%2F%2Fapp.example%2Fcallback%FF'
     },
     {
-      name: 'broken percent-encoding',
+      name: 'invalid percent-encoding',
       change: { redirect_uri: undefined },
       appended: '&redirect_uri=https%3A%2F%2Fapp.example%2Fcallback%'
     },

@@ -188,7 +188,7 @@ const REFUSALS: readonly Refusal[] = [
     state: null
   },
   {
-    name: 'state with a broken percent-encoding',
+    name: 'state with an invalid percent-encoding',
     change: { state: undefined },
     appended: '&state=100%',
     ...malformed('state'),

@@ -205,7 +205,7 @@ const refused: Readonly<Record<Kind, readonly string[]>> = {
   ]
 }
 
-describe('a redirect_uri that differs in anything ends on an error page (RFC 9700 2.1)', () => {
+describe('a redirect_uri with any difference gets an error page (RFC 9700 §2.1)', () => {
   const cases = Object.entries(refused).flatMap(([kind, uris]) => uris.map((uri) => ({ kind: kind as Kind, uri })))
 
   test.each(cases)('$kind: $uri', async ({ kind, uri }) => {
@@ -218,7 +218,7 @@ describe('a redirect_uri that differs in anything ends on an error page (RFC 970
   })
 })
 
-describe('a redirect_uri that is registered is where the answer goes, exactly as it was sent (RFC 8252 7.3)', () => {
+describe('a registered redirect_uri receives the response, exactly as requested (RFC 8252 §7.3)', () => {
   test.each<{ kind: Kind; uri: string }>([
     { kind: 'web', uri: 'https://app.example/callback' },
     { kind: 'web', uri: 'https://app.example/with?tenant=a%2Fb&x=1' },

@@ -52,28 +52,28 @@ async function addSecret(secret: string, expiresIn: number | undefined): Promise
   })
 }
 
-describe('several secrets (contract 2 "Client authentication")', () => {
+describe('client with several secrets (contract 2, "Client authentication")', () => {
   const exchangeWith = (clientSecret: string) => exchange(server, { ...client, clientSecret }, code)
 
-  test.each(['the first', 'the second'])('both work while two are live: %s', async (which) => {
+  test.each(['the first', 'the second'])('both live secrets are valid: %s', async (which) => {
     await addSecret(SECRET, 60)
     expect(kindOf(await exchangeWith(which === 'the first' ? client.clientSecret : SECRET))).toBe('200')
   })
 
-  test('one that has expired works no more; the other does', async () => {
+  test('an expired secret is refused, and the other is valid', async () => {
     await addSecret(SECRET, -1)
     expectRefusal(await exchangeWith(SECRET), 401, 'invalid_client')
     expect(kindOf(await exchangeWith(client.clientSecret))).toBe('200')
   })
 
-  test('two live ones and one that has expired', async () => {
+  test('two live secrets and an expired one', async () => {
     await addSecret(SECRET, undefined)
     await addSecret(`${SECRET}-old`, -3600)
     expectRefusal(await exchangeWith(`${SECRET}-old`), 401, 'invalid_client')
     expect(kindOf(await exchangeWith(SECRET))).toBe('200')
   })
 
-  test('none that is live: the client cannot prove itself', async () => {
+  test('no live secret: invalid_client', async () => {
     await server.database.query({
       name: 'test_expire_secrets',
       text: `update client_secrets set expires_at = now() - interval '1 second' where client_id = $1`,
@@ -83,8 +83,8 @@ describe('several secrets (contract 2 "Client authentication")', () => {
   })
 })
 
-describe('clients of either kind', () => {
-  test('a disabled one is refused like an unknown one, and works again when enabled; the code of before is dead', async () => {
+describe('client type and state', () => {
+  test('a disabled client is refused like an unknown one; when enabled, it is valid, and earlier codes have ended', async () => {
     await disable(server, 'client', client.clientId)
     expectRefusal(await exchange(server, client, code), 401, 'invalid_client', 'Client authentication failed.')
     await enable(server, 'client', client.clientId)
@@ -117,7 +117,7 @@ describe('clients of either kind', () => {
       headers: (id: string) => basic({ clientId: id, clientSecret: SECRET }),
       kind: '401 invalid_client'
     }
-  ])('a public one with $name: $kind (RFC 6749 2.1)', async ({ form, headers, kind }) => {
+  ])('a public client with $name: $kind (RFC 6749 §2.1)', async ({ form, headers, kind }) => {
     const { clientId } = await createPublicClient(server)
     const own = await obtainCode(server, { clientId, clientSecret: '' }, { change: PKCE })
     const right = { grant_type: 'authorization_code', code: own, redirect_uri: 'https://app.example/callback' }
@@ -137,7 +137,7 @@ function lasting(answer: LightMyRequestResponse) {
   return { status: answer.statusCode, headers, body: answer.body }
 }
 
-describe('one answer for all that is wrong with a client', () => {
+describe('the response is the same for every authentication failure', () => {
   test.each([
     { how: 'in the body', send: (wrong: Credentials) => exchange(watched, wrong, code) },
     {
@@ -201,7 +201,7 @@ describe('the order of checks: form, client, grant type, parameters, code', () =
     return { kind: `400 ${error}`, statements: ['find_client_with_secrets'] }
   }
 
-  test('a wrong client with a used code: 401, and the tokens live', async () => {
+  test('a failed authentication with a used code: 401, and the tokens stay active', async () => {
     const resourceServer = await server.createResourceServer()
     const { access_token } = pairOf(await exchange(server, client, code))
     expectRefusal(await exchange(server, client, code, wrong), 401, 'invalid_client')

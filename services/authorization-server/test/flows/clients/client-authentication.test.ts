@@ -53,7 +53,7 @@ const PADDING = 'compared with when there is nothing to compare with'
 
 type Row = { name: string; presented(): Presented }
 
-describe('what proves a confidential client (RFC 6749 2.3.1)', () => {
+describe('accepted authentication of a confidential client (RFC 6749 §2.3.1)', () => {
   const id = () => client.clientId
   const secret = () => client.clientSecret
   test.each<Row>([
@@ -65,7 +65,7 @@ describe('what proves a confidential client (RFC 6749 2.3.1)', () => {
     },
     { name: 'basic', presented: () => ({ headers: basicOf(`${id()}:${secret()}`, 'basic') }) },
     { name: 'BASIC', presented: () => ({ headers: basicOf(`${id()}:${secret()}`, 'BASIC') }) },
-    { name: 'Basic and several blanks', presented: () => ({ headers: basicOf(`${id()}:${secret()}`, 'Basic  ') }) },
+    { name: 'Basic and several spaces', presented: () => ({ headers: basicOf(`${id()}:${secret()}`, 'Basic  ') }) },
     { name: 'Basic and the same client_id', presented: () => ({ headers: basic(client), form: { client_id: id() } }) },
     {
       name: 'Basic and an empty client_id and client_secret',
@@ -80,7 +80,7 @@ describe('what proves a confidential client (RFC 6749 2.3.1)', () => {
 
 const CHALLENGE = 'Basic realm="valetkey", charset="UTF-8"'
 
-describe('what does not: 401 invalid_client, with a challenge if the header was used; the code is not used up', () => {
+describe('failed authentication: 401 invalid_client, with a challenge if the header was used; the code stays usable', () => {
   const id = () => client.clientId
   const secret = () => client.clientSecret
   const header = (authorization: string): Presented => ({ headers: { authorization } })
@@ -102,14 +102,14 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
       reason: 'wrong_secret'
     },
     { name: 'another client’s secret', presented: () => body(id(), other.clientSecret), reason: 'wrong_secret' },
-    { name: 'a secret and a blank', presented: () => body(id(), `${secret()} `), reason: 'wrong_secret' },
-    { name: 'a blank and a secret', presented: () => body(id(), ` ${secret()}`), reason: 'wrong_secret' },
+    { name: 'a secret and a space', presented: () => body(id(), `${secret()} `), reason: 'wrong_secret' },
+    { name: 'a space and a secret', presented: () => body(id(), ` ${secret()}`), reason: 'wrong_secret' },
     { name: 'a secret but its end', presented: () => body(id(), secret().slice(0, -1)), reason: 'wrong_secret' },
     { name: 'a secret in upper case', presented: () => body(id(), secret().toUpperCase()), reason: 'wrong_secret' },
-    { name: 'an unknown client', presented: () => body('nobody', secret()), reason: 'unknown_client' },
+    { name: 'an unknown client', presented: () => body('unknown', secret()), reason: 'unknown_client' },
     { name: 'an id in upper case', presented: () => body(upper(), secret()), reason: 'unknown_client' },
-    { name: 'an id and a blank', presented: () => body(`${id()} `, secret()), reason: 'unknown_client' },
-    { name: 'a blank and an id', presented: () => body(` ${id()}`, secret()), reason: 'unknown_client' },
+    { name: 'an id and a space', presented: () => body(`${id()} `, secret()), reason: 'unknown_client' },
+    { name: 'a space and an id', presented: () => body(` ${id()}`, secret()), reason: 'unknown_client' },
     { name: 'an id and a full stop', presented: () => body(`${id()}.`, secret()), reason: 'unknown_client' },
     { name: 'a wildcard for an id', presented: () => body('%', secret()), reason: 'unknown_client' },
     { name: 'a very long id', presented: () => body('x'.repeat(5_000), secret()), reason: 'unknown_client' },
@@ -124,9 +124,9 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
 
   test.each<Row & { reason: string }>([
     { name: 'a wrong secret', presented: () => userPass(`${id()}:wrong`), reason: 'wrong_secret' },
-    { name: 'an unknown client', presented: () => userPass(`nobody:${secret()}`), reason: 'unknown_client' },
+    { name: 'an unknown client', presented: () => userPass(`unknown:${secret()}`), reason: 'unknown_client' },
     { name: 'an id in upper case', presented: () => userPass(`${upper()}:${secret()}`), reason: 'unknown_client' },
-    { name: 'an id and a blank', presented: () => userPass(`${id()} :${secret()}`), reason: 'unknown_client' },
+    { name: 'an id and a space', presented: () => userPass(`${id()} :${secret()}`), reason: 'unknown_client' },
     { name: 'an id and a plus', presented: () => userPass(`${id()}+:${secret()}`), reason: 'unknown_client' },
     { name: 'an empty secret', presented: () => userPass(`${id()}:`), reason: 'wrong_authentication_method' },
     { name: 'no colon', presented: () => userPass(`${id()}${secret()}`), reason: 'bad_basic' },
@@ -135,7 +135,7 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
     { name: 'an encoded NUL', presented: () => userPass(`${id()}%00:${secret()}`), reason: 'bad_basic' },
     { name: 'a line break after it', presented: () => userPass(`${id()}:${secret()}\n`), reason: 'bad_basic' },
     { name: 'no credentials', presented: () => header('Basic'), reason: 'bad_basic' },
-    { name: 'a blank', presented: () => header('Basic '), reason: 'bad_basic' },
+    { name: 'a space', presented: () => header('Basic '), reason: 'bad_basic' },
     { name: 'no base64', presented: () => header('Basic !!!'), reason: 'bad_basic' },
     { name: 'id and secret as they are', presented: () => header(`Basic ${id()}:${secret()}`), reason: 'bad_basic' },
     { name: 'bytes that are not UTF-8', presented: () => header('Basic //86//8='), reason: 'bad_basic' },
@@ -156,7 +156,7 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
     },
     { name: 'no scheme', presented: () => header(Buffer.from('a:b').toString('base64')), reason: 'other_scheme' },
     {
-      name: 'Bearer beside right credentials in the body',
+      name: 'Bearer with right credentials in the body',
       presented: () => ({ headers: { authorization: 'Bearer x' }, form: bodyCredentials(client) }),
       reason: 'other_scheme'
     }
@@ -169,7 +169,7 @@ describe('what does not: 401 invalid_client, with a challenge if the header was 
   })
 })
 
-describe('two ways at once: 400 invalid_request, and the code is not used up (RFC 6749 2.3)', () => {
+describe('two authentication methods: 400 invalid_request, and the code stays usable (RFC 6749 §2.3)', () => {
   test.each<Row>([
     {
       name: 'Basic and the same in the body',

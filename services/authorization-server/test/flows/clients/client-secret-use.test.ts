@@ -38,8 +38,8 @@ const idOf = ({ clientSecret }: Credentials) => secretIdOf(hashToken(clientSecre
 const secretIdsIn = (answer: Parameters<typeof eventsOf>[0]) =>
   eventsOf(answer).map(({ event, secretId }) => [event, secretId])
 
-describe('which of two secrets was used', () => {
-  test('is in every audit event of a client that proved itself, and differs between the two', async () => {
+describe('audit: which of two secrets was used', () => {
+  test('every audit event of an authenticated client has the id of the secret', async () => {
     const exchanged = await exchange(server, old, await obtainCode(server, old))
     expect(secretIdsIn(exchanged)).toEqual([['code_redeemed', idOf(old)]])
     const refreshed = await refresh(server, fresh, exchanged.json().refresh_token)
@@ -53,7 +53,7 @@ describe('which of two secrets was used', () => {
     expect(idOf(old)).not.toBe(idOf(fresh))
   })
 
-  test('is in the table as well, so that one question finds who still comes with the old one', async () => {
+  test('the table has the id as well, so a filter finds the uses of the old secret', async () => {
     await exchange(server, old, await obtainCode(server, old))
     await server.deps.audit.close()
     const tail = ['audit', 'tail', '--secret', idOf(old), '--json']
@@ -67,31 +67,34 @@ describe('which of two secrets was used', () => {
     expect(none.json().events).toEqual([])
   })
 
-  test.each(['', 'ABCDEF012345', '0123456789a', "x' or ''='"])('the secret id %j is none: usage (2)', async (id) => {
-    expect((await runCommand(server.database, ['audit', 'tail', '--secret', id])).code).toBe(2)
-  })
+  test.each(['', 'ABCDEF012345', '0123456789a', "x' or ''='"])(
+    'the invalid secret id %j is wrong usage (2)',
+    async (id) => {
+      expect((await runCommand(server.database, ['audit', 'tail', '--secret', id])).code).toBe(2)
+    }
+  )
 
-  test('is told of one that has ended, too, of a disabled client’s, and of no secret that we cannot have made', async () => {
+  test('the id is recorded for an expired secret and for a disabled client, but not for a malformed secret', async () => {
     await clients('delete-secret', old.clientId, idOf(old), '--yes')
     await until(async () => (await exchange(server, old, 'vk_ac_x')).statusCode === 401)
     const ended = await exchange(server, old, 'vk_ac_x')
     expect(eventsOf(ended)).toEqual([expect.objectContaining({ reason: 'wrong_secret', secretId: idOf(old) })])
     const typed = await exchange(server, { ...old, clientSecret: 'correct horse' }, 'vk_ac_x')
     expect(eventsOf(typed)).toEqual([expect.not.objectContaining({ secretId: expect.anything() })])
-    const unknown = { clientId: 'nobody', clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
+    const unknown = { clientId: 'unknown', clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
     const strange = await exchange(server, unknown, 'vk_ac_x')
     expect(eventsOf(strange)).toEqual([expect.objectContaining({ reason: 'unknown_client', secretId: idOf(unknown) })])
     expect(ended.body).toBe(strange.body)
   })
 
-  test('is no part of any answer', async () => {
+  test('no response contains the id', async () => {
     const exchanged = await exchange(server, old, await obtainCode(server, old))
     expect(exchanged.body + JSON.stringify(exchanged.headers)).not.toContain(idOf(old))
   })
 })
 
 describe('last use', () => {
-  test('is noted for the secret that was used, and for no other; a wrong one notes nothing', async () => {
+  test('is stored for the used secret only; a wrong secret stores nothing', async () => {
     await exchange(server, old, 'vk_ac_x')
     await exchange(server, { ...fresh, clientSecret: `${fresh.clientSecret.slice(0, -1)}x` }, 'vk_ac_x')
     await Promise.all(server.deps.usages.map((usage) => usage.close()))
@@ -102,7 +105,7 @@ describe('last use', () => {
     ])
   })
 
-  test('is noted for the credential of a resource server', async () => {
+  test('is stored for the credential of a resource server', async () => {
     const caller = await server.createResourceServer()
     await introspect(server, caller, 'x')
     await introspect(server, { ...caller, clientSecret: 'x' }, 'x')

@@ -45,7 +45,7 @@ afterAll(() => server.close())
 const ACCESS_TOKEN = /^vk_at_[0-9A-Za-z]{53}$/
 const REFRESH_TOKEN = /^vk_rt_[0-9A-Za-z]{49}$/
 
-describe('a success (RFC 6749 5.1)', () => {
+describe('successful exchange (RFC 6749 §5.1)', () => {
   test.each([
     { name: 'a confidential client', change: {}, refreshes: true },
     { name: 'a confidential client without refresh', change: { issuesRefreshTokens: false }, refreshes: false },
@@ -80,7 +80,7 @@ describe('a success (RFC 6749 5.1)', () => {
   })
 
   test.each(['files.read', 'files.read:images', 'files.read files.read:images', 'files.read:images files.read'])(
-    'scope "%s" is what was allowed, in the answer and in the token',
+    'scope "%s": the response and the token have the allowed scope',
     async (scope) => {
       const { access_token, scope: answered } = pairOf(
         await exchange(server, client, await obtainCode(server, client, { change: { scope } }))
@@ -90,7 +90,7 @@ describe('a success (RFC 6749 5.1)', () => {
     }
   )
 
-  test('scope without what the user left out', async () => {
+  test('the response and the token omit scopes that the user deselected', async () => {
     const app = await server.createClient({ requiredScopes: ['files.read'], optionalScopes: ['files.read:images'] })
     const browser = server.newBrowser()
     const change = { scope: 'files.read files.read:images' }
@@ -102,7 +102,7 @@ describe('a success (RFC 6749 5.1)', () => {
     expect(pairOf(await exchange(server, app, code)).scope).toBe('files.read')
   })
 
-  test('the token is for the user, the client and the resource of the code, from now on', async () => {
+  test('the token has the user, client and resource of the code, and starts now', async () => {
     const { access_token } = pairOf(await exchange(server, client, await obtainCode(server, client)))
     const token = (await introspect(server, resourceServer, access_token)).json()
     expect(token).toMatchObject({ active: true, sub: userId, client_id: client.clientId, aud: AUDIENCE, iss: ISSUER })
@@ -114,8 +114,8 @@ describe('a success (RFC 6749 5.1)', () => {
 /** An expired code stays in Redis for so long, so that the log can say so. */
 const KEPT_EXPIRED_MS = 60_000
 
-describe('the code', () => {
-  test('is in Redis by its hash only, and can be taken for its lifetime; Postgres does not know it', async () => {
+describe('authorization code', () => {
+  test('is stored in Redis only as a hash, for its lifetime, and not in Postgres', async () => {
     const code = await obtainCode(server, client)
     expect(await remainingLife(server, code)).toBeGreaterThan(KEPT_EXPIRED_MS + 10_000)
     expect(await remainingLife(server, code)).toBeLessThanOrEqual(KEPT_EXPIRED_MS + 20_000)
@@ -125,7 +125,7 @@ describe('the code', () => {
     expect(await grantOf(server, code)).toBeUndefined()
   })
 
-  test('leaves a tombstone that ends by itself', async () => {
+  test('leaves a tombstone that expires', async () => {
     const code = await obtainCode(server, client)
     pairOf(await exchange(server, client, code))
     expect(await redisKeysOf(server, code)).toHaveLength(1)
@@ -134,7 +134,7 @@ describe('the code', () => {
     expect(await remainingLife(server, code)).toBeLessThanOrEqual(60_000)
   })
 
-  test('of one second (CODE_TTL=1) is refused as soon as Redis has let it go, and is no replay', async () => {
+  test('with CODE_TTL=1 is refused as unknown, not as a replay, after it expired in Redis', async () => {
     const quick = await startInstance(server, { config: { codeTtl: 1 } })
     const newBrowser = () => new Browser(quick.publicServer, ISSUER)
     const code = await obtainCode({ ...quick, newBrowser }, client)
@@ -149,21 +149,21 @@ describe('the code', () => {
     await quick.close()
   })
 
-  test('that is never exchanged leaves nothing', async () => {
+  test('that is never exchanged leaves nothing in the stores', async () => {
     const code = await obtainCode(server, client)
     await forgetInRedis(server, code)
     expect(await grantOf(server, code)).toBeUndefined()
     expectRefusal(await exchange(server, client, code), 400, 'invalid_grant')
   })
 
-  test('that was never issued is refused in the same words', async () => {
+  test('that was never issued is refused with the same description', async () => {
     const answer = await exchange(server, client, unknownCode())
     expectRefusal(answer, 400, 'invalid_grant', INVALID_GRANT)
     expect(await auditOf(server, answer)).toEqual([{ event: 'request_refused', reason: 'unknown_code' }])
   })
 })
 
-describe('a malformed code is refused in the same words, without any look-up (contract 2 "Tokens")', () => {
+describe('a malformed code is refused with the same description and without a lookup (contract 2, "Tokens")', () => {
   let blind: TestServer
   const statements: string[] = []
 
@@ -195,13 +195,13 @@ describe('a malformed code is refused in the same words, without any look-up (co
     { name: 'the prefix of an access token', value: code.replace('vk_ac_', 'vk_at_') },
     { name: 'the prefix in upper case', value: code.replace('vk_ac_', 'VK_AC_') },
     { name: 'the prefix of another service', value: code.replace('vk_ac_', 'gh_ac_') },
-    { name: 'a character short', value: code.slice(0, -1) },
-    { name: 'a character more', value: `${code}0` },
-    { name: 'a blank after it', value: `${code} ` },
-    { name: 'another checksum', value: code.slice(0, -1) + (code.endsWith('0') ? '1' : '0') },
+    { name: 'one character missing', value: code.slice(0, -1) },
+    { name: 'one character more', value: `${code}0` },
+    { name: 'a trailing space', value: `${code} ` },
+    { name: 'a wrong checksum', value: code.slice(0, -1) + (code.endsWith('0') ? '1' : '0') },
     { name: 'two characters swapped', value: swapTwo(code) },
-    { name: 'a character that is none of ours', value: `${code.slice(0, 20)}-${code.slice(21)}` },
-    { name: 'the other case', value: code.slice(0, 6) + swapCase(code.slice(6)) },
+    { name: 'a character outside the alphabet', value: `${code.slice(0, 20)}-${code.slice(21)}` },
+    { name: 'upper and lower case swapped', value: code.slice(0, 6) + swapCase(code.slice(6)) },
     { name: 'five thousand characters', value: `vk_ac_${'x'.repeat(5_000)}` }
   ])('$name', async ({ value }) => {
     statements.length = 0
@@ -211,12 +211,12 @@ describe('a malformed code is refused in the same words, without any look-up (co
     expect(await auditOf(blind, answer)).toEqual([{ event: 'request_refused', reason: 'malformed_code' }])
   })
 
-  test('the same without Redis for a well-formed one is 503, so the look-up is what is missing', async () => {
+  test('without Redis, an exchange of a well-formed code is 503', async () => {
     expect(kindOf(await exchange(blind, client, code))).toBe('503 temporarily_unavailable')
   })
 })
 
-test('two exchanges bring different tokens, and a public client without its verifier none', async () => {
+test('two exchanges return different tokens; a public client without a code verifier gets none', async () => {
   const pairs = []
   for (let round = 0; round < 2; round++)
     pairs.push(pairOf(await exchange(server, client, await obtainCode(server, client))))

@@ -11,7 +11,7 @@ import { expectOutage, expectRefusal } from '../../support/refusals.js'
 import { isActive, pairOf } from '../../support/tokens.js'
 
 const ALREADY_USED = 'authorization code was already used'
-/** In the command that takes a code, and in the one that puts it back. */
+/** Occurs in the command that takes a code and in the command that returns it. */
 const TAKE = 'vk:code:'
 /** The emulation has no connection that could break. */
 const url = process.env.TEST_REDIS_URL
@@ -68,11 +68,11 @@ async function expectFirst(answer: Awaited<ReturnType<typeof exchange>>): Promis
   expect(await grantOf(server, code)).toMatchObject({ accessTokens: 1, refreshTokens: 1 })
 }
 
-describe('the connection to Redis breaks when the code is taken', () => {
+describe('the connection to Redis is lost while the code is taken', () => {
   test.each([
-    { name: 'before Redis has it', lose: () => proxy.loseStatement(TAKE) },
-    { name: 'after Redis has taken it, before the answer', lose: () => proxy.loseAnswerTo(TAKE) }
-  ])('$name: the first exchange is no replay of itself', async ({ lose }) => {
+    { name: 'before the command reaches Redis', lose: () => proxy.loseStatement(TAKE) },
+    { name: 'after Redis executed it, before the response', lose: () => proxy.loseAnswerTo(TAKE) }
+  ])('$name: the first exchange succeeds and is not a replay', async ({ lose }) => {
     if (url === undefined) return
     lose()
     await expectFirst(await exchange(shaky, client, code, right))
@@ -81,7 +81,7 @@ describe('the connection to Redis breaks when the code is taken', () => {
   test.each([
     { name: 'a wrong verifier', change: { code_verifier: 'w'.repeat(43) } },
     { name: 'a wrong redirect URI', change: { ...right, redirect_uri: 'https://app.example/other' } }
-  ])('with $name: refused, and the code is not used up', async ({ change }) => {
+  ])('with $name: refused, and the code stays usable', async ({ change }) => {
     if (url === undefined) return
     proxy.loseAnswerTo(TAKE)
     const answer = await exchange(shaky, client, code, change)
@@ -90,7 +90,7 @@ describe('the connection to Redis breaks when the code is taken', () => {
     await expectFirst(await exchange(shaky, client, code, right))
   })
 
-  test('at a replay: it is a replay all the same', async () => {
+  test('at a replay: still refused as a replay', async () => {
     if (url === undefined) return
     const { access_token } = pairOf(await exchange(server, client, code, right))
     proxy.loseAnswerTo(TAKE)
@@ -98,7 +98,7 @@ describe('the connection to Redis breaks when the code is taken', () => {
     expect(await isActive(server, resourceServer, access_token)).toBe(false)
   })
 
-  test('among twenty at once: one pair, and no 5xx', async () => {
+  test('during 20 concurrent exchanges: one pair of tokens, and no 5xx', async () => {
     if (url === undefined) return
     proxy.loseAnswerTo(TAKE)
     const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(shaky, client, code, right)))
@@ -107,8 +107,8 @@ describe('the connection to Redis breaks when the code is taken', () => {
   })
 })
 
-describe('Redis is silent for so long that nobody waits any more', () => {
-  test('503, and once it goes on the code works, though it was taken meanwhile', async () => {
+describe('Redis is silent for longer than the time limit', () => {
+  test('503, and the code works after Redis resumes, although it was taken meanwhile', async () => {
     if (url === undefined) return
     const record = await recordOf(server, code)
     network.hold()
@@ -120,7 +120,7 @@ describe('Redis is silent for so long that nobody waits any more', () => {
     await expectFirst(await exchange(slow, client, code, right))
   })
 
-  test('what comes too late does not undo what somebody else has done since', async () => {
+  test('a late response does not undo a later exchange by another process', async () => {
     if (url === undefined) return
     network.hold()
     expectOutage(await exchange(slow, client, code, right))
@@ -132,7 +132,7 @@ describe('Redis is silent for so long that nobody waits any more', () => {
   })
 })
 
-test('a Redis that refuses every command is an outage, and the code works at another one', async () => {
+test('a Redis that refuses every command: 503, and the code works with another Redis', async () => {
   if (url === undefined) return
   const withoutPassword = new URL(server.config.redisUrl)
   withoutPassword.password = ''

@@ -38,7 +38,7 @@ type Row = {
   reason: string
 }
 
-/** The wrong request is refused and ends nothing; the right one then brings tokens. */
+/** Checks that the wrong request is refused and ends nothing, and that the right one then gets tokens. */
 async function expectRefusedUnused(owner: Credentials, row: Row & { sender?: Credentials }): Promise<void> {
   const { asked = {}, right = {}, wrong, sender = owner, error = 'invalid_grant', reason } = row
   const redirectUri = owner === native ? 'http://127.0.0.1:5000/cb' : CALLBACK
@@ -54,18 +54,18 @@ async function expectRefusedUnused(owner: Credentials, row: Row & { sender?: Cre
   expect(kindOf(await exchange(server, owner, code, form))).toBe('200')
 }
 
-describe('the client (RFC 6749 4.1.3)', () => {
-  test('another one with the same redirect URI: invalid_grant, and the code is not used up', async () => {
+describe('exchange: client (RFC 6749 §4.1.3)', () => {
+  test('another client with the same redirect URI: invalid_grant, and the code stays usable', async () => {
     await expectRefusedUnused(client, { name: '', sender: other, wrong: {}, reason: 'wrong_client' })
   })
 
-  test('another one that knows the verifier', async () => {
+  test('another client with the code verifier: invalid_grant', async () => {
     const row = { name: '', asked: PKCE, right: { code_verifier: VERIFIER }, wrong: {}, reason: 'wrong_client' }
     await expectRefusedUnused(client, { ...row, sender: other })
   })
 })
 
-describe('the redirect URI, character by character; the code is not used up (RFC 6749 4.1.3)', () => {
+describe('exchange: redirect URI, compared byte for byte; the code stays usable (RFC 6749 §4.1.3)', () => {
   test('missing: invalid_request', async () => {
     const row = { name: '', wrong: { redirect_uri: '' }, error: 'invalid_request', reason: 'invalid_request' }
     await expectRefusedUnused(client, row)
@@ -97,17 +97,17 @@ describe('the redirect URI, character by character; the code is not used up (RFC
     'http://localhost:5000/cb',
     'http://127.0.0.1:05000/cb',
     'http://127.0.0.1:5000/cb/'
-  ])('on loopback, where any port may be asked for: %s', async (uri) => {
+  ])('another port or spelling of a loopback redirect URI: %s', async (uri) => {
     await expectRefusedUnused(native, { name: uri, wrong: { redirect_uri: uri }, reason: 'wrong_redirect_uri' })
   })
 })
 
-describe('the verifier; the code is not used up (RFC 7636 4.6, RFC 9700 4.8)', () => {
+describe('exchange: code verifier; the code stays usable (RFC 7636 §4.6, RFC 9700 §4.8)', () => {
   const right = { code_verifier: VERIFIER }
   const given = { asked: PKCE, right }
   test.each<Row>([
     { name: 'missing', ...given, wrong: { code_verifier: '' }, reason: 'wrong_code_challenge' },
-    { name: 'another', ...given, wrong: { code_verifier: 'w'.repeat(43) }, reason: 'wrong_code_challenge' },
+    { name: 'another verifier', ...given, wrong: { code_verifier: 'w'.repeat(43) }, reason: 'wrong_code_challenge' },
     {
       name: 'in upper case',
       ...given,
@@ -120,18 +120,28 @@ describe('the verifier; the code is not used up (RFC 7636 4.6, RFC 9700 4.8)', (
       wrong: { code_verifier: `${VERIFIER}k` },
       reason: 'wrong_code_challenge'
     },
-    { name: 'the challenge', ...given, wrong: { code_verifier: PKCE.code_challenge }, reason: 'wrong_code_challenge' },
+    {
+      name: 'the challenge itself',
+      ...given,
+      wrong: { code_verifier: PKCE.code_challenge },
+      reason: 'wrong_code_challenge'
+    },
     { name: '42 characters', ...given, wrong: { code_verifier: VERIFIER.slice(1) }, reason: 'malformed_verifier' },
     { name: '129 characters', ...given, wrong: { code_verifier: 'v'.repeat(129) }, reason: 'malformed_verifier' },
-    { name: 'a plus in it', ...given, wrong: { code_verifier: `${'v'.repeat(43)}+` }, reason: 'malformed_verifier' },
-    { name: 'a blank after it', ...given, wrong: { code_verifier: `${VERIFIER} ` }, reason: 'malformed_verifier' },
-    { name: 'without a challenge', wrong: right, reason: 'wrong_code_challenge' },
+    {
+      name: 'with a plus sign',
+      ...given,
+      wrong: { code_verifier: `${'v'.repeat(43)}+` },
+      reason: 'malformed_verifier'
+    },
+    { name: 'with a trailing space', ...given, wrong: { code_verifier: `${VERIFIER} ` }, reason: 'malformed_verifier' },
+    { name: 'without a challenge in the request', wrong: right, reason: 'wrong_code_challenge' },
     { name: 'malformed and without a challenge', wrong: { code_verifier: 'x' }, reason: 'malformed_verifier' }
   ])('$name', async (row) => {
     await expectRefusedUnused(client, row)
   })
 
-  test('a public client cannot do without either', async () => {
+  test('a public client needs both challenge and verifier', async () => {
     const app = await createPublicClient(server)
     const code = await obtainCode(server, app, { change: PKCE })
     expectRefusal(await exchange(server, app, code), 400, 'invalid_grant', INVALID_GRANT)
@@ -139,24 +149,29 @@ describe('the verifier; the code is not used up (RFC 7636 4.6, RFC 9700 4.8)', (
   })
 })
 
-describe('the resource; the code is not used up (RFC 8707 2.2)', () => {
+describe('exchange: resource; the code stays usable (RFC 8707 §2.2)', () => {
   const ofOther = { asked: { resource: OTHER_AUDIENCE } }
   test.each<Row>([
     {
-      name: 'another registered one',
+      name: 'another registered resource',
       wrong: { resource: OTHER_AUDIENCE },
       error: 'invalid_target',
       reason: 'invalid_target'
     },
     {
-      name: 'an unknown one',
+      name: 'an unknown resource',
       wrong: { resource: 'https://x.example' },
       error: 'invalid_target',
       reason: 'invalid_target'
     },
-    { name: 'with a slash', wrong: { resource: `${AUDIENCE}/` }, error: 'invalid_target', reason: 'invalid_target' },
     {
-      name: 'the default',
+      name: 'with a trailing slash',
+      wrong: { resource: `${AUDIENCE}/` },
+      error: 'invalid_target',
+      reason: 'invalid_target'
+    },
+    {
+      name: 'the default for a code with another resource',
       ...ofOther,
       wrong: { resource: AUDIENCE },
       error: 'invalid_target',
@@ -167,8 +182,12 @@ describe('the resource; the code is not used up (RFC 8707 2.2)', () => {
   })
 
   test.each([
-    { name: 'the default, said or not', asked: {}, forms: [{}, { resource: AUDIENCE }] },
-    { name: 'another one, said or not', asked: { resource: OTHER_AUDIENCE }, forms: [{}, { resource: OTHER_AUDIENCE }] }
+    { name: 'the default resource, named or not', asked: {}, forms: [{}, { resource: AUDIENCE }] },
+    {
+      name: 'another resource, named or not',
+      asked: { resource: OTHER_AUDIENCE },
+      forms: [{}, { resource: OTHER_AUDIENCE }]
+    }
   ])('$name: 200', async ({ asked, forms }) => {
     for (const form of forms) {
       const code = await obtainCode(server, client, { change: { redirect_uri: CALLBACK, ...asked } })
@@ -177,8 +196,8 @@ describe('the resource; the code is not used up (RFC 8707 2.2)', () => {
   })
 })
 
-describe('several things wrong at once', () => {
-  test('the client counts before the redirect URI, that before the verifier, that before the resource', async () => {
+describe('exchange with several errors', () => {
+  test('client errors come before redirect URI, then code verifier, then resource', async () => {
     const form = { redirect_uri: OTHER_CALLBACK, code_verifier: 'w'.repeat(43), resource: OTHER_AUDIENCE }
     const code = await obtainCode(server, client, { change: { redirect_uri: CALLBACK, ...PKCE } })
     const answers = [
@@ -192,7 +211,7 @@ describe('several things wrong at once', () => {
     expect(answers.map(kindOf)).toEqual([...Array(3).fill('400 invalid_grant'), '400 invalid_target'])
   })
 
-  test('fifty wrong requests at once do not use the code up', async () => {
+  test('50 concurrent invalid exchanges leave the code usable', async () => {
     const code = await obtainCode(server, client, { change: { redirect_uri: CALLBACK } })
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>

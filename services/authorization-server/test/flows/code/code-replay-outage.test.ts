@@ -57,7 +57,7 @@ async function grantIdOf({ database }: TestServer, presented: string): Promise<s
   return (await database.query<{ grant_id: string }>(statement))[0]?.grant_id
 }
 
-/** The code works as if nothing had happened, and once. */
+/** Checks that the code can be exchanged exactly once. */
 async function expectRedeemable(): Promise<void> {
   expect(await grantOf(server, code)).toBeUndefined()
   const tokens = pairOf(await exchange(server, client, code, right))
@@ -67,23 +67,23 @@ async function expectRedeemable(): Promise<void> {
   expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: true, accessTokens: 1, refreshTokens: 1 })
 }
 
-describe('Postgres fails in the middle of an exchange', () => {
+describe('Postgres fails during an exchange', () => {
   test.each([
     { statement: 'find_client_with_secrets', times: 1 },
     { statement: 'store_exchange', times: 2 }
-  ])('$statement never arrives, at $times tries: 503, and the code works after it', async ({ statement, times }) => {
+  ])('$statement is lost, $times times: 503, and the code works afterwards', async ({ statement, times }) => {
     proxy.loseStatement(statement, times)
     expectOutage(await exchange(shaky, client, code, right))
     await expectRedeemable()
   })
 
-  test('the redemption never arrives, once: it is sent again, and the client notices nothing', async () => {
+  test('the redemption statement is lost once: sent again, and the exchange succeeds', async () => {
     proxy.loseStatement('store_exchange')
     const tokens = pairOf(await exchange(shaky, client, code, right))
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
   })
 
-  test('the connection is ended within the statement, twice: 503, nothing of it stays, and the code works', async () => {
+  test('the connection ends during the statement, twice: 503, nothing is stored, and the code works', async () => {
     const lock = await lockGrantOfCode(server, code)
     const exchanging = exchange(server, client, code, right)
     for (let time = 0; time < 2; time++) {
@@ -112,7 +112,7 @@ describe('Postgres fails in the middle of an exchange', () => {
     await failing.close()
   }
 
-  test('the code is put back for what is left of its life, and its tombstone is gone', async () => {
+  test('the code is restored with its remaining lifetime, without a tombstone', async () => {
     const record = await recordOf(server, code)
     const before = await remainingLife(server, code)
     await failAfter(5_000)
@@ -125,7 +125,7 @@ describe('Postgres fails in the middle of an exchange', () => {
     await expectRedeemable()
   })
 
-  test('a code whose life is over meanwhile cannot be taken, and is not taken for a used one', async () => {
+  test('a code that expires meanwhile cannot be taken, and is not refused as used', async () => {
     await failAfter(20_000)
     const late = await exchange(server, client, code, right)
     expectRefusal(late, 400, 'invalid_grant')
@@ -133,7 +133,7 @@ describe('Postgres fails in the middle of an exchange', () => {
     expect(await grantOf(server, code)).toBeUndefined()
   })
 
-  test('a code that was put back is bound as before', async () => {
+  test('a restored code keeps its binding', async () => {
     proxy.loseStatement('store_exchange', 2)
     expectOutage(await exchange(shaky, client, code, right))
     expectRefusal(await exchange(server, client, code), 400, 'invalid_grant')
@@ -143,7 +143,7 @@ describe('Postgres fails in the middle of an exchange', () => {
     await expectRedeemable()
   })
 
-  test('again and again: put back every time', async () => {
+  test('repeated failures: the code is restored each time', async () => {
     for (let time = 0; time < 3; time++) {
       proxy.loseStatement('store_exchange', 2)
       expectOutage(await exchange(shaky, client, code, right))
@@ -151,14 +151,14 @@ describe('Postgres fails in the middle of an exchange', () => {
     await expectRedeemable()
   })
 
-  test('the redemption is carried out and its answer is lost: the second try finds its own tokens', async () => {
+  test('the response to the redemption statement is lost: the retry finds its own tokens', async () => {
     proxy.loseAnswerTo('store_exchange')
     const tokens = pairOf(await exchange(shaky, client, code, right))
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
     expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
   })
 
-  test('the second answer is lost as well: 503, and the retry gets tokens; those of the first exchange have ended', async () => {
+  test('the second response is lost as well: 503, the repeated exchange gets tokens, and those of the first have ended', async () => {
     proxy.loseAnswerTo('store_exchange', 2)
     expectOutage(await exchange(shaky, client, code, right))
     const undelivered = await grantIdOf(server, code)
@@ -171,7 +171,7 @@ describe('Postgres fails in the middle of an exchange', () => {
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
   })
 
-  test('again and again the answer is lost: the last exchange is delivered, and it alone has tokens', async () => {
+  test('repeated losses of the response: only the tokens of the last exchange are active', async () => {
     for (let time = 0; time < 3; time++) {
       proxy.loseAnswerTo('store_exchange', 2)
       expectOutage(await exchange(shaky, client, code, right))
@@ -181,7 +181,7 @@ describe('Postgres fails in the middle of an exchange', () => {
     expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
   })
 
-  test('twenty at once over the failing network: one pair at most, and 503 or invalid_grant for the others', async () => {
+  test('20 concurrent exchanges over the failing network: at most one pair, and 503 or invalid_grant for the others', async () => {
     proxy.loseStatement('store_exchange', 2)
     const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(shaky, client, code, right)))
     const kinds = new Set(answers.map(kindOf))
@@ -190,7 +190,7 @@ describe('Postgres fails in the middle of an exchange', () => {
   })
 })
 
-describe('Postgres fails at a replay', () => {
+describe('Postgres fails during a replay', () => {
   test('the grant cannot be ended: 503, not invalid_grant; the next replay ends it', async () => {
     const tokens = pairOf(await exchange(server, client, code, right))
     proxy.loseStatement('end_replayed_grant')
@@ -200,14 +200,14 @@ describe('Postgres fails at a replay', () => {
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
   })
 
-  test('the grant cannot be asked about a code that Redis does not know: 503, not invalid_grant', async () => {
+  test('the grant of a code unknown to Redis cannot be read: 503, not invalid_grant', async () => {
     proxy.loseStatement('find_grant_by_code')
     expectOutage(await exchange(shaky, client, unknownCode(), right))
   })
 })
 
-describe('a store is away', () => {
-  test('Postgres: 503 as long as it is, and the code works as soon as it is back', async () => {
+describe('a store is unavailable', () => {
+  test('Postgres: 503, and the code works as soon as Postgres is available', async () => {
     proxy.cut()
     for (let time = 0; time < 3; time++) expectOutage(await exchange(shaky, client, code, right))
     proxy.mend()
@@ -215,9 +215,9 @@ describe('a store is away', () => {
   })
 
   test.each([
-    { name: 'right', change: right },
-    { name: 'wrong', change: {} }
-  ])('Redis: a $name exchange is 503, the code works after it, and refreshing goes on', async ({ change }) => {
+    { name: 'valid', change: right },
+    { name: 'invalid', change: {} }
+  ])('Redis: a $name exchange is 503; refreshes succeed, and the code works later', async ({ change }) => {
     const earlier = await obtainCode(server, client, { change: PKCE })
     const tokens = pairOf(await exchange(server, client, earlier, right))
     const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
@@ -229,7 +229,7 @@ describe('a store is away', () => {
     await expectRedeemable()
   })
 
-  test('a database that refuses the statement, which is no outage: 500, never 4xx, and the code works after it', async () => {
+  test('Postgres refuses the statement: 500, not 4xx, and the code works afterwards', async () => {
     const refusing = await startInstance(server, {
       wrap: (database) => ({
         ...database,

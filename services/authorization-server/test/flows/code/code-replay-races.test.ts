@@ -45,8 +45,8 @@ async function expectDead({ access_token, refresh_token }: Tokens): Promise<void
   expect((await refresh(server, client, refresh_token)).statusCode).not.toBe(200)
 }
 
-describe('a replay before the winner’s tokens are stored (contract "Authorization code")', () => {
-  test('the winner gets its 200, with tokens that are dead', async () => {
+describe('a replay before the tokens of the first exchange are stored (contract "Authorization code")', () => {
+  test('the first exchange gets 200 with tokens that have ended', async () => {
     let replay: Awaited<ReturnType<typeof exchange>> | undefined
     pauses.next = {
       before: 'store_exchange',
@@ -65,14 +65,14 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
     { name: 'a wrong verifier', wrong: { code_verifier: 'w'.repeat(43) } },
     { name: 'a wrong redirect URI', wrong: { redirect_uri: 'https://app.example/other' } },
     { name: 'another resource', wrong: { resource: 'https://x.example' } }
-  ])('one with $name ends nothing', async ({ wrong }) => {
+  ])('a replay with $name ends nothing', async ({ wrong }) => {
     pauses.next = { before: 'store_exchange', run: () => exchange(server, client, code, { ...right, ...wrong }) }
     const winner = pairOf(await exchange(paused, client, code, right))
     expect(await isActive(server, resourceServer, winner.access_token)).toBe(true)
     pairOf(await refresh(server, client, winner.refresh_token))
   })
 
-  test('both wait for Postgres, the winner first: its tokens are dead once the replay has answered', async () => {
+  test('both wait for Postgres, the first exchange before the replay: its tokens have ended when the replay gets its response', async () => {
     const lock = await lockGrantOfCode(server, code)
     const winning = exchange(server, client, code, right)
     await lock.blocked(1)
@@ -83,7 +83,7 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
     await expectDead(pairOf(await winning))
   })
 
-  test('a failover in between lets both through to Postgres: one pair, and it is dead', async () => {
+  test('a failover lets both reach Postgres: one pair of tokens, which has ended', async () => {
     const failOver = await rememberRedis(server, code)
     const lock = await lockGrantOfCode(server, code)
     const winning = exchange(server, client, code, right)
@@ -100,7 +100,7 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
     expect(await grantOf(server, code)).toMatchObject({ accessTokens: 1, refreshTokens: 1 })
   })
 
-  test('the tombstone lost in between: the second is refused, and nothing ends, for nothing was redeemed yet', async () => {
+  test('the tombstone is lost: the second exchange is refused, and nothing ends because nothing was redeemed', async () => {
     pauses.next = {
       before: 'store_exchange',
       run: async () => {
@@ -113,7 +113,7 @@ describe('a replay before the winner’s tokens are stored (contract "Authorizat
   })
 })
 
-describe('what ends between Allow, or the taking of the code, and its redemption', () => {
+describe('a user or client ends between Allow and the redemption', () => {
   const endings = [
     { name: 'the user is disabled', run: () => disable(server, 'user', userId) },
     { name: 'the user is deleted', run: () => deleteRow(server, 'user', userId) },
@@ -121,7 +121,7 @@ describe('what ends between Allow, or the taking of the code, and its redemption
     { name: 'the client is deleted', run: () => deleteRow(server, 'client', client.clientId) }
   ]
 
-  test.each(endings)('$name while Allow is carried out: access_denied, and there is no code', async ({ run }) => {
+  test.each(endings)('$name during Allow: access_denied, and no code', async ({ run }) => {
     const browser = new Browser(paused.publicServer, ISSUER)
     const login = await browser.open(authorizeUrl(client.clientId, PKCE))
     const consent = await browser.submit(login, { username, password: PASSWORD })
@@ -142,7 +142,7 @@ describe('what ends between Allow, or the taking of the code, and its redemption
     expect(await grantOf(server, code)).toBeUndefined()
   }
 
-  test.each(endings)('$name while the exchange runs: no token is issued', async ({ run }) => {
+  test.each(endings)('$name during the exchange: no token is issued', async ({ run }) => {
     pauses.next = { before: 'store_exchange', run }
     await expectWorthless(await exchange(paused, client, code, right))
     expect(pauses.next).toBeUndefined()

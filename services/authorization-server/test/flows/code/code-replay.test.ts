@@ -47,21 +47,21 @@ async function expectDead({ access_token, refresh_token }: Tokens): Promise<void
 
 type Memory = { name: string; change(): Promise<unknown> }
 
-/** What Redis may know of a used code. The answer to its replay is the same. */
+/** The possible states of a used code in Redis. The response to a replay is the same for all. */
 const MEMORIES: Memory[] = [
-  { name: 'while its tombstone stands', change: async () => {} },
-  { name: 'after its tombstone has gone', change: () => forgetInRedis(server, code) },
-  { name: 'after Redis has lost everything', change: () => server.redis.flushdb() }
+  { name: 'while its tombstone exists', change: async () => {} },
+  { name: 'after its tombstone expired', change: () => forgetInRedis(server, code) },
+  { name: 'after Redis lost all data', change: () => server.redis.flushdb() }
 ]
 
-describe.each(MEMORIES)('a code that was used, $name', ({ change: forget }) => {
+describe.each(MEMORIES)('a used code, $name', ({ change: forget }) => {
   let first: Tokens
   beforeEach(async () => {
     first = pairOf(await exchange(server, client, code, right))
     await forget()
   })
 
-  test('right in everything else: refused by name, and all tokens of the grant die (RFC 6749 4.1.2)', async () => {
+  test('otherwise valid: refused as used, and all tokens of the grant end (RFC 6749 §4.1.2)', async () => {
     const answer = await exchange(server, client, code, right)
     expectRefusal(answer, 400, 'invalid_grant', ALREADY_USED)
     await expectDead(first)
@@ -73,7 +73,7 @@ describe.each(MEMORIES)('a code that was used, $name', ({ change: forget }) => {
     ])
   })
 
-  test('tokens that came of a refresh die as well', async () => {
+  test('tokens of a refresh end as well', async () => {
     const second = pairOf(await refresh(server, client, first.refresh_token))
     expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
     await expectDead(second)
@@ -85,7 +85,7 @@ describe.each(MEMORIES)('a code that was used, $name', ({ change: forget }) => {
     { name: 'no verifier', wrong: { code_verifier: '' }, reason: 'code_challenge' },
     { name: 'a wrong verifier', wrong: { code_verifier: 'w'.repeat(43) }, reason: 'code_challenge' },
     { name: 'another resource', wrong: { resource: 'https://x.example' }, reason: 'resource' }
-  ])('with $name: refused by name, and nothing ends (OAuth 2.1 7.5.2)', async ({ wrong, reason }) => {
+  ])('with $name: refused with this reason, and nothing ends (OAuth 2.1 §7.5.2)', async ({ wrong, reason }) => {
     const answer = await exchange(server, client, code, { ...right, ...wrong })
     expectRefusal(answer, 400, 'invalid_grant', ALREADY_USED)
     expect(await auditOf(server, answer)).toEqual([
@@ -94,7 +94,7 @@ describe.each(MEMORIES)('a code that was used, $name', ({ change: forget }) => {
     await expectAlive(first)
   })
 
-  test('by another client: refused, and nothing ends', async () => {
+  test('from another client: refused, and nothing ends', async () => {
     const answer = await exchange(server, other, code, right)
     expectRefusal(answer, 400, 'invalid_grant', ALREADY_USED)
     expect((await auditOf(server, answer))[0]?.reason).toBe('code_used_and_wrong_client')
@@ -111,7 +111,7 @@ describe.each(MEMORIES)('a code that was used, $name', ({ change: forget }) => {
     await expectAlive(first)
   })
 
-  test('a right replay after wrong ones still ends the grant, and so says every one after it', async () => {
+  test('a valid replay after invalid ones ends the grant, and later replays get the same response', async () => {
     for (const wrong of [{ code_verifier: '' }, { redirect_uri: 'https://app.example/other' }])
       await exchange(server, client, code, { ...right, ...wrong })
     for (let time = 0; time < 3; time++)
@@ -120,7 +120,7 @@ describe.each(MEMORIES)('a code that was used, $name', ({ change: forget }) => {
     expect(await grantOf(server, code)).toMatchObject({ accessTokens: 1, refreshTokens: 1 })
   })
 
-  test('a replay ends its own grant only', async () => {
+  test('a replay ends only its own grant', async () => {
     const secondCode = await obtainCode(server, client, { change: PKCE })
     const bystander = pairOf(await exchange(server, client, secondCode, right))
     await exchange(server, client, code, right)
@@ -129,11 +129,11 @@ describe.each(MEMORIES)('a code that was used, $name', ({ change: forget }) => {
   })
 })
 
-describe('Redis forgets or repeats itself', () => {
+describe('Redis loses or restores data', () => {
   test.each([
     { name: 'once', times: 1 },
     { name: 'three times', times: 3 }
-  ])('a used code that a failover brings back, $name: redeemed only once, and the tokens die', async ({ times }) => {
+  ])('a used code that a failover restores $name: redeemed only once, and its tokens end', async ({ times }) => {
     const failOver = await rememberRedis(server, code)
     const first = pairOf(await exchange(server, client, code, right))
     for (let time = 0; time < times; time++) {
@@ -145,7 +145,7 @@ describe('Redis forgets or repeats itself', () => {
     expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: true, accessTokens: 1, refreshTokens: 1 })
   })
 
-  test('a used code that came back, presented wrongly: refused, and nothing ends', async () => {
+  test('a restored used code with a wrong redirect URI: refused, and nothing ends', async () => {
     const failOver = await rememberRedis(server, code)
     const first = pairOf(await exchange(server, client, code, right))
     await failOver()
@@ -154,7 +154,7 @@ describe('Redis forgets or repeats itself', () => {
     await expectAlive(first)
   })
 
-  test('thirty at once after the failover: none redeems it, and the tokens die', async () => {
+  test('30 concurrent replays after the failover: none redeems the code, and its tokens end', async () => {
     const failOver = await rememberRedis(server, code)
     const first = pairOf(await exchange(server, client, code, right))
     await failOver()
@@ -164,7 +164,7 @@ describe('Redis forgets or repeats itself', () => {
     expect(await grantOf(server, code)).toMatchObject({ accessTokens: 1, refreshTokens: 1 })
   })
 
-  test('an unused code that Redis has lost is unknown, no replay, and brings nothing', async () => {
+  test('an unused code that Redis lost is unknown, not a replay, and gets no tokens', async () => {
     await server.redis.flushdb()
     const answer = await exchange(server, client, code, right)
     expectRefusal(answer, 400, 'invalid_grant')
@@ -172,14 +172,14 @@ describe('Redis forgets or repeats itself', () => {
     expect(await grantOf(server, code)).toBeUndefined()
   })
 
-  test('a replay writes no new record of the code to Redis', async () => {
+  test('a replay does not write the code to Redis again', async () => {
     pairOf(await exchange(server, client, code, right))
     await forgetInRedis(server, code)
     await exchange(server, client, code, right)
     expect(await redisKeysOf(server, code)).toEqual([])
   })
 
-  test('when the grant has left with its last token, the code is merely unknown', async () => {
+  test('after the grant was deleted with its last token, the code is unknown', async () => {
     pairOf(await exchange(server, client, code, right))
     await forgetInRedis(server, code)
     await server.database.query({ name: 'test_delete_grants', text: 'delete from grants', values: [] })

@@ -80,7 +80,7 @@ async function exchangeAndLeave(): Promise<void> {
   while (!(await recordOf(server, code)).startsWith('issued ')) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
-test('a client that left before the answer exchanges the code again: its first tokens end, and it is no replay', async () => {
+test('a client that disconnected before the response exchanges the code again: its first tokens end, and it is not a replay', async () => {
   await exchangeAndLeave()
   expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
   const answer = await exchange(server, client, code, right)

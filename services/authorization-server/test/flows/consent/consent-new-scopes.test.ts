@@ -65,7 +65,7 @@ test('a client that does not remember consents: the user is asked each time', as
   expect((await ask('files.read:images')).body).toContain('value="allow"')
 })
 
-test('a public client: the user is asked each time, whatever its record says (RFC 8252 8.6)', async () => {
+test('a public client: the user is asked each time, also if its record says remember (RFC 8252 §8.6)', async () => {
   const pkce = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
   const client = await server.createClient({ ...SCOPES, consent: 'remember', type: 'public', requiresPkce: true })
   const browser = server.newBrowser()

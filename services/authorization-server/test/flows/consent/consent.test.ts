@@ -36,11 +36,11 @@ const UNVERIFIED = 'Who is asking Not checked by Valetkey Allow it only if you k
 const PROGRAM = ' That is a program on this device. Allow it only if you have just started it.'
 const APP = ' That is an app on this device. Allow it only if you have just used it.'
 
-/** What stands on the page, without its frame. */
+/** The text of the page without header and footer. */
 const wordsOf = (page: Page) => visibleText(page.body).replace(/^Valetkey /, '')
 
-describe('the consent page says who asks, for what, and where the answer goes', () => {
-  test('word for word: required scopes, optional ones, the way back, how long, the buttons, another account', async () => {
+describe('the consent page shows the app, the permissions and the redirect target', () => {
+  test('exact texts: required and optional scopes, redirect target, duration, buttons, another account', async () => {
     const { page } = await open(
       { requiredScopes: ['files.read'], optionalScopes: ['files.read:images', 'files.read:media'] },
       { scope: 'files.read:media files.read files.read:images' }
@@ -65,12 +65,12 @@ describe('the consent page says who asks, for what, and where the answer goes', 
     }
   })
 
-  test('an app that an operator has verified is said to be', async () => {
+  test('shows that an operator verified the app', async () => {
     const { page } = await open({ verified: true })
     expect(wordsOf(page)).toContain('Who is asking Checked by Valetkey Returns you to')
   })
 
-  test('no part for optional scopes where there are none, and a short time for an app without refresh', async () => {
+  test('has no part for optional scopes if there are none, and a short duration for an app without refresh', async () => {
     const { page } = await open({ issuesRefreshTokens: false })
     expect(page.body).not.toMatch(/type="checkbox"|Untick/)
     expect(wordsOf(page)).toContain('How long For 1 hour, then it has to ask again')
@@ -118,7 +118,7 @@ describe('the consent page says who asks, for what, and where the answer goes', 
     { name: '</title><meta http-equiv=refresh>', shown: '&lt;/title&gt;&lt;meta http-equiv&#x3D;refresh&gt;' },
     { name: 'Photo \u202eretnirP', shown: 'Photo \u202eretnirP' },
     { name: 'Фото 写真 🖨', shown: 'Фото 写真 🖨' }
-  ])('the name $name is text and nothing else, on every page that has it', async ({ name, shown }) => {
+  ])('the name $name is shown as text on every page', async ({ name, shown }) => {
     const client = await server.createClient({ name })
     const login = await server.newBrowser().open(authorizeUrl(client.clientId))
     const { page } = await openConsent(server, client.clientId)
@@ -131,7 +131,7 @@ describe('the consent page says who asks, for what, and where the answer goes', 
     }
   })
 
-  test('a scope of the operator’s is escaped in its name, title and description, in the checkbox too', async () => {
+  test('a scope created by an operator is escaped in name, title, description and checkbox', async () => {
     const scope = 'evil<b>&x'
     const { browser, page, client } = await open(
       { requiredScopes: ['files.read'], optionalScopes: [scope] },
@@ -147,13 +147,13 @@ describe('the consent page says who asks, for what, and where the answer goes', 
 const OPTIONAL = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images', 'files.read:media'] }
 const ON = { 'scope.files.read:images': 'on', 'scope.files.read:media': 'on' }
 
-describe('what is allowed is what was asked for, less what was unticked', () => {
+describe('the granted scope is the requested scope without the deselected scopes', () => {
   test.each<{ name: string; fields: Record<string, string>; scope?: string; granted: string | undefined }>([
     { name: 'all ticked', fields: ON, granted: 'files.read files.read:images files.read:media' },
     { name: 'one unticked', fields: { 'scope.files.read:media': 'on' }, granted: 'files.read files.read:media' },
     { name: 'all unticked', fields: {}, granted: 'files.read' },
     { name: 'required ones cannot be left out', fields: { 'scope.files.read': '' }, granted: 'files.read' },
-    { name: 'one that was not asked for', fields: ON, scope: 'files.read', granted: 'files.read' },
+    { name: 'a scope that was not requested', fields: ON, scope: 'files.read', granted: 'files.read' },
     {
       name: 'a scope that is not registered for the client',
       fields: { ...ON, 'scope.files.read:documents': 'on' },
@@ -214,9 +214,9 @@ describe('the two buttons', () => {
     { name: 'Allow twice', decisions: ['allow', 'allow'] },
     { name: 'an unknown value', decisions: ['maybe'] },
     { name: 'Allow in another case', decisions: ['ALLOW'] },
-    { name: 'Allow with a blank', decisions: ['allow '] },
+    { name: 'Allow with a space', decisions: ['allow '] },
     { name: 'Allow with a NUL', decisions: ['allow\u0000'] }
-  ])('$name is no decision: the page is shown again, and its form is valid', async ({ decisions }) => {
+  ])('$name is not a decision: the page is shown again with a valid form', async ({ decisions }) => {
     const { browser, page } = await plain()
     const body = new URLSearchParams({ csrf_token: hiddenField(page.body, 'csrf_token') })
     for (const decision of decisions) body.append('decision', decision)
@@ -226,7 +226,7 @@ describe('the two buttons', () => {
     expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
   })
 
-  test('a decision in the address instead of the form is no decision', async () => {
+  test('a decision in the address instead of the form is ignored', async () => {
     const { browser, page } = await plain()
     const body = new URLSearchParams({ csrf_token: hiddenField(page.body, 'csrf_token') }).toString()
     const answer = await postTo(server, browser, `${page.url}&decision=allow`, body, OWN)

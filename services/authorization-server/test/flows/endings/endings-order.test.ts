@@ -33,15 +33,15 @@ afterAll(async () => {
 })
 
 const AUTHORIZATIONS = [
-  'the user, on the account page',
-  'an operator, of the user to the client',
-  'an operator, of the user',
-  'an operator, to the client'
+  'the user on the account page',
+  'an operator for a user and a client',
+  'an operator for a user',
+  'an operator for a client'
 ]
 const STATEMENTS = ['read_allowance', 'store_exchange_in', 'find_refresh_token', 'rotate_refresh_token']
 
 test.each(AUTHORIZATIONS.flatMap((name) => STATEMENTS.map((before) => ({ name, before }))))(
-  'ended by $name before $before: nothing works',
+  'access ended by $name before $before: no code or token works',
   async ({ name, before }) => {
     const access = await openAccess(server)
     const ending = endings.find((each) => each.name === name)
@@ -56,41 +56,38 @@ test.each(AUTHORIZATIONS.flatMap((name) => STATEMENTS.map((before) => ({ name, b
 
 test.each([
   {
-    name: 'of the user to the client',
+    name: 'access of the user to the client',
     text: RAISE_OF_PAIR,
     values: ({ userId, client }: Access) => [userId, client.clientId]
   },
-  { name: 'of the user', text: RAISE_OF_USER, values: ({ userId }: Access) => [userId] },
+  { name: 'all access of the user', text: RAISE_OF_USER, values: ({ userId }: Access) => [userId] },
   {
-    name: 'to the client',
+    name: 'all access to the client',
     text: 'update clients set authorization_generation = authorization_generation + 1 where client_id = $1',
     values: ({ client }: Access) => [client.clientId]
   }
-])(
-  'what is opened while an ending waits for its commit works until then, and not after: $name',
-  async ({ text, values }) => {
-    const access = await openAccess(server)
-    const code = await codeAtOnce(server, access)
-    const ending = new pg.Client({ connectionString: server.config.databaseUrl })
-    await ending.connect()
-    await ending.query('begin')
-    await ending.query(text, values(access))
-    const opened = [
-      await openGrant(server, access, code),
-      await openGrant(server, access),
-      await refreshed(server, access)
-    ]
-    expect(opened.filter((tokens) => tokens === undefined)).toEqual([])
-    const late = await codeAtOnce(server, access)
-    await ending.query('commit')
-    await ending.end()
-    opened.push(await openGrant(server, access, late), await openGrant(server, access))
-    expect(opened.slice(3)).toEqual([undefined, undefined])
-    expect(await countSurvivors(server, { client: access.client, resourceServer }, opened)).toBe(0)
-  }
-)
+])('tokens issued while an ending waits for its commit work only until the commit: $name', async ({ text, values }) => {
+  const access = await openAccess(server)
+  const code = await codeAtOnce(server, access)
+  const ending = new pg.Client({ connectionString: server.config.databaseUrl })
+  await ending.connect()
+  await ending.query('begin')
+  await ending.query(text, values(access))
+  const opened = [
+    await openGrant(server, access, code),
+    await openGrant(server, access),
+    await refreshed(server, access)
+  ]
+  expect(opened.filter((tokens) => tokens === undefined)).toEqual([])
+  const late = await codeAtOnce(server, access)
+  await ending.query('commit')
+  await ending.end()
+  opened.push(await openGrant(server, access, late), await openGrant(server, access))
+  expect(opened.slice(3)).toEqual([undefined, undefined])
+  expect(await countSurvivors(server, { client: access.client, resourceServer }, opened)).toBe(0)
+})
 
-test('a consent that is given while the access is ended is not remembered', async () => {
+test('a consent given while the access is ended is not remembered', async () => {
   const access = await openAccess(server)
   const { paused, pauses } = pausing
   const browser = browserAt(paused, access.browser)

@@ -60,16 +60,16 @@ async function raceAll(access: Access, { end }: Ending, round: number): Promise<
 }
 
 test.each([
-  'the user, on the account page',
-  'an operator, of the user to the client',
-  'an operator, of the user',
-  'an operator, to the client',
+  'the user on the account page',
+  'an operator for a user and a client',
+  'an operator for a user',
+  'an operator for a client',
   'the user is disabled',
   'the user is deleted',
   'the user has a new password',
   'the client is disabled',
   'the client is deleted'
-])('nothing that is opened at the same moment survives: %s', async (name) => {
+])('no code or token issued concurrently with an ending stays valid: %s', async (name) => {
   const ending = endings.find((each) => each.name === name)
   if (ending === undefined) throw new Error(`no ending is ${name}`)
   const seen = { opened: 0, survivors: 0 }
@@ -87,7 +87,7 @@ test.each([
 test.each([
   { name: 'an operator revokes the grant', end: (access: Access) => revokeGrantOf(admin, access) },
   { name: 'the client revokes its refresh token', end: (access: Access) => revokeRefreshToken(server, access) }
-])('no token of the grant survives, however it is refreshed at the same moment: $name', async ({ end }) => {
+])('no token of a grant stays valid if it is refreshed concurrently: $name', async ({ end }) => {
   let survivors = 0
   for (let round = 0; round < ROUNDS; round += 1) {
     const access = await openAccess(server)

@@ -17,7 +17,7 @@ let instance: TestServer
 let files: Credentials
 let reports: Credentials
 let open: Subscription[] = []
-/** What happens to the question which audiences a user or a client has grants for. */
+/** Replaces the query of the audiences of a user or client. */
 let onQuestion: (ask: () => Promise<unknown[]>) => Promise<unknown[]>
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ async function openBoth(): Promise<[Stream, Stream]> {
   return [await openStream(files), await openStream(reports)]
 }
 
-/** Everything that was told on a stream before a nonce that is sent now; fails where the ids have a gap. */
+/** All events of a stream before the proof of a new nonce; fails if the ids have a gap. */
 async function toldOn(stream: Stream): Promise<object[]> {
   await sendNonce(instance, stream.by, stream.id, NONCE)
   const told: object[] = []
@@ -72,8 +72,8 @@ const revoke = (grant: AudienceGrant) =>
   run('update access_tokens set revoked_at = now() where token_id = $1', [grant.tokenId])
 const end = (grant: AudienceGrant) => run('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
 
-describe('each resource server is told of its own audience only', () => {
-  test('of a token and of a grant', async () => {
+describe('revocation events reach only the resource servers of the audience', () => {
+  test('event of a token or a grant: its audience', async () => {
     const [ofFiles, ofReports] = await openBoth()
     const [one, other] = [await grantFor(server.database, AUDIENCE), await grantFor(server.database, REPORTS)]
     await revoke(one)
@@ -84,7 +84,7 @@ describe('each resource server is told of its own audience only', () => {
     expect(await toldOn(ofReports)).toEqual([{ jti: other.tokenId }, { grant_id: other.grantId }])
   })
 
-  test('of a user: where the user has a grant, ended or not', async () => {
+  test('event of a user: each audience with a grant of the user, ended or not', async () => {
     const [ofFiles, ofReports] = await openBoth()
     const [alice, bob] = [await server.createUser('alice', 'any'), await server.createUser('bob', 'any')]
     await grantFor(server.database, AUDIENCE, { userId: alice })
@@ -96,7 +96,7 @@ describe('each resource server is told of its own audience only', () => {
     expect(await toldOn(ofReports)).toEqual([{ grant_id: ended.grantId }, { sub: bob }])
   })
 
-  test('of a client: where a user of it has a grant', async () => {
+  test('event of a client: each audience with a grant of the client', async () => {
     const [ofFiles, ofReports] = await openBoth()
     const { clientId } = await server.createClient()
     await grantFor(server.database, REPORTS, { clientId })
@@ -105,7 +105,7 @@ describe('each resource server is told of its own audience only', () => {
     expect(await toldOn(ofReports)).toEqual([{ client_id: clientId }])
   })
 
-  test('both, where a user has grants for both', async () => {
+  test('grants for both audiences: both get the event', async () => {
     const [ofFiles, ofReports] = await openBoth()
     const userId = await server.createUser('carol', 'any')
     for (const audience of [AUDIENCE, REPORTS]) await grantFor(server.database, audience, { userId })
@@ -114,8 +114,8 @@ describe('each resource server is told of its own audience only', () => {
   })
 })
 
-describe('nothing is withheld that may matter', () => {
-  test('a token whose grant is gone is told to all', async () => {
+describe('revocation events without a known audience', () => {
+  test('a token whose grant was deleted: all streams get the event', async () => {
     const [ofFiles, ofReports] = await openBoth()
     const grant = await grantFor(server.database, AUDIENCE)
     await run('delete from grants where grant_id = $1', [grant.grantId])
@@ -125,9 +125,12 @@ describe('nothing is withheld that may matter', () => {
   })
 
   test.each<{ name: string; fate: typeof onQuestion }>([
-    { name: 'fails', fate: () => Promise.reject(new StoreUnavailable('postgres', new Error('by the test'))) },
-    { name: 'does not come', fate: () => new Promise(() => {}) }
-  ])('where the answer of Postgres $name, all are told, in the order of the commits', async ({ fate }) => {
+    {
+      name: 'query of the audiences fails',
+      fate: () => Promise.reject(new StoreUnavailable('postgres', new Error('by the test')))
+    },
+    { name: 'query of the audiences gets no response', fate: () => new Promise(() => {}) }
+  ])('$name: all streams get the events, in order of the commits', async ({ fate }) => {
     const [ofFiles, ofReports] = await openBoth()
     onQuestion = fate
     const [first, second] = [
@@ -142,7 +145,7 @@ describe('nothing is withheld that may matter', () => {
     expect(await toldOn(ofReports)).toEqual([{ sub: first }, { sub: second }])
   })
 
-  test('a grant that is opened while the user is ended is found: the question is asked after the commit', async () => {
+  test('a grant issued while the user is ended is found, because the audiences are read after the commit', async () => {
     const [, ofReports] = await openBoth()
     const userId = await server.createUser('dave', 'any')
     let isOpened: Promise<unknown> = Promise.resolve()
@@ -153,7 +156,7 @@ describe('nothing is withheld that may matter', () => {
   })
 })
 
-test('what follows waits for the answer: no proof overtakes what was committed before it', async () => {
+test('later events wait for the query: no proof is sent before earlier events', async () => {
   const [ofFiles] = await openBoth()
   const userId = await server.createUser('erin', 'any')
   const grant = await grantFor(server.database, AUDIENCE, { userId })
@@ -179,7 +182,7 @@ test('what follows waits for the answer: no proof overtakes what was committed b
   ])
 })
 
-test('many that end at once share few questions', async () => {
+test('many concurrent events share few queries', async () => {
   const [ofFiles, ofReports] = await openBoth()
   let questions = 0
   onQuestion = (ask) => {

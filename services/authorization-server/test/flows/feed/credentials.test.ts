@@ -74,11 +74,11 @@ async function expectOpen(streams: Awaited<ReturnType<typeof openStreams>>): Pro
   }
 }
 
-describe('the streams of a credential end at every process, and those of others go on', () => {
+describe('a changed credential ends its streams at every process, and no others', () => {
   test.each<{ name: string; change(): Promise<unknown> }>([
-    { name: 'when it is deleted', change: remove },
+    { name: 'credential deleted', change: remove },
     {
-      name: 'when it gets another secret',
+      name: 'credential with another secret',
       change: () =>
         run('update resource_servers set secret_hash = $2 where client_id = $1', [
           deleted.clientId,
@@ -86,7 +86,7 @@ describe('the streams of a credential end at every process, and those of others 
         ])
     },
     {
-      name: 'when it gets another audience',
+      name: 'credential with another audience',
       change: () =>
         run("update resource_servers set audience = 'https://other.example' where client_id = $1", [deleted.clientId])
     }
@@ -98,7 +98,7 @@ describe('the streams of a credential end at every process, and those of others 
     await expectOpen(others)
   })
 
-  test('not when the name is changed, or another credential is made', async () => {
+  test('a new name of the credential, or a new credential, ends no stream', async () => {
     const streams = await openStreams(kept)
     await run("update resource_servers set name = 'renamed' where client_id = $1", [kept.clientId])
     await server.createResourceServer()
@@ -106,14 +106,14 @@ describe('the streams of a credential end at every process, and those of others 
   })
 })
 
-test('all streams end where the credentials cannot be read', async () => {
+test('all streams end if the credentials cannot be read', async () => {
   const streams = await openStreams(kept)
   onList = () => Promise.reject(new Error('by the test'))
   await remove()
   await Promise.all(streams.map(({ ended }) => ended))
 })
 
-test('a credential that is deleted between its proof and its stream gets none that lasts', async () => {
+test('a credential deleted between its authentication and its stream gets no lasting stream', async () => {
   const [instance] = instances as [TestServer]
   let letIn = () => {}
   const gate = new Promise<void>((resolve) => (letIn = resolve))
@@ -134,7 +134,7 @@ test('a credential that is deleted between its proof and its stream gets none th
   await isFound
   const others = await openStreams(deleted)
   await remove()
-  // The announcement has been heard at this process.
+  // This process has received the notification.
   await others[0]?.ended
   letIn()
   await (await pending).ended

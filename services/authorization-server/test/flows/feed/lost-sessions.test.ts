@@ -67,15 +67,15 @@ async function expectRecovery(before: { opened: { id: string } }): Promise<void>
   after.request.destroy()
 }
 
-describe('a LISTEN connection that is lost', () => {
-  test('because Postgres ends it: every stream ends, and a new epoch begins', async () => {
+describe('a lost LISTEN connection', () => {
+  test('ended by Postgres: every stream ends, and a new epoch begins', async () => {
     const streams = [await openStream(), await openStream()]
     await killListener()
     await Promise.all(streams.map(({ ended }) => ended))
     await expectRecovery(streams[0] as never)
   })
 
-  test('because the network ends it', async () => {
+  test('ended by the network: every stream ends, and a new epoch begins', async () => {
     const stream = await openStream()
     network.cut()
     await stream.ended
@@ -83,7 +83,7 @@ describe('a LISTEN connection that is lost', () => {
     await expectRecovery(stream)
   })
 
-  test('because it falls silent: no proof, 503 and the end of every stream, without a word from the network', async () => {
+  test('silent without a network error: no proof, 503 and the end of every stream', async () => {
     const stream = await openStream()
     network.freeze()
     const frozenAt = performance.now()
@@ -103,14 +103,14 @@ describe('a LISTEN connection that is lost', () => {
     expect((await caught).statusCode).toBe(503)
     expect(channel.lines.find(({ event }) => event === 'revocation_channel_lost')).toMatchObject({
       level: 'warn',
-      reason: 'no pulse came back'
+      reason: 'no pulse received'
     })
     await expectRecovery(stream)
   })
 })
 
-describe('a Postgres that does not let us listen', () => {
-  test('is said once, and hinders nothing else', async () => {
+describe('a Postgres that refuses LISTEN', () => {
+  test('is logged once, and other endpoints work', async () => {
     let attempts = 0
     const refusing = createServer((socket) => {
       attempts += 1

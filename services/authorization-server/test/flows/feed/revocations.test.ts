@@ -50,7 +50,7 @@ async function openStream(): Promise<Subscription> {
 }
 
 describe('GET /revocations', () => {
-  test('is a stream of server-sent events that begins with its own id', async () => {
+  test('sends server-sent events and first the id of the stream', async () => {
     const stream = await openStream()
     expect([stream.status, stream.headers['content-type']]).toEqual([200, 'text/event-stream'])
     expect(stream.headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
@@ -62,37 +62,37 @@ describe('GET /revocations', () => {
     })
   })
 
-  test('two streams of one process share the epoch and not the id', async () => {
+  test('two streams of a process have the same epoch and different ids', async () => {
     const [one, other] = [await (await openStream()).next(), await (await openStream()).next()]
     expect(epochOf(one)).toBe(epochOf(other))
     expect(one.data.stream).not.toBe(other.data.stream)
   })
 
-  test('whatever dies comes with consecutive ids, in order, whatever ended it', async () => {
+  test('sends every revocation in order with consecutive event ids', async () => {
     const streams = [await openStream(), await openStream()]
     const opened = await Promise.all(streams.map((stream) => stream.next()))
-    const deaths = await killAllKinds()
+    const endings = await endAllKinds()
     for (const [index, stream] of streams.entries()) {
       const start = countOf(opened[index] as never)
-      for (const [place, data] of deaths.entries()) {
+      for (const [place, data] of endings.entries()) {
         const id = `${epochOf(opened[index] as never)}-${start + place + 1}`
         expect(await stream.next()).toEqual({ event: 'revoked', id, data })
       }
     }
   })
 
-  test('lives as long as its keep-alive comments come, and no time-out of the listener ends it', async () => {
+  test('sends keep-alive comments, and no time limit of the listener ends the stream', async () => {
     const { server: listener } = server.internalServer
     expect(server.deps.feed.keepAliveMs * 2).toBeLessThan(listener.timeout)
   })
 })
 
-/** One death after the other, by each way there is; gives what must be announced. */
-async function killAllKinds(): Promise<object[]> {
-  const deaths: object[] = []
+/** Ends tokens, grants, users and clients in every way, one after the other; returns the expected events. */
+async function endAllKinds(): Promise<object[]> {
+  const endings: object[] = []
   const grantOf = async (token: string) =>
     (await introspectionOf(server, resourceServer, token)) as unknown as Record<string, string>
-  const note = (data: object) => deaths.push(data)
+  const note = (data: object) => endings.push(data)
 
   const first = await obtainTokens(server, client)
   const known = await grantOf(first.access_token)
@@ -130,11 +130,11 @@ async function killAllKinds(): Promise<object[]> {
   await grantFor(server.database, AUDIENCE, other)
   await disable(server, 'client', other.clientId)
   await deleteRow(server, 'client', other.clientId)
-  return [...deaths, { sub: userId }, { sub: userId }, { client_id: other.clientId }, { client_id: other.clientId }]
+  return [...endings, { sub: userId }, { sub: userId }, { client_id: other.clientId }, { client_id: other.clientId }]
 }
 
 describe('POST /revocations', () => {
-  test('answers 204 with no body, and the nonce comes back behind what died before it', async () => {
+  test('returns 204 without a body, and the stream gets the nonce after all earlier revocations', async () => {
     const stream = await openStream()
     const opened = await stream.next()
     const { access_token } = await obtainTokens(server, client)
@@ -146,7 +146,7 @@ describe('POST /revocations', () => {
     expect(proof).toEqual({ event: 'proof', id: revoked.id, data: { nonce: NONCE } })
   })
 
-  test('a nonce reaches no other stream', async () => {
+  test('sends the nonce to no other stream', async () => {
     const [one, other] = [await openStream(), await openStream()]
     const ids = [(await one.next()).data.stream ?? '', (await other.next()).data.stream ?? '']
     await sendNonce(server, resourceServer, ids[0] ?? '', `${NONCE}-1`)
@@ -155,8 +155,8 @@ describe('POST /revocations', () => {
     expect((await other.next()).data).toEqual({ nonce: `${NONCE}-2` })
   })
 
-  test('for a stream that nobody holds is 204 as well: another instance may', async () => {
-    expect((await sendNonce(server, resourceServer, 'a-stream-of-nobody', NONCE)).statusCode).toBe(204)
+  test('for a stream unknown to this process returns 204, because another process may have it', async () => {
+    expect((await sendNonce(server, resourceServer, 'an-unknown-stream', NONCE)).statusCode).toBe(204)
   })
 
   test.each([
@@ -177,9 +177,9 @@ describe('POST /revocations', () => {
   })
 })
 
-describe('who may ask', () => {
+describe('GET and POST /revocations: authentication', () => {
   test.each<{ name: string; headers(): Record<string, string> }>([
-    { name: 'nobody', headers: () => ({}) },
+    { name: 'no credentials', headers: () => ({}) },
     { name: 'a wrong secret', headers: () => basic({ ...resourceServer, clientSecret: 'wrong' }) },
     { name: 'an unknown id', headers: () => basic({ clientId: 'rs_unknown', clientSecret: 'x' }) },
     { name: 'a third-party client', headers: () => basic(client) }
@@ -191,7 +191,7 @@ describe('who may ask', () => {
     }
   })
 
-  test.each(['publicServer', 'operatorServer'] as const)('nobody on the %s: 404', async (at) => {
+  test.each(['publicServer', 'operatorServer'] as const)('not on the %s: 404', async (at) => {
     for (const method of ['GET', 'POST'] as const) {
       const answer = await server[at].inject({ method, url: '/revocations', headers: basic(resourceServer) })
       expect(answer.statusCode).toBe(404)
@@ -199,7 +199,7 @@ describe('who may ask', () => {
   })
 
   test.each(['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)(
-    '%s is 405 and names GET and POST',
+    '%s is 405 with Allow: GET, POST',
     async (method) => {
       const answer = await server.internalServer.inject({ method, url: '/revocations', headers: basic(resourceServer) })
       expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, POST'])
@@ -207,8 +207,8 @@ describe('who may ask', () => {
   )
 })
 
-describe('while this process has no proved session', () => {
-  test.each(['GET', 'POST'] as const)('%s is 503 with Retry-After, to whoever may ask', async (method) => {
+describe('while the LISTEN connection of this process is unverified', () => {
+  test.each(['GET', 'POST'] as const)('%s is 503 with Retry-After for an authenticated caller', async (method) => {
     const idle = await startTestServer()
     const by = await idle.createResourceServer()
     const form = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -46,7 +46,7 @@ async function openStreams() {
   )
 }
 
-describe('a table that is truncated ends every stream of every process', () => {
+describe('truncating a table ends every stream of every process', () => {
   test.each(['users cascade', 'clients cascade', 'grants', 'refresh_tokens', 'access_tokens'])(
     'truncate %s',
     async (what) => {
@@ -59,7 +59,7 @@ describe('a table that is truncated ends every stream of every process', () => {
     }
   )
 
-  test('the table of one hour', async () => {
+  test('truncate the table of one hour', async () => {
     const bucket = expiryBucket(new Date(Date.now() + 90 * 3_600_000))
     await run('select make_access_token_buckets($1, $1)', [bucket])
     const streams = await openStreams()
@@ -67,7 +67,7 @@ describe('a table that is truncated ends every stream of every process', () => {
     await Promise.all(streams.map(({ ended }) => ended))
   })
 
-  test('not one that is rolled back, and not the end of an hour, whose table is dropped', async () => {
+  test('a rolled-back truncate and the drop of an expired hourly table end no stream', async () => {
     const over = expiryBucket(new Date(Date.now() - 3 * 3_600_000))
     await run('select make_access_token_buckets($1, $1)', [over])
     const streams = await openStreams()
@@ -83,7 +83,7 @@ describe('a table that is truncated ends every stream of every process', () => {
   })
 })
 
-test('the registry forgets what it holds', async () => {
+test('truncating clears the registry', async () => {
   const { clientId } = await server.createClient()
   await run('truncate users, clients cascade')
   for (const { deps } of instances) {

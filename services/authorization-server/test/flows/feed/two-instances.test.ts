@@ -23,7 +23,7 @@ afterAll(async () => {
   await a.close()
 })
 
-test('what dies at one instance is told by both, each under its own epoch', async () => {
+test('a revocation at one instance is sent by both, each with its own epoch', async () => {
   await a.createUser('alice', PASSWORD)
   const client = await a.createClient()
   const streams = [await subscribe(a, resourceServer), await subscribe(b, resourceServer)]
@@ -37,7 +37,7 @@ test('what dies at one instance is told by both, each under its own epoch', asyn
   expect(new Set(opened.map(epochOf)).size).toBe(2)
 })
 
-test('a nonce that a balancer brings to the other instance comes back on its own stream, and on no other', async () => {
+test('a nonce sent to the other instance returns on its own stream only', async () => {
   const [mine, others] = [await subscribe(a, resourceServer), await subscribe(b, resourceServer)]
   const [opened, openedThere] = [await mine.next(), await others.next()]
   expect((await sendNonce(b, resourceServer, opened.data.stream ?? '', NONCE)).statusCode).toBe(204)
@@ -46,7 +46,7 @@ test('a nonce that a balancer brings to the other instance comes back on its own
   expect(await others.next()).toMatchObject({ data: { nonce: `${NONCE}-2` } })
 })
 
-test('50 deaths at both while 50 nonces travel: no gap, and each proof behind what had died before it', async () => {
+test('50 revocations at both instances during 50 nonces: no gap, and each proof follows the earlier revocations', async () => {
   const mine = await subscribe(a, resourceServer)
   const opened = await mine.next()
   const rounds = Array.from({ length: 50 }, (_, round) => round)
@@ -57,19 +57,19 @@ test('50 deaths at both while 50 nonces travel: no gap, and each proof behind wh
       await sendNonce(round % 2 ? a : b, resourceServer, opened.data.stream ?? '', `nonce-of-round-${round}-padded`)
     })
   )
-  const dead = new Set<string>()
+  const ended = new Set<string>()
   let last = countOf(opened)
   for (let proofs = 0; proofs < 50; ) {
     const event = await mine.next()
     if (event.event === 'revoked') {
       expect(countOf(event)).toBe(last + 1)
       last = countOf(event)
-      dead.add(event.data.sub ?? '')
+      ended.add(event.data.sub ?? '')
     } else {
       expect(countOf(event)).toBe(last)
-      expect(dead).toContain(`user-${/^nonce-of-round-(\d+)/.exec(event.data.nonce ?? '')?.[1]}`)
+      expect(ended).toContain(`user-${/^nonce-of-round-(\d+)/.exec(event.data.nonce ?? '')?.[1]}`)
       proofs += 1
     }
   }
-  expect(dead.size).toBe(50)
+  expect(ended.size).toBe(50)
 })

@@ -28,7 +28,7 @@ describe('CORS (OAuth 2.1 3.1, 3.2)', () => {
     expect(headers).not.toHaveProperty('access-control-allow-credentials')
   })
 
-  test('an error of the token endpoint can be read by any origin, its challenge included', async () => {
+  test('any origin can read an error of the token endpoint with its challenge', async () => {
     const answer = await server.publicServer.inject({ method: 'POST', url: '/token' })
     expect(answer.statusCode).toBe(401)
     expect(answer.headers['access-control-allow-origin']).toBe('*')

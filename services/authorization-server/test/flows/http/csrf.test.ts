@@ -193,7 +193,7 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     expect((await postTo(server, browser, url, body)).statusCode).toBe(403)
   })
 
-  test('with a token of the earlier key is accepted while both keys are set', async () => {
+  test('with a token of the previous key is accepted while both keys are set', async () => {
     const newKey = 'another-key-for-tests-of-32-characters'
     const both = await startInstance(server, { config: { cookieKeys: [newKey, ...server.config.cookieKeys] } })
     const newOnly = await startInstance(server, { config: { cookieKeys: [newKey] } })

@@ -49,7 +49,7 @@ describe.each(ROUTES)('$path', ({ path, allow, preflight }) => {
     }
   )
 
-  test('OPTIONS is a preflight where apps call, and 405 elsewhere', async () => {
+  test('OPTIONS is a preflight at endpoints for apps, and 405 at others', async () => {
     const answer = await inject({ method: 'OPTIONS', url: path })
     expect(answer.statusCode).toBe(preflight ? 204 : 405)
     expect(answer.headers.allow).toBe(preflight ? undefined : allow)
@@ -63,7 +63,7 @@ describe.each(ROUTES)('$path', ({ path, allow, preflight }) => {
   })
 })
 
-test('TRACE gives nothing of the request back (RFC 9110 9.3.8)', async () => {
+test('TRACE returns nothing of the request (RFC 9110 §9.3.8)', async () => {
   const { answers } = await sendRaw(port, rawRequest('TRACE /login?q=hush', ['Cookie: vk_session=hush', 'X-A: hush']))
   expect(answers.map(({ status }) => status)).toEqual([405])
   expect(JSON.stringify(answers)).not.toContain('hush')
@@ -91,7 +91,7 @@ test('the body of a 405 and a 404 is JSON for programs and a page for browsers',
   expect([page.statusCode, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
 })
 
-describe('addresses', () => {
+describe('paths', () => {
   test.each([
     { path: '/%zz', status: 400 },
     { path: '/%', status: 400 },
@@ -116,7 +116,7 @@ describe('addresses', () => {
     { path: '/__proto__', status: 404 },
     { path: '/errors/__proto__', status: 404 },
     { path: '/errors/constructor', status: 404 }
-  ])('$path is $status and says nothing of the inside', async ({ path, status }) => {
+  ])('$path is $status and reveals no internals', async ({ path, status }) => {
     const { answers } = await sendRaw(port, rawRequest(`GET ${path}`, ['Connection: close']))
     expect(answers.map((answer) => answer.status)).toEqual([status])
     expect(answers[0]?.headers).not.toHaveProperty('location')
@@ -125,7 +125,7 @@ describe('addresses', () => {
   })
 })
 
-describe('what no answer has', () => {
+describe('every response', () => {
   const requests = [
     ...ROUTES.map(({ path }) => rawRequest(`GET ${path}`)),
     rawRequest('GET /nothing'),
@@ -135,7 +135,7 @@ describe('what no answer has', () => {
     rawRequest('POST /token', ['Content-Length: 99999999']),
     'nonsense\r\n\r\n'
   ]
-  test.each(requests)('%#: a server name, a version or a stack; a request id of ours and nosniff', async (bytes) => {
+  test.each(requests)('%#: no server name, version or stack; a generated request id and nosniff', async (bytes) => {
     const withId = bytes.replace(
       'Host: localhost:4000\r\n',
       'Host: localhost:4000\r\nX-Request-Id: from-outside-1234\r\n'
@@ -157,20 +157,20 @@ describe('listeners (contract 1)', () => {
     }
   )
 
-  test('the internal one has the introspection and nothing of the public or the operators', async () => {
+  test('the internal listener has introspection and no endpoint of the others', async () => {
     for (const url of ['/token', '/login', '/oauth/authorize', '/readyz', '/admin'])
       expect((await server.internalServer.inject({ url })).statusCode).toBe(404)
     const answer = await server.internalServer.inject({ url: '/introspect' })
     expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST'])
   })
 
-  test('the operators’ one has neither introspection nor pages', async () => {
+  test('the operator listener has neither introspection nor pages', async () => {
     for (const url of ['/token', '/login', '/introspect'])
       expect((await server.operatorServer.inject({ method: 'POST', url })).statusCode).toBe(404)
     expect((await server.operatorServer.inject('/livez')).statusCode).toBe(200)
   })
 
-  test('only the internal one takes a request id over', async () => {
+  test('only the internal listener keeps a request id of the caller', async () => {
     const headers = { 'x-request-id': 'from-outside-1234' }
     const ids = await Promise.all(
       [server.publicServer, server.internalServer, server.operatorServer].map(

@@ -27,7 +27,7 @@ const toToken = (headers: readonly string[], body: string) => rawRequest('POST /
 const chunked = (body: string) => toToken(['Transfer-Encoding: chunked'], `${body}0\r\n\r\n${SMUGGLED}`)
 const page = (...headers: string[]) => `${rawRequest('GET /login', headers)}${SMUGGLED}`
 
-describe('one answer of 400 and the end of the connection, whatever follows (RFC 9112 6.3, 11.2)', () => {
+describe('a malformed request gets one 400, and the connection ends (RFC 9112 §6.3, §11.2)', () => {
   test.each([
     { name: 'a length and chunks', bytes: toToken(['Content-Length: 4', 'Transfer-Encoding: chunked'], NO_CHUNKS) },
     { name: 'chunks and a length', bytes: toToken(['Transfer-Encoding: chunked', 'Content-Length: 4'], NO_CHUNKS) },
@@ -37,7 +37,7 @@ describe('one answer of 400 and the end of the connection, whatever follows (RFC
     { name: 'a length with a sign', bytes: toToken([`Content-Length: +${BODY.length}`], BODY + SMUGGLED) },
     { name: 'a length below zero', bytes: toToken(['Content-Length: -1'], BODY + SMUGGLED) },
     { name: 'a hexadecimal length', bytes: toToken(['Content-Length: 0x18'], BODY + SMUGGLED) },
-    { name: 'a length with a blank inside', bytes: toToken(['Content-Length: 2 4'], BODY + SMUGGLED) },
+    { name: 'a length with a space inside', bytes: toToken(['Content-Length: 2 4'], BODY + SMUGGLED) },
     { name: 'a length beyond all numbers', bytes: toToken([`Content-Length: ${'9'.repeat(30)}`], BODY + SMUGGLED) },
     { name: 'chunked, identity', bytes: toToken(['Transfer-Encoding: chunked, identity'], NO_CHUNKS) },
     { name: 'identity', bytes: toToken(['Transfer-Encoding: identity'], BODY + SMUGGLED) },
@@ -45,10 +45,10 @@ describe('one answer of 400 and the end of the connection, whatever follows (RFC
     { name: 'chunked twice', bytes: toToken(Array(2).fill('Transfer-Encoding: chunked'), NO_CHUNKS) },
     { name: 'a vertical tab before chunked', bytes: toToken(['Transfer-Encoding:\x0bchunked'], NO_CHUNKS) },
     {
-      name: 'a blank before the colon of Transfer-Encoding',
+      name: 'a space before the colon of Transfer-Encoding',
       bytes: toToken(['Transfer-Encoding : chunked'], NO_CHUNKS)
     },
-    { name: 'a chunk size that is none', bytes: chunked('zz\r\na=b\r\n') },
+    { name: 'a chunk size that is invalid', bytes: chunked('zz\r\na=b\r\n') },
     { name: 'a chunk size with 0x', bytes: chunked('0x3\r\na=b\r\n') },
     { name: 'a chunk size below zero', bytes: chunked('-3\r\na=b\r\n') },
     { name: 'a chunk size beyond all numbers', bytes: chunked(`${'f'.repeat(17)}\r\na=b\r\n`) },
@@ -59,7 +59,7 @@ describe('one answer of 400 and the end of the connection, whatever follows (RFC
     { name: 'lines that end in LF only', bytes: page().replaceAll('\r\n', '\n') },
     { name: 'one line that ends in LF', bytes: page('X-A: b').replace('X-A: b\r\n', 'X-A: b\n') },
     { name: 'lines that end in CR only', bytes: page().replaceAll('\r\n', '\r') },
-    { name: 'a blank before the colon', bytes: page('X-A : b') },
+    { name: 'a space before the colon', bytes: page('X-A : b') },
     { name: 'a header without a name', bytes: page(': b') },
     { name: 'a header without a colon', bytes: page('abc') },
     { name: 'a NUL in a header', bytes: page('X-A: a\0b') },
@@ -67,17 +67,17 @@ describe('one answer of 400 and the end of the connection, whatever follows (RFC
     { name: 'no Host', bytes: `GET /login HTTP/1.1\r\nX-A: b\r\n\r\n${SMUGGLED}` },
     { name: 'two Hosts', bytes: page('Host: localhost:4000') },
     {
-      name: 'two Hosts that differ, beside an absolute target',
+      name: 'two Hosts that differ, with an absolute target',
       bytes: page('Host: x').replace('/login', 'http://x/login')
     },
-    { name: 'a Host that is none', bytes: page().replace('Host: localhost:4000', 'Host: local host') },
+    { name: 'a Host that is invalid', bytes: page().replace('Host: localhost:4000', 'Host: local host') },
     { name: 'a Host with a user name', bytes: page().replace('Host: localhost:4000', 'Host: a@localhost') },
     { name: 'an empty Host', bytes: page().replace('Host: localhost:4000', 'Host:') },
     { name: 'two Content-Types', bytes: toToken([LENGTH, 'Content-Type: text/plain'], BODY + SMUGGLED) },
     { name: 'another version', bytes: page().replace('HTTP/1.1', 'HTTP/1.2') },
     { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
     { name: 'an authority as the target', bytes: `GET localhost:4000 HTTP/1.1\r\nHost: x\r\n\r\n${SMUGGLED}` },
-    { name: 'a method that nobody knows', bytes: page().replace('GET', 'STEAL') },
+    { name: 'an unknown method', bytes: page().replace('GET', 'STEAL') },
     { name: 'TLS', bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' }
   ])('$name', async ({ bytes }) => {
     const { answers, isClosed } = await sendRaw(port, Buffer.from(bytes, 'latin1'))
@@ -91,7 +91,7 @@ describe('one answer of 400 and the end of the connection, whatever follows (RFC
     expect(JSON.parse(answers[0]?.body ?? '')).toEqual(UNREADABLE)
   })
 
-  test('CONNECT is closed without a tunnel or an answer', async () => {
+  test('CONNECT is closed without a tunnel or a response', async () => {
     const { answers, isClosed } = await sendRaw(port, 'CONNECT localhost:4001 HTTP/1.1\r\nHost: x\r\n\r\n')
     expect([answers, isClosed]).toEqual([[], true])
   })
@@ -119,15 +119,15 @@ describe('sizes', () => {
     })
   })
 
-  test('two hundred headers are no harm', async () => {
+  test('200 headers are accepted', async () => {
     const headers = Array.from({ length: 200 }, (_, index) => `X-${index}: a`)
     const { answers } = await sendRaw(port, rawRequest('GET /errors/invalid_grant', headers))
     expect(answers.map(({ status }) => status)).toEqual([200])
   })
 })
 
-describe('what is well formed is read as it was framed', () => {
-  test('pipelined requests are answered one by one, in order', async () => {
+describe('well-formed requests are framed as sent', () => {
+  test('pipelined requests get their responses one by one, in order', async () => {
     const bytes = toToken([LENGTH], BODY) + rawRequest('GET /errors/invalid_grant') + SMUGGLED
     const { answers, isClosed } = await sendRaw(port, bytes)
     expect(answers.map(({ status }) => status)).toEqual([401, 200, 404])
@@ -135,7 +135,7 @@ describe('what is well formed is read as it was framed', () => {
     expect(isClosed).toBe(false)
   })
 
-  test('what follows a good request and is none ends the connection, with one 400 at the end', async () => {
+  test('malformed data after a valid request ends the connection with one 400', async () => {
     const { answers, isClosed } = await sendRaw(
       port,
       `${rawRequest('GET /errors/invalid_grant')}garbage\r\n\r\n${SMUGGLED}`
@@ -145,26 +145,26 @@ describe('what is well formed is read as it was framed', () => {
     expect(isClosed).toBe(true)
   })
 
-  test('what follows a request that was to be the last is not answered (RFC 9112 9.6)', async () => {
+  test('data after a request with Connection: close gets no response (RFC 9112 §9.6)', async () => {
     const bytes = rawRequest('GET /errors/invalid_grant', ['Connection: close']) + SMUGGLED
     const { answers, isClosed } = await sendRaw(port, bytes)
     expect([answers.map(({ status }) => status), isClosed]).toEqual([[200], true])
   })
 
-  test('a body that no route reads is not taken for the next request', async () => {
+  test('a body that no route reads is not parsed as the next request', async () => {
     const bytes = rawRequest('GET /errors/invalid_grant', [`Content-Length: ${SMUGGLED.length}`], SMUGGLED)
     const { answers } = await sendRaw(port, bytes)
     expect(answers.map(({ status }) => status)).toEqual([200])
   })
 
-  test('a trailer after the chunks is no Authorization header', async () => {
+  test('a trailer after the chunks is not used as Authorization header', async () => {
     const secret = Buffer.from('client:secret').toString('base64')
     const body = `18\r\n${BODY}\r\n0\r\nAuthorization: Basic ${secret}\r\n\r\n`
     const { answers } = await sendRaw(port, toToken(['Transfer-Encoding: chunked'], body))
     expect(answers.map(({ status, headers }) => [status, headers['www-authenticate']])).toEqual([[401, undefined]])
   })
 
-  test('the host of an absolute target is not looked at, nor the Host header (contract 1)', async () => {
+  test('the host of an absolute target and the Host header are ignored (contract 1)', async () => {
     const target = 'http://evil.example/.well-known/oauth-authorization-server'
     const { answers } = await sendRaw(
       port,
@@ -174,7 +174,7 @@ describe('what is well formed is read as it was framed', () => {
     expect(answers[0]?.body).not.toContain('evil.example')
   })
 
-  test('100-continue is honoured, another expectation is 417 (RFC 9110 10.1.1)', async () => {
+  test('100-continue is supported; another expectation is 417 (RFC 9110 §10.1.1)', async () => {
     const honoured = await sendRaw(port, toToken([LENGTH, 'Expect: 100-continue'], BODY))
     expect(honoured.answers.map(({ status }) => status)).toEqual([100, 401])
     const refused = await sendRaw(port, toToken([LENGTH, 'Expect: something'], BODY + SMUGGLED))
@@ -182,7 +182,7 @@ describe('what is well formed is read as it was framed', () => {
     expect(refused.isClosed).toBe(true)
   })
 
-  test('two Cookie lines are one (RFC 9113 8.2.3)', async () => {
+  test('two Cookie headers are joined (RFC 9113 §8.2.3)', async () => {
     const first = await sendRaw(port, rawRequest('GET /login'))
     const [cookie = ''] = first.answers[0]?.headers['set-cookie']?.split(';') ?? []
     const again = await sendRaw(port, rawRequest('GET /login', ['Cookie: a=b', `Cookie: ${cookie}`]))
@@ -190,13 +190,13 @@ describe('what is well formed is read as it was framed', () => {
     expect([cookie, again.answers[0]?.headers['set-cookie']]).toEqual([expect.stringMatching(/=/), undefined])
   })
 
-  test('two Authorization lines are refused, even if the first is right', async () => {
+  test('two Authorization headers are refused, even if the first is valid', async () => {
     const one = `Authorization: Basic ${Buffer.from('a:b').toString('base64')}`
     const { answers } = await sendRaw(port, toToken([LENGTH, one, one], BODY))
     expect(answers.map(({ status, body }) => [status, JSON.parse(body).error])).toEqual([[400, 'invalid_request']])
   })
 
-  test('an upgrade is not made', async () => {
+  test('an upgrade is refused', async () => {
     for (const protocol of ['websocket', 'h2c']) {
       const headers = [`Upgrade: ${protocol}`, 'Connection: Upgrade']
       const { answers } = await sendRaw(port, rawRequest('GET /errors/invalid_grant', headers))

@@ -27,13 +27,13 @@ async function consentIn(headers: Record<string, string>, change: Record<string,
   return browser.get(consent.url, headers)
 }
 
-test('a page in the language of the browser says so to programs as well', async () => {
+test('a translated page has lang and Content-Language', async () => {
   const page = await server.newBrowser().open(`${ISSUER}/login`, german)
   expect(page.body).toContain('<html lang="de" dir="ltr">')
   expect(visibleText(page.body)).toContain('Anmelden Benutzername Passwort')
 })
 
-test('Arabic pages run from right to left, and names in them keep their own direction', async () => {
+test('Arabic pages are right to left, and names in them keep their own direction', async () => {
   const page = await consentIn({ 'accept-language': 'ar' })
   expect(page.body).toContain('<html lang="ar" dir="rtl">')
   expect(page.body).toContain('<bdi>&lt;i&gt;Фото&lt;/i&gt;</bdi>')
@@ -41,13 +41,13 @@ test('Arabic pages run from right to left, and names in them keep their own dire
 })
 
 describe('scopes', () => {
-  test('built-in ones are translated', async () => {
+  test('built-in scopes are translated', async () => {
     expect(visibleText((await consentIn(german)).body)).toContain(
       'Die Liste Ihrer Bilder sehen Namen, Größen, Arten und Daten Ihrer Bilder. files.read:images'
     )
   })
 
-  test('those of an operator as far as they were translated', async () => {
+  test('scopes of operators use their translations, else the default text', async () => {
     expect(visibleText((await consentIn(german)).body)).toContain('Ihre Berichte Figures. reports.read')
     expect(visibleText((await consentIn({ 'accept-language': 'ar' })).body)).toContain('تقاريرك أرقام. reports.read')
     expect(visibleText((await consentIn({})).body)).toContain('Your reports Figures. reports.read')
@@ -55,17 +55,17 @@ describe('scopes', () => {
 })
 
 describe('ui_locales', () => {
-  test('in the request of an app decides on every page of it', async () => {
+  test('of a request is used for all pages of the request', async () => {
     const page = await consentIn(german, { ui_locales: 'fr ar' })
     expect(page.body).toContain('<html lang="ar" dir="rtl">')
   })
 
-  test.each(['', 'xx', '../../etc/passwd', 'de'.repeat(300)])('%j is passed over and no error', async (value) => {
+  test.each(['', 'xx', '../../etc/passwd', 'de'.repeat(300)])('%j is ignored without an error', async (value) => {
     const page = await consentIn(german, { ui_locales: value })
     expect([page.statusCode, page.body.slice(0, 60)]).toEqual([200, expect.stringContaining('lang="de"')])
   })
 
-  test('chooses the language of a page without a request, too', async () => {
+  test('is used for a page without a request, too', async () => {
     const page = await server.newBrowser().open(`${ISSUER}/login?ui_locales=de`)
     expect(visibleText(page.body)).toContain('Anmelden')
   })
@@ -76,13 +76,13 @@ test.each([
   { name: 'no such page', url: '/nothing', status: 404, text: 'Diese Seite gibt es nicht' },
   { name: 'an error code', url: '/errors/invalid_grant', status: 200, text: 'Übliche Ursachen' },
   { name: 'no such code', url: '/errors/none', status: 404, text: 'Diesen Fehlercode gibt es nicht' }
-])('$name is told in the reader’s language', async ({ url, status, text }) => {
+])('$name is shown in the user’s language', async ({ url, status, text }) => {
   const page = await server.newBrowser().open(`${ISSUER}${url}`, german)
   expect(page.statusCode).toBe(status)
   expect(visibleText(page.body)).toContain(text)
 })
 
-test('answers for programs are English, whatever is preferred', async () => {
+test('responses to programs are in English for every preference', async () => {
   const answer = await server.publicServer.inject({ method: 'POST', url: '/token', headers: german })
   expect(answer.json().error_description).toMatch(/^[A-Z][a-z ]+/)
   expect(answer.json()).toEqual((await server.publicServer.inject({ method: 'POST', url: '/token' })).json())

@@ -89,7 +89,7 @@ describe.each([
     expect((await get(url.pathname)).statusCode).toBe(200)
   })
 
-  test('a wrong method is 405 with JSON, whatever the caller accepts', async () => {
+  test('a wrong method is 405 with JSON, with any Accept header', async () => {
     for (const name of ['token_endpoint', 'revocation_endpoint'] as const) {
       const answer = await server.publicServer.inject({
         method: 'GET',

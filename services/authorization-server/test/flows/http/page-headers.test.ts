@@ -60,7 +60,7 @@ const PAGES: readonly Shown[] = [
     formAction: APP,
     get: async () => (await openConsent(server, await newClient())).page
   },
-  { name: 'an unknown client', status: 400, get: () => server.newBrowser().get(authorizeUrl('nobody')) },
+  { name: 'an unknown client', status: 400, get: () => server.newBrowser().get(authorizeUrl('unknown')) },
   {
     name: 'a wrong redirect URI',
     status: 400,

@@ -20,7 +20,7 @@ test.each([
   { name: 'public', listener: () => server.publicServer },
   { name: 'internal', listener: () => server.internalServer },
   { name: 'operator', listener: () => server.operatorServer }
-])('the $name listener cuts a slow sender off within 75 seconds', ({ listener }) => {
+])('the $name listener disconnects a slow sender within 75 seconds', ({ listener }) => {
   const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = listener().server
   expect({ headersTimeout, requestTimeout, keepAliveTimeout, timeout }).toEqual({
     headersTimeout: 20_000,
@@ -30,7 +30,7 @@ test.each([
   })
 })
 
-test('one that never finishes is answered 408 and its connection ends', async () => {
+test('a request that is never completed gets 408, and its connection ends', async () => {
   Object.assign(server.publicServer.server, LIMITS)
   const answers = await Promise.all([
     dribble('GET /login HTTP/1.1\r\nHost: x\r\nX-A: ', 'a'),
@@ -51,7 +51,7 @@ test('one that never finishes is answered 408 and its connection ends', async ()
   }
 })
 
-/** Sends a start, and then a little at a time as long as anybody listens; gives what comes back until the end. */
+/** Sends the start of a request and then single bytes until the connection ends; returns the response. */
 async function dribble(start: string, more: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})

@@ -40,30 +40,30 @@ afterAll(() => server.close())
 const audOf = async (caller: Credentials, { access_token }: Tokens) =>
   (await introspect(server, caller, access_token)).json().aud
 
-describe('the audience of a token (RFC 8707 2)', () => {
-  test('without resource it is RESOURCE_URL', async () => {
+describe('audience of a token (RFC 8707 §2)', () => {
+  test('without resource: RESOURCE_URL', async () => {
     expect(await audOf(files, filesTokens)).toBe(AUDIENCE)
   })
 
-  test('RESOURCE_URL by name is the same', async () => {
+  test('resource=RESOURCE_URL: the same', async () => {
     const tokens = await obtainTokens(server, client, { resource: AUDIENCE })
     expect(await audOf(files, tokens)).toBe(AUDIENCE)
   })
 
-  test('an empty resource counts as absent', async () => {
+  test('empty resource: counts as absent', async () => {
     expect(await audOf(files, await obtainTokens(server, client, { resource: '' }))).toBe(AUDIENCE)
   })
 
-  test('the resource of the authorization request, byte for byte', async () => {
+  test('other resource: the value of the authorization request, byte for byte', async () => {
     expect(await audOf(reports, reportsTokens)).toBe(REPORTS)
   })
 
-  test('a caller of another audience gets exactly {"active":false}, either way round (RFC 7662 2.2)', async () => {
+  test('a caller with another audience gets exactly {"active":false}, in both directions (RFC 7662 §2.2)', async () => {
     expect((await introspect(server, files, reportsTokens.access_token)).body).toBe('{"active":false}')
     expect((await introspect(server, reports, filesTokens.access_token)).body).toBe('{"active":false}')
   })
 
-  test('a refresh keeps it, with the resource named or not', async () => {
+  test('a refresh keeps the audience, with or without resource', async () => {
     const second = pairOf(await refresh(server, client, reportsTokens.refresh_token))
     const third = pairOf(await refresh(server, client, second.refresh_token, { resource: REPORTS }))
     expect([await audOf(reports, second), await audOf(reports, third)]).toEqual([REPORTS, REPORTS])
@@ -71,7 +71,7 @@ describe('the audience of a token (RFC 8707 2)', () => {
     expect([refused.statusCode, refused.json().error]).toEqual([400, 'invalid_target'])
   })
 
-  test('the exchange may name it again, and no other (RFC 8707 2.2)', async () => {
+  test('an exchange may repeat the resource, and refuses another one (RFC 8707 §2.2)', async () => {
     const code = await obtainCode(server, client, { change: { resource: REPORTS } })
     const refused = await exchange(server, client, code, { resource: AUDIENCE })
     expect([refused.statusCode, refused.json().error]).toEqual([400, 'invalid_target'])
@@ -85,13 +85,13 @@ describe('the audience of a token (RFC 8707 2)', () => {
     'https://reports.example/v2',
     'HTTPS://reports.example/v2?tenant=a',
     'not a uri'
-  ])('%s is not registered: invalid_target at the authorization endpoint', async (resource) => {
+  ])('resource %s is not registered: invalid_target at the authorization endpoint', async (resource) => {
     const answer = await server.newBrowser().get(authorizeUrl(client.clientId, { resource }))
     expect(String(answer.headers.location)).toMatch(new RegExp(`^${REDIRECT_URI}\\?`))
     expect(responseParameters(answer).error).toBe('invalid_target')
   })
 
-  test('two resources are refused', async () => {
+  test('two resource parameters are refused', async () => {
     const url = `${authorizeUrl(client.clientId, { resource: REPORTS })}&resource=${encodeURIComponent(AUDIENCE)}`
     const { error } = responseParameters(await server.newBrowser().get(url))
     expect(['invalid_request', 'invalid_target']).toContain(error)

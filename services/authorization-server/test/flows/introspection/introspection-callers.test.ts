@@ -40,12 +40,12 @@ function expectRefusal(answer: Awaited<ReturnType<typeof send>>, status: number,
   expect(answer.body).not.toContain('active')
 }
 
-describe('who may ask (RFC 7662 2.1)', () => {
-  test('a resource server, by Basic', async () => {
+describe('introspection: authentication (RFC 7662 §2.1)', () => {
+  test('a resource server with Basic: accepted', async () => {
     expect((await send(tokenForm(), basic(resourceServer))).json()).toMatchObject({ active: true })
   })
 
-  test('two credentials of one audience see the same token, and each only by its own secret', async () => {
+  test('two credentials of one audience introspect the same token, each with its own secret', async () => {
     const second = await server.createResourceServer()
     const answers = await Promise.all([resourceServer, second].map((by) => introspect(server, by, tokens.access_token)))
     expect(answers[0]?.json()).toEqual(answers[1]?.json())
@@ -57,19 +57,19 @@ describe('who may ask (RFC 7662 2.1)', () => {
     { name: 'a wrong secret', by: () => ({ ...resourceServer, clientSecret: 'wrong' }) },
     { name: 'an empty secret', by: () => ({ ...resourceServer, clientSecret: '' }) },
     {
-      name: 'a secret with one letter more',
+      name: 'a secret with one more character',
       by: () => ({ ...resourceServer, clientSecret: `${resourceServer.clientSecret}0` })
     },
     {
-      name: 'an id in other letters',
+      name: 'an id in other letter case',
       by: () => ({ ...resourceServer, clientId: resourceServer.clientId.toUpperCase() })
     },
     { name: 'an unknown id', by: () => ({ clientId: 'rs_unknown', clientSecret: 'x' }) },
-    { name: 'an id no registration can have', by: () => ({ clientId: 'rs unknown', clientSecret: 'x' }) },
+    { name: 'an id that no registration can have', by: () => ({ clientId: 'rs unknown', clientSecret: 'x' }) },
     { name: 'the client that owns the token', by: () => client },
     { name: 'a public client', by: () => publicClient },
     {
-      name: 'a third-party client’s id with a right secret',
+      name: 'the id of a third-party client with a valid secret',
       by: () => ({ ...resourceServer, clientId: client.clientId })
     }
   ])('$name: 401 with a challenge', async ({ by }) => {
@@ -79,34 +79,34 @@ describe('who may ask (RFC 7662 2.1)', () => {
   })
 
   test.each<{ name: string; form(): Record<string, string>; headers(): Record<string, string> }>([
-    { name: 'nobody', form: () => ({}), headers: () => ({}) },
-    { name: 'only an id', form: () => ({ client_id: resourceServer.clientId }), headers: () => ({}) },
+    { name: 'no credentials', form: () => ({}), headers: () => ({}) },
+    { name: 'only an id in the body', form: () => ({ client_id: resourceServer.clientId }), headers: () => ({}) },
     { name: 'a third-party client in the body', form: () => bodyCredentials(client), headers: () => ({}) },
     {
       name: 'the token itself as Bearer',
       form: () => ({}),
       headers: () => ({ authorization: `Bearer ${tokens.access_token}` })
     },
-    { name: 'no base64', form: () => ({}), headers: () => ({ authorization: 'Basic ???' }) }
+    { name: 'Basic credentials that are not base64', form: () => ({}), headers: () => ({ authorization: 'Basic ???' }) }
   ])('$name: 401 with a challenge', async ({ form, headers }) => {
     const answer = await send(`${tokenForm()}&${new URLSearchParams(form())}`, headers())
     expectRefusal(answer, 401, 'invalid_client')
     expect(answer.headers['www-authenticate']).toMatch(/^Basic /)
   })
 
-  test('two ways at once are invalid_request', async () => {
+  test('two authentication methods: invalid_request', async () => {
     const form = new URLSearchParams(bodyCredentials(resourceServer))
     expectRefusal(await send(`${tokenForm()}&${form}`, basic(resourceServer)), 400, 'invalid_request')
   })
 
-  test('an unknown id and a wrong secret get the same answer', async () => {
+  test('an unknown id and a wrong secret get the same response', async () => {
     const wrong = await send(tokenForm(), basic({ ...resourceServer, clientSecret: 'wrong' }))
     const unknown = await send(tokenForm(), basic({ clientId: 'rs_unknown', clientSecret: 'wrong' }))
     expect(wrong.body).toBe(unknown.body)
   })
 })
 
-describe('the request (RFC 7662 2.1)', () => {
+describe('introspection: request (RFC 7662 §2.1)', () => {
   test.each<{ name: string; payload(): string }>([
     { name: 'no token', payload: () => 'token_type_hint=access_token' },
     { name: 'an empty token', payload: () => 'token=' },
@@ -116,13 +116,13 @@ describe('the request (RFC 7662 2.1)', () => {
     expectRefusal(await send(payload(), basic(resourceServer)), 400, 'invalid_request')
   })
 
-  test('a token that is sent twice is not called missing', async () => {
+  test('a repeated token is described as repeated, not as missing', async () => {
     const answer = await send(`${tokenForm()}&${tokenForm()}`, basic(resourceServer))
     expect(answer.json().error_description).toBe('The parameter token must be sent once.')
   })
 
   test.each(['access_token', 'refresh_token', 'code', 'urn:unknown', ''])(
-    'the hint "%s" hides nothing and finds nothing',
+    'the hint "%s" does not change the result',
     async (hint) => {
       const form = `${tokenForm()}&token_type_hint=${hint}`
       expect((await send(form, basic(resourceServer))).json()).toMatchObject({ active: true })
@@ -131,12 +131,12 @@ describe('the request (RFC 7662 2.1)', () => {
     }
   )
 
-  test.each(['application/json', 'text/plain'])('%s is invalid_request', async (type) => {
+  test.each(['application/json', 'text/plain'])('content type %s: invalid_request', async (type) => {
     const payload = JSON.stringify({ token: tokens.access_token })
     expectRefusal(await send(payload, { ...basic(resourceServer), 'content-type': type }), 400, 'invalid_request')
   })
 
-  test('a token in the query is none', async () => {
+  test('a token in the query is ignored', async () => {
     const answer = await server.internalServer.inject({
       method: 'POST',
       url: `/introspect?${tokenForm()}`,
@@ -145,16 +145,16 @@ describe('the request (RFC 7662 2.1)', () => {
     expectRefusal(answer, 400, 'invalid_request')
   })
 
-  test.each(['GET', 'PUT', 'PATCH', 'DELETE'] as const)('%s is 405 and names POST', async (method) => {
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE'] as const)('%s is 405 with Allow: POST', async (method) => {
     const url = `/introspect?${tokenForm()}`
     const answer = await server.internalServer.inject({ method, url, headers: basic(resourceServer) })
     expect([answer.statusCode, answer.headers.allow, answer.json().error]).toEqual([405, 'POST', 'invalid_request'])
   })
 })
 
-describe('where (contract 1)', () => {
+describe('introspection: listeners (contract 1)', () => {
   test.each(['publicServer', 'operatorServer'] as const)(
-    'not on the %s: 404, also with right credentials',
+    'not on the %s: 404, also with valid credentials',
     async (at) => {
       const answer = await server[at].inject({
         method: 'POST',

@@ -28,40 +28,40 @@ afterAll(async () => {
 
 const A_TOKEN = [expect.stringMatching(/^find_for_introspection_in_access_tokens_\d+$/)]
 
-describe('what introspection looks up (contract 2, "Tokens")', () => {
+describe('lookups of an introspection request (contract 2, "Tokens")', () => {
   test.each<{ name: string; by(): Credentials; value(): string; looks: unknown[] }>([
     {
-      name: 'an id that nobody can have: no look at all',
+      name: 'a malformed client id: no lookup',
       by: () => ({ clientId: 'rs unknown', clientSecret: 'x' }),
       value: () => tokens.access_token,
       looks: []
     },
     {
-      name: 'somebody who may not ask: no look at the token',
+      name: 'a caller with a wrong secret: no lookup of the token',
       by: () => ({ ...resourceServer, clientSecret: 'wrong' }),
       value: () => tokens.access_token,
       looks: []
     },
     {
-      name: 'an id that nobody has: no look at the token',
+      name: 'an unknown client id: no lookup of the token',
       by: () => ({ ...resourceServer, clientId: 'rs_unknown' }),
       value: () => tokens.access_token,
       looks: []
     },
     {
-      name: 'a token with a wrong checksum: no look at it',
+      name: 'a token with a wrong checksum: no lookup',
       by: () => resourceServer,
       value: () => tokens.access_token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
       looks: []
     },
     {
-      name: 'a refresh token: no look at it',
+      name: 'a refresh token: no lookup',
       by: () => resourceServer,
       value: () => tokens.refresh_token,
       looks: []
     },
     {
-      name: 'a good token: one look',
+      name: 'an active token: one lookup',
       by: () => resourceServer,
       value: () => tokens.access_token,
       looks: A_TOKEN
@@ -83,7 +83,7 @@ describe('what introspection looks up (contract 2, "Tokens")', () => {
   })
 })
 
-describe('Postgres is away', () => {
+describe('introspection while Postgres is unavailable', () => {
   test('503 with Retry-After, never {"active":false}', async () => {
     proxy.cut()
     const answer = await introspect(shaky, resourceServer, tokens.access_token)
@@ -94,7 +94,7 @@ describe('Postgres is away', () => {
     expect(await isActive(shaky, resourceServer, tokens.access_token)).toBe(true)
   })
 
-  test('the look is lost: 503', async () => {
+  test('the lookup statement is lost: 503', async () => {
     proxy.loseStatement('find_for_introspection')
     const answer = await introspect(shaky, resourceServer, tokens.access_token)
     expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])

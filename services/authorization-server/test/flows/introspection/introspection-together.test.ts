@@ -27,7 +27,7 @@ const send = (payload: string, headers: Record<string, string> = basic(resourceS
     payload
   })
 
-test('several tokens in one request: the answers that each gets alone, in the same order', async () => {
+test('several tokens in one request: the same results as in single requests, in order', async () => {
   const never = mintAccessToken(new Date(Date.now() + 60_000), randomBytes)
   const asked = [tokens[0], never, tokens[1], 'nonsense', tokens[2], tokens[0]] as string[]
   const alone = await Promise.all(asked.map(async (token) => (await introspect(server, resourceServer, token)).json()))
@@ -37,19 +37,19 @@ test('several tokens in one request: the answers that each gets alone, in the sa
   expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' })
 })
 
-test('a caller of another audience hears of none of them', async () => {
+test('a caller with another audience gets only inactive results', async () => {
   const other = await server.createResourceServer('https://other.example')
   const answer = await send(`tokens=${tokens.join('+')}`, basic(other))
   expect(answer.json()).toEqual(tokens.map(() => ({ active: false })))
 })
 
-describe('refused as a whole', () => {
+describe('a list request is refused as a whole', () => {
   test.each([
     { name: 'without credentials', payload: 'tokens=a', headers: {}, status: 401, error: 'invalid_client' },
     { name: 'no tokens', payload: 'token=a', status: 400, error: 'invalid_request' },
-    { name: 'an empty list', payload: 'tokens=', status: 400, error: 'invalid_request' },
-    { name: 'two lists', payload: 'tokens=a&tokens=b', status: 400, error: 'invalid_request' },
-    { name: 'a broken encoding', payload: 'tokens=%zz', status: 400, error: 'invalid_request' },
+    { name: 'an empty tokens parameter', payload: 'tokens=', status: 400, error: 'invalid_request' },
+    { name: 'two tokens parameters', payload: 'tokens=a&tokens=b', status: 400, error: 'invalid_request' },
+    { name: 'an invalid percent-encoding', payload: 'tokens=%zz', status: 400, error: 'invalid_request' },
     { name: '65 tokens', payload: `tokens=${'a+'.repeat(64)}a`, status: 400, error: 'invalid_request' },
     { name: 'more than 16 KiB', payload: `tokens=${'a'.repeat(17_000)}`, status: 413, error: 'invalid_request' }
   ])('$name: $status $error', async ({ payload, headers, status, error }) => {
@@ -61,7 +61,7 @@ describe('refused as a whole', () => {
   })
 })
 
-test('only as POST, and only on the internal listener', async () => {
+test('lists are accepted only with POST on the internal listener', async () => {
   const get = await server.internalServer.inject('/introspections')
   expect([get.statusCode, get.headers.allow]).toEqual([405, 'POST'])
   const elsewhere = await server.publicServer.inject({ method: 'POST', url: '/introspections' })

@@ -56,8 +56,8 @@ function expectInactive(answer: Awaited<ReturnType<typeof introspect>>): void {
   expect(answer.headers.pragma).toBe('no-cache')
 }
 
-describe('a live access token (RFC 7662 2.2)', () => {
-  test('is described member for member, and by nothing else', async () => {
+describe('introspection of an active access token (RFC 7662 §2.2)', () => {
+  test('returns exactly the documented members', async () => {
     const issuedAt = clock.now().getTime() / 1000
     clock.advance(5)
     const answer = await introspect(server, resourceServer, tokens.access_token)
@@ -81,38 +81,41 @@ describe('a live access token (RFC 7662 2.2)', () => {
     expect(answer.body).not.toContain(`alice-${users}`)
   })
 
-  test('jti and grant_id stay the same at every look, and are not one another', async () => {
+  test('jti and grant_id stay the same for repeated requests and differ from each other', async () => {
     const looks = [1, 2].map(() => introspect(server, resourceServer, tokens.access_token))
     const [first, second] = (await Promise.all(looks)).map((answer) => answer.json())
     expect(first).toEqual(second)
     expect(first.jti).not.toBe(first.grant_id)
   })
 
-  test('a second before its end it is alive, at its end it is not', async () => {
+  test('is active one second before its expiry and inactive at its expiry', async () => {
     clock.advance(3599)
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
     clock.advance(1)
     expectInactive(await introspect(server, resourceServer, tokens.access_token))
   })
 
-  test('housekeeping deletes what has expired and nothing else', async () => {
+  test('housekeeping deletes only expired tokens', async () => {
     await createExpiredRows(server.database).deleteSome()
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
   })
 })
 
-describe('anything else is exactly {"active":false} (RFC 7662 2.2)', () => {
+describe('all other values get exactly {"active":false} (RFC 7662 §2.2)', () => {
   test.each<{ name: string; value(): string }>([
     { name: 'a refresh token', value: () => tokens.refresh_token },
     { name: 'a used code', value: () => code },
     { name: 'the client’s secret', value: () => client.clientSecret },
     { name: 'the caller’s own secret', value: () => resourceServer.clientSecret },
-    { name: 'well-formed and never issued', value: () => mintAccessToken(new Date(), randomBytes) },
-    { name: 'with a wrong checksum', value: () => tokens.access_token.replace(/.$/, (c) => (c === 'A' ? 'B' : 'A')) },
-    { name: 'a token cut short', value: () => tokens.access_token.slice(0, -1) },
-    { name: 'a token with a space behind it', value: () => `${tokens.access_token} ` },
-    { name: 'a token in capitals', value: () => tokens.access_token.toUpperCase() },
-    { name: 'beyond ASCII', value: () => 'tökén' },
+    { name: 'a well-formed token that was never issued', value: () => mintAccessToken(new Date(), randomBytes) },
+    {
+      name: 'an access token with a wrong checksum',
+      value: () => tokens.access_token.replace(/.$/, (c) => (c === 'A' ? 'B' : 'A'))
+    },
+    { name: 'a token without its last character', value: () => tokens.access_token.slice(0, -1) },
+    { name: 'a token with a trailing space', value: () => `${tokens.access_token} ` },
+    { name: 'a token in upper case', value: () => tokens.access_token.toUpperCase() },
+    { name: 'characters outside ASCII', value: () => 'tökén' },
     { name: 'a control character', value: () => 'vk_at_\u0000' },
     { name: '12,000 characters', value: () => 'x'.repeat(12_000) }
   ])('$name', async ({ value }) => {
@@ -120,7 +123,7 @@ describe('anything else is exactly {"active":false} (RFC 7662 2.2)', () => {
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
   })
 
-  test('a code that was not used, which stays usable', async () => {
+  test('an unused code gets {"active":false} and stays usable', async () => {
     const username = `alice-${users}`
     const unused = await obtainCode(server, client, { username })
     expectInactive(await introspect(server, resourceServer, unused))
@@ -128,9 +131,9 @@ describe('anything else is exactly {"active":false} (RFC 7662 2.2)', () => {
   })
 
   test.each([
-    { name: 'a broken percent-encoding', value: '%zz' },
+    { name: 'an invalid percent-encoding', value: '%zz' },
     { name: 'bytes that are not UTF-8', value: '%ff' }
-  ])('$name: it was never issued, which is all the caller has to know', async ({ value }) => {
+  ])('$name: {"active":false}', async ({ value }) => {
     const answer = await server.internalServer.inject({
       method: 'POST',
       url: '/introspect',
@@ -142,43 +145,43 @@ describe('anything else is exactly {"active":false} (RFC 7662 2.2)', () => {
 
   test.each<{ name: string; ending(): Promise<unknown> }>([
     {
-      name: 'revoked',
+      name: 'a revoked token',
       ending: () => post(server, '/oauth/revoke', { token: tokens.access_token, ...bodyCredentials(client) })
     },
     {
-      name: 'its grant revoked',
+      name: 'a token whose grant was revoked',
       ending: () => post(server, '/oauth/revoke', { token: tokens.refresh_token, ...bodyCredentials(client) })
     },
-    { name: 'its code used again', ending: () => exchange(server, client, code) },
+    { name: 'a token whose code was replayed', ending: () => exchange(server, client, code) },
     {
-      name: 'its refresh token reused',
+      name: 'a token whose refresh token was reused',
       ending: async () => {
         await refresh(server, client, tokens.refresh_token)
         clock.advance(30)
         await refresh(server, client, tokens.refresh_token)
       }
     },
-    { name: 'its user disabled', ending: () => disable(server, 'user', userId) },
-    { name: 'its user deleted', ending: () => deleteRow(server, 'user', userId) },
-    { name: 'its client disabled', ending: () => disable(server, 'client', client.clientId) },
-    { name: 'its client deleted', ending: () => deleteRow(server, 'client', client.clientId) },
+    { name: 'a token of a disabled user', ending: () => disable(server, 'user', userId) },
+    { name: 'a token of a deleted user', ending: () => deleteRow(server, 'user', userId) },
+    { name: 'a token of a disabled client', ending: () => disable(server, 'client', client.clientId) },
+    { name: 'a token of a deleted client', ending: () => deleteRow(server, 'client', client.clientId) },
     {
-      name: 'its user disabled and enabled again',
+      name: 'a token of a user who was disabled and enabled again',
       ending: async () => {
         await disable(server, 'user', userId)
         await enable(server, 'user', userId)
       }
     },
     {
-      name: 'its client disabled and enabled again',
+      name: 'a token of a client that was disabled and enabled again',
       ending: async () => {
         await disable(server, 'client', client.clientId)
         await enable(server, 'client', client.clientId)
       }
     },
-    { name: 'expired', ending: async () => clock.advance(3600) },
+    { name: 'an expired token', ending: async () => clock.advance(3600) },
     {
-      name: 'expired and swept away',
+      name: 'an expired and deleted token',
       ending: async () => {
         clock.advance(86_400 * 100)
         await createExpiredRows(server.database).deleteSome()
@@ -190,7 +193,7 @@ describe('anything else is exactly {"active":false} (RFC 7662 2.2)', () => {
     expectInactive(await introspect(server, resourceServer, tokens.access_token))
   })
 
-  test('the end of one user or client is not another’s', async () => {
+  test('the end of a user or client does not affect others', async () => {
     const username = `bob-${users}`
     await server.createUser(username, PASSWORD)
     const others = await server.createClient()
@@ -201,7 +204,7 @@ describe('anything else is exactly {"active":false} (RFC 7662 2.2)', () => {
   })
 })
 
-test('a token of a chain is introspected by its own scope, not the grant’s (RFC 6749 6)', async () => {
+test('a refreshed token with a narrower scope has its own scope, not that of the grant (RFC 6749 §6)', async () => {
   const narrow = pairOf(await refresh(server, client, tokens.refresh_token, { scope: 'files.read' }))
   const looks = [tokens, narrow].map(({ access_token }) => introspect(server, resourceServer, access_token))
   const scopes = (await Promise.all(looks)).map((answer) => answer.json().scope)

@@ -37,7 +37,7 @@ const get = (url: string, headers: Record<string, string> = {}) =>
   server.publicServer.inject({ method: 'GET', url, headers })
 
 describe('the metadata document (RFC 8414 2, 3.2)', () => {
-  test('is exactly this, as JSON that may be kept for five minutes', async () => {
+  test('is this JSON, cacheable for five minutes', async () => {
     const answer = await get(PATH)
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
@@ -57,11 +57,11 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
     { name: 'X-Forwarded-Prefix', headers: { 'x-forwarded-prefix': '/evil' } },
     { name: 'Forwarded', headers: { forwarded: 'host=evil.example;proto=https' } },
     { name: 'X-Original-URL', headers: { 'x-original-url': '/evil', 'x-rewrite-url': '/evil' } }
-  ])('$name changes nothing in it', async ({ url, headers }) => {
+  ])('$name does not change it', async ({ url, headers }) => {
     expect((await get(url ?? PATH, headers)).body).toBe((await get(PATH)).body)
   })
 
-  test('a trusted proxy changes nothing in it either: the issuer comes from the configuration', async () => {
+  test('a trusted proxy does not change it: the issuer is in the configuration', async () => {
     const trusting = await startInstance(server, { config: { trustedProxies: ['127.0.0.1'] } })
     const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' }
     const answer = await trusting.publicServer.inject({ method: 'GET', url: PATH, headers })
@@ -71,7 +71,7 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
     await trusting.close()
   })
 
-  test('lists every scope of the catalogue, and a new one at once, after the built-in ones', async () => {
+  test('lists every scope of the catalogue; a new one immediately, after the built-in ones', async () => {
     const scopes = createScopeStore(server.database)
     const builtIn = (await scopes.list()).map(({ name }) => name)
     expect((await get(PATH)).json().scopes_supported).toEqual(builtIn)
@@ -82,13 +82,13 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
     expect((await get(PATH)).json()).toEqual(DOCUMENT)
   })
 
-  test('tells nothing of the internal and operator listeners, and has no member of OpenID Connect', async () => {
+  test('contains nothing of the internal and operator listeners, and no member of OpenID Connect', async () => {
     const { body } = await get(PATH)
     expect(body).not.toMatch(/introspect|revocations|admin|metrics|4001|4002/)
     expect(body).not.toMatch(/openid|id_token|userinfo|jwks|subject_types|claims|registration|end_session/)
   })
 
-  test('has no empty and no null member (RFC 8414 3.2)', async () => {
+  test('has no empty and no null member (RFC 8414 §3.2)', async () => {
     const values = Object.values((await get(PATH)).json())
     expect(values.filter((value) => value === null || value === '' || (Array.isArray(value) && !value.length))).toEqual(
       []
@@ -112,7 +112,7 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
     }
   })
 
-  test('is 503 while Postgres is away, and may not be kept then', async () => {
+  test('is 503 while Postgres is unavailable, and not cacheable', async () => {
     const proxy = await startPostgresProxy(server.config.databaseUrl)
     const shaky = await startInstance(server, { config: { databaseUrl: proxy.url } })
     proxy.cut()
@@ -129,8 +129,8 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
   })
 })
 
-describe('what it names, works; what it does not name, is not there', () => {
-  test('the authorization endpoint answers, and carries iss as promised (RFC 9207 2)', async () => {
+describe('advertised features work, and others do not exist', () => {
+  test('the authorization endpoint responds with iss (RFC 9207 §2)', async () => {
     const { authorization_endpoint } = (await get(PATH)).json()
     const query = new URLSearchParams({ client_id: client.clientId, redirect_uri: 'https://app.example/callback' })
     const { statusCode, headers } = await get(`${new URL(authorization_endpoint).pathname}?${query}`)
@@ -138,12 +138,12 @@ describe('what it names, works; what it does not name, is not there', () => {
     expect(new URL(String(headers.location)).searchParams.get('iss')).toBe(ISSUER)
   })
 
-  test.each(['token_endpoint', 'revocation_endpoint'])('%s answers a POST', async (name) => {
+  test.each(['token_endpoint', 'revocation_endpoint'])('%s accepts POST', async (name) => {
     const { pathname } = new URL((await get(PATH)).json()[name])
     expect((await post(server, pathname, {})).json().error).toBe('invalid_client')
   })
 
-  test.each(['authorization_code', 'refresh_token'])('the grant type %s is known', async (grant_type) => {
+  test.each(['authorization_code', 'refresh_token'])('the grant type %s is supported', async (grant_type) => {
     expect((await refresh(server, client, 'x', { grant_type })).json().error).not.toBe('unsupported_grant_type')
   })
 

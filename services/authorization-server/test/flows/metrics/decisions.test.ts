@@ -55,7 +55,7 @@ test('an exchange and a refresh', async () => {
   })
 })
 
-describe('refused at /token, by grant type and exact cause', () => {
+describe('refused token requests, by grant type and exact cause', () => {
   test.each<{ name: string; send(): Promise<unknown>; expected: string }>([
     {
       name: 'a code that was never issued',
@@ -79,7 +79,7 @@ describe('refused at /token, by grant type and exact cause', () => {
       expected: refused('refresh_token', 'refresh_token_malformed')
     },
     {
-      name: 'a grant type that somebody made up',
+      name: 'an invented grant type',
       send: () => exchange(server, client, 'x', { grant_type: 'made-up' }),
       expected: refused('other', 'unsupported_grant_type')
     },
@@ -92,7 +92,7 @@ describe('refused at /token, by grant type and exact cause', () => {
     expect(await during(send)).toMatchObject({ [expected]: 1, [audited('request_refused')]: 1 })
   })
 
-  test('a reused code counts as reuse, and as the end of its grant', async () => {
+  test('a reused code counts as reuse and as the end of its grant', async () => {
     const code = await obtainCode(server, client)
     await exchange(server, client, code)
     expect(await during(() => exchange(server, client, code))).toEqual({
@@ -135,10 +135,10 @@ test('failed sign-ins, by cause', async () => {
   const page = await browser.open(`${server.config.issuer}/login`)
   const attempt = (username: string) => browser.submitOnly(page, { username, password: 'wrong' })
   expect(await during(() => attempt('alice'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=wrong_password}': 1 })
-  expect(await during(() => attempt('nobody'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=unknown_user}': 1 })
+  expect(await during(() => attempt('unknown'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=unknown_user}': 1 })
 })
 
-test('refusals by event and exact cause, and how many are in the table only as a count', async () => {
+test('refusals by event and exact cause, and the number of those that the table has only as a count', async () => {
   const unknown = () => server.publicServer.inject({ url: '/oauth/authorize?client_id=x', remoteAddress: '192.0.2.9' })
   const foreign = { method: 'POST', url: '/logout', headers: { origin: 'https://evil.example' } } as const
   const run = async () => {
@@ -154,7 +154,7 @@ test('refusals by event and exact cause, and how many are in the table only as a
   })
 })
 
-test('no input of a caller becomes a series', async () => {
+test('input of a caller creates no series', async () => {
   const { body } = await server.operatorServer.inject('/metrics')
   const secret = 'made-up-by-a-caller'
   await exchange(server, { clientId: secret, clientSecret: secret }, secret, { grant_type: secret, scope: secret })

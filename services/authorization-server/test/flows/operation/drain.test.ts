@@ -41,7 +41,7 @@ function ask(port: number, path: string): Promise<IncomingMessage> {
   })
 }
 
-test('SIGTERM with DRAIN_DELAY: not ready at once, requests served and their connections ended, feed streams ended, then 0', async () => {
+test('SIGTERM with DRAIN_DELAY: not ready at once, requests served with connection: close, feed streams ended, exit code 0', async () => {
   const { child, publicPort, internalPort, operatorPort, exited } = await start('2')
   const headers = basic(await server.createResourceServer())
   const open = () => fetch(`http://127.0.0.1:${internalPort}/revocations`, { headers })
@@ -67,7 +67,7 @@ test('SIGTERM with DRAIN_DELAY: not ready at once, requests served and their con
   expect(performance.now() - orderedAt).toBeGreaterThan(1_900)
 })
 
-test('a second signal ends the wait at once', async () => {
+test('a second signal ends the delay at once', async () => {
   const { child, operatorPort, exited } = await start('60')
   child.kill('SIGTERM')
   // A connection that was kept alive may end between two looks.

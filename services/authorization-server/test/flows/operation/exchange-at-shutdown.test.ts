@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-test('a stop carries out the exchanges that are in Postgres and those that gather behind them', async () => {
+test('a stop completes the exchanges in Postgres and those that wait for the next batch', async () => {
   const instance = await startInstance(server)
   const send = await overTheWire(instance.publicServer)
   const codes: string[] = []

@@ -30,17 +30,17 @@ async function readiness(databaseUrl: string, redis = server.redis) {
   return [answer.statusCode, answer.json().checks]
 }
 
-/** An instance that does not listen: that is told, and decides nothing. */
+/** An instance without a LISTEN connection, which is reported but does not affect readiness. */
 const announcements = 'unavailable'
 
-test('/readyz is 200 while both stores answer', async () => {
+test('/readyz: 200 while both stores respond', async () => {
   expect(await readiness(server.config.databaseUrl)).toEqual([
     200,
     { postgres: 'ok', clock: 'ok', redis: 'ok', announcements }
   ])
 })
 
-test('/readyz stays 200 when Redis goes away: refreshing, revocation and introspection go on without it', async () => {
+test('/readyz: stays 200 when Redis becomes unavailable; refreshes, revocation and introspection work', async () => {
   const redis = server.redis.duplicate()
   const { operatorServer, ...others } = buildApp(
     { ...server.config, logger: buildLogger('test', 'silent') },
@@ -60,7 +60,7 @@ test('/readyz stays 200 when Redis goes away: refreshing, revocation and introsp
   await Promise.all([operatorServer, ...Object.values(others)].map((each) => each.close()))
 })
 
-test('/readyz is 503 and names Postgres when it cannot be reached', async () => {
+test('/readyz: 503 with "postgres" when Postgres cannot be reached', async () => {
   const nowhere = atPort(server.config.databaseUrl, await freePort())
   expect(await readiness(nowhere)).toEqual([
     503,
@@ -68,7 +68,7 @@ test('/readyz is 503 and names Postgres when it cannot be reached', async () => 
   ])
 })
 
-test('/readyz is 503 when the database has not been migrated', async () => {
+test('/readyz: 503 when the database has not been migrated', async () => {
   const empty = new URL(server.config.databaseUrl)
   empty.pathname = '/postgres'
   expect(await readiness(empty.href)).toEqual([
@@ -77,13 +77,13 @@ test('/readyz is 503 when the database has not been migrated', async () => {
   ])
 })
 
-test('/readyz is 503 and names Redis while it has never been reached', async () => {
+test('/readyz: 503 with "redis" until Redis is first reached', async () => {
   const nowhere = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const checks = { postgres: 'ok', clock: 'ok', redis: 'unavailable', announcements }
   expect(await readiness(server.config.databaseUrl, nowhere)).toEqual([503, checks])
   nowhere.disconnect()
 })
 
-test('/livez is 200 without any store', async () => {
+test('/livez: 200 without any store', async () => {
   expect((await server.operatorServer.inject('/livez')).json()).toEqual({ status: 'ok' })
 })

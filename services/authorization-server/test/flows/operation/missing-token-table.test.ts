@@ -34,14 +34,14 @@ async function whileNoTableCanBeMade(work: () => Promise<void>): Promise<void> {
   }
 }
 
-test('an exchange whose token table cannot be made answers 503, and its repetition brings tokens', async () => {
+test('an exchange whose token table cannot be created: 503, and the repeated exchange succeeds', async () => {
   const code = await obtainCode(server, client)
   await whileNoTableCanBeMade(async () => expectOutage(await exchange(server, client, code)))
   const pair = pairOf(await exchange(server, client, code))
   expect(await isActive(server, resourceServer, pair.access_token)).toBe(true)
 })
 
-test('a refresh whose token table cannot be made answers 503, and its repetition brings tokens', async () => {
+test('a refresh whose token table cannot be created: 503, and the repeated refresh succeeds', async () => {
   const { refresh_token } = await obtainTokens(server, client)
   await dropTables()
   await whileNoTableCanBeMade(async () => expectOutage(await refresh(server, client, refresh_token)))
@@ -49,7 +49,7 @@ test('a refresh whose token table cannot be made answers 503, and its repetition
   expect(await isActive(server, resourceServer, pair.access_token)).toBe(true)
 })
 
-test('a token whose table is gone is inactive', async () => {
+test('a token whose table was dropped is inactive', async () => {
   const { access_token } = await obtainTokens(server, client)
   await dropTables()
   expect(await isActive(server, resourceServer, access_token)).toBe(false)

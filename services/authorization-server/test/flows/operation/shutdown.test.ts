@@ -89,7 +89,7 @@ async function untilClosed(port: number): Promise<void> {
 }
 
 describe('SIGTERM', () => {
-  test('finishes the request in flight, writes its audit event and ends with 0', async () => {
+  test('completes the request in progress, writes its audit event and exits with 0', async () => {
     const service = await start()
     const { socket, answer, rest } = await openRequest(service.publicPort)
     const stopped = stop(service)
@@ -104,7 +104,7 @@ describe('SIGTERM', () => {
     expect(await eventsOf(requestId)).toEqual(['request_refused'])
   })
 
-  test('/readyz says so, and /metrics answers, as long as a request is under way', async () => {
+  test('/readyz reports the shutdown and /metrics responds while a request is in progress', async () => {
     const service = await start()
     const operator = `http://127.0.0.1:${service.operatorPort}`
     const { socket, answer, rest } = await openRequest(service.publicPort)
@@ -123,7 +123,7 @@ describe('SIGTERM', () => {
     expect([code, milliseconds < 3_000]).toEqual([0, true])
   })
 
-  test('ends idle connections at once', async () => {
+  test('closes idle connections at once', async () => {
     const service = await start()
     const { start: head, rest } = tokenRequest(client)
     const socket = connect(service.publicPort, '127.0.0.1')
@@ -142,7 +142,7 @@ describe('SIGTERM', () => {
     const resourceServer = await server.createResourceServer()
     const open = () => fetch(`http://127.0.0.1:${service.internalPort}/revocations`, { headers: basic(resourceServer) })
     let stream = await open()
-    // Until the process has heard its first pulse.
+    // Until the process has received its first pulse.
     while (stream.status === 503) stream = await open()
     expect(stream.status).toBe(200)
     const read = stream.text().catch(() => '')
@@ -153,7 +153,7 @@ describe('SIGTERM', () => {
     expect(service.log()).not.toContain('revocation_channel_lost')
   })
 
-  test('a sender that is slow on purpose is cut off, and the audit trail is written all the same', async () => {
+  test('closes the connection of a slow sender and still writes the audit events', async () => {
     const service = await start()
     const { start: head, rest } = tokenRequest(client)
     const slow = connect(service.publicPort, '127.0.0.1')
@@ -172,13 +172,13 @@ describe('SIGTERM', () => {
   })
 })
 
-describe('SIGTERM ends the process with 0 and in bounded time', () => {
+describe('SIGTERM ends the process with 0 within a time limit', () => {
   test('while Redis cannot be reached', async () => {
     const { code, milliseconds } = await stop(await start({ REDIS_URL: `redis://127.0.0.1:${await freePort()}` }))
     expect([code, milliseconds < 5_000]).toEqual([0, true])
   })
 
-  test('while Redis takes connections and says nothing any more', async () => {
+  test('while Redis accepts connections and does not respond', async () => {
     const url = process.env.TEST_REDIS_URL
     // The emulation has no connection that could fall silent.
     if (url === undefined) return
@@ -190,7 +190,7 @@ describe('SIGTERM ends the process with 0 and in bounded time', () => {
     expect([code, milliseconds < 8_000]).toEqual([0, true])
   })
 
-  test.each(['freeze', 'cut'] as const)('while Postgres is out of reach, with events to write (%s)', async (how) => {
+  test.each(['freeze', 'cut'] as const)('while Postgres is unreachable and audit events wait (%s)', async (how) => {
     const network = await networkTo(server.config.databaseUrl)
     const service = await start({ DATABASE_URL: atPort(server.config.databaseUrl, network.port) })
     const refuse = (name: string) =>
@@ -206,7 +206,7 @@ describe('SIGTERM ends the process with 0 and in bounded time', () => {
   })
 })
 
-test('a port that is taken ends the start with 1 and one line', async () => {
+test('a port in use ends the start with 1 and one line', async () => {
   const first = await start()
   const second = await startServiceProcess({
     ISSUER: server.config.issuer,

@@ -61,7 +61,7 @@ const wrong = (credentials: Credentials): Credentials => ({
   ...credentials,
   clientSecret: server.config.cookieKeys[0] ?? ''
 })
-const nobody = { clientId: 'nobody', clientSecret: 'none' }
+const unknownClient = { clientId: 'unknown', clientSecret: 'none' }
 
 /** Everything once, so that scripts are loaded, connections open, and clients in memory. */
 async function warmUp(): Promise<void> {
@@ -72,7 +72,7 @@ async function warmUp(): Promise<void> {
   await Promise.all(Array.from({ length: 10 }, () => introspect(access_token)))
 }
 
-/** A machine that was too busy for the proof that all changes are heard may just have forgotten its clients. */
+/** On a busy machine the receipt of changes may be unverified for a moment, and then the cache is not used. */
 async function untilInMemory(): Promise<void> {
   const { pathname, search } = new URL(authorizeUrl(client.clientId, { scope: 'none' }))
   const refused = () => fetch(counted.publicUrl + pathname + search, { redirect: 'manual' })
@@ -87,7 +87,7 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 /** How many of each; of Redis commands only where there is a Redis. */
 const countsOf = ({ sql, redis }: Sent) => ({ sql: sql.length, ...(counted.hasRedis && { redis: redis.length }) })
 
-describe('statements and commands of one request, alone, when everything is warm', () => {
+describe('statements and commands of a single request with warm caches', () => {
   test.each<{ name: string; prepare(): Promise<Operation>; status: number; sql: number; redis: number }>([
     {
       name: 'authorize with a session and a remembered consent',
@@ -121,7 +121,7 @@ describe('statements and commands of one request, alone, when everything is warm
       redis: 0
     },
     {
-      name: 'introspection of what was never issued',
+      name: 'introspection of a token that was never issued',
       prepare: async () => () => introspect('vk_at_none'),
       status: 200,
       sql: 0,
@@ -136,7 +136,7 @@ describe('statements and commands of one request, alone, when everything is warm
     },
     {
       name: 'exchange by an unknown client',
-      prepare: async () => exchange.bind(undefined, await newCode(), nobody),
+      prepare: async () => exchange.bind(undefined, await newCode(), unknownClient),
       status: 401,
       sql: 0,
       redis: 1
@@ -149,7 +149,7 @@ describe('statements and commands of one request, alone, when everything is warm
       redis: 1
     },
     {
-      name: 'an unknown code',
+      name: 'exchange of an unknown code',
       prepare: async () => exchange.bind(undefined, mintOpaqueToken('authorizationCode', randomBytes)),
       status: 400,
       sql: 1,
@@ -185,7 +185,7 @@ async function countedByRedis(prepare: () => Promise<Operation>, expected: numbe
   return least
 }
 
-describe('commands of one request as Redis counts them (INFO stats, total_commands_processed)', () => {
+describe('commands of a single request, counted by Redis (INFO stats, total_commands_processed)', () => {
   test.each<{ name: string; prepare(): Promise<Operation>; commands: number }>([
     // GETEX of the session, SET of the code.
     { name: 'authorize with a session and a remembered consent', prepare: async () => authorize, commands: 2 },
@@ -203,9 +203,10 @@ describe('commands of one request as Redis counts them (INFO stats, total_comman
   })
 })
 
-describe('a hundred requests at once share statements', () => {
+describe('100 concurrent requests share statements', () => {
   const HUNDRED = Array.from({ length: 100 })
-  // Two are under way; what has gathered meanwhile goes when they are answered, or slow. Two more for requests that come late.
+  // Two statements are in progress, and the batch of waiting requests is sent after a response or a delay. Late requests may
+  // need two more.
   const ENOUGH = 2 + 2 + 2
 
   const introspections = async (): Promise<Operation[]> => {
@@ -219,7 +220,7 @@ describe('a hundred requests at once share statements', () => {
     { name: 'introspections', prepare: introspections, status: 200 },
     { name: 'exchanges', prepare: exchanges, status: 200 },
     { name: 'authorizations', prepare: async () => HUNDRED.map(() => authorize), status: 303 }
-  ])('$name: a handful in all, however long they take', async ({ prepare, status }) => {
+  ])('$name: only a few statements, even if Postgres is slow', async ({ prepare, status }) => {
     // On a busy machine requests may come late, one by one; not three times in a row.
     const counts: number[] = []
     while (counts.length < 3 && !counts.some((count) => count <= ENOUGH)) counts.push(await together(prepare, status))

@@ -45,7 +45,7 @@ describe('two instances on the same stores', () => {
   })
 
   test.each(Array.from({ length: 5 }, (_, round) => ({ round })))(
-    '50 parallel exchanges of one code: one 200 and 49 invalid_grant, and its tokens die, round $round',
+    '50 concurrent exchanges of one code: one 200 and 49 invalid_grant, and its tokens end, round $round',
     async () => {
       const answers = await inParallel(50, (instance) => exchange(instance, client, code, right))
       expect(count(answers)).toEqual({ '200': 1, '400 invalid_grant': 49 })
@@ -59,14 +59,14 @@ describe('two instances on the same stores', () => {
     }
   )
 
-  test('a code of one is redeemed at the other, and its replay at the first ends the tokens at both', async () => {
+  test('a code of one instance is redeemed at the other; its replay at the first ends the tokens at both', async () => {
     const { access_token } = pairOf(await exchange(instances[1], client, code, right))
     expect(await isActive(instances[0], resourceServer, access_token)).toBe(true)
     expect(kindOf(await exchange(instances[0], client, code, right))).toBe('400 invalid_grant')
     for (const instance of instances) expect(await isActive(instance, resourceServer, access_token)).toBe(false)
   })
 
-  test('one right exchange among 49 wrong ones wins, and its tokens live', async () => {
+  test('one valid exchange among 49 invalid ones succeeds, and its tokens stay active', async () => {
     const stranger = await server.createClient()
     const wrong = [{ code_verifier: '' }, { ...right, redirect_uri: 'https://app.example/other' }]
     const answers = await inParallel(50, (instance, index) => {
@@ -79,7 +79,7 @@ describe('two instances on the same stores', () => {
     expect(await grantOf(server, code)).toEqual({ ...USED, ended: false })
   })
 
-  test('50 exchanges while Redis loses everything over and over: one 200 at most, and one pair', async () => {
+  test('50 exchanges while Redis repeatedly loses its data: at most one 200 and one pair of tokens', async () => {
     const answers = inParallel(50, async (instance, index) => {
       if (index % 10 === 9) await server.redis.flushdb()
       return exchange(instance, client, code, right)
@@ -92,9 +92,9 @@ describe('two instances on the same stores', () => {
   })
 })
 
-test('40 codes, each exchanged 25 times at once over both: 40 times 200, one pair of tokens for each', async () => {
+test('40 codes, each with 25 concurrent exchanges at both instances: 40 times 200 and one pair of tokens each', async () => {
   const seen = []
-  // Two codes at a time, so that nobody waits for a connection to Postgres until it is an outage.
+  // Two codes at a time, so that no exchange waits for a connection to Postgres until its time limit.
   for (let round = 0; round < 20; round++) {
     const codes = [await newCode(), await newCode()]
     const answers = await Promise.all(

@@ -27,7 +27,7 @@ test.each([
     begin: 'alter table refresh_tokens rename rotated_at to moved',
     end: 'alter table refresh_tokens rename moved to rotated_at'
   }
-])('while $name, a refresh is 503 and succeeds afterwards', async ({ begin, end }) => {
+])('while $name, a refresh is 503; afterwards it succeeds', async ({ begin, end }) => {
   const { refresh_token } = await obtainTokens(server, client)
   const form = {
     grant_type: 'refresh_token',
@@ -50,7 +50,7 @@ test('while a table is missing, the readiness check fails', async () => {
   await expect(checkWritable(server.database, ['users', 'grants'])).resolves.toBeUndefined()
 })
 
-test('a database that takes no writes fails the readiness check, and the reason is named', async () => {
+test('a read-only database fails the readiness check, which names the reason', async () => {
   const url = new URL(server.config.databaseUrl)
   url.searchParams.set('options', '-c default_transaction_read_only=on')
   const readOnly = connectPostgres(url.href, { connections: 1 })

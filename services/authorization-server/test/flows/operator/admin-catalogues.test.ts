@@ -119,7 +119,7 @@ describe('/admin/resource-servers', () => {
     ['DELETE', ''],
     ['POST', '/rotate']
   ] as const)('%s /resource-servers/unknown%s is 404', async (method, rest) => {
-    for (const id of ['nobody', '%00'])
+    for (const id of ['unknown', '%00'])
       expect((await admin.call(method, `/resource-servers/${id}${rest}`)).statusCode).toBe(404)
   })
 })

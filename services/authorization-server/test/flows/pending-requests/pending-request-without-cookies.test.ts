@@ -57,7 +57,7 @@ test('a browser without cookies stores nothing', async () => {
 })
 
 test('errors of the request are reported to a browser without cookies, too', async () => {
-  const { page } = await openWithoutCookies(authorizeUrl('nobody'))
+  const { page } = await openWithoutCookies(authorizeUrl('unknown'))
   expect(visibleText(page.body)).toContain('This app is not known here')
   const url = `${authorizeUrl(client.clientId, { scope: undefined })}&again=no_cookie`
   expect(String((await server.newBrowser().get(url)).headers.location)).toContain('error=invalid_scope')

@@ -59,7 +59,7 @@ test('100 failures a minute from an address; the next is 429 with Retry-After (c
 
 test('unknown clients, wrong secrets and missing credentials count together, at both endpoints', async () => {
   await setCounter(server, clientAuthenticationLimit(HERE), 96)
-  expect(await statusOf({ credentials: wrong('nobody') })).toBe(401)
+  expect(await statusOf({ credentials: wrong('unknown') })).toBe(401)
   expect(await statusOf({ url: '/oauth/revoke' })).toBe(401)
   expect(await statusOf({ credentials: { clientId: '', clientSecret: '' } })).toBe(401)
   expect(await statusOf({ credentials: { ...client, clientSecret: '' } })).toBe(401)

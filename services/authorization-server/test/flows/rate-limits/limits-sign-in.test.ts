@@ -66,7 +66,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     { name: 'of the address', exceeded: ADDRESS, most: 100, others: [PAIR, ACCOUNT] },
     { name: 'of the account', exceeded: ACCOUNT, most: 200, others: [PAIR, ADDRESS] }
   ])(
-    'an attempt over the limit $name counts against no other: nothing of it was judged',
+    'an attempt over the limit $name counts for no other limit, because it was not evaluated',
     async ({ exceeded, most, others }) => {
       await setCounter(server, counter(exceeded), most)
       for (let attempt = 1; attempt <= 3; attempt++) expect(await statusOf()).toBe(429)
@@ -81,8 +81,8 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
   })
 
   test('failures for an unknown account are counted in the same way', async () => {
-    await setCounter(server, counter(PAIR, 'nobody'), 19)
-    expect([await statusOf({ username: 'nobody' }), await statusOf({ username: 'nobody' })]).toEqual([422, 429])
+    await setCounter(server, counter(PAIR, 'unknown'), 19)
+    expect([await statusOf({ username: 'unknown' }), await statusOf({ username: 'unknown' })]).toEqual([422, 429])
     await setCounter(server, counter(ACCOUNT, 'ghost'), 200)
     expect(await statusOf({ username: 'ghost' })).toBe(429)
   })

@@ -30,7 +30,7 @@ async function failAuthentication(instance: TestServer, address: string, headers
     url: '/token',
     remoteAddress: address,
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-    payload: 'grant_type=other&client_id=nobody&client_secret=wrong'
+    payload: 'grant_type=other&client_id=unknown&client_secret=wrong'
   })
   return answer.statusCode
 }

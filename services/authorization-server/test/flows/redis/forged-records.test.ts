@@ -37,7 +37,7 @@ async function forgedDuring(kind: 'vk:session' | 'vk:code', run: () => Promise<u
   return grown[`valetkey_redis_records_forged_total{kind=${kind}}`] ?? 0
 }
 
-describe('a session that mallory writes', () => {
+describe('a session written by mallory', () => {
   const keyOf = (browser: Browser) => `vk:session:${hashId(browser.cookies.get('vk_session') ?? '')}`
 
   let alice: { browser: Browser; record: string }
@@ -60,7 +60,7 @@ describe('a session that mallory writes', () => {
   const bare = (record: string) => record.slice(record.indexOf('{'))
   const macOf = (content: string, key: string) => createHmac('sha256', key).update(content).digest('base64url')
 
-  test('is valid as the service wrote it', async () => {
+  test('a session written by the service is valid', async () => {
     expect([await nameIn(alice.browser), await nameIn(mallory.browser)]).toEqual(['alice', 'mallory'])
   })
 
@@ -107,7 +107,7 @@ test('a record without a valid MAC is logged, only with its kind', async () => {
   expect(logged).toEqual([expect.objectContaining({ kind: 'vk:session' })])
 })
 
-describe('a code that mallory writes', () => {
+describe('a code written by mallory', () => {
   const keyOf = (code: string) => `vk:code:${hashToken(code).toString('hex')}`
   const bodyOf = (record: string) => record.slice(record.indexOf('{')).split('\n')[0] ?? ''
   /** The record with other content behind the hashes and the MAC of before. */
@@ -159,7 +159,7 @@ describe('a code that mallory writes', () => {
     },
     { name: 'no JSON and no MAC', forge: () => ofMallory.record.replace(/ \S{43} \{.*/, ' x') },
     {
-      name: 'one that she says she has taken before',
+      name: 'a code that she claims to have taken before',
       forge: () => `taken x 20000 ${ofAlice.record.slice('issued '.length)}`
     }
   ])('$name: no token, and counted', async ({ forge }) => {
@@ -174,7 +174,7 @@ describe('a code that mallory writes', () => {
     expect(await grantOf(server, ofMallory.code)).toBeUndefined()
   })
 
-  test('of alice’s code with the hashes of mallory’s request: no token, for what is under the MAC decides', async () => {
+  test('of alice’s code with the hashes of mallory’s request: no token, because the MAC covers the binding', async () => {
     const binding = {
       clientId: album.clientId,
       redirectUri: REDIRECT_URI,
@@ -195,7 +195,7 @@ describe('a code that mallory writes', () => {
     expect(kindOf(await exchange(server, album, ofMallory.code))).toBe('400 invalid_grant')
   })
 
-  test('after its use, as it was before: Postgres knows that it was used, and its tokens end', async () => {
+  test('a used code restored to its unused record: Postgres detects the reuse, and its tokens end', async () => {
     expect(kindOf(await exchange(server, album, ofMallory.code))).toBe('200')
     await write(keyOf(ofMallory.code), ofMallory.record)
     const answer = await exchange(server, album, ofMallory.code)

@@ -38,7 +38,7 @@ test('an entry copied to mallory’s list is invalid, because it is bound to bro
   expect(codeOf(await mallory.submitOnly(page, { decision: 'allow' }))).toBeUndefined()
 })
 
-test('an entry that mallory invents for alice is invalid, because she does not know alice’s browser id', async () => {
+test('an entry created by mallory for alice is invalid, because she does not know alice’s browser id', async () => {
   const { browser, page } = await openConsent(server, printer.clientId)
   // The hash of alice's session is in the name of its key. Only her cookie has her browser id.
   const session = hashId(browser.cookies.get('vk_session') ?? '')
@@ -52,7 +52,7 @@ test('an entry that mallory invents for alice is invalid, because she does not k
   expect([resumeOf(page), guessed]).not.toContain(resumeOf(opened))
 })
 
-test('an entry for her own request lets mallory allow only for herself', async () => {
+test('an entry for her own request lets mallory grant only her own access', async () => {
   const { browser, page } = await openConsent(server, album.clientId, { username: 'mallory' })
   const key = await listOf('mallory')
   const entries = await server.redis.lrange(key, 0, -1)

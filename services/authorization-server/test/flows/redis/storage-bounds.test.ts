@@ -41,7 +41,7 @@ async function bytesOf(key: string): Promise<number> {
 
 const kindsOf = (keys: Stored[]) => [...new Set(keys.map(({ key }) => key.split(':').slice(0, 2).join(':')))]
 
-/** Everything in Postgres but the record of what was refused. */
+/** All rows of Postgres except audit events. */
 async function rowsBesideAudit(): Promise<Record<string, string>> {
   const { audit_events: _audit, ...others } = await dumpPostgres(server)
   return others
@@ -49,13 +49,13 @@ async function rowsBesideAudit(): Promise<Record<string, string>> {
 
 const LONG = 'x'.repeat(6_000)
 
-/** What a client without any credential can send, each time with other values. */
+/** The requests that are possible without a credential, each time with other values. */
 const REQUESTS: Record<string, (address: string, count: number) => Promise<unknown>> = {
   'an authorization request': (address, count) =>
     get(address, authorizeUrl(client.clientId, { state: `${count}${LONG}` })),
   'an authorization request of a browser that keeps cookies': (address, count) =>
     get(address, authorizeUrl(client.clientId, { state: `${count}` }), { vk_browser: randomId() }),
-  'an authorization request that is refused': (address, count) => get(address, authorizeUrl(`nobody-${count}`)),
+  'an authorization request that is refused': (address, count) => get(address, authorizeUrl(`unknown-${count}`)),
   'the sign-in page of a request': (address, count) =>
     get(address, `${pageUrl('/login', count)}&resume=${randomId()}`, {
       vk_browser: randomId(),
@@ -73,7 +73,7 @@ const REQUESTS: Record<string, (address: string, count: number) => Promise<unkno
   'a sign-in form': (address, count) =>
     attemptSignIn(server, { username: `${count}${LONG}`, password: 'wrong', address }),
   'a code of an unknown client': (address, count) =>
-    post(address, '/token', { ...codeForm(), client_id: `nobody-${count}`, client_secret: LONG }),
+    post(address, '/token', { ...codeForm(), client_id: `unknown-${count}`, client_secret: LONG }),
   'a code with a wrong secret': (address) =>
     post(address, '/token', { ...codeForm(), client_id: client.clientId, client_secret: randomId() }),
   'a code of a public client': (address) =>
@@ -85,7 +85,7 @@ const REQUESTS: Record<string, (address: string, count: number) => Promise<unkno
       client_id: publicClient.clientId
     }),
   'a revocation': (address, count) =>
-    post(address, '/oauth/revoke', { token: randomId(), client_id: `nobody-${count}`, client_secret: 'wrong' }),
+    post(address, '/oauth/revoke', { token: randomId(), client_id: `unknown-${count}`, client_secret: 'wrong' }),
   'an error page': (address, count) => get(address, `${ISSUER}/errors/${count}`),
   'an address that leads nowhere': (address, count) => get(address, `${ISSUER}/${count}${LONG}`)
 }

@@ -29,7 +29,7 @@ const delaying = (name: string, seconds: number) =>
     })
   })
 
-test('a rotation that Postgres carried out 20 s late can be repeated for the whole window from then on', async () => {
+test('a rotation that Postgres committed 20 s late can be repeated for the whole window from its commit', async () => {
   const first = await obtainTokens(server, client)
   const stalled = await delaying('rotate_refresh_token', 20)
   const pair = pairOf(await refresh(stalled, client, first.refresh_token))

@@ -51,7 +51,7 @@ async function reasonOf(requestId: unknown): Promise<string | undefined> {
 }
 
 describe('idle lifetime', () => {
-  test('a second before the end it works, at the end it does not', async () => {
+  test('is accepted one second before the end and refused at the end', async () => {
     const early = await obtainTokens(server, client)
     const late = await obtainTokens(server, client)
     clock.advance(IDLE - 1)
@@ -60,7 +60,7 @@ describe('idle lifetime', () => {
     await expectRefused(late.refresh_token)
   })
 
-  test('the answer that was lost just before the end can still be fetched after it, while the window is open', async () => {
+  test('a response lost just before the end can be fetched afterwards, within the retry window', async () => {
     const first = await obtainTokens(server, client)
     clock.advance(IDLE - 1)
     const lost = pairOf(await refresh(server, client, first.refresh_token))
@@ -71,7 +71,7 @@ describe('idle lifetime', () => {
     expect((await refresh(server, client, fetched.refresh_token)).statusCode).toBe(200)
   })
 
-  test('every refresh starts it anew', async () => {
+  test('starts again at every refresh', async () => {
     const first = await obtainTokens(server, client)
     clock.advance(IDLE - 1)
     const second = pairOf(await refresh(server, client, first.refresh_token))
@@ -79,7 +79,7 @@ describe('idle lifetime', () => {
     expect((await refresh(server, client, second.refresh_token)).statusCode).toBe(200)
   })
 
-  test('the audit record says why, under the id of the answer; the answer does not', async () => {
+  test('the audit event has the cause under the request id; the response has not', async () => {
     const tokens = await obtainTokens(server, client)
     clock.advance(IDLE)
     const answer = await refresh(server, client, tokens.refresh_token)
@@ -99,7 +99,7 @@ describe('absolute lifetime', () => {
     return third
   }
 
-  test('a successor is cut to the end of its grant, however fresh it is', async () => {
+  test('a successor expires with its grant, even if it is new', async () => {
     const third = await nearTheEnd(50)
     const fourth = pairOf(await refresh(server, client, third.refresh_token))
     clock.advance(49)
@@ -108,7 +108,7 @@ describe('absolute lifetime', () => {
     await expectRefused(fifth.refresh_token)
   })
 
-  test('the last access token keeps its own lifetime, and its row outlives the grant’s refreshing', async () => {
+  test('the last access token keeps its own lifetime, and the row of the grant is kept until then', async () => {
     const third = await nearTheEnd(1)
     const fourth = pairOf(await refresh(server, client, third.refresh_token))
     expect(fourth.expires_in).toBe(ACCESS)
@@ -121,7 +121,7 @@ describe('absolute lifetime', () => {
     await expectRefused(fourth.refresh_token)
   })
 
-  test('each refresh keeps the grant’s row until its newest token has expired', async () => {
+  test('each refresh keeps the row of the grant until the newest token has expired', async () => {
     const first = await obtainTokens(server, client)
     clock.advance(IDLE - 1)
     const second = pairOf(await refresh(server, client, first.refresh_token))
@@ -132,8 +132,8 @@ describe('absolute lifetime', () => {
   })
 })
 
-describe('a rotated token whose idle time has run out', () => {
-  test('is refused like an unknown one and ends nothing', async () => {
+describe('a rotated token after its idle lifetime', () => {
+  test('is refused like an unknown token and ends nothing', async () => {
     const first = await obtainTokens(server, client)
     clock.advance(IDLE - 10)
     const second = pairOf(await refresh(server, client, first.refresh_token))
@@ -143,7 +143,7 @@ describe('a rotated token whose idle time has run out', () => {
   })
 })
 
-describe('what ends a grant ends its refresh token', () => {
+describe('the end of a grant ends its refresh token', () => {
   let userId: string
   let username: string
   let tokens: Tokens
@@ -177,14 +177,14 @@ describe('what ends a grant ends its refresh token', () => {
       name: 'its own revocation',
       ending: (mine) => post(server, '/oauth/revoke', { token: tokens.refresh_token, ...bodyCredentials(mine) })
     }
-  ])('$name: invalid_grant, and the access token is dead', async ({ ending }) => {
+  ])('$name: invalid_grant, and the access token has ended', async ({ ending }) => {
     const mine = await freshGrant()
     await ending(mine)
     await expectRefused(tokens.refresh_token, mine)
     expect((await introspect(server, resourceServer, tokens.access_token)).json()).toEqual({ active: false })
   })
 
-  test.each(['disabled', 'deleted'])('the client %s: invalid_client, as for an unknown one', async (what) => {
+  test.each(['disabled', 'deleted'])('the client is %s: invalid_client, as for an unknown client', async (what) => {
     const mine = await freshGrant()
     await (what === 'disabled' ? disable : deleteRow)(server, 'client', mine.clientId)
     const answer = await refresh(server, mine, tokens.refresh_token)
@@ -192,7 +192,7 @@ describe('what ends a grant ends its refresh token', () => {
     expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
   })
 
-  test('the end of one grant leaves the same user’s and client’s other grant alone', async () => {
+  test('the end of one grant does not affect another grant of the same user and client', async () => {
     const mine = await freshGrant()
     const again = pairOf(await exchange(server, mine, await obtainCode(server, mine, { username })))
     await post(server, '/oauth/revoke', { token: again.refresh_token, ...bodyCredentials(mine) })

@@ -40,8 +40,8 @@ async function expectDead({ access_token, refresh_token }: Tokens): Promise<void
   expect((await refresh(server, client, refresh_token)).statusCode).not.toBe(200)
 }
 
-describe('a refresh and a revocation that wait for one another', () => {
-  test('the refresh first: its pair is dead when the revocation has answered', async () => {
+describe('a refresh and a revocation that wait for each other', () => {
+  test('the refresh first: its tokens have ended when the revocation has responded', async () => {
     const lock = await lockGrantOf(server, first.refresh_token)
     const refreshing = refresh(server, client, first.refresh_token)
     await lock.blocked(1)
@@ -53,7 +53,7 @@ describe('a refresh and a revocation that wait for one another', () => {
     await expectDead(first)
   })
 
-  test('the revocation first: no token is born alive, whatever the refresh answers', async () => {
+  test('the revocation first: the refresh issues no active token, whatever its response', async () => {
     const lock = await lockGrantOf(server, first.refresh_token)
     const revoking = revoke(first.refresh_token)
     await lock.blocked(1)
@@ -68,14 +68,14 @@ describe('a refresh and a revocation that wait for one another', () => {
   })
 })
 
-describe('what happens between the look at a refresh token and its rotation', () => {
+describe('a change between the lookup of a refresh token and its rotation', () => {
   test.each<{ name: string; run(): Promise<unknown> }>([
     { name: 'its grant is revoked', run: () => revoke(first.refresh_token) },
     { name: 'its user is disabled', run: () => disable(server, 'user', userId) },
     { name: 'its user is deleted', run: () => deleteRow(server, 'user', userId) },
     { name: 'its client is disabled', run: () => disable(server, 'client', client.clientId) },
     { name: 'its client is deleted', run: () => deleteRow(server, 'client', client.clientId) }
-  ])('$name: no token is born alive', async ({ run }) => {
+  ])('$name: no active token is issued', async ({ run }) => {
     pauses.next = { before: 'rotate_refresh_token', run }
     const answer = await refresh(paused, client, first.refresh_token)
     expect(pauses.next).toBeUndefined()
@@ -84,13 +84,13 @@ describe('what happens between the look at a refresh token and its rotation', ()
     await expectDead(first)
   })
 
-  test('a revocation makes it invalid_grant', async () => {
+  test('a revocation: invalid_grant', async () => {
     pauses.next = { before: 'rotate_refresh_token', run: () => revoke(first.refresh_token) }
     const answer = await refresh(paused, client, first.refresh_token)
     expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant'])
   })
 
-  test('somebody else refreshes it: the same pair', async () => {
+  test('a concurrent refresh: the same tokens', async () => {
     let winner: Tokens | undefined
     pauses.next = {
       before: 'rotate_refresh_token',
@@ -102,7 +102,7 @@ describe('what happens between the look at a refresh token and its rotation', ()
     expect([second.access_token, second.refresh_token]).toEqual([winner?.access_token, winner?.refresh_token])
   })
 
-  test('somebody else refreshes it and its successor: reuse, and all is dead', async () => {
+  test('a concurrent refresh of the token and of its successor: reuse, and all tokens end', async () => {
     let third: Tokens | undefined
     pauses.next = {
       before: 'rotate_refresh_token',

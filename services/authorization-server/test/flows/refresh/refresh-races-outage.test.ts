@@ -56,7 +56,7 @@ async function successorsOfFirst(): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-/** The retry brings one pair, both halves of it work, and there is no other. */
+/** Checks that the retry gets one pair of valid tokens, and that no other pair exists. */
 async function expectOnePairAfterRetry(): Promise<void> {
   const second = pairOf(await refresh(server, client, first.refresh_token))
   expect(await successorsOfFirst()).toBe(1)
@@ -64,7 +64,7 @@ async function expectOnePairAfterRetry(): Promise<void> {
   expect((await refresh(server, client, second.refresh_token)).statusCode).toBe(200)
 }
 
-describe('Postgres fails in the middle of a refresh', () => {
+describe('Postgres fails during a refresh', () => {
   test.each(['find_client_with_secrets', 'find_refresh_token', 'rotate_refresh_token'])(
     '%s never arrives: 503, and the old token still works',
     async (statement) => {
@@ -76,21 +76,21 @@ describe('Postgres fails in the middle of a refresh', () => {
     }
   )
 
-  test('the rotation is carried out and its answer is lost: 503, and the retry brings the pair', async () => {
+  test('the rotation is committed and its response lost: 503, and the retry gets the tokens', async () => {
     proxy.loseAnswerTo('rotate_refresh_token')
     expectOutage(await refresh(shaky, client, first.refresh_token))
     expect(await successorsOfFirst()).toBe(1)
     await expectOnePairAfterRetry()
   })
 
-  test('the same with REFRESH_RETRY_WINDOW=0: the retry is a reuse, and ends the grant', async () => {
+  test('the same with REFRESH_RETRY_WINDOW=0: the retry is a reuse and ends the grant', async () => {
     proxy.loseAnswerTo('rotate_refresh_token')
     expectOutage(await refresh(shakyWindowless, client, first.refresh_token))
     expect((await refresh(server, client, first.refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
     expect(await isActive(server, resourceServer, first.access_token)).toBe(false)
   })
 
-  test('the connection is ended within the statement: nothing of it stays, and the old token works', async () => {
+  test('the connection ends during the statement: nothing is stored, and the old token works', async () => {
     const lock = await lockGrantOf(server, first.refresh_token)
     const refreshing = refresh(server, client, first.refresh_token)
     await lock.blocked(1)
@@ -101,7 +101,7 @@ describe('Postgres fails in the middle of a refresh', () => {
     await expectOnePairAfterRetry()
   })
 
-  test('ten at once, whose shared statement is ended: one pair after the retry', async () => {
+  test('ten concurrent refreshes whose shared statement is aborted: one pair of tokens after the retry', async () => {
     const lock = await lockGrantOf(server, first.refresh_token)
     const refreshing = Promise.all(Array.from({ length: 10 }, () => refresh(server, client, first.refresh_token)))
     await lock.blocked(1)
@@ -111,7 +111,7 @@ describe('Postgres fails in the middle of a refresh', () => {
     await expectOnePairAfterRetry()
   })
 
-  test('a reuse whose grant could not be ended is 503, not invalid_grant; the next one ends it', async () => {
+  test('a reuse whose grant cannot be ended is 503, not invalid_grant; the next one ends it', async () => {
     const second = pairOf(await refresh(shakyWindowless, client, first.refresh_token))
     proxy.loseStatement('end_grant')
     expectOutage(await refresh(shakyWindowless, client, first.refresh_token))
@@ -121,20 +121,20 @@ describe('Postgres fails in the middle of a refresh', () => {
   })
 })
 
-describe('Postgres is away', () => {
-  test('503 as long as it is, and the token works as soon as it is back', async () => {
+describe('refresh while Postgres is unavailable', () => {
+  test('503, and the token works as soon as Postgres is available', async () => {
     proxy.cut()
     for (let time = 0; time < 3; time++) expectOutage(await refresh(shaky, client, first.refresh_token))
     proxy.mend()
     pairOf(await refresh(shaky, client, first.refresh_token))
   })
 
-  test('a wrong secret is not judged either: 503, never 401', async () => {
+  test('a wrong secret is not evaluated: 503, not 401', async () => {
     proxy.cut()
     expectOutage(await refresh(shaky, client, first.refresh_token, { client_secret: 'wrong' }))
   })
 
-  test('a refusal by the database that is no outage is 500 server_error, never 4xx, and the token works', async () => {
+  test('an error of the database that is no outage: 500 server_error, not 4xx, and the token stays valid', async () => {
     const refusing = await startInstance(server, {
       wrap: (database) => ({
         ...database,

@@ -57,7 +57,7 @@ async function countTokens(): Promise<{ access: number; refresh: number }> {
   return rows[0] ?? { access: 0, refresh: 0 }
 }
 
-/** Nothing that was ever handed out works any more. */
+/** Checks that all issued tokens have ended. */
 async function expectAllDead(answers: readonly Answer[]): Promise<void> {
   const pairs = [first, ...answers.filter(({ statusCode }) => statusCode === 200).map(pairOf)]
   for (const { access_token, refresh_token } of pairs) {
@@ -66,8 +66,8 @@ async function expectAllDead(answers: readonly Answer[]): Promise<void> {
   }
 }
 
-describe('parallel refreshes on two instances', () => {
-  test('50 at once in the window: 50 times 200, exactly one pair, and it works', async () => {
+describe('concurrent refreshes on two instances', () => {
+  test('50 within the retry window: 50 times 200 and one pair of active tokens', async () => {
     const answers = await inParallel(instances, 50, (instance) => refresh(instance, client, first.refresh_token))
     expect(answers.map(kindOf)).toEqual(Array(50).fill('200'))
     const pairs = new Set(answers.map((answer) => `${answer.json().access_token} ${answer.json().refresh_token}`))
@@ -78,7 +78,7 @@ describe('parallel refreshes on two instances', () => {
     expect(kindOf(await refresh(server, client, second.refresh_token))).toBe('200')
   })
 
-  test('50 at once with REFRESH_RETRY_WINDOW=0: one 200, 49 invalid_grant, and the grant is ended', async () => {
+  test('50 with REFRESH_RETRY_WINDOW=0: one 200, 49 invalid_grant, and the grant ends', async () => {
     const answers = await inParallel(windowless, 50, (instance) => refresh(instance, client, first.refresh_token))
     const kinds = answers.map(kindOf)
     expect(kinds.filter((kind) => kind === '200')).toHaveLength(1)
@@ -87,7 +87,7 @@ describe('parallel refreshes on two instances', () => {
     await expectAllDead(answers)
   })
 
-  test('two scopes at once: one wins, the others are invalid_scope, and nothing ends', async () => {
+  test('two scopes: one succeeds, the other is invalid_scope, and nothing ends', async () => {
     const scopes = ['files.read', 'files.read:images']
     const answers = await inParallel(instances, 40, (instance, index) =>
       refresh(instance, client, first.refresh_token, { scope: scopes[Math.floor(index / 2) % 2] ?? '' })
@@ -100,7 +100,7 @@ describe('parallel refreshes on two instances', () => {
     expect(await isActive(server, resourceServer, pairOf(won[0] as Answer).access_token)).toBe(true)
   })
 
-  test('strangers among them change nothing', async () => {
+  test('requests with wrong credentials among them change nothing', async () => {
     const stranger = await server.createClient()
     const answers = await inParallel(instances, 40, (instance, index) =>
       refresh(instance, index % 4 < 2 ? client : stranger, first.refresh_token)
@@ -110,7 +110,7 @@ describe('parallel refreshes on two instances', () => {
     expect(await countTokens()).toEqual({ access: 2, refresh: 2 })
   })
 
-  test('a chain of tokens, each refreshed ten times at once: still one pair a step', async () => {
+  test('a chain of tokens, each refreshed ten times concurrently: one pair of tokens for each step', async () => {
     let current = first
     for (let step = 0; step < 5; step++) {
       const token = current.refresh_token
@@ -123,7 +123,7 @@ describe('parallel refreshes on two instances', () => {
   })
 })
 
-describe('endings that race with refreshes', () => {
+describe('endings concurrent with refreshes', () => {
   test.each(Array.from({ length: 8 }, (_, round) => ({ round })))(
     'a revocation among 10 refreshes leaves nothing alive, round $round (RFC 7009 2.1)',
     async ({ round }) => {
@@ -149,7 +149,7 @@ describe('endings that race with refreshes', () => {
     }
   )
 
-  test('20 revocations at once are 20 times 200', async () => {
+  test('20 concurrent revocations: 20 times 200', async () => {
     const answers = await inParallel(instances, 20, (instance) => revoke(instance, first.refresh_token))
     expect(answers.map(kindOf)).toEqual(Array(20).fill('200'))
     await expectAllDead([])

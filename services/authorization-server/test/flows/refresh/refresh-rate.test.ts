@@ -34,7 +34,7 @@ const pass = (seconds: number) =>
   run(`update grants set refresh_allowed_from = refresh_allowed_from - make_interval(secs => ${seconds})`)
 
 describe('rate of refreshes of one grant (contract "Limits")', () => {
-  test('allows 30 at once, then responds 429 with Retry-After for one interval; the token stays valid', async () => {
+  test('allows a burst of 30, then responds 429 with Retry-After for one interval; the token stays valid', async () => {
     const last = await refreshTimes(await obtainTokens(server, client), 30)
     const rows = await run('select count(*)::int as count from refresh_tokens')
     const refused = await refresh(server, client, last.refresh_token)

@@ -38,7 +38,7 @@ const invalidGrant = {
   error_uri: `${ISSUER}/errors/invalid_grant`
 }
 
-/** The pair is alive and the refresh token may still be used. */
+/** Checks that both tokens are still valid. */
 async function expectUntouched(): Promise<void> {
   expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
   expect((await refresh(server, client, tokens.refresh_token)).statusCode).toBe(200)
@@ -46,7 +46,7 @@ async function expectUntouched(): Promise<void> {
 
 const swapped = (text: string) => (text === 'A' ? 'B' : 'A')
 
-describe('a value that is no refresh token (RFC 6749 5.2)', () => {
+describe('a value that is not a refresh token (RFC 6749 §5.2)', () => {
   test.each<{ name: string; value(): string | Promise<string> }>([
     { name: 'an access token', value: () => tokens.access_token },
     { name: 'an authorization code', value: () => obtainCode(server, client) },
@@ -58,8 +58,8 @@ describe('a value that is no refresh token (RFC 6749 5.2)', () => {
     { name: 'one character short', value: () => tokens.refresh_token.slice(0, -1) },
     { name: 'one character long', value: () => `${tokens.refresh_token}0` },
     { name: 'with a space in front', value: () => ` ${tokens.refresh_token}` },
-    { name: 'in capitals', value: () => tokens.refresh_token.toUpperCase() },
-    { name: 'beyond ASCII', value: () => 'vk_rt_ü' },
+    { name: 'in upper case', value: () => tokens.refresh_token.toUpperCase() },
+    { name: 'outside ASCII', value: () => 'vk_rt_ü' },
     { name: '12,000 characters', value: () => 'v'.repeat(12_000) },
     { name: 'SQL', value: () => `' or 1=1 --` }
   ])('$name is invalid_grant, and nothing changes', async ({ value }) => {
@@ -77,7 +77,7 @@ describe('a value that is no refresh token (RFC 6749 5.2)', () => {
     expect((await post(server, '/token', { ...form, ...bodyCredentials(client) })).statusCode).toBe(200)
   })
 
-  test('no lookup is made for it', async () => {
+  test('such a value causes no lookup', async () => {
     const asked: string[] = []
     const instance = await startInstance(server, {
       wrap: (database) => ({
@@ -96,24 +96,24 @@ describe('a value that is no refresh token (RFC 6749 5.2)', () => {
   })
 })
 
-describe('another client’s refresh token (RFC 6749 6, 10.4)', () => {
+describe('refresh token of another client (RFC 6749 §6, §10.4)', () => {
   test.each<{ name: string; by(): Credentials }>([
     { name: 'another confidential client', by: () => other },
     { name: 'a public client', by: () => publicClient }
-  ])('$name is refused, and the owner’s tokens are untouched', async ({ by }) => {
+  ])('$name is refused, and the tokens of the owner do not change', async ({ by }) => {
     const answer = await refresh(server, by(), tokens.refresh_token)
     expect([answer.statusCode, answer.json()]).toEqual([400, invalidGrant])
     await expectUntouched()
   })
 
-  test('a public client’s token is refused to another public client', async () => {
+  test('a public client cannot use the token of another public client', async () => {
     const mine = await obtainTokens(server, publicClient)
     const stranger = await createPublicClient(server)
     expect((await refresh(server, stranger, mine.refresh_token)).json()).toEqual(invalidGrant)
     expect((await refresh(server, publicClient, mine.refresh_token)).statusCode).toBe(200)
   })
 
-  test('asking for more scope or another resource tells no more than that it is refused', async () => {
+  test('a wider scope or another resource gets the same refusal', async () => {
     for (const change of [{ scope: 'files.read:media' }, { resource: 'https://other.example' }]) {
       expect((await refresh(server, other, tokens.refresh_token, change)).json()).toEqual(invalidGrant)
     }
@@ -121,16 +121,16 @@ describe('another client’s refresh token (RFC 6749 6, 10.4)', () => {
   })
 })
 
-describe('a request that is wrong in itself ends nothing and rotates nothing', () => {
+describe('an invalid request ends nothing and rotates nothing', () => {
   test.each<{ name: string; change: Record<string, string>; status: number; error: string }>([
     { name: 'a wrong secret', change: { client_secret: 'wrong' }, status: 401, error: 'invalid_client' },
     { name: 'no secret', change: { client_secret: '' }, status: 401, error: 'invalid_client' },
-    { name: 'an unknown client', change: { client_id: 'nobody' }, status: 401, error: 'invalid_client' },
+    { name: 'an unknown client', change: { client_id: 'unknown' }, status: 401, error: 'invalid_client' },
     { name: 'no client', change: { client_id: '', client_secret: '' }, status: 401, error: 'invalid_client' },
     { name: 'no grant_type', change: { grant_type: '' }, status: 400, error: 'invalid_request' },
     { name: 'another grant_type', change: { grant_type: 'password' }, status: 400, error: 'unsupported_grant_type' },
     {
-      name: 'grant_type in capitals',
+      name: 'grant_type in upper case',
       change: { grant_type: 'Refresh_Token' },
       status: 400,
       error: 'unsupported_grant_type'
@@ -163,7 +163,7 @@ describe('a request that is wrong in itself ends nothing and rotates nothing', (
   )
 
   test.each([
-    { name: 'a broken percent-encoding', value: '%zz' },
+    { name: 'an invalid percent-encoding', value: '%zz' },
     { name: 'bytes that are not UTF-8', value: '%ff%fe' },
     { name: 'a NUL', value: 'vk_rt_%00' }
   ])('$name in refresh_token is invalid_request', async ({ value }) => {
@@ -172,7 +172,7 @@ describe('a request that is wrong in itself ends nothing and rotates nothing', (
     expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_request'])
   })
 
-  test('a wrong secret in the header is answered with a challenge (RFC 6749 5.2)', async () => {
+  test('a wrong secret in the header gets a challenge (RFC 6749 §5.2)', async () => {
     const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
     const answer = await post(server, '/token', form, basic({ ...client, clientSecret: 'wrong' }))
     expect([answer.statusCode, answer.json().error]).toEqual([401, 'invalid_client'])
@@ -180,14 +180,14 @@ describe('a request that is wrong in itself ends nothing and rotates nothing', (
     await expectUntouched()
   })
 
-  test('a public client that shows a secret is refused: it has none', async () => {
+  test('a public client with a secret is refused', async () => {
     const mine = await obtainTokens(server, publicClient)
     const answer = await refresh(server, publicClient, mine.refresh_token, { client_secret: 'some-secret' })
     expect([answer.statusCode, answer.json().error]).toEqual([401, 'invalid_client'])
     expect((await refresh(server, publicClient, mine.refresh_token)).statusCode).toBe(200)
   })
 
-  test('its own resource by name is fine, and so are unknown parameters (RFC 8707 2.2)', async () => {
+  test('the resource of the grant and unknown parameters are accepted (RFC 8707 §2.2)', async () => {
     const change = { resource: AUDIENCE, redirect_uri: 'https://app.example/other', foo: 'bar' }
     const next = pairOf(await refresh(server, client, tokens.refresh_token, change))
     expect(await isActive(server, resourceServer, next.access_token)).toBe(true)

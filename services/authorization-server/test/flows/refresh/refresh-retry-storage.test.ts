@@ -58,8 +58,8 @@ async function everythingStored(): Promise<string> {
   return texts.join('\n')
 }
 
-describe('the stored answer of a refresh', () => {
-  test('no table and no key holds a token, or a part of one, in any spelling', async () => {
+describe('the stored response of a refresh', () => {
+  test('no table and no Redis key contains a token or a part of it in any encoding', async () => {
     const stored = await everythingStored()
     // The dump is worth something only if it shows what is there.
     expect(stored).toContain(hashToken(second.refresh_token).toString('hex'))
@@ -73,7 +73,7 @@ describe('the stored answer of a refresh', () => {
     }
   })
 
-  test('two answers of the same length share no run of bytes: each has a nonce of its own', async () => {
+  test('two responses of the same length have no common bytes: each has its own nonce', async () => {
     const other = await obtainTokens(server, client)
     await refresh(server, client, other.refresh_token)
     const answers = [await storedAnswer(first.refresh_token), await storedAnswer(other.refresh_token)]
@@ -82,14 +82,14 @@ describe('the stored answer of a refresh', () => {
     expect([...(runs[0] ?? [])].filter((run) => runs[1]?.has(run))).toEqual([])
   })
 
-  test('is there while the window is open, whatever housekeeping does', async () => {
+  test('is kept during the retry window, also by housekeeping', async () => {
     clock.advance(29)
     await createExpiredRows(server.database).eraseSomeRetryAnswers()
     expect(await storedAnswer(first.refresh_token)).toBeInstanceOf(Buffer)
     expect(pairOf(await refresh(server, client, first.refresh_token)).refresh_token).toBe(second.refresh_token)
   })
 
-  test('is erased when the window closes, and the successor still works', async () => {
+  test('is erased when the retry window ends, and the successor still works', async () => {
     clock.advance(30)
     await createExpiredRows(server.database).eraseSomeRetryAnswers()
     expect(await storedAnswer(first.refresh_token)).toBeNull()
@@ -103,14 +103,14 @@ describe('the stored answer of a refresh', () => {
     expect(await storedAnswer(third.refresh_token)).toBeNull()
   })
 
-  test.each(['a refused scope', 'another client', 'the new access token revoked'])('outlives %s', async (what) => {
+  test.each(['a refused scope', 'another client', 'the new access token revoked'])('is kept after %s', async (what) => {
     if (what === 'a refused scope') await refresh(server, client, second.refresh_token, { scope: 'files.read:media' })
     else if (what === 'another client') await refresh(server, await server.createClient(), second.refresh_token)
     else await post(server, '/oauth/revoke', { token: second.access_token, ...bodyCredentials(client) })
     expect(await storedAnswer(first.refresh_token)).toBeInstanceOf(Buffer)
   })
 
-  test('is never written when the window is off', async () => {
+  test('is not stored if the retry window is 0', async () => {
     const windowless = await startInstance(server, { config: { refreshRetryWindow: 0 } })
     const tokens = await obtainTokens(server, client)
     expect((await refresh(windowless, client, tokens.refresh_token)).statusCode).toBe(200)
@@ -118,7 +118,7 @@ describe('the stored answer of a refresh', () => {
     await windowless.close()
   })
 
-  test('damaged in the database, it is an error of ours that tells nothing, and it ends nothing', async () => {
+  test('damaged in the database: 500 without details, and nothing ends', async () => {
     await server.database.query({
       name: 'test_damage',
       text: `update refresh_tokens set retry_answer = set_byte(retry_answer, 40, get_byte(retry_answer, 40) # 1)

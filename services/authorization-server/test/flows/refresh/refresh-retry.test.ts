@@ -71,7 +71,7 @@ describe('a second use in the retry window (contract 2, "Tokens")', () => {
     { name: 'a moment later, rounded down', after: 0.4, expiresIn: 3599 },
     { name: 'in the middle', after: 12, expiresIn: 3588 },
     { name: 'in the last second', after: WINDOW - 1, expiresIn: 3571 }
-  ])('$name: the very same pair, expires_in as of now', async ({ after, expiresIn }) => {
+  ])('$name: the same tokens with the current expires_in', async ({ after, expiresIn }) => {
     clock.advance(after)
     const answer = await refresh(server, client, first.refresh_token)
     expect(answer.statusCode).toBe(200)
@@ -80,7 +80,7 @@ describe('a second use in the retry window (contract 2, "Tokens")', () => {
     await expectAlive()
   })
 
-  test('any number of times', async () => {
+  test('can be repeated', async () => {
     for (let time = 0; time < 5; time++) {
       clock.advance(5)
       const { access_token, refresh_token } = pairOf(await refresh(server, client, first.refresh_token))
@@ -92,7 +92,7 @@ describe('a second use in the retry window (contract 2, "Tokens")', () => {
   test.each([
     { name: 'an empty scope, which counts as absent', change: { scope: '' } },
     { name: 'the resource it was issued for, named', change: { resource: AUDIENCE } }
-  ])('$name makes it no other request', async ({ change }) => {
+  ])('$name does not make it another request', async ({ change }) => {
     expect(pairOf(await refresh(server, client, first.refresh_token, change))).toEqual(second)
   })
 
@@ -101,14 +101,14 @@ describe('a second use in the retry window (contract 2, "Tokens")', () => {
     { name: 'a wider scope', change: { scope: `${WIDE} files.read:media` }, error: 'invalid_scope' },
     { name: 'a malformed scope', change: { scope: 'files.read"' }, error: 'invalid_scope' },
     { name: 'another resource', change: { resource: 'https://other.example' }, error: 'invalid_target' }
-  ])('$name is $error and ends nothing, neither the tokens nor the window', async ({ change, error }) => {
+  ])('$name is $error and ends neither the tokens nor the window', async ({ change, error }) => {
     const refused = await refresh(server, client, first.refresh_token, change)
     expect([refused.statusCode, refused.json().error]).toEqual([400, error])
     expect(pairOf(await refresh(server, client, first.refresh_token))).toEqual(second)
     await expectAlive()
   })
 
-  test('another client’s use is refused and changes nothing', async () => {
+  test('the use by another client is refused and changes nothing', async () => {
     for (const stranger of [other, await createPublicClient(server)]) {
       expect((await refresh(server, stranger, first.refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
     }
@@ -123,12 +123,12 @@ describe('a second use in the retry window (contract 2, "Tokens")', () => {
     await expectAlive()
   })
 
-  test('the use of the new access token does not close the window', async () => {
+  test('using the new access token does not end the window', async () => {
     expect(await isActive(server, resourceServer, second.access_token)).toBe(true)
     expect(pairOf(await refresh(server, client, first.refresh_token))).toEqual(second)
   })
 
-  test('the revocation of the new access token does not close it: the same pair, one half dead', async () => {
+  test('revoking the new access token does not end the window: the same tokens, one of them revoked', async () => {
     await post(server, '/oauth/revoke', { token: second.access_token, ...bodyCredentials(client) })
     expect(pairOf(await refresh(server, client, first.refresh_token))).toEqual(second)
     expect(await isActive(server, resourceServer, second.access_token)).toBe(false)
@@ -151,12 +151,12 @@ describe('a second use in the retry window (contract 2, "Tokens")', () => {
         await enable(server, 'client', client.clientId)
       }
     }
-  ])('after $name it is refused, and all is dead', async ({ ending }) => {
+  ])('after $name it is refused, and all tokens have ended', async ({ ending }) => {
     await ending()
     await expectEnded(await refresh(server, client, first.refresh_token))
   })
 
-  test('an instance whose window is off still honours an answer that is there', async () => {
+  test('an instance without a retry window still returns a stored response', async () => {
     expect(pairOf(await refresh(windowless, client, first.refresh_token))).toEqual(second)
   })
 })
@@ -182,7 +182,7 @@ describe('a second use with a scope', () => {
     }
   )
 
-  test('a narrow answer is repeated as narrow as it was', async () => {
+  test('a response with a narrower scope is repeated unchanged', async () => {
     const narrow = { scope: 'files.read' }
     const third = pairOf(await refresh(server, client, second.refresh_token, narrow))
     expect(pairOf(await refresh(server, client, second.refresh_token, narrow))).toEqual(third)
@@ -190,7 +190,7 @@ describe('a second use with a scope', () => {
   })
 })
 
-describe('a use that is no retry ends the whole grant (RFC 9700 4.14.2)', () => {
+describe('a second use that is not a retry ends the grant (RFC 9700 §4.14.2)', () => {
   test.each([
     { name: 'when the window closes', after: WINDOW, change: {} },
     { name: 'a day later', after: 86_400, change: {} },
@@ -204,20 +204,20 @@ describe('a use that is no retry ends the whole grant (RFC 9700 4.14.2)', () => 
   test.each([
     { name: 'with the same scope', change: {} },
     { name: 'with another scope', change: { scope: 'files.read' } }
-  ])('in the window, after the new refresh token was used, $name', async ({ change }) => {
+  ])('within the window, after the new refresh token was used, $name', async ({ change }) => {
     const middle = pairOf(await refresh(server, client, first.refresh_token))
     second = pairOf(await refresh(server, client, middle.refresh_token))
     await expectEnded(await refresh(server, client, first.refresh_token, change))
   })
 
-  test('the token before the last may still be retried while its own window is open', async () => {
+  test('the token before the last can be repeated within its own window', async () => {
     const middle = pairOf(await refresh(server, client, first.refresh_token))
     second = pairOf(await refresh(server, client, middle.refresh_token))
     expect(pairOf(await refresh(server, client, middle.refresh_token))).toEqual(second)
     await expectEnded(await refresh(server, client, first.refresh_token))
   })
 
-  test('with REFRESH_RETRY_WINDOW=0, at once', async () => {
+  test('with REFRESH_RETRY_WINDOW=0, immediately', async () => {
     second = pairOf(await refresh(windowless, client, first.refresh_token))
     await expectEnded(await refresh(windowless, client, first.refresh_token))
   })
@@ -232,7 +232,7 @@ describe('a use that is no retry ends the whole grant (RFC 9700 4.14.2)', () => 
       change: { resource: 'https://o.example' },
       error: 'invalid_target'
     }
-  ])('but not $name: $error, and nothing changes', async ({ by, change, error }) => {
+  ])('$name does not end it: $error, and nothing changes', async ({ by, change, error }) => {
     second = pairOf(await refresh(server, client, first.refresh_token))
     clock.advance(WINDOW)
     expect((await refresh(server, by(), first.refresh_token, change)).json()).toMatchObject({ error })

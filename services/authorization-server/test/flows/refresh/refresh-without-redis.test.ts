@@ -32,13 +32,13 @@ afterAll(async () => {
 
 const revoke = (form: Record<string, string>) => post(alone, '/oauth/revoke', { token: tokens.refresh_token, ...form })
 
-describe('Redis is away (contract 1, 3: right credentials cost no Redis command)', () => {
-  test('a refresh works, and so does its retry', async () => {
+describe('Redis is unavailable (contract 1, 3: valid credentials need no Redis command)', () => {
+  test('a refresh succeeds, and so does its retry', async () => {
     const second = pairOf(await refresh(alone, client, tokens.refresh_token))
     expect(pairOf(await refresh(alone, client, tokens.refresh_token)).refresh_token).toBe(second.refresh_token)
   })
 
-  test('introspection and revocation work, and the revocation holds', async () => {
+  test('introspection and revocation succeed, and the token has ended', async () => {
     expect((await introspect(alone, resourceServer, tokens.access_token)).json()).toMatchObject({ active: true })
     expect((await revoke(bodyCredentials(client))).statusCode).toBe(200)
     expect((await introspect(alone, resourceServer, tokens.access_token)).body).toBe('{"active":false}')
@@ -53,7 +53,7 @@ describe('Redis is away (contract 1, 3: right credentials cost no Redis command)
       name: 'a revocation with a wrong secret',
       request: () => revoke({ ...bodyCredentials(client), client_secret: 'x' })
     }
-  ])('$name cannot be counted: 503 with Retry-After, never 4xx, and the tokens live', async ({ request }) => {
+  ])('$name cannot be counted: 503 with Retry-After, not 4xx, and the tokens stay active', async ({ request }) => {
     const answer = await request()
     expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])
     expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)

@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.close()
 })
 
-describe('rotation (RFC 6749 6, RFC 9700 4.14.2)', () => {
+describe('rotation (RFC 6749 §6, RFC 9700 §4.14.2)', () => {
   test.each(['confidential', 'public'] as const)(
     'a %s client gets a new pair, member for member what RFC 6749 5.1 shows',
     async (type) => {
@@ -52,20 +52,20 @@ describe('rotation (RFC 6749 6, RFC 9700 4.14.2)', () => {
     }
   )
 
-  test('Basic in the header does as well as the secret in the body (RFC 6749 2.3.1)', async () => {
+  test('Basic in the header works like the secret in the body (RFC 6749 §2.3.1)', async () => {
     const { refresh_token } = await obtainTokens(server, confidential)
     const answer = await post(server, '/token', { grant_type: 'refresh_token', refresh_token }, basic(confidential))
     expect(pairOf(answer).refresh_token).toEqual(REFRESH_TOKEN)
   })
 
-  test('the access token of before lives on until it expires', async () => {
+  test('the earlier access token stays active until it expires', async () => {
     const first = await obtainTokens(server, confidential)
     const second = pairOf(await refresh(server, confidential, first.refresh_token))
     expect(await isActive(server, resourceServer, first.access_token)).toBe(true)
     expect(await isActive(server, resourceServer, second.access_token)).toBe(true)
   })
 
-  test('a chain of ten stays one grant of one user, and every jti is new', async () => {
+  test('a chain of ten refreshes has one grant and one user, and every jti is new', async () => {
     const first = await obtainTokens(server, confidential)
     const seen = [(await introspect(server, resourceServer, first.access_token)).json()]
     let current = first
@@ -78,7 +78,7 @@ describe('rotation (RFC 6749 6, RFC 9700 4.14.2)', () => {
     expect(new Set(seen.map(({ jti }) => jti)).size).toBe(11)
   })
 
-  test('expires_in and the token’s own expiry are the same moment', async () => {
+  test('expires_in and the expiry of the token are the same time', async () => {
     const first = await obtainTokens(server, confidential)
     clock.advance(100)
     const second = pairOf(await refresh(server, confidential, first.refresh_token))
@@ -87,7 +87,7 @@ describe('rotation (RFC 6749 6, RFC 9700 4.14.2)', () => {
     expect(exp).toBe(iat + second.expires_in)
   })
 
-  test('a client that keeps no refresh tokens is refused by name, its tokens untouched (RFC 6749 5.2)', async () => {
+  test('a client without refresh tokens gets unauthorized_client, and its tokens stay active (RFC 6749 §5.2)', async () => {
     const client = await server.createClient()
     const { refresh_token, access_token } = await obtainTokens(server, client)
     const text = 'update clients set issues_refresh_tokens = $2 where client_id = $1'
@@ -102,7 +102,7 @@ describe('rotation (RFC 6749 6, RFC 9700 4.14.2)', () => {
   })
 })
 
-describe('scope of a refresh (RFC 6749 6)', () => {
+describe('scope of a refresh (RFC 6749 §6)', () => {
   let tokens: Tokens
   beforeEach(async () => {
     tokens = await obtainTokens(server, confidential, { scope: WIDE })
@@ -119,7 +119,7 @@ describe('scope of a refresh (RFC 6749 6)', () => {
     },
     { name: 'one of two', form: { scope: 'files.read:images' }, scope: 'files.read:images' },
     { name: 'one of two, named twice', form: { scope: 'files.read files.read' }, scope: 'files.read' }
-  ])('$name: the access token holds it, and the grant’s scope stays', async ({ form, scope }) => {
+  ])('$name: the access token has it, and the scope of the grant does not change', async ({ form, scope }) => {
     const second = pairOf(await refresh(server, confidential, tokens.refresh_token, form))
     expect(second.scope).toBe(scope)
     expect((await introspect(server, resourceServer, second.access_token)).json().scope).toBe(scope)
@@ -128,7 +128,7 @@ describe('scope of a refresh (RFC 6749 6)', () => {
     expect((await introspect(server, resourceServer, third.access_token)).json().scope).toBe(WIDE)
   })
 
-  test('a narrowed access token does not narrow the one of before', async () => {
+  test('a narrower access token does not change the earlier one', async () => {
     await refresh(server, confidential, tokens.refresh_token, { scope: 'files.read:images' })
     expect((await introspect(server, resourceServer, tokens.access_token)).json().scope).toBe(WIDE)
   })
@@ -137,22 +137,22 @@ describe('scope of a refresh (RFC 6749 6)', () => {
     { name: 'wider by one', scope: `${WIDE} files.read:media` },
     { name: 'another one only', scope: 'files.read:media' },
     { name: 'unknown', scope: 'no.such.scope' },
-    { name: 'in other letters', scope: 'Files.Read' },
+    { name: 'in other letter case', scope: 'Files.Read' },
     { name: 'a part of a name', scope: 'files' },
     { name: 'two spaces between', scope: 'files.read  files.read:images' },
     { name: 'a space in front', scope: ' files.read' },
-    { name: 'a space behind', scope: 'files.read ' },
+    { name: 'a trailing space', scope: 'files.read ' },
     { name: 'a character that no scope has', scope: 'files.read"' },
-    { name: 'beyond ASCII', scope: 'filés' },
+    { name: 'outside ASCII', scope: 'filés' },
     { name: 'separated by commas', scope: 'files.read,files.read:images' }
-  ])('$name is invalid_scope, and the token still works (RFC 6749 5.2)', async ({ scope }) => {
+  ])('$name is invalid_scope, and the token stays valid (RFC 6749 §5.2)', async ({ scope }) => {
     const refused = await refresh(server, confidential, tokens.refresh_token, { scope })
     expect([refused.statusCode, refused.json().error]).toEqual([400, 'invalid_scope'])
     const second = pairOf(await refresh(server, confidential, tokens.refresh_token))
     expect(second.scope).toBe(WIDE)
   })
 
-  test('a scope that the client may no longer ask for stays what the user allowed (RFC 6749 6)', async () => {
+  test('a scope that was removed from the client stays in the grant (RFC 6749 §6)', async () => {
     const client = await server.createClient()
     const first = await obtainTokens(server, client, { scope: WIDE })
     await server.database.query({

@@ -54,17 +54,17 @@ const answer = async () =>
   kindOf(await post(instance, '/token', { grant_type: 'authorization_code', ...bodyCredentials(client) }))
 const looks = () => asked.filter((name) => /^(find|list)_/.test(name))
 
-const PROVEN = '400 invalid_request'
+const AUTHENTICATED = '400 invalid_request'
 const REFUSED = '401 invalid_client'
 
 describe('the cache is used only while the receipt of changes is verified', () => {
   test('a stalled connection: a disabled client is refused at most one second later', async () => {
-    expect([await answer(), looks()]).toEqual([PROVEN, []])
+    expect([await answer(), looks()]).toEqual([AUTHENTICATED, []])
     network.freeze()
     await disable()
     const disabledAt = performance.now()
     // The change has not arrived, and the last pulse is still valid.
-    expect([await answer(), looks()]).toEqual([PROVEN, []])
+    expect([await answer(), looks()]).toEqual([AUTHENTICATED, []])
     await sleep(PROOF_MS - (performance.now() - disabledAt))
     expect([await answer(), looks()]).toEqual([REFUSED, ['find_client_with_secrets']])
   })
@@ -88,7 +88,7 @@ describe('the cache is used only while the receipt of changes is verified', () =
     while (asked.filter((name) => name === refusing).length < 3) await sleep(5)
     expect(channel.events().filter((event) => event === 'registry_load_failed')).toHaveLength(1)
     asked = []
-    expect([await answer(), asked.includes('find_client_with_secrets')]).toEqual([PROVEN, true])
+    expect([await answer(), asked.includes('find_client_with_secrets')]).toEqual([AUTHENTICATED, true])
     refusing = undefined
     const { find } = instance.deps.authorize.validation.clients
     for (asked = ['']; asked.length > 0; await sleep(5)) {
@@ -138,7 +138,7 @@ test('before the load, or without a LISTEN connection, each lookup is one statem
     })
   })
   const { find } = deaf.deps.authorize.validation.clients
-  expect([await find(client.clientId), await find('nobody')]).toEqual([
+  expect([await find(client.clientId), await find('unknown')]).toEqual([
     expect.objectContaining({ clientId: client.clientId }),
     undefined
   ])

@@ -57,7 +57,7 @@ function expectRefusal(answer: Awaited<ReturnType<typeof send>>, status: number,
   expect(answer.headers['cache-control']).toBe('no-store')
 }
 
-describe('a request that cannot be read (RFC 7009 2.2.1, RFC 6749 5.2)', () => {
+describe('revocation: malformed request (RFC 7009 §2.2.1, RFC 6749 §5.2)', () => {
   test.each<{ name: string; payload(): string }>([
     { name: 'no token', payload: () => encode(bodyCredentials(client)) },
     { name: 'an empty token', payload: () => encode({ token: '', ...bodyCredentials(client) }) },
@@ -74,22 +74,22 @@ describe('a request that cannot be read (RFC 7009 2.2.1, RFC 6749 5.2)', () => {
       payload: () =>
         `token=${tokens.refresh_token}&token_type_hint=a&token_type_hint=b&${encode(bodyCredentials(client))}`
     },
-    { name: 'a broken token', payload: () => `token=%zz&${encode(bodyCredentials(client))}` },
+    { name: 'a token with an invalid percent-encoding', payload: () => `token=%zz&${encode(bodyCredentials(client))}` },
     { name: 'a token with a NUL', payload: () => `token=vk%00&${encode(bodyCredentials(client))}` },
     {
-      name: 'a broken hint',
+      name: 'a hint with an invalid percent-encoding',
       payload: () => `token=${tokens.refresh_token}&token_type_hint=%ff&${encode(bodyCredentials(client))}`
     },
     {
       name: 'two client ids',
       payload: () => `token=${tokens.refresh_token}&client_id=x&${encode(bodyCredentials(client))}`
     }
-  ])('$name is invalid_request, and the tokens live', async ({ payload }) => {
+  ])('$name: invalid_request, and the tokens stay active', async ({ payload }) => {
     expectRefusal(await send(payload()), 400, 'invalid_request')
     await expectAlive()
   })
 
-  test.each(['token', 'token_type_hint'])('a repeated %s is called repeated and not missing', async (name) => {
+  test.each(['token', 'token_type_hint'])('a repeated %s is described as repeated, not as missing', async (name) => {
     const answer = await send(`token=a&${name}=b&${name}=c&${encode(bodyCredentials(client))}`)
     expect(answer.json().error_description).toBe(`The parameter ${name} is repeated or malformed.`)
   })
@@ -98,8 +98,8 @@ describe('a request that cannot be read (RFC 7009 2.2.1, RFC 6749 5.2)', () => {
     { name: 'JSON', type: 'application/json' },
     { name: 'plain text', type: 'text/plain' },
     { name: 'multipart', type: 'multipart/form-data; boundary=x' },
-    { name: 'no type', type: undefined }
-  ])('$name is invalid_request whatever the header says of the client', async ({ type }) => {
+    { name: 'no content type', type: undefined }
+  ])('$name: invalid_request, with every kind of client authentication', async ({ type }) => {
     const payload = type === 'application/json' ? JSON.stringify({ token: tokens.refresh_token }) : 'token=x'
     const headers = { ...basic(client), ...(type !== undefined && { 'content-type': type }) }
     expectRefusal(await send(payload, headers), 400, 'invalid_request')
@@ -107,7 +107,7 @@ describe('a request that cannot be read (RFC 7009 2.2.1, RFC 6749 5.2)', () => {
   })
 
   test.each([`${FORM}; charset=UTF-8`, `${FORM};charset=utf-8`, FORM.toUpperCase()])(
-    'the content type "%s" is a form',
+    'the content type "%s" is accepted',
     async (type) => {
       const payload = encode({ token: tokens.access_token, ...bodyCredentials(client) })
       expect((await send(payload, { 'content-type': type })).statusCode).toBe(200)
@@ -115,28 +115,28 @@ describe('a request that cannot be read (RFC 7009 2.2.1, RFC 6749 5.2)', () => {
     }
   )
 
-  test('a token in the query is none, and neither are credentials', async () => {
+  test('a token in the query is ignored, and so are credentials', async () => {
     const url = `/oauth/revoke?${encode({ token: tokens.refresh_token, ...bodyCredentials(client) })}`
     expectRefusal(await post(server, url, bodyCredentials(client)), 400, 'invalid_request')
     expectRefusal(await post(server, url, { token: tokens.refresh_token }), 401, 'invalid_client')
     await expectAlive()
   })
 
-  test('a body over 16 KiB is 413', async () => {
+  test('a body over 16 KiB: 413', async () => {
     const payload = encode({ token: 'x'.repeat(17_000), ...bodyCredentials(client) })
     expectRefusal(await send(payload), 413, 'invalid_request')
   })
 })
 
-describe('a client that does not prove itself (RFC 7009 2.1, RFC 6749 5.2)', () => {
+describe('revocation: failed client authentication (RFC 7009 §2.1, RFC 6749 §5.2)', () => {
   test.each<{ name: string; form(): Record<string, string> }>([
     { name: 'a wrong secret', form: () => ({ client_id: client.clientId, client_secret: 'wrong' }) },
     { name: 'no secret', form: () => ({ client_id: client.clientId }) },
-    { name: 'an unknown client', form: () => ({ client_id: 'nobody', client_secret: 'x' }) },
-    { name: 'nothing', form: () => ({}) },
+    { name: 'an unknown client', form: () => ({ client_id: 'unknown', client_secret: 'x' }) },
+    { name: 'no credentials', form: () => ({}) },
     { name: 'a public client with a secret', form: () => ({ client_id: publicClient.clientId, client_secret: 'x' }) },
     { name: 'a resource server', form: () => bodyCredentials(resourceServer) }
-  ])('$name: 401 without a challenge, and the tokens live', async ({ form }) => {
+  ])('$name: 401 without a challenge, and the tokens stay active', async ({ form }) => {
     const answer = await post(server, '/oauth/revoke', { token: tokens.refresh_token, ...form() })
     expectRefusal(answer, 401, 'invalid_client')
     expect(answer.headers).not.toHaveProperty('www-authenticate')
@@ -149,7 +149,7 @@ describe('a client that does not prove itself (RFC 7009 2.1, RFC 6749 5.2)', () 
       authorization: () => basic({ ...client, clientSecret: 'wrong' }).authorization ?? ''
     },
     { name: 'an unknown client', authorization: () => basic({ clientId: 'x', clientSecret: 'y' }).authorization ?? '' },
-    { name: 'no base64', authorization: () => 'Basic ???' },
+    { name: 'Basic credentials that are not base64', authorization: () => 'Basic ???' },
     { name: 'its own access token as Bearer', authorization: () => `Bearer ${tokens.access_token}` }
   ])('$name in the header: 401 with the Basic challenge', async ({ authorization }) => {
     const form = { token: tokens.refresh_token }
@@ -159,13 +159,13 @@ describe('a client that does not prove itself (RFC 7009 2.1, RFC 6749 5.2)', () 
     await expectAlive()
   })
 
-  test('header and body at once is invalid_request', async () => {
+  test('credentials in header and body: invalid_request', async () => {
     const form = { token: tokens.refresh_token, ...bodyCredentials(client) }
     expectRefusal(await post(server, '/oauth/revoke', form, basic(client)), 400, 'invalid_request')
     await expectAlive()
   })
 
-  test('a client that was disabled: 401', async () => {
+  test('a disabled client: 401', async () => {
     const gone = await server.createClient()
     await disable(server, 'client', gone.clientId)
     const answer = await post(server, '/oauth/revoke', { token: 'x', ...bodyCredentials(gone) })
@@ -173,23 +173,26 @@ describe('a client that does not prove itself (RFC 7009 2.1, RFC 6749 5.2)', () 
   })
 })
 
-test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const)('%s is 405 and names POST', async (method) => {
+test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const)('%s is 405 with Allow: POST', async (method) => {
   const answer = await server.publicServer.inject({ method, url: '/oauth/revoke' })
   expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST'])
   if (method !== 'HEAD') expect(answer.json().error).toBe('invalid_request')
 })
 
-describe('Postgres is away (RFC 7009 2.2.1)', () => {
+describe('revocation while Postgres is unavailable (RFC 7009 §2.2.1)', () => {
   const revoke = (kind: 'access_token' | 'refresh_token') =>
     post(shaky, '/oauth/revoke', { token: tokens[kind], ...bodyCredentials(client) })
 
-  test.each(['access_token', 'refresh_token'] as const)('%s: 503 and Retry-After, and it still lives', async (kind) => {
-    proxy.cut()
-    const answer = await revoke(kind)
-    expectRefusal(answer, 503, 'temporarily_unavailable')
-    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
-    await expectAlive()
-  })
+  test.each(['access_token', 'refresh_token'] as const)(
+    '%s: 503 with Retry-After, and the token stays active',
+    async (kind) => {
+      proxy.cut()
+      const answer = await revoke(kind)
+      expectRefusal(answer, 503, 'temporarily_unavailable')
+      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+      await expectAlive()
+    }
+  )
 
   test.each([
     { kind: 'access_token', statement: 'revoke_access_token' },

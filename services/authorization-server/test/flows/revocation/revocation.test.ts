@@ -42,40 +42,40 @@ function expectDone(answer: Awaited<ReturnType<typeof revoke>>): void {
   expect(answer.headers).not.toHaveProperty('www-authenticate')
 }
 
-describe('revoking an access token (RFC 7009 2.1)', () => {
-  test('ends that token only', async () => {
+describe('revocation of an access token (RFC 7009 §2.1)', () => {
+  test('ends only that token', async () => {
     const second = pairOf(await refresh(server, client, first.refresh_token))
     expectDone(await revoke(first.access_token))
     expect([await alive(first), await alive(second)]).toEqual([false, true])
     expect(await refreshes(second)).toBe(true)
   })
 
-  test('leaves its refresh token usable', async () => {
+  test('keeps its refresh token usable', async () => {
     expectDone(await revoke(first.access_token))
     const second = pairOf(await refresh(server, client, first.refresh_token))
     expect(await alive(second)).toBe(true)
   })
 
-  test.each(['access_token', 'refresh_token', 'code', 'id_token', ''])('whatever the hint: "%s"', async (hint) => {
+  test.each(['access_token', 'refresh_token', 'code', 'id_token', ''])('works with the hint "%s"', async (hint) => {
     expectDone(await revoke(first.access_token, { token_type_hint: hint }))
     expect(await alive(first)).toBe(false)
   })
 })
 
-describe('revoking a refresh token ends the grant (RFC 7009 2.1)', () => {
-  test.each(['refresh_token', 'access_token', 'code', 'id_token', ''])('whatever the hint: "%s"', async (hint) => {
+describe('revocation of a refresh token ends the grant (RFC 7009 §2.1)', () => {
+  test.each(['refresh_token', 'access_token', 'code', 'id_token', ''])('with the hint "%s"', async (hint) => {
     expectDone(await revoke(first.refresh_token, { token_type_hint: hint }))
     expect([await alive(first), await refreshes(first)]).toEqual([false, false])
   })
 
-  test('the current one: all access tokens of the grant and every refresh token are dead', async () => {
+  test('current token: all access and refresh tokens of the grant end', async () => {
     const second = pairOf(await refresh(server, client, first.refresh_token))
     expectDone(await revoke(second.refresh_token))
     expect([await alive(first), await alive(second)]).toEqual([false, false])
     expect([await refreshes(first), await refreshes(second)]).toEqual([false, false])
   })
 
-  test('a rotated one as well, however many refreshes ago', async () => {
+  test('rotated token: the same, after any number of refreshes', async () => {
     const second = pairOf(await refresh(server, client, first.refresh_token))
     const third = pairOf(await refresh(server, client, second.refresh_token))
     expectDone(await revoke(first.refresh_token))
@@ -83,45 +83,45 @@ describe('revoking a refresh token ends the grant (RFC 7009 2.1)', () => {
     expect(await refreshes(third)).toBe(false)
   })
 
-  test('another grant of the same user to the same client lives on', async () => {
+  test('another grant of the same user and client stays active', async () => {
     const again = await obtainTokens(server, client)
     expectDone(await revoke(first.refresh_token))
     expect([await alive(again), await refreshes(again)]).toEqual([true, true])
   })
 
-  test('a new sign-in afterwards brings tokens that work', async () => {
+  test('a new sign-in afterwards returns active tokens', async () => {
     await revoke(first.refresh_token)
     expect(await alive(await obtainTokens(server, client))).toBe(true)
   })
 })
 
-describe('a second time (RFC 7009 2.2)', () => {
-  test.each(['access_token', 'refresh_token'] as const)('an %s that is dead is 200 and {}', async (kind) => {
+describe('a repeated revocation (RFC 7009 §2.2)', () => {
+  test.each(['access_token', 'refresh_token'] as const)('of an ended %s: 200 and {}', async (kind) => {
     for (let time = 0; time < 3; time++) expectDone(await revoke(first[kind]))
     expect(await alive(first)).toBe(false)
   })
 
-  test('the access token after its grant was ended', async () => {
+  test('of an access token after its grant was ended: 200 and {}', async () => {
     await revoke(first.refresh_token)
     expectDone(await revoke(first.access_token))
     expect(await alive(first)).toBe(false)
   })
 
-  test('the refresh token after its access token', async () => {
+  test('of a refresh token after its access token: 200 and {}', async () => {
     await revoke(first.access_token)
     expectDone(await revoke(first.refresh_token))
     expect(await refreshes(first)).toBe(false)
   })
 })
 
-describe('what is not the client’s to revoke is passed over in silence (RFC 7009 2.2)', () => {
-  test.each(['access_token', 'refresh_token'] as const)('another client’s %s: 200, {} and untouched', async (kind) => {
+describe('revocation of a token that the client does not own changes nothing (RFC 7009 §2.2)', () => {
+  test.each(['access_token', 'refresh_token'] as const)('%s of another client: 200 and {}', async (kind) => {
     const publicOther = await createPublicClient(server)
     for (const by of [other, publicOther]) expectDone(await revoke(first[kind], {}, by))
     expect([await alive(first), await refreshes(first)]).toEqual([true, true])
   })
 
-  test('another client’s rotated refresh token', async () => {
+  test('rotated refresh token of another client: 200 and {}', async () => {
     const second = pairOf(await refresh(server, client, first.refresh_token))
     expectDone(await revoke(first.refresh_token, {}, other))
     expect([await alive(second), await refreshes(second)]).toEqual([true, true])
@@ -130,19 +130,19 @@ describe('what is not the client’s to revoke is passed over in silence (RFC 70
   test.each<{ name: string; value(): string }>([
     { name: 'an access token that was never issued', value: () => mintAccessToken(new Date(), randomBytes) },
     { name: 'a refresh token that was never issued', value: () => mintOpaqueToken('refreshToken', randomBytes) },
-    { name: 'a word', value: () => 'unknown' },
-    { name: 'a token cut short', value: () => first.access_token.slice(0, -1) },
+    { name: 'an unknown value', value: () => 'unknown' },
+    { name: 'a token without its last character', value: () => first.access_token.slice(0, -1) },
     { name: 'a token with another last character', value: () => first.access_token.replace(/.$/, '-') },
     { name: 'two tokens in one', value: () => `${first.access_token} ${first.refresh_token}` },
     { name: 'the client’s own secret', value: () => client.clientSecret },
-    { name: 'text beyond ASCII', value: () => 'töken' },
+    { name: 'characters outside ASCII', value: () => 'töken' },
     { name: '12,000 characters', value: () => 'x'.repeat(12_000) }
   ])('$name: 200 and {}', async ({ value }) => {
     expectDone(await revoke(value()))
     expect([await alive(first), await refreshes(first)]).toEqual([true, true])
   })
 
-  test('no lookup is made for a value with a wrong checksum, whatever its prefix', async () => {
+  test('a value with a wrong checksum: no lookup, for every prefix', async () => {
     const asked: string[] = []
     const instance = await startInstance(server, {
       wrap: (database) => ({
@@ -161,25 +161,28 @@ describe('what is not the client’s to revoke is passed over in silence (RFC 70
     await instance.close()
   })
 
-  test('a code: 200 and {}, and it can still be exchanged', async () => {
+  test('a code: 200 and {}, and the code can still be exchanged', async () => {
     const code = await obtainCode(server, client)
     expectDone(await revoke(code))
     expect((await exchange(server, client, code)).statusCode).toBe(200)
   })
 })
 
-describe('who may ask (RFC 7009 2.1)', () => {
-  test('a confidential client by Basic', async () => {
+describe('revocation: client authentication (RFC 7009 §2.1)', () => {
+  test('a confidential client with Basic: accepted', async () => {
     expectDone(await post(server, '/oauth/revoke', { token: first.refresh_token }, basic(client)))
     expect(await alive(first)).toBe(false)
   })
 
-  test.each(['access_token', 'refresh_token'] as const)('a public client, by its id, for its own %s', async (kind) => {
-    const mine = await obtainTokens(server, publicClient)
-    expectDone(await revoke(mine[kind], {}, publicClient))
-    expect(await alive(mine)).toBe(false)
-    expect(await refreshes(mine, publicClient)).toBe(kind === 'access_token')
-  })
+  test.each(['access_token', 'refresh_token'] as const)(
+    'a public client with its client_id may revoke its own %s',
+    async (kind) => {
+      const mine = await obtainTokens(server, publicClient)
+      expectDone(await revoke(mine[kind], {}, publicClient))
+      expect(await alive(mine)).toBe(false)
+      expect(await refreshes(mine, publicClient)).toBe(kind === 'access_token')
+    }
+  )
 
   test('a client that gets no refresh tokens may revoke its access token', async () => {
     const plain = await server.createClient({ issuesRefreshTokens: false })

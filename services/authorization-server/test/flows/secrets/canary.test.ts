@@ -66,8 +66,8 @@ function noteBrowser(browser: Browser, ...pages: Page[]): void {
   for (const [name, value] of browser.cookies) note(`cookie ${name}`, value)
   for (const page of pages) {
     note('csrf token', ...[...page.body.matchAll(/name="csrf_token" value="([^"]+)"/g)].map(([, token]) => token))
-    note('held request id', ...[...page.body.matchAll(/resume&#x3D;([\w-]+)/g)].map(([, id]) => id))
-    note('held request id', new URL(page.url).searchParams.get('resume') ?? undefined)
+    note('pending request id', ...[...page.body.matchAll(/resume&#x3D;([\w-]+)/g)].map(([, id]) => id))
+    note('pending request id', new URL(page.url).searchParams.get('resume') ?? undefined)
   }
 }
 
@@ -192,7 +192,7 @@ describe('a secret is stored and logged nowhere (contract 2 "Tokens", "Pages"; 5
       ['cookie vk_browser', 4],
       ['cookie vk_session', 4],
       ['csrf token', 8],
-      ['held request id', 4]
+      ['pending request id', 4]
     ] as const)
       expect([kind, (counts[kind] ?? 0) >= least]).toEqual([kind, true])
   })

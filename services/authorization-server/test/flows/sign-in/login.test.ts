@@ -42,20 +42,20 @@ async function tryToSignIn(fields: Record<string, string | undefined>) {
 
 describe('every wrong name or password gets the same response', () => {
   test.each<{ name: string; fields: Record<string, string | undefined> }>([
-    { name: 'an unknown user', fields: { username: 'nobody', password: PASSWORD } },
+    { name: 'an unknown user', fields: { username: 'unknown', password: PASSWORD } },
     { name: 'a disabled user with the right password', fields: { username: 'disabled', password: PASSWORD } },
     { name: 'a disabled user with a wrong password', fields: { username: 'disabled', password: 'wrong' } },
     { name: 'the name in another case', fields: { username: 'ALICE', password: PASSWORD } },
     { name: 'the password in another case', fields: { username: 'alice', password: PASSWORD.toUpperCase() } },
-    { name: 'a blank after the password', fields: { username: 'alice', password: `${PASSWORD} ` } },
+    { name: 'a space after the password', fields: { username: 'alice', password: `${PASSWORD} ` } },
     { name: 'only the start of the password', fields: { username: 'alice', password: PASSWORD.slice(0, -1) } },
-    { name: 'the password without its blanks', fields: { username: 'padded', password: 'padded password' } },
+    { name: 'the password without its spaces', fields: { username: 'padded', password: 'padded password' } },
     { name: 'no password', fields: { username: 'alice', password: undefined } },
     { name: 'an empty password', fields: { username: 'alice', password: '' } },
     { name: 'no name', fields: { username: undefined, password: PASSWORD } },
     { name: 'an empty name', fields: { username: '', password: PASSWORD } },
     { name: 'nothing', fields: { username: undefined, password: undefined } },
-    { name: 'a name of blanks', fields: { username: '   ', password: PASSWORD } },
+    { name: 'a name of spaces', fields: { username: '   ', password: PASSWORD } },
     { name: 'a name of 10,000 letters', fields: { username: LONG, password: PASSWORD } },
     { name: 'the right name followed by 10,000 letters', fields: { username: `alice${LONG}`, password: PASSWORD } },
     { name: 'a password of 10,000 letters', fields: { username: 'alice', password: LONG } },
@@ -93,7 +93,7 @@ describe('every wrong name or password gets the same response', () => {
     const fastest = new Map<string, number>()
     // In turns, so that other load of the machine slows all of them alike.
     for (let round = 0; round < 8; round++) {
-      for (const username of ['alice', 'nobody', 'disabled', LONG]) {
+      for (const username of ['alice', 'unknown', 'disabled', LONG]) {
         const { browser, page } = await openLogin()
         const start = performance.now()
         await postForm(server, browser, page, { username, password: 'wrong' }, OWN)
@@ -108,9 +108,9 @@ describe('every wrong name or password gets the same response', () => {
 
 describe('accepted names and passwords', () => {
   test.each([
-    { name: 'blanks around the name', username: '  alice\u00a0', password: PASSWORD, as: 'alice' },
-    { name: 'blanks in the name', username: 'with two  blanks', password: PASSWORD, as: 'with two blanks' },
-    { name: 'blanks around the password', username: 'padded', password: ' padded password ', as: 'padded' },
+    { name: 'spaces around the name', username: '  alice\u00a0', password: PASSWORD, as: 'alice' },
+    { name: 'spaces in the name', username: 'with two  blanks', password: PASSWORD, as: 'with two blanks' },
+    { name: 'spaces around the password', username: 'padded', password: ' padded password ', as: 'padded' },
     {
       name: 'other scripts',
       username: 'Jos\u00e9 \u674e',
@@ -132,7 +132,7 @@ describe('accepted names and passwords', () => {
   })
 })
 
-describe('a body that is no form is refused before the password is checked', () => {
+describe('a body that is not a form is refused before the password is checked', () => {
   const fields = { username: 'alice', password: PASSWORD }
 
   test.each([

@@ -49,7 +49,7 @@ function withSession(sessionId: string): Browser {
   return browser
 }
 
-describe('sign-in makes a new session id, and an earlier id is invalid (session fixation)', () => {
+describe('sign-in creates a new session id, and an earlier id is invalid (session fixation)', () => {
   test.each([
     { name: 'a well-formed id', planted: async () => 'P'.repeat(43) },
     {
@@ -119,7 +119,7 @@ describe('records in the store', () => {
     expect(await dumpRedis(server)).not.toContain(code.slice(6, -6))
   })
 
-  test('the stored hash of a session is no valid session id', async () => {
+  test('the stored hash of a session is not a valid session id', async () => {
     const browser = await signedInBrowser(server)
     const hash = keyOf(sessionOf(browser)).slice('vk:session:'.length)
     expect(await isSignedIn(withSession(hash))).toBe(false)
@@ -139,7 +139,7 @@ describe('a session ends', () => {
     expect(await isSignedIn(browser)).toBe(false)
   })
 
-  test('signing out ends no session of another browser', async () => {
+  test('signing out does not end sessions of other browsers', async () => {
     const [one, two] = [await signedInBrowser(server), await signedInBrowser(server)]
     await one.submit(await one.open(`${ISSUER}/login`), {})
     expect(await isSignedIn(two)).toBe(true)

@@ -70,8 +70,8 @@ async function startProcess() {
 
 const drop = (bucket: number) => opened.run(`drop table access_tokens_${bucket}`)
 
-describe('a lookup reads the table that the token names', () => {
-  test('one statement, and another for tokens that expire in another hour', async () => {
+describe('a lookup reads the table of the hour in the token', () => {
+  test('tokens of one hour take one statement, and those of another hour another', async () => {
     const { find, issue } = await startProcess()
     const [soon, late] = [await issue(later(HOUR)), await issue(later(2 * HOUR))]
     sent = []
@@ -80,20 +80,20 @@ describe('a lookup reads the table that the token names', () => {
     expect(sent).toEqual([soon, late].map(({ access }) => `find_for_introspection_in_access_tokens_${access.bucket}`))
   })
 
-  test('an expired hour: nothing, without a statement', async () => {
+  test('an expired hour: not found, without a statement', async () => {
     const { find } = await startProcess()
     expect(await find({ ...grant.access, bucket: expiryBucket(now) - 1 })).toBeUndefined()
     expect(await find({ ...grant.access, bucket: 0 })).toBeUndefined()
     expect(sent).toEqual([])
   })
 
-  test('the wrong hour: nothing', async () => {
+  test('a token with the wrong hour: not found', async () => {
     const { find, issue } = await startProcess()
     const { access } = await issue(later(HOUR))
     expect(await find({ ...access, bucket: access.bucket + 1 })).toBeUndefined()
   })
 
-  test('a hundred unknown hours concurrently: the list is read at most twice', async () => {
+  test('100 concurrent unknown hours: the list of tables is read at most twice', async () => {
     const { find } = await startProcess()
     const far = (index: number) => ({ hash: newHash(), bucket: 900_000 + index })
     const found = await Promise.all(Array.from({ length: 100 }, (_, index) => find(far(index))))
@@ -112,7 +112,7 @@ describe('a lookup reads the table that the token names', () => {
     expect(performance.now() - began).toBeLessThan(1_000)
   })
 
-  test('a recently dropped table: nothing, and no error', async () => {
+  test('a recently dropped table: not found, and no error', async () => {
     const { find, issue, revoke } = await startProcess()
     const { access } = await issue(later(HOUR))
     await drop(access.bucket)
@@ -126,14 +126,14 @@ describe('a lookup reads the table that the token names', () => {
 })
 
 describe('issuing a token creates a missing table', () => {
-  test('none for that hour yet: a clock that jumped, a longer lifetime, a long stop', async () => {
+  test('for an hour without a table: a clock that jumped, a longer lifetime, a long stop', async () => {
     const { find, issue } = await startProcess()
     const { grantId, access } = await issue(later(500 * HOUR))
     expect(await bucketsOf(opened)).toContain(access.bucket)
     expect(await find(access)).toBe(grantId)
   })
 
-  test('one in the list, but not in Postgres: a restored database', async () => {
+  test('for a table that is listed but missing in Postgres: a restored database', async () => {
     const { find, issue } = await startProcess()
     const lost = await issue(later(HOUR))
     await drop(lost.access.bucket)
@@ -142,7 +142,7 @@ describe('issuing a token creates a missing table', () => {
     expect([await find(access), await find(lost.access)]).toEqual([grantId, undefined])
   })
 
-  test('one that another process created for another lifetime: found at the first lookup', async () => {
+  test('a table that another process created for another lifetime is found at the first lookup', async () => {
     const [first, second] = [await startProcess(), await startProcess()]
     const { grantId, access } = await second.issue(later(300 * HOUR))
     expect(await first.find(access)).toBe(grantId)
@@ -155,7 +155,7 @@ describe('a table that cannot be created is an outage', () => {
 
   test.each<{ name: string; prevent: string; allow: string }>([
     {
-      name: 'Postgres refuses to make it',
+      name: 'Postgres refuses to create it',
       prevent: 'alter table access_tokens rename column token_hash to hash',
       allow: 'alter table access_tokens rename column hash to token_hash'
     },
@@ -181,7 +181,7 @@ describe('a table that cannot be created is an outage', () => {
     await drop(bucket)
   })
 
-  test('the other hours are not affected', async () => {
+  test('tokens of other hours can be issued', async () => {
     const { find, issue } = await startProcess()
     await opened.run(`alter function ${signature} rename to make_nothing`)
     try {

@@ -45,7 +45,7 @@ async function announced(): Promise<unknown[]> {
   return heard.splice(0).slice(0, -1)
 }
 
-test('the deletion of a grant whose first tokens have ended, while refreshed ones live', async () => {
+test('deleting a grant with expired first tokens and active refreshed tokens sends a notification', async () => {
   await operator.query(
     `update grants set expires_at = now() - interval '1 hour', extended_until = now() + interval '1 hour'
       where grant_id = $1`,
@@ -55,7 +55,7 @@ test('the deletion of a grant whose first tokens have ended, while refreshed one
   expect(await announced()).toEqual([ended({ grant_id: grant.grantId })])
 })
 
-describe('announced by the transaction that commits it', () => {
+describe('the transaction that commits the change sends a notification', () => {
   test.each<{ name: string; sql: string; by(): string; data(): object }>([
     {
       name: 'an access token is revoked',
@@ -64,7 +64,7 @@ describe('announced by the transaction that commits it', () => {
       data: () => ended({ jti: grant.access.tokenId })
     },
     {
-      name: 'an access token that lives is deleted',
+      name: 'an active access token is deleted',
       sql: 'delete from access_tokens where token_id = $1',
       by: () => grant.access.tokenId,
       data: () => ended({ jti: grant.access.tokenId })
@@ -76,13 +76,13 @@ describe('announced by the transaction that commits it', () => {
       data: () => ended({ grant_id: grant.grantId })
     },
     {
-      name: 'a grant that lives is deleted',
+      name: 'an active grant is deleted',
       sql: 'delete from grants where grant_id = $1',
       by: () => grant.grantId,
       data: () => ended({ grant_id: grant.grantId })
     },
     {
-      name: 'the generation of a user moves on',
+      name: 'the generation of a user is raised',
       sql: 'update users set generation = generation + 1 where user_id = $1',
       by: () => grant.userId,
       data: () => ({ sub: grant.userId })
@@ -94,19 +94,19 @@ describe('announced by the transaction that commits it', () => {
       data: () => ({ sub: grant.userId })
     },
     {
-      name: 'the generation of a client moves on',
+      name: 'the generation of a client is raised',
       sql: 'update clients set generation = generation + 1 where client_id = $1',
       by: () => grant.clientId,
       data: () => ({ client_id: grant.clientId })
     },
     {
-      name: 'the number of all authorizations of a user moves on',
+      name: 'the number of all authorizations of a user is raised',
       sql: 'update users set authorization_generation = authorization_generation + 1 where user_id = $1',
       by: () => grant.userId,
       data: () => ({ sub: grant.userId })
     },
     {
-      name: 'the number of all authorizations of a client moves on',
+      name: 'the number of all authorizations of a client is raised',
       sql: 'update clients set authorization_generation = authorization_generation + 1 where client_id = $1',
       by: () => grant.clientId,
       data: () => ({ client_id: grant.clientId })
@@ -135,7 +135,7 @@ describe('announced by the transaction that commits it', () => {
     expect(await announced()).toEqual([data()])
   })
 
-  test('without an audience, where the grant of a token is gone or its audience is too long for a notification', async () => {
+  test('without an audience, if the grant was deleted or its audience is too long for a notification', async () => {
     await operator.query('delete from grants where grant_id = $1', [grant.grantId])
     await operator.query('update access_tokens set revoked_at = now() where token_id = $1', [grant.access.tokenId])
     const other = await storeGrant(database, now)
@@ -145,7 +145,7 @@ describe('announced by the transaction that commits it', () => {
     expect(await announced()).toEqual([ended({ grant_id: grant.grantId }), ...bare])
   })
 
-  test('whatever the search path of the statement is', async () => {
+  test('with every search path of the statement', async () => {
     await operator.query('set search_path = pg_catalog')
     await operator.query('update public.access_tokens set revoked_at = now() where token_id = $1', [
       grant.access.tokenId
@@ -155,14 +155,14 @@ describe('announced by the transaction that commits it', () => {
   })
 
   test.each(['users cascade', 'clients cascade', 'grants', 'refresh_tokens', 'access_tokens'])(
-    'truncate %s, once',
+    'truncate %s: one notification',
     async (what) => {
       await operator.query(`truncate ${what}`)
       expect(await announced()).toEqual([{ reset: what.split(' ')[0] }])
     }
   )
 
-  test('an authorization ends once more', async () => {
+  test('a second end of an authorization sends a notification', async () => {
     await createConsentStore(database).remember(grant.userId, grant.clientId, ['a'])
     for (let time = 0; time < 2; time++) {
       await operator.query('update consents set generation = generation + 1 where user_id = $1', [grant.userId])
@@ -170,7 +170,7 @@ describe('announced by the transaction that commits it', () => {
     }
   })
 
-  test('a user ends the access of a client, once or again', async () => {
+  test('a user ends the access of a client, first and second time', async () => {
     const apps = createConnectedAppStore(database)
     for (let time = 0; time < 2; time += 1) {
       await apps.end(grant.userId, grant.clientId)
@@ -178,7 +178,7 @@ describe('announced by the transaction that commits it', () => {
     }
   })
 
-  test('not before the commit', async () => {
+  test('no notification before the commit', async () => {
     const other = new Client({ connectionString: testDatabase.url })
     await other.connect()
     await other.query('begin')
@@ -189,7 +189,7 @@ describe('announced by the transaction that commits it', () => {
     expect(await announced()).toEqual([ended({ grant_id: grant.grantId })])
   })
 
-  test('never, when the transaction is rolled back', async () => {
+  test('no notification after a rollback', async () => {
     await operator.query('begin')
     await operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
     await operator.query('delete from users where user_id = $1', [grant.userId])

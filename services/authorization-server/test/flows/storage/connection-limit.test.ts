@@ -72,7 +72,7 @@ async function load(databases: readonly ConnectedDatabase[], statements: number)
   return errors
 }
 
-test('two pools of 10 at a role that may have 6 connections: every statement is answered', async () => {
+test('two pools of 10 with a role limited to 6 connections: every statement succeeds', async () => {
   await owner.query(`alter role ${role} connection limit 6`)
   const [one, other] = [connect(), connect()]
   // Each has one before the other takes all.
@@ -85,7 +85,7 @@ test('two pools of 10 at a role that may have 6 connections: every statement is 
   }
 })
 
-test('a pool that alone wants more connections than the database gives: every statement waits for one, and the log says so once', async () => {
+test('a pool larger than the limit of the database: every statement waits for a connection, and one log line says so', async () => {
   const database = new URL(testDatabase.url).pathname.slice(1)
   // The owner's own connection counts as well, though a superuser is not refused.
   await owner.query(`alter database ${database} connection limit 4`)
@@ -95,7 +95,7 @@ test('a pool that alone wants more connections than the database gives: every st
   expect(lines).toMatchObject([{ level: 'warn', wanted: 10, remedy: expect.stringContaining('max_connections') }])
 })
 
-test('the pool grows again once there are connections to be had', async () => {
+test('the pool grows again when more connections are allowed', async () => {
   await owner.query(`alter role ${role} connection limit 2`)
   const { database } = connect()
   expect(await load([database], 5)).toEqual([])
@@ -107,7 +107,7 @@ test('the pool grows again once there are connections to be had', async () => {
   })
 }, 60_000)
 
-test('no connection at all: a statement waits for a short while, and then Postgres is away', async () => {
+test('no connection available: a statement waits for a short time, then Postgres is unavailable', async () => {
   await owner.query(`alter role ${role} connection limit 1`)
   const holder = connect()
   await holder.database.query(work)
@@ -119,7 +119,7 @@ test('no connection at all: a statement waits for a short while, and then Postgr
   await waiting
 })
 
-test('the connection that listens gets one from the pool of its process', async () => {
+test('the LISTEN connection is taken from the pool of its process', async () => {
   await owner.query(`alter role ${role} connection limit 3`)
   const { database } = connect()
   await load([database], 5)

@@ -16,7 +16,7 @@ afterAll(() => testDatabase.drop())
 
 const ask = { name: 'test_one', text: 'select 1 as one', values: [] }
 
-test('a statement ends at its limit while it waits for a connection, which then serves the next one', async () => {
+test('a statement that waits for a connection fails at its time limit, and the connection serves the next one', async () => {
   const network = await startFailingNetwork(Number(new URL(testDatabase.url).port))
   network.hold()
   const url = atPort(testDatabase.url, network.port)

@@ -27,7 +27,7 @@ type Row = Record<string, unknown>
 
 const run = (text: string, values: unknown[] = [], name = '') => database.query<Row>({ name, text, values })
 
-describe('what Postgres answers', () => {
+describe('SQLSTATE of a failed statement', () => {
   test.each([
     ['08006', 'a connection failure'],
     ['08P01', 'a protocol violation, as of a pooler'],
@@ -49,26 +49,26 @@ describe('what Postgres answers', () => {
     ['XX000', 'an internal error'],
     ['XX001', 'corrupted data'],
     ['XX002', 'a corrupted index']
-  ])('%s, %s, is an outage', async (state) => {
+  ])('%s, %s: StoreUnavailable', async (state) => {
     await expect(run('select fail($1)', [state])).rejects.toMatchObject({ name: 'StoreUnavailable', store: 'postgres' })
   })
 
-  test.each(['22001', '23505', '23514', '42601', 'P0001'])('%s is an answer to the statement', async (state) => {
+  test.each(['22001', '23505', '23514', '42601', 'P0001'])('%s: the error of the statement', async (state) => {
     await expect(run('select fail($1)', [state])).rejects.toBeInstanceOf(DatabaseError)
   })
 
-  test.each(['40001', '40P01', '26000', '42P05'])('%s is tried again once', async (state) => {
+  test.each(['40001', '40P01', '26000', '42P05'])('%s: the statement is sent again once', async (state) => {
     expect(await run('select fail_once($1) as once', [state])).toEqual([{ once: '1' }])
   })
 
-  test.each(['55P03', 'XX000'])('%s is not tried again', async (state) => {
+  test.each(['55P03', 'XX000'])('%s: the statement is not sent again', async (state) => {
     await expect(run('select fail_once($1) as once', [state])).rejects.toMatchObject({ name: 'StoreUnavailable' })
     await run("select nextval('attempts')")
   })
 })
 
-describe('a statement that a connection has prepared', () => {
-  test('and that a migration gave other columns is prepared anew', async () => {
+describe('a prepared statement of a connection', () => {
+  test('whose columns a migration changed is prepared again', async () => {
     await run('create table changing (one int)')
     await run('insert into changing values (1)')
     expect(await run('select * from changing', [], 'read_changing')).toEqual([{ one: 1 }])
@@ -76,19 +76,19 @@ describe('a statement that a connection has prepared', () => {
     expect(await run('select * from changing', [], 'read_changing')).toEqual([{ one: 1, two: 2 }])
   })
 
-  test('and that the server has forgotten is prepared anew', async () => {
+  test('that the server dropped is prepared again', async () => {
     await run('select 1 as one', [], 'one')
     await run('deallocate all')
     expect(await run('select 1 as one', [], 'one')).toEqual([{ one: 1 }])
   })
 
-  test('and that another had prepared under its name, as behind a pooler, is prepared elsewhere', async () => {
+  test('whose name another client prepared, as behind a pooler, is prepared on another connection', async () => {
     await run('prepare mine as select 2 as two')
     expect(await run('select 1 as one', [], 'mine')).toEqual([{ one: 1 }])
   })
 })
 
-test('two statements that wait for each other: both succeed, for the one that is ended is sent again', async () => {
+test('two deadlocked statements both succeed, because the aborted one is sent again', async () => {
   await run('create table rows (id int primary key, count int)')
   await run('insert into rows values (1, 0), (2, 0)')
   const pool = connectPostgres(server.config.databaseUrl, { connections: 2 })
@@ -113,7 +113,7 @@ test('two statements that wait for each other: both succeed, for the one that is
   await pool.close()
 })
 
-describe('a revocation that Postgres does not carry out', () => {
+describe('a revocation that Postgres aborts', () => {
   let client: Credentials
   beforeAll(async () => {
     await server.createUser('alice', PASSWORD)
@@ -121,7 +121,7 @@ describe('a revocation that Postgres does not carry out', () => {
     await run('create function refuse() returns trigger language plpgsql as $$ begin perform fail(tg_argv[0]); end $$')
   })
 
-  test.each(['26000', '40P01', '42P05', '55P03', 'XX000'])('because of %s answers 503, not 500', async (state) => {
+  test.each(['26000', '40P01', '42P05', '55P03', 'XX000'])('because of %s: 503, not 500', async (state) => {
     const { refresh_token } = await obtainTokens(server, client)
     await run(`create trigger refuse before update on grants for each row execute function refuse('${state}')`)
     const revoke = () => post(server, '/oauth/revoke', { token: refresh_token, ...bodyCredentials(client) })

@@ -58,7 +58,7 @@ async function updates(): Promise<{ updated: number; hot: number }> {
   return row ?? { updated: -1, hot: -1 }
 }
 
-test('a refresh updates its grant without a write to any index, on full pages too', async () => {
+test('a refresh updates its grant without index writes, also on full pages', async () => {
   const some = await onePerPage()
   const store = createRefreshTokenStore(database)
   const counted = await updatesDuring(async () => {
@@ -72,7 +72,7 @@ test('a refresh updates its grant without a write to any index, on full pages to
   expect(counted).toEqual({ updated: some.length, hot: some.length })
 })
 
-test('a noted use updates its grant without a write to any index, on full pages too', async () => {
+test('storing a use updates its grant without index writes, also on full pages', async () => {
   await run(`update grants set last_used_at = now() - interval '1 hour'`)
   await run('vacuum full grants')
   const some = await onePerPage()
@@ -82,9 +82,9 @@ test('a noted use updates its grant without a write to any index, on full pages 
 })
 
 test.each([
-  { name: 'in the minute after the stored one is not written', seconds: 59, updated: 0 },
-  { name: 'after that is', seconds: 61, updated: 100 }
-])('a use $name: the exchange and the refresh have stored theirs', async ({ seconds, updated }) => {
+  { name: 'within a minute of the stored use is not written', seconds: 59, updated: 0 },
+  { name: 'later is written', seconds: 61, updated: 100 }
+])('a use $name, after an exchange or a refresh', async ({ seconds, updated }) => {
   await run(`update grants set last_used_at = '${after(-seconds).toISOString()}'`)
   const uses = new Map(grants.map(({ grantId }) => [grantId, now]))
   const counted = await updatesDuring(() => createConnectedAppStore(database).noteUse(uses))

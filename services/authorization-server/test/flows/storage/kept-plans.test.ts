@@ -94,7 +94,7 @@ afterAll(async () => {
   await opened.close()
 })
 
-test('plans for empty tables use indexes in every statement', async () => {
+test('cached plans made for empty tables use indexes in every statement', async () => {
   expect(await strayLines(sent, /(Seq|Bitmap Heap) Scan on|Hash Join|Merge Join/)).toEqual([])
   expect(sent.length).toBeGreaterThan(14)
 })
@@ -104,13 +104,13 @@ test('every statement name has one text: a connection prepares the first and ref
   expect(sent.filter(({ name, text }) => name === '' || texts.get(name) !== text)).toEqual([])
 })
 
-test('noting thousands of uses does not compare each with all others', async () => {
+test('storing thousands of uses does not compare each with all others', async () => {
   const noting = sent.filter(({ name }) => ['note_grant_use', 'note_resource_server_use'].includes(name))
   expect(noting).toHaveLength(2)
   expect(await strayLines(noting, /Join Filter/)).toEqual([])
 })
 
-test('granted audiences need one index lookup for each holder and audience', async () => {
+test('finding granted audiences needs one index lookup for each user or client and audience', async () => {
   const text = sent.find(({ name }) => name === 'find_granted_audiences')?.text
   const rows = await session.query({ name: '', text: `explain (generic_plan) ${text}`, values: [] })
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n')

@@ -39,21 +39,21 @@ describe('the migrations of this release', () => {
     expect(await pendingMigrations(testDatabase.url, MIGRATIONS)).toEqual([])
   })
 
-  test('by five instances at once: each of them once, and nobody fails', async () => {
+  test('are applied once by five concurrent processes, without errors', async () => {
     const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(testDatabase.url, MIGRATIONS)))
     expect(applied.flat().toSorted()).toEqual(OURS)
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1)
   })
 })
 
-describe('a migration that fails', () => {
+describe('a failed migration', () => {
   beforeEach(() => {
     write('0001_create_one.sql', 'create table one (id integer)')
     write('0002_create_two.sql', 'create table two (id integer); insert into one values (1); select 1 / 0;')
     write('0003_create_three.sql', 'create table three (id integer)')
   })
 
-  test('is named, leaves nothing of itself, and nothing comes after it', async () => {
+  test('is named in the error, leaves no changes, and no later migration is applied', async () => {
     const error: unknown = await run().catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(MigrationError)
     expect(String(error)).toMatch(/0002_create_two\.sql: division by zero/)
@@ -65,14 +65,14 @@ describe('a migration that fails', () => {
     ])
   })
 
-  test('leaves nothing of itself either when only its entry in the history cannot be written', async () => {
+  test('leaves no changes if only its entry in the history cannot be written', async () => {
     const ownEntry = "insert into schema_migrations (name, checksum) values ('0002_create_two.sql', 'another')"
     write('0002_create_two.sql', `create table two (id integer); ${ownEntry}`)
     await expect(run()).rejects.toThrow(/0002_create_two\.sql: duplicate key/)
     expect(await tables()).toEqual(['one', 'schema_migrations'])
   })
 
-  test('goes through once it is mended, and holds no lock', async () => {
+  test('is applied after it was corrected, and holds no lock', async () => {
     await run().catch(() => {})
     write('0002_create_two.sql', 'create table two (id integer)')
     expect(await run()).toEqual(['0002_create_two.sql', '0003_create_three.sql'])
@@ -80,13 +80,13 @@ describe('a migration that fails', () => {
   })
 })
 
-describe('what does not fit', () => {
+describe('inconsistent migrations', () => {
   beforeEach(async () => {
     write('0001_create_one.sql', 'create table one (id integer)')
     await run()
   })
 
-  test('one that was changed after it had been applied is refused, and the next is not applied', async () => {
+  test('a changed migration that was applied before is refused, and the next is not applied', async () => {
     write('0001_create_one.sql', 'create table one (id bigint)')
     write('0002_create_two.sql', 'create table two (id integer)')
     await expect(run()).rejects.toThrow(/0001_create_one\.sql: was changed after it had been applied/)
@@ -94,7 +94,7 @@ describe('what does not fit', () => {
     expect(await tables()).not.toContain('two')
   })
 
-  test('one that only a newer release knows is left alone: the older one goes on', async () => {
+  test('an applied migration of a newer release is ignored, so the older release works', async () => {
     write('0002_create_two.sql', 'create table two (id integer)')
     await run()
     rmSync(path.join(directory, '0002_create_two.sql'))
@@ -103,7 +103,7 @@ describe('what does not fit', () => {
   })
 
   test.each(['1_short.sql', '0002-hyphens.sql', '0002_Upper.sql', '0002.sql', 'notes.sql'])(
-    'the name %s is refused before anything is done',
+    'the name %s is refused before any change',
     async (name) => {
       write('0002_create_two.sql', 'create table two (id integer)')
       write(name, 'select 1')
@@ -112,7 +112,7 @@ describe('what does not fit', () => {
     }
   )
 
-  test('what is no SQL file is passed over', async () => {
+  test('files without the extension .sql are ignored', async () => {
     write('README.md', 'not SQL')
     mkdirSync(path.join(directory, 'archive'))
     expect(await run()).toEqual([])

@@ -48,7 +48,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(5)
 }
 
-test('hears its own and others’ notifications in the order of their commits, and no other channel’s', async () => {
+test('receives notifications of all processes in order of their commits, and none of other channels', async () => {
   const channel = await listen()
   await channel.notify('one')
   await run('select pg_notify($1, $2)', ['a "channel"', 'two'])
@@ -58,7 +58,7 @@ test('hears its own and others’ notifications in the order of their commits, a
   expect(heard).toEqual(['one', 'two', 'three'])
 })
 
-test('two channels: each payload comes with the name of its own, in the order of the commits across both', async () => {
+test('two channels: each payload has the name of its channel, in order of the commits of both', async () => {
   const channel = await listen()
   for (const number of [1, 3, 5]) {
     await channel.notify(String(number))
@@ -68,7 +68,7 @@ test('two channels: each payload comes with the name of its own, in the order of
   expect(heard).toEqual(['1', 'second: 2', '3', 'second: 4', '5', 'second: 6'])
 })
 
-test('a hundred at once all arrive, in order, in far fewer commits', async () => {
+test('100 concurrent notifications arrive in order and share commits', async () => {
   const channel = await listen()
   const payloads = Array.from({ length: 100 }, (_, index) => `payload ${index}`)
   await Promise.all(payloads.map((payload) => channel.notify(payload)))
@@ -76,7 +76,7 @@ test('a hundred at once all arrive, in order, in far fewer commits', async () =>
   expect(heard).toEqual(payloads)
 })
 
-test('one that Postgres refuses fails alone', async () => {
+test('a notification that Postgres refuses fails alone', async () => {
   const channel = await listen()
   await expect(channel.notify('x'.repeat(8_000))).rejects.toThrow('payload string too long')
   await channel.notify('next')
@@ -84,8 +84,8 @@ test('one that Postgres refuses fails alone', async () => {
   expect(lost).toEqual([])
 })
 
-describe('the end of the connection', () => {
-  test('is told once, and a notification under way fails', async () => {
+describe('the end of the LISTEN connection', () => {
+  test('is reported once, and a notification in progress fails', async () => {
     const channel = await listen()
     const [row] = await run(
       "select pid from pg_stat_activity where datname = current_database() and query like 'listen %'"
@@ -97,14 +97,14 @@ describe('the end of the connection', () => {
     expect(lost).toHaveLength(1)
   })
 
-  test('is no loss when it was asked for; nothing is heard afterwards', async () => {
+  test('is not reported after close, and no more notifications are received', async () => {
     const channel = await listen()
     await channel.close()
     await run('select pg_notify($1, $2)', ['a "channel"', 'too late'])
     expect([heard, lost]).toEqual([[], []])
   })
 
-  test('comes soon also when the other side does not answer any more', async () => {
+  test('is reported soon if the server does not respond any more', async () => {
     const network = await startFailingNetwork(Number(new URL(testDatabase.url).port))
     const channel = await listen(atPort(testDatabase.url, network.port))
     network.freeze()
@@ -115,23 +115,23 @@ describe('the end of the connection', () => {
   })
 })
 
-describe('a connection that cannot listen is an error', () => {
-  test('nobody is there', async () => {
+describe('a failed start of the LISTEN connection is an error', () => {
+  test('no server at the address', async () => {
     await expect(listen(atPort(testDatabase.url, await freePort()))).rejects.toThrow()
   })
 
-  test('somebody is there who says nothing', async () => {
+  test('a server that does not respond', async () => {
     const network = await startFailingNetwork(Number(new URL(testDatabase.url).port))
     network.freeze()
     await expect(listen(atPort(testDatabase.url, network.port))).rejects.toThrow()
     await network.close()
   })
 
-  test('a database that does not exist', async () => {
+  test('a missing database', async () => {
     await expect(listen(testDatabase.url.replace(/[^/]+$/, 'no_such_database'))).rejects.toThrow('does not exist')
   })
 
-  test('a pooler, which makes up the process id that it tells', async () => {
+  test('a pooler, which returns an invented process id', async () => {
     const pooler = createServer((client) => {
       const upstream = connect(Number(new URL(testDatabase.url).port), '127.0.0.1')
       client.on('error', () => upstream.destroy()).pipe(upstream)

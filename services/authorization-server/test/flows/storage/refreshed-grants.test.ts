@@ -37,7 +37,7 @@ test('a grant with expired first tokens is listed while refreshed tokens are val
   expect(await apps.end(grant.userId, grant.clientId)).toEqual({ grantIds: [grant.grantId] })
 })
 
-test('operators can end it', async () => {
+test('an operator can end it', async () => {
   await extend(after(1_000))
   const granted = createGrantedAccessStore(opened.database)
   expect(await granted.endOfUser({ userId: grant.userId, clientId: undefined }, NOTE)).toBe(1)

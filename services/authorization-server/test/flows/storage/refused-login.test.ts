@@ -27,7 +27,7 @@ async function connected(url: URL, use: (database: Database) => Promise<void>): 
 const ask = (database: Database) => database.query({ name: 'one', text: 'select 1 as one', values: [] })
 const UNAVAILABLE = { name: 'StoreUnavailable' }
 
-test('a role that Postgres lets in no longer: it is away, until it is let in again', async () => {
+test('a role that may not log in any more: Postgres is unavailable until it may', async () => {
   const url = new URL(testDatabase.url)
   url.username = role
   url.password = 'secret'
@@ -39,7 +39,7 @@ test('a role that Postgres lets in no longer: it is away, until it is let in aga
   })
 })
 
-test('a database that is not there, as in the middle of a restore: it is away', async () => {
+test('a missing database, as during a restore: Postgres is unavailable', async () => {
   const url = new URL(testDatabase.url)
   url.pathname = '/there_is_no_such_database'
   await connected(url, async (database) => {

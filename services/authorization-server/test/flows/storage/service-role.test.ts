@@ -48,15 +48,15 @@ afterAll(async () => {
   await testDatabase.drop()
 })
 
-describe('the service runs with a role that may neither make nor drop a table', () => {
+describe('service with a role that may not create or drop tables', () => {
   const run = <Row extends Record<string, unknown>>(text: string) => database.query<Row>({ name: '', text, values: [] })
 
-  test('it may not, indeed', async () => {
+  test('the role cannot create a table', async () => {
     await expect(run('create table another (id integer)')).rejects.toThrow(/permission denied/)
     await expect(run('drop table access_tokens')).rejects.toThrow(/must be owner/)
   })
 
-  test('and yet tables are made ahead and dropped, and tokens issued, found and deleted', async () => {
+  test('tables are created ahead and dropped, and tokens issued, found and deleted', async () => {
     const over = Math.floor(now.getTime() / HOUR) - 3
     await run(`select make_access_token_buckets(${over}, ${over})`)
     await createAccessTokenBuckets(database).keep(3_600)
@@ -67,7 +67,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
     await run(`delete from access_tokens_${grant.access.bucket}`)
   })
 
-  test('a role that may only read makes and drops none, and gets no rights that it had not', async () => {
+  test('a read-only role creates and drops no tables, and gets no more permissions', async () => {
     const stranger = connectAs(names.stranger)
     for (const text of ['select make_access_token_buckets(1, 1)', 'select drop_access_token_buckets(now())']) {
       await expect(stranger.query({ name: '', text, values: [] })).rejects.toThrow(/permission denied/)
@@ -79,7 +79,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
     await stranger.close()
   })
 
-  test('without the right to make them, issuing is an outage, until the right is there', async () => {
+  test('without permission for the functions, issuing is an outage until it is granted', async () => {
     const functions = 'function make_access_token_buckets(integer, integer)'
     await owner.query(`revoke execute on ${functions} from ${names.service}`)
     const late = new Date(now.getTime() + 100 * HOUR)
@@ -89,7 +89,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
     expect((await findLiveAccessToken(database, grant.access.hash, late))?.grantId).toBe(grant.grantId)
   })
 
-  test('a role that is named after the migrations gets the same rights as docs/databases.md says', async () => {
+  test('a role named after the migrations gets the permissions in docs/databases.md', async () => {
     const stranger = connectAs(names.stranger)
     await owner.query(`grant select, insert, update, delete on all tables in schema public to ${names.stranger}`)
     await owner.query(`grant execute on function make_access_token_buckets(integer, integer),
@@ -98,7 +98,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
     await stranger.close()
   })
 
-  test('nothing in a schema of its own is taken for ours', async () => {
+  test('objects in the role’s own schema are not used', async () => {
     const session = new Client({ connectionString: testDatabase.url })
     await session.connect()
     await session.query(`set role ${names.service}`)
@@ -113,7 +113,7 @@ describe('the service runs with a role that may neither make nor drop a table', 
     await session.end()
   })
 
-  test('functions that it makes where it may are not run with the rights of the owner', async () => {
+  test('functions created by the role do not run with the permissions of the owner', async () => {
     await owner.query(`grant create on schema public to ${names.service}`)
     const imposters = ['to_timestamp(numeric)', 'quote_ident(name)', 'hashtextextended(text, integer)']
     for (const signature of imposters) {

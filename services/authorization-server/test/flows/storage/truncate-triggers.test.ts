@@ -23,15 +23,15 @@ afterAll(async () => {
 
 test.each([
   { name: 'one hour', sql: `truncate access_tokens_${FIRST}` },
-  { name: 'all of them, once', sql: 'truncate access_tokens' },
-  { name: 'their parent alone', sql: 'truncate only access_tokens' }
-])('truncating tables of access tokens is announced: $name', async ({ sql }) => {
+  { name: 'all hours, one notification', sql: 'truncate access_tokens' },
+  { name: 'only the parent table', sql: 'truncate only access_tokens' }
+])('truncating tables of access tokens sends a notification: $name', async ({ sql }) => {
   heard = []
   await operator.query(sql)
   expect(heard).toEqual(['{"reset": "access_tokens"}'])
 })
 
-test('dropping them is not announced', async () => {
+test('dropping them sends no notification', async () => {
   heard = []
   await operator.query(`drop table access_tokens_${FIRST}, access_tokens_${SECOND}`)
   expect(heard).toEqual([])

@@ -47,7 +47,7 @@ async function announced(): Promise<unknown[]> {
   return heard.splice(0).slice(0, -1)
 }
 
-describe('not announced, for nothing dies', () => {
+describe('changes that end nothing send no notification', () => {
   test('a new grant, its exchange and a refresh', async () => {
     await storeGrant(database, now)
     const rotated = await createRefreshTokenStore(database).rotate(
@@ -65,7 +65,7 @@ describe('not announced, for nothing dies', () => {
     expect(await announced()).toEqual([])
   })
 
-  test('a consent that is remembered and widened, and a scope that is forgotten', async () => {
+  test('storing and extending a consent, and removing a scope from it', async () => {
     const consents = createConsentStore(database)
     await consents.remember(grant.userId, grant.clientId, ['a'])
     await consents.remember(grant.userId, grant.clientId, ['b'])
@@ -73,13 +73,13 @@ describe('not announced, for nothing dies', () => {
     expect(await announced()).toEqual([])
   })
 
-  test('a note of when a grant was used, and a new hash of a password', async () => {
+  test('storing the last use of a grant, and a new hash of the same password', async () => {
     await createConnectedAppStore(database).noteUse(new Map([[grant.grantId, new Date(now.getTime() + 1)]]))
     await createUserStore(database).replacePasswordHash(grant.userId, { from: 'none', to: 'another' })
     expect(await announced()).toEqual([])
   })
 
-  test('an end of what is dead, and a mere touch', async () => {
+  test('ending an ended row, and an update without changes', async () => {
     const tokens = createAccessTokenStore(database)
     await tokens.revoke(grant.access, grant.clientId)
     expect(await announced()).toHaveLength(1)
@@ -94,7 +94,7 @@ describe('not announced, for nothing dies', () => {
     expect(await announced()).toEqual([])
   })
 
-  test('the deletion of rows that have expired', async () => {
+  test('deleting expired rows', async () => {
     const old = await storeGrant(database, new Date(now.getTime() - 10_000_000))
     heard = []
     await createExpiredRows(database).deleteSome()

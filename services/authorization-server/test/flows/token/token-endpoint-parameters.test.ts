@@ -62,8 +62,8 @@ const EVERY = [
   'resource'
 ]
 
-describe('a repeated parameter is invalid_request, and the code is not used up (RFC 6749 3.2)', () => {
-  test.each(EVERY)('%s, twice the same', async (name) => {
+describe('a repeated parameter is invalid_request, and the code stays usable (RFC 6749 §3.2)', () => {
+  test.each(EVERY)('%s, twice the same value', async (name) => {
     const pair = rightForm()
       .split('&')
       .find((each) => each.startsWith(`${name}=`))
@@ -78,18 +78,18 @@ describe('a repeated parameter is invalid_request, and the code is not used up (
     await expectCodeUnused()
   })
 
-  test('also when it is wrong in itself and the client is', async () => {
-    expectRefusal(await send('code=a&code=b&client_id=nobody&client_secret=x'), 400, 'invalid_request')
+  test('also with an invalid client and other faults', async () => {
+    expectRefusal(await send('code=a&code=b&client_id=unknown&client_secret=x'), 400, 'invalid_request')
   })
 
-  test('also client_id beside Basic', async () => {
+  test('also client_id together with Basic', async () => {
     const form = `${formWith('client_secret', undefined)}&client_id=${client.clientId}`
     expectRefusal(await send(form, basic(client)), 400, 'invalid_request')
     await expectCodeUnused()
   })
 })
 
-describe('an empty parameter counts as absent (RFC 6749 3.2)', () => {
+describe('an empty parameter counts as absent (RFC 6749 §3.2)', () => {
   test.each(['grant_type', 'code', 'redirect_uri'])('%s, empty or absent, is missing', async (name) => {
     for (const encoded of [undefined, `${name}=`, name]) {
       const answer = await send(formWith(name, encoded))
@@ -112,10 +112,10 @@ describe('an empty parameter counts as absent (RFC 6749 3.2)', () => {
   )
 })
 
-describe('a malformed parameter is invalid_request, and the code is not used up', () => {
+describe('a malformed parameter is invalid_request, and the code stays usable', () => {
   const VALUES = ['a%00b', '%00', 'a%0Ab', '%7F', '%C2%85', '%ff', '%C0%AF', '%ED%A0%80', '%zz', '%', '%4', 'a\0b']
 
-  test.each(EVERY)('%s: a control character, bytes that are not UTF-8, a broken encoding', async (name) => {
+  test.each(EVERY)('%s: a control character, bytes that are not UTF-8, an invalid encoding', async (name) => {
     for (const value of VALUES) {
       const answer = await send(formWith(name, `${name}=${value}`))
       expect([value, kindOf(answer)]).toEqual([value, '400 invalid_request'])
@@ -124,14 +124,14 @@ describe('a malformed parameter is invalid_request, and the code is not used up'
     await expectCodeUnused()
   })
 
-  test('bytes that are not UTF-8 and not encoded either are no code', async () => {
+  test('unencoded bytes that are not UTF-8 are not a code', async () => {
     const answer = await send(Buffer.from(formWith('code', 'code=\xff\xfe'), 'latin1'))
     expect(answer.statusCode).toBe(400)
     await expectCodeUnused()
   })
 })
 
-describe('names are plain text', () => {
+describe('parameter names', () => {
   test.each(['code[]', 'code%5B%5D', 'code[0]', 'code.x', 'Code', 'code%20', ' code', 'code[code]'])(
     '%s is not code',
     async (name) => {
@@ -159,7 +159,7 @@ describe('names are plain text', () => {
     'state=x',
     'scope=files.read%3Amedia',
     'client_assertion=x&client_assertion_type=y'
-  ])('%s beside a right form is ignored (RFC 6749 3.2)', async (extra) => {
+  ])('%s in a valid form is ignored (RFC 6749 §3.2)', async (extra) => {
     const answer = await send(`${rightForm()}&${extra}`)
     expect([kindOf(answer), JSON.parse(answer.body).scope]).toEqual(['200', 'files.read'])
   })
@@ -183,15 +183,15 @@ describe('grant types (contract 2)', () => {
     'authorization_code,refresh_token',
     '__proto__',
     'ü'
-  ])('"%s" is unsupported_grant_type and does not use the code up', async (grantType) => {
+  ])('"%s" is unsupported_grant_type, and the code stays usable', async (grantType) => {
     const answer = await send(formWith('grant_type', `grant_type=${encodeURIComponent(grantType)}`))
     expectRefusal(answer, 400, 'unsupported_grant_type')
     await expectCodeUnused()
   })
 })
 
-describe('the query is not read (RFC 6749 2.3.1)', () => {
-  test('credentials there are none', async () => {
+describe('the query is ignored (RFC 6749 §2.3.1)', () => {
+  test('credentials in the query are no credentials', async () => {
     const query = new URLSearchParams(bodyCredentials(client))
     const form = new URLSearchParams({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }).toString()
     const answer = await sendTo(`/token?${query}`, form)
@@ -199,13 +199,13 @@ describe('the query is not read (RFC 6749 2.3.1)', () => {
     await expectCodeUnused()
   })
 
-  test.each(['grant_type', 'code', 'redirect_uri'])('%s there is missing', async (name) => {
+  test.each(['grant_type', 'code', 'redirect_uri'])('%s in the query is missing', async (name) => {
     const answer = await sendTo(`/token?${rightForm()}`, formWith(name, undefined))
     expectRefusal(answer, 400, 'invalid_request', `The parameter ${name} is missing.`)
     await expectCodeUnused()
   })
 
-  test('what stands there beside a right form neither counts nor repeats', async () => {
-    expect(kindOf(await sendTo('/token?code=other&client_id=nobody&grant_type=password', rightForm()))).toBe('200')
+  test('parameters in the query of a valid form neither count nor are repeated', async () => {
+    expect(kindOf(await sendTo('/token?code=other&client_id=unknown&grant_type=password', rightForm()))).toBe('200')
   })
 })

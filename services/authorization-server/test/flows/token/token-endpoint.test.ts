@@ -32,12 +32,12 @@ afterAll(() => server.close())
 const send = (change: InjectOptions = {}): Promise<LightMyRequestResponse> =>
   server.publicServer.inject({ ...right, ...change })
 
-/** Whatever was refused did not use the code up. */
+/** Checks that the code is still usable. */
 async function expectCodeUnused(): Promise<void> {
   expect(kindOf(await exchange(server, client, code))).toBe('200')
 }
 
-describe('methods (RFC 6749 3.2)', () => {
+describe('methods (RFC 6749 §3.2)', () => {
   test.each(['GET', 'PUT', 'DELETE', 'PATCH'] as const)(
     '%s with a right form is 405 with Allow, and does not use the code up',
     async (method) => {
@@ -49,7 +49,7 @@ describe('methods (RFC 6749 3.2)', () => {
     }
   )
 
-  test('GET with a right query is 405 and does not use the code up', async () => {
+  test('GET with a valid query is 405, and the code stays usable', async () => {
     const { headers: _, payload, ...rest } = right
     const answer = await server.publicServer.inject({ ...rest, method: 'GET', url: `/token?${payload}` })
     expectRefusal(answer, 405, 'invalid_request')
@@ -62,14 +62,14 @@ describe('methods (RFC 6749 3.2)', () => {
     await expectCodeUnused()
   })
 
-  test('OPTIONS is the preflight: 204, no body, and the code is not looked at', async () => {
+  test('OPTIONS is a preflight: 204 without a body, and the code is not read', async () => {
     const answer = await send({ method: 'OPTIONS' })
     expect([answer.statusCode, answer.body, answer.headers['access-control-allow-methods']]).toEqual([204, '', 'POST'])
     await expectCodeUnused()
   })
 })
 
-describe('media types (RFC 6749 3.2)', () => {
+describe('media types (RFC 6749 §3.2)', () => {
   test.each([
     FORM,
     FORM.toUpperCase(),
@@ -79,7 +79,7 @@ describe('media types (RFC 6749 3.2)', () => {
     `${FORM}; charset="utf-8"`,
     `${FORM} ; CHARSET="UTF-8"`,
     `${FORM};`
-  ])('%s is read', async (type) => {
+  ])('%s is accepted', async (type) => {
     expect(kindOf(await send({ headers: { 'content-type': type } }))).toBe('200')
   })
 
@@ -97,17 +97,17 @@ describe('media types (RFC 6749 3.2)', () => {
     '*/*',
     'nonsense',
     ';'
-  ])('%s with a right form is invalid_request and does not use the code up', async (type) => {
+  ])('%s with a valid form is invalid_request, and the code stays usable', async (type) => {
     expectRefusal(await send({ headers: { 'content-type': type } }), 400, 'invalid_request')
     await expectCodeUnused()
   })
 
-  test('a body without a media type is invalid_request and does not use the code up', async () => {
+  test('a body without a media type is invalid_request, and the code stays usable', async () => {
     expectRefusal(await send({ headers: {} }), 400, 'invalid_request')
     await expectCodeUnused()
   })
 
-  test('JSON with the right members is invalid_request and does not use the code up', async () => {
+  test('JSON with the right members is invalid_request, and the code stays usable', async () => {
     const payload = JSON.stringify(Object.fromEntries(new URLSearchParams(right.payload)))
     const answer = await send({ headers: { 'content-type': 'application/json', ...basic(client) }, payload })
     expectRefusal(answer, 400, 'invalid_request')
@@ -116,7 +116,7 @@ describe('media types (RFC 6749 3.2)', () => {
 })
 
 describe('bodies', () => {
-  test('an empty one is no credentials, or with Basic a missing grant_type', async () => {
+  test('an empty body: no credentials, or with Basic a missing grant_type', async () => {
     expectRefusal(await send({ payload: '' }), 401, 'invalid_client')
     const answer = await send({ payload: '', headers: { 'content-type': FORM, ...basic(client) } })
     expectRefusal(answer, 400, 'invalid_request', 'The parameter grant_type is missing.')
@@ -129,7 +129,7 @@ describe('bodies', () => {
 
   const padded = (length: number) => `${right.payload}&p=${'x'.repeat(length - right.payload.length - 3)}`
 
-  test('16 KiB are read, one byte more is 413 and does not use the code up', async () => {
+  test('16 KiB are accepted; one more byte is 413, and the code stays usable', async () => {
     const answer = await send({ payload: padded(16 * 1024 + 1) })
     expectRefusal(answer, 413, 'invalid_request')
     expect(kindOf(await send({ payload: padded(16 * 1024) }))).toBe('200')
@@ -142,12 +142,12 @@ describe('bodies', () => {
       [...chunks, ''].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')
     )
 
-  test('one in chunks is read, cut anywhere', async () => {
+  test('a chunked body is accepted, with any chunk sizes', async () => {
     const { answers } = await sendRaw(port, inChunks(...(right.payload.match(/.{1,7}/g) ?? [])))
     expect(answers.map(({ status }) => status)).toEqual([200])
   })
 
-  test('chunks over 16 KiB are 413 and do not use the code up', async () => {
+  test('chunks over 16 KiB are 413, and the code stays usable', async () => {
     const { answers } = await sendRaw(port, inChunks(right.payload, `&p=${'x'.repeat(8_000)}`, 'x'.repeat(9_000)))
     expect(answers.map(({ status }) => status)).toEqual([413])
     expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ error: 'invalid_request' })
@@ -155,7 +155,7 @@ describe('bodies', () => {
   })
 })
 
-describe('answers', () => {
+describe('responses', () => {
   test.each(['*/*', 'application/json', 'text/html', 'application/xml', 'image/png', 'application/json;q=0', '', ';'])(
     'Accept: "%s" changes nothing: JSON on success and on error',
     async (accept) => {
@@ -168,7 +168,7 @@ describe('answers', () => {
     }
   )
 
-  test('a success has the headers of the contract (RFC 6749 5.1), no challenge and no cookie', async () => {
+  test('a success has the headers of the contract (RFC 6749 §5.1), no challenge and no cookie', async () => {
     const answer = await send({ headers: { 'content-type': FORM, cookie: 'vk_session=x' } })
     expect(answer.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
@@ -187,14 +187,14 @@ describe('answers', () => {
     { name: 'a bad client', status: 401, change: () => ({ payload: '' }) },
     { name: 'a wrong media type', status: 400, change: () => ({ headers: { 'content-type': 'text/plain' } }) },
     { name: 'a large body', status: 413, change: () => ({ payload: 'x'.repeat(17_000) }) }
-  ])('the answer to $name is not cached either, and has no challenge', async ({ status, change }) => {
+  ])('the response to $name is not cacheable and has no challenge', async ({ status, change }) => {
     const answer = await send(change())
     expect(answer.statusCode).toBe(status)
     expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' })
     expect(answer.headers).not.toHaveProperty('www-authenticate')
   })
 
-  test('each has a request id of its own, never the caller’s', async () => {
+  test('each response has a generated request id, not that of the caller', async () => {
     const headers = { 'content-type': FORM, 'x-request-id': 'from-the-caller' }
     const ids = new Set([await send({ headers }), await send({ headers })].map((each) => each.headers['x-request-id']))
     expect(ids.size).toBe(2)
@@ -202,7 +202,7 @@ describe('answers', () => {
   })
 })
 
-test('what is refused before the code is judged leaves Redis as it is', async () => {
+test('requests that are refused before the code is read do not change Redis', async () => {
   const before = await redisKeysOf(server, code)
   await send({ headers: { 'content-type': 'application/json' } })
   expect(await redisKeysOf(server, code)).toEqual(before)

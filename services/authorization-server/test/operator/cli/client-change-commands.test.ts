@@ -199,8 +199,8 @@ describe('confirmation and unknown clients', () => {
   test.each([['update', '--name', 'x'], ['disable', '--yes'], ['enable'], ['delete', '--yes']])(
     '%s of an unknown client is 3',
     async (command, ...options) => {
-      const { code, out, said } = await clients(command, 'nobody', ...options)
-      expect([code, out, said]).toEqual([3, '', 'there is no client nobody'])
+      const { code, out, said } = await clients(command, 'unknown', ...options)
+      expect([code, out, said]).toEqual([3, '', 'there is no client unknown'])
     }
   )
 })

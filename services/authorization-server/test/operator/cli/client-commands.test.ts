@@ -175,8 +175,8 @@ describe('clients show and list', () => {
   })
 
   test('show of an unknown client is 3', async () => {
-    const { code, out, said } = await clients('show', 'nobody', '--json')
-    expect([code, out, said]).toEqual([3, '', 'there is no client nobody'])
+    const { code, out, said } = await clients('show', 'unknown', '--json')
+    expect([code, out, said]).toEqual([3, '', 'there is no client unknown'])
   })
 
   test('without --json: one line per member or client', async () => {

@@ -135,8 +135,8 @@ describe('clients rotate-secret', () => {
   test('a public client is a conflict (4), an unknown client 3', async () => {
     const { clientId } = await server.createClient({ type: 'public', requiresPkce: true })
     expect((await clients('rotate-secret', clientId)).code).toBe(4)
-    expect((await clients('rotate-secret', 'nobody')).code).toBe(3)
-    expect((await clients('secrets', 'nobody')).code).toBe(3)
+    expect((await clients('rotate-secret', 'unknown')).code).toBe(3)
+    expect((await clients('secrets', 'unknown')).code).toBe(3)
   })
 
   test('without --json: the secret, its id, and the expiry of the old one', async () => {

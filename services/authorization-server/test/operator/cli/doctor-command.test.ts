@@ -91,10 +91,10 @@ test('sign-ins only from trusted proxies are a warning, until one has another ad
 })
 
 test('each unreachable store is fatal, and no password is printed', async () => {
-  const nobody = `127.0.0.1:${await freePort()}`
+  const unreachable = `127.0.0.1:${await freePort()}`
   const { code, out, errors } = await doctor({
-    DATABASE_URL: `postgres://u:hush@${nobody}/d`,
-    REDIS_URL: `redis://:hush@${nobody}`
+    DATABASE_URL: `postgres://u:hush@${unreachable}/d`,
+    REDIS_URL: `redis://:hush@${unreachable}`
   })
   const found = severities(JSON.parse(out) as Document)
   expect([found.get('postgres'), found.get('redis'), found.get('ISSUER'), code]).toEqual(['fatal', 'fatal', 'ok', 1])

@@ -123,7 +123,7 @@ describe('grants list', () => {
   })
 
   test.each([
-    ['--user', 'nobody'],
+    ['--user', 'unknown'],
     ['--user', randomUUID()],
     ['--client', 'nothing'],
     ['--client', 'no/id']
@@ -153,15 +153,15 @@ describe('grants revoke', () => {
   })
 
   test.each([
-    { name: 'of a user', args: ['--user', 'alice'], dead: [true, true, false] },
-    { name: 'of a user to a client', args: ['--user', 'alice', '--client'], dead: [true, false, false] },
-    { name: 'to a client', args: ['--client'], dead: [true, false, true] }
-  ])('$name: their tokens are inactive, others stay active, and the event has the actor', async ({ args, dead }) => {
+    { name: 'of a user', args: ['--user', 'alice'], ended: [true, true, false] },
+    { name: 'of a user to a client', args: ['--user', 'alice', '--client'], ended: [true, false, false] },
+    { name: 'to a client', args: ['--client'], ended: [true, false, true] }
+  ])('$name: their tokens are inactive, others stay active, and the event has the actor', async ({ args, ended }) => {
     const all = [await allow('alice', printer), await allow('alice', album), await allow('bob', printer)]
     const given = args.at(-1) === '--client' ? [...args, printer?.clientId ?? ''] : args
     const before = (await changesIn(server)).length
     expect((await grants(['revoke', ...given, '--yes'])).code).toBe(0)
-    expect(await Promise.all(all.map(async ({ isAlive }) => !(await isAlive())))).toEqual(dead)
+    expect(await Promise.all(all.map(async ({ isAlive }) => !(await isAlive())))).toEqual(ended)
     const made = (await changesIn(server)).slice(before)
     const entry = {
       event: 'grants_revoked',

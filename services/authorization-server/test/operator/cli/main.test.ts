@@ -116,7 +116,7 @@ describe('a failure of Postgres is 1 with one line without the password', () => 
     { name: 'the host name is unknown', url: async () => 'postgres://auth:hush@nowhere.invalid/auth' },
     {
       name: 'the user is unknown',
-      url: async () => Object.assign(new URL(database.url), { username: 'nobody', password: 'hush' }).href
+      url: async () => Object.assign(new URL(database.url), { username: 'unknown', password: 'hush' }).href
     },
     {
       name: 'the database is unknown',

@@ -62,7 +62,7 @@ describe('help (contract 5)', () => {
       expect(out).toContain(line)
   })
 
-  test.each(COMMANDS)('%s takes --json, and says what it prints then', async (command) => {
+  test.each(COMMANDS)('%s has --json, and its help describes the document', async (command) => {
     expect((await help(command)).out).toMatch(/--json +print \{/)
   })
 })

@@ -106,7 +106,7 @@ describe('resource-servers rotate-secret and delete', () => {
   })
 
   test('an unknown name or id is 3', async () => {
-    expect((await servers('rotate-secret', 'nobody')).code).toBe(3)
-    expect((await servers('delete', 'nobody', '--yes')).code).toBe(3)
+    expect((await servers('rotate-secret', 'unknown')).code).toBe(3)
+    expect((await servers('delete', 'unknown', '--yes')).code).toBe(3)
   })
 })

@@ -38,8 +38,8 @@ describe('users create', () => {
     { name: 'nothing', sent: 'secret word', password: 'secret word' },
     { name: 'a line break', sent: 'secret word\n', password: 'secret word' },
     { name: 'CRLF', sent: 'secret word\r\n', password: 'secret word' },
-    { name: 'blanks', sent: '  secret word  ', password: '  secret word  ' },
-    { name: 'characters beyond ASCII', sent: 'Schlüssel 🔑\n', password: 'Schlüssel 🔑' }
+    { name: 'spaces', sent: '  secret word  ', password: '  secret word  ' },
+    { name: 'characters outside ASCII', sent: 'Schlüssel 🔑\n', password: 'Schlüssel 🔑' }
   ])('the password is read to the end without one trailing line break: $name', async ({ name, sent, password }) => {
     expect((await create(`user of ${name}`, sent)).code).toBe(0)
     const hash = await findHash(`user of ${name}`)
@@ -59,10 +59,10 @@ describe('users create', () => {
     { name: 'a password over 1024 bytes', stdin: 'ü'.repeat(513) },
     { name: 'a password over 64 KiB', stdin: 'x'.repeat(70_000) }
   ])('$name is wrong usage (2)', async ({ stdin }) => {
-    const { code, out, said } = await create('nobody', stdin)
+    const { code, out, said } = await create('unknown', stdin)
     expect([code, out]).toEqual([2, ''])
     expect(said).toMatch(/password/)
-    expect(await findHash('nobody')).toBe('')
+    expect(await findHash('unknown')).toBe('')
   })
 
   test.each(['', '   ', 'x'.repeat(101), 'two\nlines', 'bell\u0007'])(

@@ -85,7 +85,7 @@ describe.each(ENDINGS)('users $command', ({ command, more, event, stdin }) => {
     })
   })
 
-  test.each(['nobody', randomUUID(), ''])('the unknown %j is 3', async (who) => {
+  test.each(['unknown', randomUUID(), ''])('the unknown %j is 3', async (who) => {
     const { code, out } = await run(who)
     expect([code, out]).toEqual([3, ''])
   })

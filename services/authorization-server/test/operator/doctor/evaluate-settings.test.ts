@@ -20,13 +20,13 @@ const SETTINGS = {
   TRUSTED_PROXIES: '10.0.0.0/8'
 }
 
-const judge = (change: Environment = {}) => evaluateSettings(readConfig({ ...SETTINGS, ...change }), { now })
-const notWell = (findings: ReturnType<typeof judge>) =>
+const evaluate = (change: Environment = {}) => evaluateSettings(readConfig({ ...SETTINGS, ...change }), { now })
+const notWell = (findings: ReturnType<typeof evaluate>) =>
   findings.filter(({ severity }) => severity !== 'ok').map(({ check, severity }) => `${severity} ${check}`)
 
 describe('settings', () => {
   test('good production settings are ok', () => {
-    expect(notWell(judge())).toEqual([])
+    expect(notWell(evaluate())).toEqual([])
   })
 
   test('the settings of npm start are ok', () => {
@@ -37,7 +37,7 @@ describe('settings', () => {
       REDIS_URL: 'redis://:hush@127.0.0.1:6379',
       TRUSTED_PROXIES: ''
     }
-    expect(notWell(judge(local))).toEqual([])
+    expect(notWell(evaluate(local))).toEqual([])
   })
 
   test.each<[Environment, readonly string[]]>([
@@ -61,7 +61,7 @@ describe('settings', () => {
     [{ REFRESH_TOKEN_MAX_TTL: '40000000' }, ['warning REFRESH_TOKEN_MAX_TTL']],
     [{ REFRESH_RETRY_WINDOW: '120' }, ['warning REFRESH_RETRY_WINDOW']]
   ])('%j: %j, without a secret', (change, expected) => {
-    const findings = judge(change)
+    const findings = evaluate(change)
     expect(notWell(findings)).toEqual(expected)
     expect(JSON.stringify(findings)).not.toMatch(/hush|0123456789abcdef/)
   })
@@ -117,7 +117,7 @@ describe('clients (RFC 9700, OWASP ASVS chapter 10)', () => {
     endlessSecrets: 1,
     oldestSecretAt: new Date('2026-01-01')
   }
-  const judge = (clients: readonly ClientState[], isProduction = true) =>
+  const evaluate = (clients: readonly ClientState[], isProduction = true) =>
     evaluateClients(clients, { isProduction, now })
 
   test.each<[Partial<ClientState>, readonly string[]]>([
@@ -131,7 +131,7 @@ describe('clients (RFC 9700, OWASP ASVS chapter 10)', () => {
     [{ endlessSecrets: 0 }, ['warning end of client secrets']],
     [{ endlessSecrets: 0, oldestSecretAt: undefined }, ['warning end of client secrets']]
   ])('%j: %j', (change, expected) => {
-    const findings = judge([{ ...well, ...change }])
+    const findings = evaluate([{ ...well, ...change }])
     expect(notWell(findings)).toEqual(expected)
     expect(findings.filter(({ severity }) => severity !== 'ok').every(({ what }) => what.endsWith(': printer'))).toBe(
       true
@@ -140,7 +140,7 @@ describe('clients (RFC 9700, OWASP ASVS chapter 10)', () => {
 
   test('names five clients and counts the others', () => {
     const many = Array.from({ length: 8 }, (_, index) => ({ ...well, clientId: `c${index}`, requiresPkce: false }))
-    expect(judge(many).find(({ check }) => check === 'PKCE')?.what).toMatch(/: c0, c1, c2, c3, c4 and 3 more$/)
+    expect(evaluate(many).find(({ check }) => check === 'PKCE')?.what).toMatch(/: c0, c1, c2, c3, c4 and 3 more$/)
   })
 })
 

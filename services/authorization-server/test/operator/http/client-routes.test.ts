@@ -149,7 +149,7 @@ describe('/admin/clients', () => {
     ['DELETE', '/secrets/000000000000']
   ] as const)('%s /clients/…%s of an unknown client is 404', async (method, rest) => {
     const body = method === 'PATCH' ? { name: 'x' } : undefined
-    for (const id of ['nobody', '%00', '%27%3B'])
+    for (const id of ['unknown', '%00', '%27%3B'])
       expect((await admin.call(method, `/clients/${id}${rest}`, body)).statusCode).toBe(404)
   })
 })

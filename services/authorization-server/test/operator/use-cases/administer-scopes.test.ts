@@ -73,18 +73,18 @@ test('a registration for a scope that is deleted concurrently is refused', async
 
 test('the deletion waits for a running update and removes the scope that it added', async () => {
   const { clientId } = await newClient()
-  const somebody = new pg.Client({ connectionString: stores.url })
-  await somebody.connect()
-  await somebody.query('begin')
-  await somebody.query('select 1 from scopes where name = $1 for key share', [scope])
-  await somebody.query('update clients set required_scopes = required_scopes || $2::text where client_id = $1', [
+  const other = new pg.Client({ connectionString: stores.url })
+  await other.connect()
+  await other.query('begin')
+  await other.query('select 1 from scopes where name = $1 for key share', [scope])
+  await other.query('update clients set required_scopes = required_scopes || $2::text where client_id = $1', [
     clientId,
     scope
   ])
   const deleting = deleteScope({ name: scope, fromClients: true }, AUTHOR, deps)
   await untilBlocked(stores.run)
-  await somebody.query('commit')
-  await somebody.end()
+  await other.query('commit')
+  await other.end()
   await deleting
   expect(await scopesOfClient(clientId)).toEqual(['files.read'])
 })

@@ -76,6 +76,6 @@ test.each(files.map((file) => ({ file, name: path.basename(file) })))(
   }
 )
 
-test.each(files.map((file) => ({ file, name: path.basename(file) })))('$name says its direction', ({ file }) => {
+test.each(files.map((file) => ({ file, name: path.basename(file) })))('$name has its text direction', ({ file }) => {
   expect(['ltr', 'rtl']).toContain(read(file).direction)
 })

@@ -17,7 +17,7 @@ test('known browsers come first, and each address group has its turn', () => {
   expect(order.waiting()).toBe(0)
 })
 
-test('endless sign-ins of one account do not block others: every fourth is another', () => {
+test('repeated sign-ins of one account do not block others: every fourth job is of another account', () => {
   const order = createHashingOrder<string>()
   for (let time = 0; time < 8; time++) order.add({ network: 'n', group: 'known', isKnown: true }, 'known')
   for (const job of ['one', 'two']) order.add({ network: 'n', group: job, isKnown: false }, job)

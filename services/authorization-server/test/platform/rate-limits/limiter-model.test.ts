@@ -58,12 +58,12 @@ async function runAll(
     given.map(async ({ instance, account, address, isKnown, isCorrect, after, takes }) => {
       const limits = signInLimits(`${account}${runs}`, `${address}-${runs}`, isKnown)
       for (let step = 0; step < after; step++) await turn()
-      const judge = async (): Promise<Outcome> => {
+      const evaluate = async (): Promise<Outcome> => {
         for (let step = 0; step < takes; step++) await turn()
         return { isCorrect }
       }
       const isFailure = (outcome: Outcome) => !outcome.isCorrect
-      const refusal = await limiters[instance]?.attempt({ limits, isKnown, judge, isFailure }).then(
+      const refusal = await limiters[instance]?.attempt({ limits, isKnown, evaluate, isFailure }).then(
         () => undefined,
         (error: unknown) => {
           if (error instanceof TooManyAttempts) return error
@@ -80,7 +80,7 @@ async function runAll(
 
 /** Properties of every mix of correct and wrong attempts. */
 async function expectLimitsHeld(ended: readonly Ended[], instances: number): Promise<void> {
-  const failures = new Map<string, { limit: Limit; judged: number }>()
+  const failures = new Map<string, { limit: Limit; evaluated: number }>()
   for (const { limits, isCorrect, refusal, counts } of ended) {
     // An attempt is refused only if one of its own limits is exhausted, never because of the number of attempts.
     if (refusal !== undefined) {
@@ -88,17 +88,17 @@ async function expectLimitsHeld(ended: readonly Ended[], instances: number): Pro
       expect(limits.some((limit, index) => (counts[index] ?? 0) >= mostOf(limit))).toBe(true)
     }
     for (const limit of limits) {
-      const known = failures.get(limit.name) ?? { limit, judged: 0 }
-      failures.set(limit.name, { limit, judged: known.judged + (isCorrect || refusal !== undefined ? 0 : 1) })
+      const known = failures.get(limit.name) ?? { limit, evaluated: 0 }
+      failures.set(limit.name, { limit, evaluated: known.evaluated + (isCorrect || refusal !== undefined ? 0 : 1) })
     }
   }
-  for (const [name, { limit, judged }] of failures) {
-    expect(judged).toBeLessThanOrEqual(mostOf(limit) * instances)
+  for (const [name, { limit, evaluated }] of failures) {
+    expect(evaluated).toBeLessThanOrEqual(mostOf(limit) * instances)
     const counted = await redis.client.get(`vk:attempts:${name}`)
-    expect(Number(counted)).toBe(Math.min(judged, mostOf(limit)))
+    expect(Number(counted)).toBe(Math.min(evaluated, mostOf(limit)))
     // Keys exist only after failures, and every key expires.
-    expect(counted === null).toBe(judged === 0)
-    if (judged === 0) continue
+    expect(counted === null).toBe(evaluated === 0)
+    if (evaluated === 0) continue
     const left = await redis.client.pttl(`vk:attempts:${name}`)
     expect(left).toBeGreaterThan(0)
     expect(left).toBeLessThanOrEqual(limit.windowSeconds * 1000)
@@ -106,7 +106,7 @@ async function expectLimitsHeld(ended: readonly Ended[], instances: number): Pro
 }
 
 test.each([1, 2])(
-  'whatever mix of correct and wrong attempts comes at once over %i instances: a correct one is refused for exhausted limits only, and failures stay within the limits (contract "Limits")',
+  'concurrent correct and wrong attempts at %i instances: a correct one is refused for exhausted limits only, and failures stay within the limits (contract "Limits")',
   async (instances) => {
     await assert(
       asyncProperty(attempts(instances), async (given) => {

@@ -23,62 +23,62 @@ const settle = () => redis.client.ping()
 function heldAttempts(waiting: { milliseconds: number; attempts: number }) {
   const refusals: string[] = []
   const limiter = createLimiter(createAttemptCounterStore(redis.client), 1, (kind) => refusals.push(kind), waiting)
-  const judging: ((isRight: boolean) => void)[] = []
-  const judge = () => new Promise<boolean>((resolve) => judging.push(resolve))
+  const evaluations: ((isRight: boolean) => void)[] = []
+  const evaluate = () => new Promise<boolean>((resolve) => evaluations.push(resolve))
   const attempt = (isKnown = false) =>
-    limiter.attempt({ limits: [limit], isKnown, judge, isFailure: (isRight) => !isRight })
-  return { attempt, judging, refusals }
+    limiter.attempt({ limits: [limit], isKnown, evaluate, isFailure: (isRight) => !isRight })
+  return { attempt, evaluations, refusals }
 }
 
-async function untilJudging(judging: readonly unknown[], count: number): Promise<void> {
-  while (judging.length < count) await new Promise((resolve) => setImmediate(resolve))
+async function untilEvaluating(evaluations: readonly unknown[], count: number): Promise<void> {
+  while (evaluations.length < count) await new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('attempts in flight (contract "Limits")', () => {
   test('no more are evaluated at once than failures are left; a success admits the next', async () => {
-    const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
+    const { attempt, evaluations } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
     const attempts = [attempt(), attempt(), attempt()]
-    await untilJudging(judging, 2)
+    await untilEvaluating(evaluations, 2)
     await settle()
-    expect(judging).toHaveLength(2)
-    judging[0]?.(true)
-    await untilJudging(judging, 3)
-    for (const end of judging) end(true)
+    expect(evaluations).toHaveLength(2)
+    evaluations[0]?.(true)
+    await untilEvaluating(evaluations, 3)
+    for (const end of evaluations) end(true)
     expect(await Promise.all(attempts)).toEqual([true, true, true])
   })
 
   test('waiting attempts are refused with the rest of the window after others have exhausted the limit', async () => {
-    const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
+    const { attempt, evaluations } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
     const attempts = [attempt(), attempt(), attempt(), attempt()]
-    await untilJudging(judging, 2)
-    for (const end of judging) end(false)
+    await untilEvaluating(evaluations, 2)
+    for (const end of evaluations) end(false)
     const ends = await Promise.allSettled(attempts)
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected'])
     expect(ends[3]).toMatchObject({ reason: { reason: 'too_many_attempts', retryAfterSeconds: 60 } })
   })
 
   test('an attempt that would wait too long is refused with Retry-After, and is not counted', async () => {
-    const { attempt, judging, refusals } = heldAttempts({ milliseconds: 30, attempts: 10 })
-    const judged = [attempt(), attempt()]
-    await untilJudging(judging, 2)
+    const { attempt, evaluations, refusals } = heldAttempts({ milliseconds: 30, attempts: 10 })
+    const evaluated = [attempt(), attempt()]
+    await untilEvaluating(evaluations, 2)
     await expect(attempt()).rejects.toMatchObject({ reason: 'too_many_at_once', retryAfterSeconds: 5 })
     expect(refusals).toEqual(['sign-in-waiting'])
     expect(await redis.client.exists(`vk:attempts:${limit.name}`)).toBe(0)
-    for (const end of judging) end(true)
-    await Promise.all(judged)
+    for (const end of evaluations) end(true)
+    await Promise.all(evaluated)
   })
 
   test('attempts beyond the queue are refused at once, except known browsers', async () => {
-    const { attempt, judging } = heldAttempts({ milliseconds: 60_000, attempts: 1 })
+    const { attempt, evaluations } = heldAttempts({ milliseconds: 60_000, attempts: 1 })
     const attempts = [attempt(), attempt(), attempt()]
-    await untilJudging(judging, 2)
+    await untilEvaluating(evaluations, 2)
     await expect(attempt()).rejects.toThrow(TooManyAttempts)
     const known = attempt(true)
     await expect(attempt(true)).rejects.toThrow(TooManyAttempts)
-    judging[0]?.(true)
-    judging[1]?.(true)
-    await untilJudging(judging, 4)
-    for (const end of judging) end(true)
+    evaluations[0]?.(true)
+    evaluations[1]?.(true)
+    await untilEvaluating(evaluations, 4)
+    for (const end of evaluations) end(true)
     expect(await Promise.all([...attempts, known])).toEqual([true, true, true, true])
   })
 
@@ -89,7 +89,7 @@ describe('attempts in flight (contract "Limits")', () => {
         limits: [limit],
         isKnown: false,
         isFailure: () => true,
-        judge: async () => Promise.reject(new Error('away'))
+        evaluate: async () => Promise.reject(new Error('away'))
       })
     for (let time = 0; time < 3; time++) await expect(failing()).rejects.toThrow('away')
     expect(await redis.client.exists(`vk:attempts:${limit.name}`)).toBe(0)

@@ -27,15 +27,15 @@ afterEach(() => {
 
 const unavailable = () => Promise.reject(new StoreUnavailable('redis', undefined))
 
-describe('codes that are given back', () => {
-  test('at once, when Redis answers; then nothing more', async () => {
+describe('codes that are returned to Redis', () => {
+  test('at once if Redis responds, and only once', async () => {
     answer = async () => true
     await returns.giveBack(HASH, 'first', CONTENT)
     await jest.advanceTimersByTimeAsync(10_000)
     expect(calls).toEqual([[HASH, 'first', CONTENT]])
   })
 
-  test('again each second while Redis is unavailable, and no more after it has answered', async () => {
+  test('again each second while Redis is unavailable, until it responds', async () => {
     answer = unavailable
     await returns.giveBack(HASH, 'first', CONTENT)
     await jest.advanceTimersByTimeAsync(3_000)
@@ -45,14 +45,14 @@ describe('codes that are given back', () => {
     expect(calls).toHaveLength(5)
   })
 
-  test('no longer than a code can live', async () => {
+  test('no longer than the lifetime of a code', async () => {
     answer = unavailable
     await returns.giveBack(HASH, 'first', CONTENT)
     await jest.advanceTimersByTimeAsync(120_000)
     expect(calls.length).toBeLessThanOrEqual(31)
   })
 
-  test('the answer of the request waits half a second for a Redis that is silent', async () => {
+  test('the response of the request waits half a second for a silent Redis', async () => {
     answer = () => new Promise(() => {})
     let waited = false
     const waiting = returns.giveBack(HASH, 'first', CONTENT).then(() => {
@@ -64,14 +64,14 @@ describe('codes that are given back', () => {
     await waiting
   })
 
-  test('a code whose taking has no answer: until Redis says that it was taken and is given back', async () => {
+  test('a code without a response to its take: until Redis confirms that it was taken and returned', async () => {
     answer = async () => calls.length === 3
     returns.giveBackWhenTaken(HASH, 'first')
     await jest.advanceTimersByTimeAsync(10_000)
     expect(calls).toEqual(Array(3).fill([HASH, 'first']))
   })
 
-  test('no more than a thousand at a time, and none after the stop', async () => {
+  test('at most a thousand at a time, and none after the stop', async () => {
     answer = unavailable
     for (let count = 0; count < 1_500; count++) returns.giveBackWhenTaken(HASH, `${count}`)
     await jest.advanceTimersByTimeAsync(1_000)

@@ -82,7 +82,7 @@ describe('no statement is sent', () => {
     expect(asked.filter((name) => !/^(append_audit_events|note_\w+_use)$/.test(name))).toEqual([])
   })
 
-  test('for the exchange of a code, except the one that redeems it', async () => {
+  test('for the exchange of a code, except the statement that redeems it', async () => {
     const code = await obtainCode(server, client)
     asked = []
     expect(kindOf(await exchange(second, client, code))).toBe('200')

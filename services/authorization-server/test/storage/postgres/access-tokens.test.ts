@@ -42,9 +42,9 @@ describe('introspection lookup of an access token', () => {
   })
 
   test.each([
-    { name: 'one millisecond before its expiry', at: 99_999, active: true },
-    { name: 'at its expiry', at: 100_000, active: false },
-    { name: 'after its expiry', at: 100_001, active: false }
+    { name: 'one millisecond before its expiry: active', at: 99_999, active: true },
+    { name: 'at its expiry: inactive', at: 100_000, active: false },
+    { name: 'after its expiry: inactive', at: 100_001, active: false }
   ])('$name', async ({ at, active }) => {
     expect((await findLiveAccessToken(database, grant.access.hash, after(at))) !== undefined).toBe(active)
   })
@@ -52,35 +52,38 @@ describe('introspection lookup of an access token', () => {
   test.each<{ name: string; hash(): TokenHash }>([
     { name: 'an unknown token', hash: newHash },
     { name: 'a refresh token', hash: () => grant.refresh.hash }
-  ])('$name: nothing', async ({ hash }) => {
+  ])('$name: not found', async ({ hash }) => {
     expect(await findLiveAccessToken(database, hash(), NOW)).toBeUndefined()
   })
 
   test.each<{ name: string; ending(): Promise<unknown> }>([
-    { name: 'revoked', ending: () => store.revoke(grant.access, grant.clientId) },
-    { name: 'its grant ended', ending: () => createGrantStore(database).end(grant.grantId) },
+    { name: 'a revoked token', ending: () => store.revoke(grant.access, grant.clientId) },
+    { name: 'a token of an ended grant', ending: () => createGrantStore(database).end(grant.grantId) },
     {
-      name: 'a newer generation of its user',
+      name: 'a token with a generation older than that of its user',
       ending: () => change('user', 'update users set generation = 1 where user_id = $1', grant.userId)
     },
     {
-      name: 'an older generation of its user',
+      name: 'a token with a generation newer than that of its user',
       ending: () => change('older', 'update users set generation = -1 where user_id = $1', grant.userId)
     },
     {
-      name: 'a newer generation of its client',
+      name: 'a token with a generation older than that of its client',
       ending: () => change('client', 'update clients set generation = 1 where client_id = $1', grant.clientId)
     },
-    { name: 'its user deleted', ending: () => change('no_user', 'delete from users where user_id = $1', grant.userId) },
     {
-      name: 'its client deleted',
+      name: 'a token of a deleted user',
+      ending: () => change('no_user', 'delete from users where user_id = $1', grant.userId)
+    },
+    {
+      name: 'a token of a deleted client',
       ending: () => change('no_client', 'delete from clients where client_id = $1', grant.clientId)
     },
     {
-      name: 'its grant’s row gone',
+      name: 'a token whose grant was deleted',
       ending: () => change('no_grant', 'delete from grants where grant_id = $1', grant.grantId)
     }
-  ])('$name: nothing', async ({ ending }) => {
+  ])('$name: not found', async ({ ending }) => {
     await ending()
     expect(await findLiveAccessToken(database, grant.access.hash, NOW)).toBeUndefined()
   })
@@ -103,7 +106,7 @@ describe('access token store: revoke', () => {
   test.each<{ name: string; hash(): TokenHash; clientId(): string }>([
     { name: 'by another client', hash: () => grant.access.hash, clientId: () => 'other' },
     {
-      name: 'by an id in other letters',
+      name: 'by an id in other letter case',
       hash: () => grant.access.hash,
       clientId: () => grant.clientId.toUpperCase()
     },

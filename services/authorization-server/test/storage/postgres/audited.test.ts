@@ -34,7 +34,7 @@ const create = (change: Partial<AuditNote> = {}, name = 'ci') =>
 
 const count = async (table: string) => (await stores.run(`select 1 as one from ${table}`)).length
 
-test('a change and its entry are written together, with all that the note says', async () => {
+test('a change and its audit entry are written together, with all fields of the note', async () => {
   expect(await create()).toMatchObject({ name: 'ci', createdAt: NOW })
   expect(await stores.run('select * from audit_events')).toEqual([
     {
@@ -50,18 +50,18 @@ test('a change and its entry are written together, with all that the note says',
   ])
 })
 
-test('an entry that cannot be written takes its change back', async () => {
+test('if the entry cannot be written, the change is rolled back', async () => {
   await expect(create({ userId: 'no uuid' })).rejects.toThrow(/uuid/)
   expect([await count('operator_keys'), await count('audit_events')]).toEqual([0, 0])
 })
 
-test('a change that is refused leaves no entry', async () => {
+test('a refused change writes no entry', async () => {
   await create()
   expect(await create()).toBe('name_taken')
   expect([await count('operator_keys'), await count('audit_events')]).toEqual([1, 1])
 })
 
-test('a change that changes nothing leaves no entry', async () => {
+test('a change without effect writes no entry', async () => {
   expect(await createOperatorKeyStore(stores.database).revoke(randomUUID(), note)).toBeUndefined()
   expect(await count('audit_events')).toBe(0)
 })

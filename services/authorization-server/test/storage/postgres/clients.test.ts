@@ -86,7 +86,7 @@ describe('a client', () => {
     expect(await clients.findWithSecrets(id())).toBeUndefined()
   })
 
-  test('that is disabled is visible to operators and cannot authenticate', async () => {
+  test('that is disabled is shown to operators and cannot authenticate', async () => {
     await opened.run('update clients set disabled_at = now() where client_id = $1', [client.clientId])
     expect(await clients.find(client.clientId)).toMatchObject({ disabled: true })
     expect(await clients.findWithSecrets(client.clientId)).toBeUndefined()
@@ -162,7 +162,7 @@ describe('clients with their secrets, for the registry', () => {
   })
 
   test('selected by id; nothing for an unknown id', async () => {
-    const found = await clients.listWithSecrets([client.clientId, 'nobody'])
+    const found = await clients.listWithSecrets([client.clientId, 'unknown'])
     expect(found).toEqual([{ client, secrets: [{ hash: secret, expiresAt: undefined }] }])
     expect(await clients.listWithSecrets([])).toEqual([])
   })

@@ -108,17 +108,14 @@ test.each<{ name: string; end(user: string, client: string): Promise<unknown> }>
         client
       ])
   }
-])(
-  'what was remembered before the number of $name was raised does not count, and does not come back',
-  async ({ end }) => {
-    const [user, client] = await pair()
-    await consents.remember(user, client, ['a', 'b'])
-    await end(user, client)
-    expect(await consents.findScope(user, client)).toEqual([])
-    await consents.remember(user, client, ['c'])
-    expect(await consents.findScope(user, client)).toEqual(['c'])
-  }
-)
+])('a consent from before the generation of $name was raised does not count, and is not restored', async ({ end }) => {
+  const [user, client] = await pair()
+  await consents.remember(user, client, ['a', 'b'])
+  await end(user, client)
+  expect(await consents.findScope(user, client)).toEqual([])
+  await consents.remember(user, client, ['c'])
+  expect(await consents.findScope(user, client)).toEqual(['c'])
+})
 
 test('deleteOfClient: deletes all rows of the client in steps, and no others', async () => {
   const [client, other] = [await newClient(), await newClient()]

@@ -61,12 +61,12 @@ const OF_MORE: Ending[] = [
   { name: 'the user was deleted', end: () => run('delete from users where user_id = $1', owner.userId) },
   { name: 'the client was deleted', end: () => run('delete from clients where client_id = $1', owner.clientId) },
   {
-    name: 'a generation went back: only equality counts',
+    name: 'a generation became lower: only equal generations are valid',
     end: () => run('update users set authorization_generation = -1 where user_id = $1', owner.userId)
   }
 ]
 
-describe('between Allow and the exchange', () => {
+describe('access ended between Allow and the exchange', () => {
   test.each([...OF_THE_PAIR, ...OF_MORE])('$name: nothing is stored', async ({ end }) => {
     await end()
     expect(await grants.storeExchange(exchange)).toBe(false)
@@ -85,19 +85,16 @@ describe('between Allow and the exchange', () => {
     expect(await isAlive(after)).toBe(true)
   })
 
-  test.each(OF_THE_PAIR)(
-    '$name: other clients of the user and other users of the client are as before',
-    async (row) => {
-      const [otherClient, otherUser] = [
-        await storeGrant(kit.opened.database, now, { userId: owner.userId }),
-        await storeGrant(kit.opened.database, now, { clientId: owner.clientId })
-      ]
-      await row.end()
-      const others = [otherClient, otherUser].map((other) => exchangeOf(other))
-      expect(await Promise.all(others.map(grants.storeExchange))).toEqual([true, true])
-      expect(await Promise.all(others.map(isAlive))).toEqual([true, true])
-    }
-  )
+  test.each(OF_THE_PAIR)('$name: other clients of the user and other users of the client can exchange', async (row) => {
+    const [otherClient, otherUser] = [
+      await storeGrant(kit.opened.database, now, { userId: owner.userId }),
+      await storeGrant(kit.opened.database, now, { clientId: owner.clientId })
+    ]
+    await row.end()
+    const others = [otherClient, otherUser].map((other) => exchangeOf(other))
+    expect(await Promise.all(others.map(grants.storeExchange))).toEqual([true, true])
+    expect(await Promise.all(others.map(isAlive))).toEqual([true, true])
+  })
 
   test('exchanges in one statement are accepted and refused independently', async () => {
     const gone = await storeGrant(kit.opened.database, now)
@@ -115,7 +112,7 @@ describe('between Allow and the exchange', () => {
   })
 })
 
-describe('concurrently with the exchange, which does not see it', () => {
+describe('access ended concurrently with the exchange, which does not see the change', () => {
   const STATEMENTS = [
     {
       name: 'the authorization ends for the first time',
@@ -132,7 +129,7 @@ describe('concurrently with the exchange, which does not see it', () => {
     }
   ]
 
-  test.each(STATEMENTS)('$name: the new tokens have ended with its commit', async ({ text }) => {
+  test.each(STATEMENTS)('$name: the new tokens end with its commit', async ({ text }) => {
     const operator = new Client({ connectionString: kit.opened.url })
     await operator.connect()
     await operator.query('begin')
@@ -148,7 +145,7 @@ describe('concurrently with the exchange, which does not see it', () => {
     expect((await apps().list(owner.userId)).filter(({ live }) => live)).toEqual([])
   })
 
-  test.each([...OF_THE_PAIR, ...OF_MORE])('$name, in 20 rounds: no token survives', async ({ end }) => {
+  test.each([...OF_THE_PAIR, ...OF_MORE])('$name, 20 rounds: no token stays active', async ({ end }) => {
     const exchanges = Array.from({ length: 20 }, () => exchangeOf(owner))
     const [before, beside] = [exchanges.slice(0, 10), exchanges.slice(10)]
     await Promise.all([...before.map(grants.storeExchange), end(), ...beside.map(grants.storeExchange)])

@@ -26,7 +26,7 @@ const rowsOf = (table: 'grants' | 'access_tokens' | 'refresh_tokens', { grantId 
   kit.opened.run<Row>(`select * from ${table} where grant_id = $1`, [grantId])
 
 describe('an exchange', () => {
-  test('stores what Allow decided and both tokens, with the generations of Allow', async () => {
+  test('stores the grant, both tokens and the generations of Allow', async () => {
     const { clientId, userId } = kit.owner
     const exchange = exchangeOf(kit.owner)
     const { codeHash, grantId, tokens } = exchange
@@ -71,10 +71,10 @@ describe('an exchange', () => {
   })
 
   test.each([
-    { name: 'the refresh token lives longer', access: 100, refresh: 1_000, expires: 1_000 },
-    { name: 'the access token lives longer', access: 2_000, refresh: 1_000, expires: 2_000 },
+    { name: 'the refresh token expires later', access: 100, refresh: 1_000, expires: 1_000 },
+    { name: 'the access token expires later', access: 2_000, refresh: 1_000, expires: 2_000 },
     { name: 'there is no refresh token', access: 100, refresh: undefined, expires: 100 }
-  ])('the row stays until its last token has expired: $name', async ({ access, refresh, expires }) => {
+  ])('the expiry of the row is that of its last token: $name', async ({ access, refresh, expires }) => {
     const exchange = exchangeOf(kit.owner, {
       tokens: {
         accessToken: { hash: newHash(), expiresAt: later(access * 1_000) },
@@ -86,7 +86,7 @@ describe('an exchange', () => {
     expect(await rowsOf('refresh_tokens', exchange)).toHaveLength(refresh === undefined ? 0 : 1)
   })
 
-  test('of a code that has a grant stores nothing', async () => {
+  test('of a code that already has a grant stores nothing', async () => {
     const first = exchangeOf(kit.owner)
     const second = again(first)
     expect(await grants.storeExchange(first)).toBe(true)
@@ -108,7 +108,7 @@ describe('an exchange', () => {
     }
   )
 
-  test('stores all or nothing: a token hash that exists undoes the grant', async () => {
+  test('stores all or nothing: an existing token hash rolls the grant back', async () => {
     const first = exchangeOf(kit.owner)
     await grants.storeExchange(first)
     const second = exchangeOf(kit.owner, { tokens: { accessToken: first.tokens.accessToken } })
@@ -119,7 +119,7 @@ describe('an exchange', () => {
 })
 
 describe('concurrent exchanges', () => {
-  test('share one statement, and each has its own answer and its own values', async () => {
+  test('share one statement, and each gets its own result and stores its own values', async () => {
     const used = exchangeOf(kit.owner)
     await grants.storeExchange(used)
     kit.sent.length = 0
@@ -136,7 +136,7 @@ describe('concurrent exchanges', () => {
     ])
   })
 
-  test('whose tokens end in different hours take a statement for each table', async () => {
+  test('with tokens that expire in different hours use one statement for each table', async () => {
     const ends = [later(HOUR / 2), later(HOUR)]
     const exchanges = kit.newExchanges(6, (index) => endingAt(ends[index % 2] ?? now))
     expect(new Set(await Promise.all(exchanges.map(grants.storeExchange)))).toEqual(new Set([true]))
@@ -151,7 +151,7 @@ describe('concurrent exchanges', () => {
     )
   })
 
-  test('of one code in one statement: one stores its tokens, and the others of the statement theirs', async () => {
+  test('of one code in one statement: only one stores tokens, and other codes of the statement succeed', async () => {
     const [twice, once] = [exchangeOf(kit.owner), exchangeOf(kit.owner)]
     const stored = await Promise.all([twice, again(twice), once].map(grants.storeExchange))
     expect([stored.slice(0, 2).toSorted(), stored[2]]).toEqual([[false, true], true])
@@ -159,7 +159,7 @@ describe('concurrent exchanges', () => {
     expect(await kit.tokensOf([once])).toEqual({ access: 1, refresh: 1 })
   })
 
-  test('of one code in the statements of two processes: one of 40 stores its tokens', async () => {
+  test('of one code in statements of two processes: one of 40 stores its tokens', async () => {
     const first = exchangeOf(kit.owner)
     const stores = [grants, await kit.startGrants()]
     const stored = await Promise.all(
@@ -170,9 +170,9 @@ describe('concurrent exchanges', () => {
   })
 
   test.each([
-    { name: 'a user id that is none', bad: { allowed: { userId: 'nobody' } } },
-    { name: 'a text that Postgres cannot hold', bad: { binding: { redirectUri: 'a\0b' } } }
-  ])('$name: that one fails alone', async ({ bad }) => {
+    { name: 'an invalid user id', bad: { allowed: { userId: 'unknown' } } },
+    { name: 'a text that Postgres cannot store', bad: { binding: { redirectUri: 'a\0b' } } }
+  ])('$name: only this exchange fails', async ({ bad }) => {
     const exchanges = kit.newExchanges(5, (index) => (index === 2 ? bad : {}))
     const settled = await Promise.allSettled(exchanges.map(grants.storeExchange))
     const outcomes = settled.map((each) => (each.status === 'fulfilled' ? each.value : each.status))
@@ -180,10 +180,10 @@ describe('concurrent exchanges', () => {
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 4, refresh: 4 })
   })
 
-  test('a row that Postgres refuses in one hour: those of another hour are stored', async () => {
+  test('a row that Postgres refuses: exchanges with tokens of another hour succeed', async () => {
     const exchanges = kit.newExchanges(4, (index) => ({
       ...endingAt(later(index < 2 ? HOUR / 2 : HOUR)),
-      ...(index === 3 ? { allowed: { userId: 'nobody' } } : {})
+      ...(index === 3 ? { allowed: { userId: 'unknown' } } : {})
     }))
     const settled = await Promise.allSettled(exchanges.map(grants.storeExchange))
     const outcomes = settled.map((each) => (each.status === 'fulfilled' ? each.value : each.status))
@@ -192,7 +192,7 @@ describe('concurrent exchanges', () => {
   })
 })
 
-test('exchanges, notes of use and endings lock grants in one order: no deadlock', async () => {
+test('exchanges, uses and endings lock grants in the same order: no deadlock', async () => {
   const other = connectPostgres(kit.opened.url, { connections: 10 })
   const apps = createConnectedAppStore(other)
   const deadlocks = () => kit.opened.run('select deadlocks from pg_stat_database where datname = current_database()')

@@ -49,8 +49,8 @@ async function countOf(table: string): Promise<number> {
   return row?.count ?? -1
 }
 
-describe.each(TABLES)('%s', (table) => {
-  test('what has expired goes, at the very moment too; what has not stays', async () => {
+describe.each(TABLES)('expired rows of %s', (table) => {
+  test('are deleted from the moment of their expiry, and no others', async () => {
     await insert(table, PAST)
     await insert(table, NOW)
     await insert(table, FUTURE, 2)
@@ -60,7 +60,7 @@ describe.each(TABLES)('%s', (table) => {
     expect(rest.map(({ expires_at }) => expires_at)).toEqual([FUTURE, FUTURE])
   })
 
-  test('ten thousand at a time, and it says when there is likely more', async () => {
+  test('are deleted in batches of 10,000, and the result says if there may be more', async () => {
     await insert(table, PAST, 10_001)
     expect(await expiredRows.deleteSome()).toBe(true)
     expect(await countOf(table)).toBe(1)
@@ -68,7 +68,7 @@ describe.each(TABLES)('%s', (table) => {
     expect(await countOf(table)).toBe(0)
   })
 
-  test('instances share the work without waiting for each other', async () => {
+  test('are deleted by several instances without waiting for each other', async () => {
     await insert(table, PAST, 10)
     const other = new pg.Client({ connectionString: testDatabase.url })
     await other.connect()
@@ -86,10 +86,10 @@ describe.each(TABLES)('%s', (table) => {
   })
 })
 
-describe('grants that were refreshed', () => {
+describe('expired grants that were refreshed', () => {
   const extend = (until: Date) => run('update grants set extended_until = $1', [until])
 
-  test('stay until the last of the refreshed tokens ends, and go then', async () => {
+  test('stay until the last refreshed token expires, and are then deleted', async () => {
     await insert('grants', PAST)
     await extend(FUTURE)
     await expiredRows.deleteSome()
@@ -98,14 +98,14 @@ describe('grants that were refreshed', () => {
     expect(await countOf('grants')).toBe(0)
   })
 
-  test('go with the others when the refreshed tokens have ended, too', async () => {
+  test('are deleted with the others when the refreshed tokens have expired', async () => {
     await insert('grants', PAST)
     await extend(NOW)
     await expiredRows.deleteSome()
     expect(await countOf('grants')).toBe(0)
   })
 
-  test('do not keep those that were not from being deleted', async () => {
+  test('do not keep other grants from being deleted', async () => {
     await insert('grants', PAST, 10_000)
     await extend(FUTURE)
     await insert('grants', PAST)
@@ -125,14 +125,14 @@ describe('audit events', () => {
     )
   beforeEach(() => run('truncate audit_events'))
 
-  test('what is older than the retention goes, and nothing younger', async () => {
+  test('older than the retention are deleted, and no others', async () => {
     for (const time of [before(31), before(30, 1), before(30), before(29), NOW]) await insertEvents(time)
     expect(await expiredRows.deleteSome()).toBe(false)
     const rest = await run<{ occurred_at: Date }>('select occurred_at from audit_events order by 1')
     expect(rest.map(({ occurred_at }) => occurred_at)).toEqual([before(30), before(29), NOW])
   })
 
-  test('a thousand at a time, and it says when there is likely more', async () => {
+  test('are deleted in batches of 1,000, and the result says if there may be more', async () => {
     await insertEvents(before(40), 1_001)
     expect(await expiredRows.deleteSome()).toBe(true)
     expect(await countOf('audit_events')).toBe(1)
@@ -140,14 +140,14 @@ describe('audit events', () => {
     expect(await countOf('audit_events')).toBe(0)
   })
 
-  test('a retention of 0 days keeps all of them', async () => {
+  test('are all kept if the retention is 0 days', async () => {
     await insertEvents(before(4_000))
     await createExpiredRows(atTime(database, NOW), { auditRetentionDays: 0 }).deleteSome()
     expect(await countOf('audit_events')).toBe(1)
   })
 })
 
-describe('stored refresh answers', () => {
+describe('stored refresh responses', () => {
   async function insertAnswer(retryUntil: Date | undefined, expiresAt = FUTURE): Promise<Buffer> {
     const hash = randomBytes(32)
     await run(
@@ -163,14 +163,14 @@ describe('stored refresh answers', () => {
     return (await run<{ retry_answer: Buffer | null; retry_until: Date; retry_scope: string }>(text, [hash]))[0]
   }
 
-  test('a thousand at a time, and it says when there is likely more', async () => {
+  test('are erased in batches of 1,000, and the result says if there may be more', async () => {
     for (let count = 0; count < 1_001; count += 1) await insertAnswer(PAST)
     expect(await expiredRows.eraseSomeRetryAnswers()).toBe(true)
     expect(await expiredRows.eraseSomeRetryAnswers()).toBe(false)
     expect(await countOf('refresh_tokens where retry_answer is not null')).toBe(0)
   })
 
-  test('stay with their token until the window closes, though it has expired', async () => {
+  test('stay with their expired token until the retry window ends', async () => {
     await insertAnswer(FUTURE, PAST)
     const closed = await insertAnswer(PAST, PAST)
     await expiredRows.deleteSome()
@@ -179,7 +179,7 @@ describe('stored refresh answers', () => {
     expect(await countOf('refresh_tokens')).toBe(0)
   })
 
-  test('are erased when the window closes, and nothing else of the row is', async () => {
+  test('are erased when the retry window ends, without other changes to the row', async () => {
     const [closed, closing, open] = [await insertAnswer(PAST), await insertAnswer(NOW), await insertAnswer(FUTURE)]
     await expiredRows.eraseSomeRetryAnswers()
     for (const hash of [closed, closing]) expect((await answerOf(hash))?.retry_answer).toBeNull()
@@ -187,7 +187,7 @@ describe('stored refresh answers', () => {
     expect(await answerOf(closed)).toMatchObject({ retry_until: PAST, retry_scope: 's' })
   })
 
-  test('a rotated token stays until it would have expired, so that its reuse is noticed (RFC 9700 4.14.2)', async () => {
+  test('a rotated token stays until it would have expired, to detect its reuse (RFC 9700 §4.14.2)', async () => {
     const [kept, gone] = [await insertAnswer(PAST, FUTURE), await insertAnswer(PAST, PAST)]
     await expiredRows.deleteSome()
     expect(await answerOf(kept)).toBeDefined()

@@ -44,13 +44,17 @@ async function announced(): Promise<unknown[]> {
 
 const client = (key = id) => ({ table: 'clients', key })
 
-describe('announced to the registry', () => {
+describe('changes announced to the registry', () => {
   test.each<{ name: string; sql: string; with?: () => string[]; data(): object[] }>([
-    { name: 'a client is made', sql: CLIENT, with: () => [`${id}_2`], data: () => [client(`${id}_2`)] },
-    { name: 'is disabled', sql: 'update clients set disabled_at = now() where client_id = $1', data: () => [client()] },
-    { name: 'is renamed', sql: `update clients set name = 'x' where client_id = $1`, data: () => [client()] },
+    { name: 'a client is created', sql: CLIENT, with: () => [`${id}_2`], data: () => [client(`${id}_2`)] },
     {
-      name: 'is deleted, and its secret with it',
+      name: 'a client is disabled',
+      sql: 'update clients set disabled_at = now() where client_id = $1',
+      data: () => [client()]
+    },
+    { name: 'a client is renamed', sql: `update clients set name = 'x' where client_id = $1`, data: () => [client()] },
+    {
+      name: 'a client with its secret is deleted',
       sql: 'delete from clients where client_id = $1',
       data: () => [client()]
     },
@@ -60,15 +64,25 @@ describe('announced to the registry', () => {
       data: () => [client()]
     },
     {
-      name: 'a secret is given an end',
+      name: 'a secret gets an expiry',
       sql: 'update client_secrets set expires_at = now() where client_id = $1',
       data: () => [client()]
     },
     { name: 'a secret is deleted', sql: 'delete from client_secrets where client_id = $1', data: () => [client()] },
-    { name: 'all secrets are', sql: 'truncate client_secrets', with: () => [], data: () => [{ table: 'clients' }] },
-    { name: 'all clients are', sql: 'truncate clients cascade', with: () => [], data: () => [{ table: 'clients' }] },
     {
-      name: 'a scope is made',
+      name: 'all secrets are deleted',
+      sql: 'truncate client_secrets',
+      with: () => [],
+      data: () => [{ table: 'clients' }]
+    },
+    {
+      name: 'all clients are deleted',
+      sql: 'truncate clients cascade',
+      with: () => [],
+      data: () => [{ table: 'clients' }]
+    },
+    {
+      name: 'a scope is created',
       sql: 'insert into scopes (name, title) values ($1, $1)',
       data: () => [{ table: 'scopes' }]
     },
@@ -80,7 +94,7 @@ describe('announced to the registry', () => {
     },
     { name: 'scopes are deleted', sql: 'delete from scopes', with: () => [], data: () => [{ table: 'scopes' }] },
     {
-      name: 'a resource server is made',
+      name: 'a resource server is created',
       sql: RESOURCE_SERVER,
       with: () => [],
       data: () => [{ table: 'resource_servers' }]
@@ -96,14 +110,14 @@ describe('announced to the registry', () => {
     expect(await announced()).toEqual(data())
   })
 
-  test('a client that gets another id: both', async () => {
+  test('a client gets another id: both ids are announced', async () => {
     await operator.query('delete from client_secrets where client_id = $1', [id])
     await announced()
     await operator.query('update clients set client_id = $2 where client_id = $1', [id, `${id}_new`])
     expect(await announced()).toEqual([client(), client(`${id}_new`)])
   })
 
-  test('not that a secret or a credential was used', async () => {
+  test('a use of a secret or credential is not announced', async () => {
     await operator.query(RESOURCE_SERVER.replace(/'rs'/, "'rs_used'"))
     await announced()
     await operator.query('update client_secrets set last_used_at = now() where client_id = $1', [id])
@@ -111,7 +125,7 @@ describe('announced to the registry', () => {
     expect(await announced()).toEqual([])
   })
 
-  test('nothing that is rolled back', async () => {
+  test('a rolled-back change is not announced', async () => {
     await operator.query('begin')
     await operator.query('update clients set disabled_at = now() where client_id = $1', [id])
     await operator.query('rollback')

@@ -26,39 +26,45 @@ beforeEach(async () => {
 afterAll(() => opened.close())
 
 describe('resource server store: create', () => {
-  test('a new id is created', async () => {
+  test('stores a new id', async () => {
     expect(await store.create({ ...files, clientId: 'rs_new' }, HASH, NOTE)).toEqual({ outcome: 'created' })
   })
 
   test.each([
     {
-      name: 'the same again',
+      name: 'the same id and values',
       change: {},
       hash: HASH,
       outcome: 'exists',
       says: { outcome: 'exists', name: 'files' }
     },
     {
-      name: 'the same under another name',
+      name: 'the same id with another name',
       change: { name: 'other' },
       hash: HASH,
       outcome: 'exists',
       says: { outcome: 'exists', name: 'files' }
     },
-    { name: 'another secret', change: {}, hash: newHash(), outcome: 'conflict', says: { outcome: 'conflict' } },
     {
-      name: 'another audience',
+      name: 'the same id with another secret',
+      change: {},
+      hash: newHash(),
+      outcome: 'conflict',
+      says: { outcome: 'conflict' }
+    },
+    {
+      name: 'the same id with another audience',
       change: { audience: 'https://o.example' },
       hash: HASH,
       outcome: 'conflict',
       says: { outcome: 'conflict' }
     }
-  ])('$name: $outcome, and the first stays as it was', async ({ change, hash, says }) => {
+  ])('$name: $outcome, and the stored one does not change', async ({ change, hash, says }) => {
     expect(await store.create({ ...files, ...change }, hash, NOTE)).toEqual(says)
     expect(await store.findWithSecret(files.clientId)).toEqual({ resourceServer: files, secretHash: HASH })
   })
 
-  test('ten at once: one created, nine exist', async () => {
+  test('of ten concurrent calls one returns created and nine return exists', async () => {
     const server = { ...files, clientId: `rs_${randomUUID()}` }
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => store.create(server, HASH, NOTE)))
     expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['created', ...Array(9).fill('exists')])
@@ -71,11 +77,11 @@ describe('resource server store: create', () => {
   })
 })
 
-describe('resource server store: look-ups are byte for byte', () => {
+describe('resource server store: lookups compare byte for byte', () => {
   test.each<{ name: string; id(): string }>([
     { name: 'an unknown id', id: () => 'rs_unknown' },
-    { name: 'an id in other letters', id: () => files.clientId.toUpperCase() },
-    { name: 'an id with a space behind', id: () => `${files.clientId} ` },
+    { name: 'an id in other letter case', id: () => files.clientId.toUpperCase() },
+    { name: 'an id with a trailing space', id: () => `${files.clientId} ` },
     { name: 'its name', id: () => files.name },
     { name: 'a pattern', id: () => '%' }
   ])('$name finds nothing', async ({ id }) => {
@@ -83,17 +89,17 @@ describe('resource server store: look-ups are byte for byte', () => {
   })
 
   test.each<{ name: string; audience(): string; known: boolean }>([
-    { name: 'the registered one', audience: () => files.audience, known: true },
-    { name: 'with a slash', audience: () => `${files.audience}/`, known: false },
-    { name: 'in other letters', audience: () => files.audience.toUpperCase(), known: false },
-    { name: 'a part of it', audience: () => files.audience.slice(0, -1), known: false },
-    { name: 'a pattern', audience: () => 'https://%', known: false },
-    { name: 'nothing', audience: () => '', known: false }
-  ])('audience $name: $known', async ({ audience, known }) => {
+    { name: 'of a registered one', audience: () => files.audience, known: true },
+    { name: 'with a trailing slash', audience: () => `${files.audience}/`, known: false },
+    { name: 'in other letter case', audience: () => files.audience.toUpperCase(), known: false },
+    { name: 'without its last character', audience: () => files.audience.slice(0, -1), known: false },
+    { name: 'with a wildcard', audience: () => 'https://%', known: false },
+    { name: 'that is empty', audience: () => '', known: false }
+  ])('an audience $name is known: $known', async ({ audience, known }) => {
     expect(await store.knowsAudience(audience())).toBe(known)
   })
 })
 
-test('resource server store: list gives each with its secret', async () => {
+test('resource server store: list returns each with its secret', async () => {
   expect(await store.list()).toContainEqual({ resourceServer: files, secretHash: HASH })
 })

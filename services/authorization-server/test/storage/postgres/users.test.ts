@@ -25,7 +25,7 @@ async function create(username: string): Promise<{ userId: string; created: bool
   }
 }
 
-test('a user is found by id without, and by name with the password’s hash', async () => {
+test('a user is found by id without the password hash, and by name with it', async () => {
   const { userId, created } = await create('alice')
   const user = {
     userId,
@@ -41,29 +41,29 @@ test('a user is found by id without, and by name with the password’s hash', as
 })
 
 test.each(['Alice', 'alice ', 'ALICE', 'alic', '', "alice' or '1'='1", '%', 'a_ice'])(
-  'nobody is called %j',
+  'no user has the name %j',
   async (name) => {
     expect(await users.findWithPassword(name)).toBeUndefined()
   }
 )
 
-test('nobody has an unknown id', async () => {
+test('an unknown id finds no user', async () => {
   expect(await users.findById(randomUUID())).toBeUndefined()
 })
 
-test('a name is given once, of ten at once to one', async () => {
+test('a name is unique: of ten concurrent creations one succeeds', async () => {
   const results = await Promise.all(Array.from({ length: 10 }, () => create('bob')))
   const winners = results.filter(({ created }) => created)
   expect(winners).toHaveLength(1)
   expect((await users.findWithPassword('bob'))?.user.userId).toBe(winners[0]?.userId)
 })
 
-test('another refusal than a taken name is an error and not "taken"', async () => {
+test('an error other than a taken name is thrown', async () => {
   const bad = { userId: 'no uuid', username: 'carol', passwordHash: 'hash' }
   await expect(users.create(bad, NOTE)).rejects.toThrow(/uuid/)
 })
 
-test('the list is by name, and shows who is disabled', async () => {
+test('the list is sorted by name and shows disabled users', async () => {
   const { userId } = await create('aaron')
   await stores.run('update users set disabled_at = now(), generation = 7 where user_id = $1', [userId])
   const found = await users.list({ limit: 1_000 })
@@ -73,10 +73,10 @@ test('the list is by name, and shows who is disabled', async () => {
   for (const user of found) expect(user).not.toHaveProperty('passwordHash')
 })
 
-describe('changes', () => {
+describe('changes of a user', () => {
   const generationOf = async (userId: string) => (await users.findById(userId))?.generation
 
-  test('disabling and a new password raise the generation, enabling does not', async () => {
+  test('disabling and a new password raise the generation; enabling does not', async () => {
     const { userId } = await create('dora')
     expect(await users.disable(userId, NOTE)).toMatchObject({ disabled: true, generation: 1 })
     expect(await users.enable(userId, NOTE)).toMatchObject({ disabled: false, generation: 1 })
@@ -84,23 +84,23 @@ describe('changes', () => {
     expect((await users.findWithPassword('dora'))?.passwordHash).toBe('another hash')
   })
 
-  test('of ten at once that disable a user, one does', async () => {
+  test('of ten concurrent calls one disables the user', async () => {
     const { userId } = await create('emil')
     const results = await Promise.all(Array.from({ length: 10 }, () => users.disable(userId, NOTE)))
     expect(results.filter((result) => result !== undefined)).toHaveLength(1)
     expect(await generationOf(userId)).toBe(1)
   })
 
-  test('enabling an enabled user and changing nobody change nothing', async () => {
+  test('enabling an enabled user and changing an unknown user change nothing', async () => {
     const { userId } = await create('frida')
     expect(await users.enable(userId, NOTE)).toBeUndefined()
-    const nobody = randomUUID()
-    expect(await users.disable(nobody, NOTE)).toBeUndefined()
-    expect(await users.setPassword(nobody, 'hash', NOTE)).toBeUndefined()
-    expect(await users.delete(nobody, NOTE)).toBeUndefined()
+    const unknownId = randomUUID()
+    expect(await users.disable(unknownId, NOTE)).toBeUndefined()
+    expect(await users.setPassword(unknownId, 'hash', NOTE)).toBeUndefined()
+    expect(await users.delete(unknownId, NOTE)).toBeUndefined()
   })
 
-  test('a deleted user takes remembered consents along, and leaves grants to housekeeping', async () => {
+  test('deleting a user deletes remembered consents and leaves grants to housekeeping', async () => {
     const grant = await storeGrant(stores.database, CREATED_AT)
     const { userId, clientId } = grant
     await stores.run(`insert into consents values ($1, $2, '{files.read}', now())`, [userId, clientId])
@@ -110,7 +110,7 @@ describe('changes', () => {
   })
 })
 
-test('the list goes on where a page ended', async () => {
+test('the list continues after the last name of a page', async () => {
   const all = await users.list({ limit: 1_000 })
   const [first, second] = await users.list({ limit: 2 })
   expect([first, second]).toEqual(all.slice(0, 2))

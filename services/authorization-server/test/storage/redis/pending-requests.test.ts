@@ -24,50 +24,50 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
   afterAll(() => redis.close())
 
   test('a stored request is found repeatedly, and only for its user', async () => {
-    await pending.hold(request('one'))
-    expect(await pending.isHeld(request('one'))).toBe(true)
-    expect(await pending.isHeld(request('one'))).toBe(true)
-    expect(await pending.isHeld(request('two'))).toBe(false)
-    expect(await pending.isHeld(request('one', 'another-user'))).toBe(false)
+    await pending.add(request('one'))
+    expect(await pending.exists(request('one'))).toBe(true)
+    expect(await pending.exists(request('one'))).toBe(true)
+    expect(await pending.exists(request('two'))).toBe(false)
+    expect(await pending.exists(request('one', 'another-user'))).toBe(false)
     expect(await pending.take(request('one', 'another-user'))).toBe(false)
   })
 
   test('take: of 20 concurrent calls one succeeds', async () => {
-    await pending.hold(request('one'))
-    await pending.hold(request('two'))
+    await pending.add(request('one'))
+    await pending.add(request('two'))
     const taken = await Promise.all(Array.from({ length: 20 }, () => pending.take(request('one'))))
     expect(taken.filter((won) => won)).toHaveLength(1)
-    expect(await pending.isHeld(request('one'))).toBe(false)
-    expect(await pending.isHeld(request('two'))).toBe(true)
+    expect(await pending.exists(request('one'))).toBe(false)
+    expect(await pending.exists(request('two'))).toBe(true)
     expect(await pending.findDecision(request('one'))).toEqual({ kind: 'deciding' })
   })
 
   test('a request that is stored again, even twice, can be taken once', async () => {
-    await pending.hold(request('one'))
+    await pending.add(request('one'))
     await pending.take(request('one'))
-    await pending.hold(request('one'))
-    await pending.hold(request('one'))
+    await pending.add(request('one'))
+    await pending.add(request('one'))
     expect(await pending.take(request('one'))).toBe(true)
     expect(await pending.take(request('one'))).toBe(false)
   })
 
   test('keeps the 100 newest requests of each user', async () => {
-    await pending.hold(request('of another', 'another-user'))
-    for (let count = 0; count <= 100; count++) await pending.hold(request(`number ${count}`))
-    expect(await pending.isHeld(request('number 0'))).toBe(false)
-    expect(await pending.isHeld(request('number 1'))).toBe(true)
-    expect(await pending.isHeld(request('number 100'))).toBe(true)
+    await pending.add(request('of another', 'another-user'))
+    for (let count = 0; count <= 100; count++) await pending.add(request(`number ${count}`))
+    expect(await pending.exists(request('number 0'))).toBe(false)
+    expect(await pending.exists(request('number 1'))).toBe(true)
+    expect(await pending.exists(request('number 100'))).toBe(true)
     expect(await redis.client.llen(LIST)).toBe(100)
-    expect(await pending.isHeld(request('of another', 'another-user'))).toBe(true)
+    expect(await pending.exists(request('of another', 'another-user'))).toBe(true)
   })
 
   test('requests expire, and a lookup does not extend them', async () => {
-    await pending.hold(request('one'))
+    await pending.add(request('one'))
     const left = await redis.client.pttl(LIST)
     expect(left).toBeGreaterThan(3_590_000)
     expect(left).toBeLessThanOrEqual(3_600_000)
     await redis.client.pexpire(LIST, 60_000)
-    await pending.isHeld(request('one'))
+    await pending.exists(request('one'))
     expect(await redis.client.pttl(LIST)).toBeLessThanOrEqual(60_000)
     await redis.client.del(LIST)
     expect(await pending.take(request('one'))).toBe(false)
@@ -81,7 +81,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
       decision: { kind: 'allowed', codeHash: Buffer.alloc(32, 7) as TokenHash } as const
     }
   ])('a decision is found as it was saved, and expires: $name', async ({ decision }) => {
-    await pending.hold(request('one'))
+    await pending.add(request('one'))
     await pending.take(request('one'))
     await pending.saveDecision(request('one'), decision, 60_000)
     expect(await pending.findDecision(request('one'))).toEqual(decision)
@@ -91,7 +91,7 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
   })
 
   test('the state deciding expires, in case the process crashes', async () => {
-    await pending.hold(request('one'))
+    await pending.add(request('one'))
     await pending.take(request('one'))
     const left = await redis.client.pttl('vk:decision:{a-user}:one')
     expect(left).toBeGreaterThan(9_000)
@@ -102,8 +102,8 @@ describe.each(REDIS_KINDS)('pending requests in $name', ({ create }) => {
 test('every method throws StoreUnavailable without Redis', async () => {
   const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
   const pending = createPendingRequestStore(redis)
-  await expect(pending.hold(request('one'))).rejects.toThrow(StoreUnavailable)
-  await expect(pending.isHeld(request('one'))).rejects.toThrow(StoreUnavailable)
+  await expect(pending.add(request('one'))).rejects.toThrow(StoreUnavailable)
+  await expect(pending.exists(request('one'))).rejects.toThrow(StoreUnavailable)
   await expect(pending.take(request('one'))).rejects.toThrow(StoreUnavailable)
   await expect(pending.saveDecision(request('one'), { kind: 'denied' }, 60)).rejects.toThrow(StoreUnavailable)
   await expect(pending.findDecision(request('one'))).rejects.toThrow(StoreUnavailable)

@@ -17,7 +17,7 @@ export function describeFile(
   return {
     fileId,
     sourcePath: found.path.toString('utf8'),
-    sourceDigest: createHash('sha256').update(found.path).digest(),
+    sourceHash: createHash('sha256').update(found.path).digest(),
     name,
     mimeType,
     kind: kindOfMimeType(mimeType),

@@ -93,7 +93,7 @@ async function importLocked(
     if (prune)
       await runs.noteSightings(
         ownerId,
-        batch.map(({ sourceDigest }) => sourceDigest)
+        batch.map(({ sourceHash }) => sourceHash)
       )
     return saved
   }

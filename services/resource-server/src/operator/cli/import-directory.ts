@@ -44,7 +44,7 @@ export async function importDirectory(
   for await (const event of walkDirectory(directory, excluded)) {
     if (event.kind === 'file') {
       const file = describeFile(event, makeFileId())
-      batch.set(file.sourceDigest.toString('base64'), file)
+      batch.set(file.sourceHash.toString('base64'), file)
       if (batch.size >= BATCH_SIZE) await saveBatch()
     } else {
       counts[event.kind] += 1

@@ -32,7 +32,7 @@ test('describeFile returns name, size, type, kind and times', () => {
   expect(describe({ mtimeMs: MARCH + 5n, birthtimeMs: MARCH })).toEqual({
     fileId: 'an-id',
     sourcePath: '/home/alice/photo.png',
-    sourceDigest: createHash('sha256').update(path).digest(),
+    sourceHash: createHash('sha256').update(path).digest(),
     name: 'photo.png',
     mimeType: 'image/png',
     kind: 'images',
@@ -61,7 +61,7 @@ test('names that are not UTF-8 are replaced for display, and differ in their pat
   )
   expect(one?.name).toBe('c\ufffd')
   expect(other?.name).toBe('c\ufffd')
-  expect(one?.sourceDigest).not.toEqual(other?.sourceDigest)
+  expect(one?.sourceHash).not.toEqual(other?.sourceHash)
 })
 
 test('file ids are UUIDs of version 7 that begin with the time (RFC 9562 5.7)', () => {

@@ -9,14 +9,14 @@ import { buildProgram } from '../../../src/operator/cli/program.js'
 
 export type FilesWorld = Awaited<ReturnType<typeof createFilesWorld>>
 
-/** The user id of somebody whom a test calls by name. */
+/** A user id derived from a name. */
 export const ownerId = (name: string): string =>
   createHash('sha256')
     .update(name)
     .digest('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
 
-/** A migrated database, a directory of its own, and the command line on both. */
+/** A migrated database, a directory, and the command line for both. */
 export async function createFilesWorld() {
   const testDatabase = await createTestDatabase()
   const database = connectPostgres(testDatabase.url, { connections: 1 })

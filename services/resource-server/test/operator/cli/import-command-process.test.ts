@@ -91,7 +91,7 @@ test('a path too long for the system is reported, the import continues, and noth
   expect(unread.startsWith(`${root}/${step}`)).toBe(true)
   await world.database.query({
     name: 'enter_deep_file',
-    text: `insert into files (file_id, owner_id, source_path, source_digest, name, mime_type, kind, size, created_at, modified_at)
+    text: `insert into files (file_id, owner_id, source_path, source_hash, name, mime_type, kind, size, created_at, modified_at)
       values (gen_random_uuid(), $1, $2, sha256('deep'), 'deep.txt', 'text/plain', 'documents', 0, now(), now())`,
     values: [ownerId('deep'), `${unread}/deep.txt`]
   })

@@ -73,12 +73,12 @@ test('prune keeps files below a directory that could not be read', async () => {
   const owner = ownerId('eva')
   await runs.own(owner)
   // The state after a walk that saw a.txt and could not open "closed".
-  const [seen] = await world.database.query<{ source_digest: Buffer }>({
+  const [seen] = await world.database.query<{ source_hash: Buffer }>({
     name: 'hash_of_a',
-    text: "select source_digest from files where owner_id = $1 and name = 'a.txt'",
+    text: "select source_hash from files where owner_id = $1 and name = 'a.txt'",
     values: [owner]
   })
-  await runs.noteSightings(owner, [seen?.source_digest ?? Buffer.alloc(0)])
+  await runs.noteSightings(owner, [seen?.source_hash ?? Buffer.alloc(0)])
   const unread = [Buffer.from(path.join(root, 'closed'))]
   const request = { ownerId: owner, root: Buffer.from(root), unread, found: 1, dryRun: false }
   const stop = new AbortController().signal

@@ -7,7 +7,7 @@ import { authorization, build, closeApp, get, live } from '../../files-app.js'
 
 afterEach(closeApp)
 
-const failures = { unreachable: 1, timeout: 2, bad_status: 3, unreadable_answer: 4, resting: 5 }
+const failures = { unreachable: 1, timeout: 2, bad_status: 3, unreadable_response: 4, resting: 5 }
 const calls = { ended: 4, milliseconds: 2_500, tokens: 9, failures }
 const cache = { hits: 3, misses: 2, bypasses: 1, entries: 5, bytes: 600 }
 
@@ -65,7 +65,7 @@ test('the metrics are on the operator listener only', async () => {
   expect((await get('/metrics', { authorization })).statusCode).toBe(404)
 })
 
-test('readiness: introspection decides until it has answered once; the feed never does; a wrong clock always', async () => {
+test('readiness: introspection counts until its first success; the feed never; a wrong clock always', async () => {
   let isRight = true
   const clock = {
     mustAgree: async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { createAnswerCache } from '../../src/introspection/answer-cache.js'
+import { createResultCache } from '../../src/introspection/result-cache.js'
 
 const OVERHEAD = 400
 
 test('removes the least recently used entry', () => {
-  const cache = createAnswerCache<number>({ entries: 2, bytes: 1e6 })
+  const cache = createResultCache<number>({ entries: 2, bytes: 1e6 })
   cache.set('a', 1, 0)
   cache.set('b', 2, 0)
   cache.get('a')
@@ -13,7 +13,7 @@ test('removes the least recently used entry', () => {
 })
 
 test('limits the bytes, and subtracts those of removed and replaced entries', () => {
-  const cache = createAnswerCache<number>({ entries: 100, bytes: 2 * (OVERHEAD + 100) })
+  const cache = createResultCache<number>({ entries: 100, bytes: 2 * (OVERHEAD + 100) })
   cache.set('a', 1, 100)
   cache.set('b', 2, 100)
   cache.set('c', 3, 100)
@@ -26,7 +26,7 @@ test('limits the bytes, and subtracts those of removed and replaced entries', ()
 })
 
 test('an entry larger than the cache displaces no other entry, and its earlier value is removed', () => {
-  const cache = createAnswerCache<number>({ entries: 100, bytes: 1_000 })
+  const cache = createResultCache<number>({ entries: 100, bytes: 1_000 })
   cache.set('a', 1, 10)
   cache.set('b', 1, 10)
   cache.set('b', 2, 5_000)

@@ -1,7 +1,7 @@
 /** An introspection response (RFC 7662 §2.2). The RFC requires only `active`. */
-export type IntrospectionAnswer = { active: false } | ActiveAnswer
+export type IntrospectionResult = { active: false } | ActiveResult
 
-export type ActiveAnswer = {
+export type ActiveResult = {
   active: true
   scope: ReadonlySet<string>
   audience: readonly string[]
@@ -11,7 +11,7 @@ export type ActiveAnswer = {
   tokenType: string | undefined
   expiresAt: Date | undefined
   /** The `Date` of the response: the authorization server's clock, to the second; undefined without the header. */
-  answeredAt?: Date | undefined
+  respondedAt?: Date | undefined
   /** The ids of the token (`jti`) and its grant, to which revocation events refer. */
   tokenId: string | undefined
   grantId: string | undefined
@@ -20,27 +20,27 @@ export type ActiveAnswer = {
 }
 
 /**
- * Parses the body of an answer strictly: with a member of the wrong type, the whole answer is unreadable, because a guess
+ * Parses an introspection response strictly: with a member of the wrong type, the whole response is unreadable, because a guess
  * might accept an invalid token.
  * @returns undefined if it is unreadable, so nothing is known about the token
  */
-export function parseIntrospectionAnswer(body: string): IntrospectionAnswer | undefined {
-  return readAnswer(parseJson(body))
+export function parseIntrospectionResult(body: string): IntrospectionResult | undefined {
+  return readResult(parseJson(body))
 }
 
 /**
- * Parses the answers for several tokens: a list with one answer for each token.
- * @returns undefined if it is no such list; an unreadable answer in the list is undefined
+ * Parses the results for several tokens: a list with one result for each token.
+ * @returns undefined if it is no such list; an unreadable result in the list is undefined
  */
-export function parseIntrospectionAnswers(
+export function parseIntrospectionResults(
   body: string,
   count: number
-): readonly (IntrospectionAnswer | undefined)[] | undefined {
+): readonly (IntrospectionResult | undefined)[] | undefined {
   const list = parseJson(body)
-  return Array.isArray(list) && list.length === count ? list.map(readAnswer) : undefined
+  return Array.isArray(list) && list.length === count ? list.map(readResult) : undefined
 }
 
-function readAnswer(value: unknown): IntrospectionAnswer | undefined {
+function readResult(value: unknown): IntrospectionResult | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const members: Members = value
   if (typeof members.active !== 'boolean') return undefined

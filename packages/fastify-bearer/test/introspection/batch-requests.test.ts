@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import { batchQuestions } from '../../src/introspection/batch-questions.js'
+import { batchRequests } from '../../src/introspection/batch-requests.js'
 
 // At most one batch of 64 is sent every 20 ms, so 4,000 questions cannot all be sent within half a second.
 const QUESTIONS = 4_000
@@ -11,9 +11,9 @@ afterEach(() => {
   jest.useRealTimers()
 })
 
-test('a question that waits longer than the limit fails, and later questions are sent', async () => {
+test('a request that waits longer than the limit fails, and later requests are sent', async () => {
   const sent: number[] = []
-  const ask = batchQuestions<number, number>(
+  const ask = batchRequests<number, number>(
     (batch) => {
       sent.push(...batch)
       return new Promise((resolve) => setTimeout(() => resolve(batch), 100))

@@ -4,7 +4,7 @@ export type CacheLimits = {
   bytes: number
 }
 
-export type AnswerCache<Entry> = {
+export type ResultCache<Entry> = {
   get(key: string): Entry | undefined
   /** @param size of the entry, in bytes */
   set(key: string, entry: Entry, size: number): void
@@ -16,7 +16,7 @@ export type AnswerCache<Entry> = {
 const OVERHEAD_BYTES = 400
 
 /** A map that removes the least recently used entries when it has too many entries or bytes. */
-export function createAnswerCache<Entry>(limits: CacheLimits): AnswerCache<Entry> {
+export function createResultCache<Entry>(limits: CacheLimits): ResultCache<Entry> {
   // A Map iterates in the order of insertion. `get` moves an entry to the end, so the least recently used is the first.
   const stored = new Map<string, { entry: Entry; bytes: number }>()
   let bytes = 0

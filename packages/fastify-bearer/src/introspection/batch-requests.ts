@@ -1,24 +1,24 @@
-/** The next batch does not wait for one that takes longer than this. */
+/** The next batch does not wait longer than this for the current one. */
 const SLOW_MS = 20
 const MAX_BATCH = 64
 
-type Waiting<Question, Answer> = {
-  question: Question
+type Waiting<Request, Result> = {
+  request: Request
   since: number
-  resolve(answer: Answer | Promise<Answer>): void
+  resolve(result: Result | Promise<Result>): void
   reject(error: unknown): void
 }
 
 /**
- * Lets concurrent questions share a request. A question without others is sent in the same turn of the event loop.
- * @param ask returns one answer for each question, in the same order; a rejected one concerns that question only
- * @param limit the time that a question may wait to be sent, and the error after that
+ * Sends concurrent requests in one call. A request without others is sent in the same turn of the event loop.
+ * @param ask returns one result for each request, in the same order; a rejected one concerns that request only
+ * @param limit the time that a request may wait to be sent, and the error after that
  */
-export function batchQuestions<Question, Answer>(
-  ask: (batch: readonly Question[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
+export function batchRequests<Request, Result>(
+  ask: (batch: readonly Request[]) => Promise<readonly (Result | Promise<Result>)[]>,
   limit: { milliseconds: number; failure: () => Error }
-): (question: Question) => Promise<Answer> {
-  const waiting: Waiting<Question, Answer>[] = []
+): (request: Request) => Promise<Result> {
+  const waiting: Waiting<Request, Result>[] = []
   // One batch at a time. Two would have half the size each, and cost both servers more.
   let isInProgress = false
   let isScheduled = false
@@ -50,7 +50,7 @@ export function batchQuestions<Question, Answer>(
     })
   }
 
-  /** Under overload, the oldest questions fail, so that newer ones are answered within their time limit. */
+  /** Under overload, the oldest requests fail, so that newer ones are answered within their time limit. */
   function rejectOverdue(): void {
     const oldest = performance.now() - limit.milliseconds
     const firstInTime = waiting.findIndex(({ since }) => since >= oldest)
@@ -58,18 +58,18 @@ export function batchQuestions<Question, Answer>(
     for (const { reject } of overdue) reject(limit.failure())
   }
 
-  async function settle(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
+  async function settle(batch: readonly Waiting<Request, Result>[]): Promise<void> {
     try {
-      const answers = await ask(batch.map(({ question }) => question))
-      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer)
+      const results = await ask(batch.map(({ request }) => request))
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
   }
 
-  return (question) =>
+  return (request) =>
     new Promise((resolve, reject) => {
-      waiting.push({ question, since: performance.now(), resolve, reject })
+      waiting.push({ request, since: performance.now(), resolve, reject })
       schedule()
     })
 }
