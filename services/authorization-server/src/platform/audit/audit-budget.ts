@@ -8,6 +8,8 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
   sign_in_succeeded: 'decision',
   signed_out: 'decision',
   signed_out_everywhere: 'decision',
+  passkey_added: 'decision',
+  passkey_removed: 'decision',
   consent_given: 'decision',
   consent_denied: 'decision',
   code_redeemed: 'decision',
