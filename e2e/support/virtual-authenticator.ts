@@ -1,7 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core'
 
 /** What an authenticator of Chromium stores about a passkey (Chrome DevTools Protocol, WebAuthn). */
-type StoredPasskey = { credentialId: string; signCount: number; [member: string]: unknown }
+type StoredPasskey = { credentialId: string; signCount: number }
 
 export type VirtualAuthenticator = {
   passkeys(): Promise<StoredPasskey[]>

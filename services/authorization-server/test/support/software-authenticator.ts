@@ -62,7 +62,7 @@ export function createSoftwareAuthenticator(origin = 'http://localhost:4000') {
       ])
       const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, key])
       const data = authenticatorData(options.rp?.id ?? '', PRESENT | FLAGS.attested, forged, attested)
-      const attestation = forged.attestation ?? attestationOf('none', Buffer.from('a0', 'hex'))
+      const attestation = forged.attestation ?? attestationOf('none', EMPTY)
       const length = Buffer.from([0x58, data.length])
       return respond(id, {
         clientDataJSON: clientData('webauthn.create', options.challenge, forged).toString('base64url'),
@@ -92,6 +92,10 @@ export function createSoftwareAuthenticator(origin = 'http://localhost:4000') {
 export function attestationOf(format: string, statement: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0xa3]), text('fmt'), text(format), text('attStmt'), statement, text('authData')])
 }
+
+/** Attestation statements in CBOR: none, and `{alg: -7, sig: h'', x5c: [h'00']}`. */
+export const EMPTY = Buffer.from('a0', 'hex')
+export const WITH_CERTIFICATE = Buffer.from('a363616c6726637369674063783563814100', 'hex')
 
 const text = (value: string) => Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)])
 const sha256 = (value: string | Buffer) => createHash('sha256').update(value).digest()

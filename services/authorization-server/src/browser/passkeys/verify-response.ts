@@ -121,10 +121,10 @@ async function unlessRefused<Result>(verify: () => Promise<Result | undefined>):
 }
 
 /**
- * Whether the attestation has certificates. We ask for none, and the library would fetch the revocation lists that they name, at
- * addresses that the sender chose. A browser may pass on `packed` without certificates (§5.1.3 step 22).
+ * Whether the attestation may have certificates. We ask for none, and the library would parse them and fetch the revocation
+ * lists that they name. A browser may pass on `packed` without certificates (§5.1.3 step 22).
  */
-async function hasCertificates({ response }: RegistrationResponseJSON): Promise<boolean> {
+export async function hasCertificates({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers')
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject))
   const format = attestation.get('fmt')

@@ -174,7 +174,7 @@ describe('refuses', () => {
     expectRefusal(await sendPasskey(browser, page, forged), 'invalid_passkey')
   })
 
-  test('a passkey that nobody added', async () => {
+  test('an unknown passkey', async () => {
     const { browser, page } = await openSignIn()
     const response = createSoftwareAuthenticator().get(optionsOn(page), { userHandle: 'AA' })
     expectRefusal(await sendPasskey(browser, page, response), 'unknown_passkey')
