@@ -14,7 +14,10 @@ const MOST_REPEATS = 5
 /** The access is ended at a random time within these milliseconds. */
 const LATEST_START_MS = 25
 
-const { rounds } = readOptions({ rounds: [1_000, 1, 100_000] })
+const { rounds, ending } = readOptions(
+  { rounds: [1_000, 1, 100_000] },
+  { ending: ['all', 'account-page', 'user-and-client', 'user', 'client'] }
+)
 // One grant is refreshed far more often than the limits for one grant allow.
 await runOnCluster({ minutes: TIME_LIMIT_MINUTES, settings: { LIMITS_FACTOR: '1000' } }, raceAll)
 
@@ -25,14 +28,16 @@ async function raceAll(cluster) {
       ...app.operator,
       json: body
     })
+  // The last three: `POST /admin/grants/revoke`.
   const endings = {
-    'account page': () => app.endOnAccountPage(),
-    'POST /admin/grants/revoke, user and client': () => revoke({ user_id: app.userId, client_id: app.clientId }),
-    'POST /admin/grants/revoke, user': () => revoke({ user_id: app.userId }),
-    'POST /admin/grants/revoke, client': () => revoke({ client_id: app.clientId })
+    'account-page': () => app.endOnAccountPage(),
+    'user-and-client': () => revoke({ user_id: app.userId, client_id: app.clientId }),
+    user: () => revoke({ user_id: app.userId }),
+    client: () => revoke({ client_id: app.clientId })
   }
   let survivors = 0
   for (const [name, end] of Object.entries(endings)) {
+    if (ending !== 'all' && ending !== name) continue
     const seen = { pairs: 0, access: 0, refresh: 0 }
     for (let round = 0; round < rounds; round += 1) await raceOnce(app, end, seen)
     survivors += seen.access + seen.refresh

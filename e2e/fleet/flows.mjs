@@ -77,8 +77,16 @@ export function createFlows(app) {
       if (form.status !== 200) return { status: form.status, said: `the form: ${form.status}` }
       const { url, status } = await browser.submit(form, { username: app.username, password: app.password })
       const done = url.searchParams.get('code') !== null
+      await signOut(browser)
       return done ? { status: 200 } : { status: status === 200 ? 500 : status, said: `${url.pathname} ${status}` }
     })
+
+  /** Users have 100 sessions at most, so that without this the sessions of the other loops would end. */
+  async function signOut(browser) {
+    const page = await browser.open(`${app.issuer}/account/apps`)
+    const form = page.html.lastIndexOf('<form', page.html.indexOf(`action="${app.issuer}/logout"`))
+    if (form >= 0) await browser.submit({ ...page, html: page.html.slice(form) }, {})
+  }
 
   /** Repeats requests that got 503, as apps do. */
   async function again(ask, isRunning) {

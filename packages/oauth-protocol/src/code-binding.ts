@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { matchesCodeChallenge } from './pkce.js'
 
 /** What an authorization code is bound to when it is issued (RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 8707 §2.2). */
 export type CodeBinding = {
@@ -18,7 +19,7 @@ export type BindingMismatch = 'client' | 'redirect_uri' | 'code_challenge' | 're
 export function bindingMismatch(bound: CodeBinding, presented: PresentedBinding): BindingMismatch | undefined {
   if (presented.clientId !== bound.clientId) return 'client'
   if (presented.redirectUri !== bound.redirectUri) return 'redirect_uri'
-  if (presented.codeChallenge !== bound.codeChallenge) return 'code_challenge'
+  if (!matchesCodeChallenge(bound.codeChallenge, presented.codeChallenge)) return 'code_challenge'
   if (presented.resource !== undefined && presented.resource !== bound.audience) return 'resource'
   return undefined
 }

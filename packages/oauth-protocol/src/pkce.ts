@@ -17,3 +17,12 @@ export function isCodeVerifier(value: string): boolean {
 export function codeChallengeOf(codeVerifier: string): string {
   return createHash('sha256').update(codeVerifier).digest('base64url')
 }
+
+/**
+ * Whether a code verifier belongs to the challenge of its authorization request (RFC 7636 §4.6). A verifier without a challenge
+ * does not match, and neither does a challenge without a verifier (RFC 9700 §2.1.1).
+ * @param ofVerifier `codeChallengeOf` the verifier; undefined without a verifier
+ */
+export function matchesCodeChallenge(challenge: string | undefined, ofVerifier: string | undefined): boolean {
+  return challenge === ofVerifier
+}

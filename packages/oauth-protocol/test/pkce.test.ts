@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { codeChallengeOf, isCodeChallenge, isCodeVerifier } from '../src/pkce.js'
+import { codeChallengeOf, isCodeChallenge, isCodeVerifier, matchesCodeChallenge } from '../src/pkce.js'
 
 // RFC 7636 appendix B.
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -59,4 +59,14 @@ test('PKCE: every code verifier gives a valid code challenge, and different ones
       expect(codeChallengeOf(one) === codeChallengeOf(other)).toBe(one === other)
     })
   )
+})
+
+test.each([
+  { name: 'the challenge of the verifier', challenge: CHALLENGE, ofVerifier: codeChallengeOf(VERIFIER), matches: true },
+  { name: 'another verifier', challenge: CHALLENGE, ofVerifier: codeChallengeOf(`${VERIFIER}a`), matches: false },
+  { name: 'no verifier', challenge: CHALLENGE, ofVerifier: undefined, matches: false },
+  { name: 'a verifier without a challenge', challenge: undefined, ofVerifier: CHALLENGE, matches: false },
+  { name: 'neither', challenge: undefined, ofVerifier: undefined, matches: true }
+])('PKCE: $name matches: $matches (RFC 7636 §4.6)', ({ challenge, ofVerifier, matches }) => {
+  expect(matchesCodeChallenge(challenge, ofVerifier)).toBe(matches)
 })

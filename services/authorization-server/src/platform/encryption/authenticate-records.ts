@@ -18,17 +18,19 @@ export function createRecordAuthentication(
   return {
     protect: (key, content) => `${macOf(newest, key, content)} ${content}`,
     open(key, stored) {
-      const content = stored.slice(MAC_LENGTH + 1)
-      const given = Buffer.from(stored.slice(0, MAC_LENGTH))
-      const isAuthentic = macKeys.some((macKey) => {
-        const expected = Buffer.from(macOf(macKey, key, content))
-        return given.length === expected.length && timingSafeEqual(given, expected)
-      })
-      if (isAuthentic && stored[MAC_LENGTH] === ' ') return content
+      const isAuthentic = macKeys.some((macKey) => hasMac(macKey, key, stored))
+      if (isAuthentic && stored[MAC_LENGTH] === ' ') return stored.slice(MAC_LENGTH + 1)
       onForged(key.split(':', 2).join(':'))
       return undefined
-    }
+    },
+    isOutdated: (key, stored) => macKeys.length > 1 && !hasMac(newest, key, stored)
   }
+}
+
+function hasMac(macKey: Buffer, key: string, stored: string): boolean {
+  const given = Buffer.from(stored.slice(0, MAC_LENGTH))
+  const expected = Buffer.from(macOf(macKey, key, stored.slice(MAC_LENGTH + 1)))
+  return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
 /** Bound to the key of the record: a record that is copied to another key fails the check. */

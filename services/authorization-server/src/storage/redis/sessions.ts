@@ -60,9 +60,19 @@ export function createSessionStore(redis: Redis, records: RecordAuthentication) 
       const protectedRecord = records.protect(key(hash), JSON.stringify(record))
       await reached(redis.set(key(hash), protectedRecord, 'EX', IDLE_SECONDS))
     },
-    /** Reads the session and extends its idle time, in one command. */
+    /**
+     * Reads the session and extends its idle time, in one command. A record under an older key is written again, so that a
+     * session in use survives the removal of that key.
+     */
     async findAndExtend(hash: string): Promise<SessionRecord | undefined> {
-      return read(hash, await reached(redis.getex(key(hash), 'EX', IDLE_SECONDS)))
+      const stored = await reached(redis.getex(key(hash), 'EX', IDLE_SECONDS))
+      const record = read(hash, stored)
+      if (record !== undefined && stored !== null && records.isOutdated(key(hash), stored)) {
+        const renewed = records.protect(key(hash), JSON.stringify(record))
+        // XX: a session that was closed meanwhile stays closed.
+        await reached(redis.set(key(hash), renewed, 'EX', IDLE_SECONDS, 'XX'))
+      }
+      return record
     },
     /** The newest first. The time of the last use is what is missing of the idle time. */
     async list(userId: string): Promise<readonly ListedSession[]> {

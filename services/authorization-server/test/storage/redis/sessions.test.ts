@@ -70,6 +70,18 @@ describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
     expect(listed[1]?.lastSeenSecondsAgo).toBeGreaterThanOrEqual(100)
   })
 
+  test('a session in use survives the rotation of the keys; an unused one ends with the old key', async () => {
+    const [oldKey, newKey] = ['o'.repeat(32), 'n'.repeat(32)]
+    const storeWith = (keys: readonly string[]) =>
+      createSessionStore(redis.client, newRecordAuthentication(keys).records)
+    await storeWith([oldKey]).open('in use', RECORD)
+    await storeWith([oldKey]).open('not used', RECORD)
+    expect(await storeWith([newKey, oldKey]).findAndExtend('in use')).toEqual(RECORD)
+    expect(await redis.client.ttl('vk:session:in use')).toBeGreaterThan(IDLE_SECONDS - 10)
+    expect(await storeWith([newKey]).findAndExtend('in use')).toEqual(RECORD)
+    expect(await storeWith([newKey]).findAndExtend('not used')).toBeUndefined()
+  })
+
   test('close ends one session; closing it again is no error', async () => {
     await sessions.open('hash-6', RECORD)
     await sessions.open('hash-7', RECORD)
