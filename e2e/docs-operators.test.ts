@@ -31,17 +31,20 @@ describe('pages for operators', () => {
     [
       'docs/settings.md',
       '## Authorization server',
-      'services/authorization-server/src/config.ts',
+      ['services/authorization-server/src/config.ts', 'services/authorization-server/src/sign-in-config.ts'],
       readAuthorizationConfig
     ],
-    ['docs/settings.md', '## Resource server', 'services/resource-server/src/config.ts', readFilesConfig],
-    ['examples/demo-client/README.md', '## Settings', 'examples/demo-client/src/config.ts', readDemoConfig]
-  ])('%s, %s: exactly the variables of the source, with their defaults', (page, heading, file, readConfig) => {
+    ['docs/settings.md', '## Resource server', ['services/resource-server/src/config.ts'], readFilesConfig],
+    ['examples/demo-client/README.md', '## Settings', ['examples/demo-client/src/config.ts'], readDemoConfig]
+  ])('%s, %s: exactly the variables of the source, with their defaults', (page, heading, files, readConfig) => {
     const rows = rowsBelow(read(page), heading).map(([cell, fallback]) => ({
       name: code(cell)[0] ?? '',
       fallback
     }))
-    const inCode = matches(read(file), /(?:read\.\w+|text|webAddress|listenAddress)\(\s*'([A-Z][A-Z_]+)'/g)
+    const inCode = matches(
+      files.map(read).join('\n'),
+      /(?:read\.\w+|text|webAddress|listenAddress)\(\s*'([A-Z][A-Z_]+)'/g
+    )
     expect(sorted(rows.map(({ name }) => name))).toEqual(sorted(inCode))
 
     const required = rows.filter(({ fallback }) => fallback === 'required').map(({ name }) => name)

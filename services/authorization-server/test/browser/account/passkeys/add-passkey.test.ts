@@ -112,7 +112,7 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     expect((await addPasskey(browser, createSoftwareAuthenticator(), { forged })).statusCode).toBe(422)
   })
 
-  test('refuses a response a second time, and one of another session', async () => {
+  test('refuses a second response to a challenge, and one of another session', async () => {
     const browser = await signedInBrowser(server, username)
     const page = await browser.open(PAGE)
     const response = createSoftwareAuthenticator().create(optionsOn(page))
@@ -120,6 +120,8 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     expect((await send(other, 'add', { name: 'Other', response })).statusCode).toBe(422)
     expect((await send(browser, 'add', { name: 'Laptop', response })).statusCode).toBe(303)
     expect((await send(browser, 'add', { name: 'Laptop', response })).statusCode).toBe(422)
+    const second = createSoftwareAuthenticator().create(optionsOn(page))
+    expect((await send(browser, 'add', { name: 'Second', response: second })).statusCode).toBe(422)
     expect(names(await browser.open(PAGE))).toEqual(['Laptop'])
   })
 
