@@ -12,6 +12,7 @@ import {
 } from '../use-cases/administer-users.js'
 import { readAllPages } from '../use-cases/pages.js'
 import { authorOf, type CommandDeps, table } from './context.js'
+import { addPasskeyCommands } from './passkey-commands.js'
 import { readSecret } from './read-secret.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
 
@@ -63,4 +64,5 @@ export function addUserCommands(program: Command, context: CommandDeps): void {
     })
 
   addUserEndingCommands(users, deps, context)
+  addPasskeyCommands(users, deps, context)
 }

@@ -30,6 +30,7 @@ export type AdministrationEventName =
   | 'user_disabled'
   | 'user_enabled'
   | 'user_password_set'
+  | 'user_passkeys_removed'
   | 'user_deleted'
   | 'grant_revoked'
   | 'grants_revoked'

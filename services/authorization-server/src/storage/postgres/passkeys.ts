@@ -1,4 +1,5 @@
 import { type Database, isUniqueViolation } from '@valetkey/service-kit'
+import { type AuditNote, audited } from './audited.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from './users.js'
 
 /** A passkey of a user (WebAuthn Level 3 §6.1). */
@@ -41,7 +42,7 @@ const COLUMNS = `passkeys.passkey_id, passkeys.user_id, passkeys.name, passkeys.
 export const MOST_PASSKEYS = 20
 
 export function createPasskeyStore(database: Database) {
-  return { ...findPasskeys(database), ...changePasskeys(database) }
+  return { ...findPasskeys(database), ...changePasskeys(database), ...removeAll(database) }
 }
 
 export type PasskeyStore = ReturnType<typeof createPasskeyStore>
@@ -162,6 +163,25 @@ function changePasskeys(database: Database) {
         values: [userId, passkeyId, sessionGeneration]
       })
       return rows.map(toUser)[0]
+    }
+  }
+}
+
+/** For operators, who may remove the last way to sign in. */
+function removeAll(database: Database) {
+  return {
+    /** Also ends all sessions of the user. @returns undefined if the user has no passkeys */
+    async removeAll(userId: string, note: AuditNote): Promise<User | undefined> {
+      const change = {
+        name: 'remove_all_passkeys',
+        parts: `removed as (delete from passkeys where user_id = $1 returning user_id),
+        changed as (
+          update users set session_generation = session_generation + 1
+          where user_id in (select user_id from removed) returning ${USER_COLUMNS})`,
+        result: 'select * from changed',
+        values: [userId]
+      }
+      return (await database.query<UserRow>(audited(change, note))).map(toUser)[0]
     }
   }
 }

@@ -58,8 +58,9 @@ export async function showPasskeys(
     removeUrl: `${issuer}/account/passkeys/remove`,
     scripts: mayAdd ? PASSKEY_SCRIPTS : [],
     passkeyOptions: mayAdd ? await addOptions(user, request.browserId, passkeys, relyingParty, options) : '',
-    // The user can go on with what was typed.
-    suggestedName: formOf(request).get('name') ?? describeBrowser(request.headers['user-agent'])
+    // The user can go on with what was typed. Else the name of the system: most passkeys belong to a device.
+    suggestedName:
+      formOf(request).get('name') ?? describeBrowser(request.headers['user-agent']).split(', ').at(-1) ?? ''
   })
 }
 
