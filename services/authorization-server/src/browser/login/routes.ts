@@ -35,11 +35,9 @@ export type LoginRouteOptions = PageOptions & {
   completion: CompletionDeps
 }
 
-/** The authorization request in the address. Undefined if the user opened the page without one. */
-type Authorization = Extract<ValidatedRequest, { kind: 'accepted' }> | undefined
-
 /** What a visit of the page is about: an authorization request, a page of the account, or neither. */
-type Visit = { authorization: Authorization; page: AccountPage | undefined }
+type Visit = { authorization: AcceptedRequest | undefined; page: AccountPage | undefined }
+type AcceptedRequest = Extract<ValidatedRequest, { kind: 'accepted' }>
 
 type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; isInterrupted: boolean }
 
@@ -218,12 +216,11 @@ async function showForm(
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  const { issuer, cookieKeys, ways, helpUrl, session } = options
+  const { issuer, cookieKeys, ways, helpUrl, session, passkeys } = options
   if (authorization !== undefined) {
     allowForms(reply, formActionSources(redirectTarget(authorization.request.redirectUri)))
   }
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
-  const { passkeys } = options
   if (passkeys !== undefined) allowScripts(reply)
   const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
   return reply.view('login.hbs', {

@@ -22,18 +22,18 @@ export type AddPasskeyDeps = {
   now: () => Date
 }
 
-/** All but `added` are keys of texts, after `passkeys.`. */
-export type AddOutcome = 'added' | 'bad_name' | 'not_added' | Obstacle
+/** All but `added` are keys of texts. */
+export type AddOutcome = 'added' | 'passkeys.bad_name' | 'passkeys.not_added' | Obstacle
 
-export type Obstacle = 'full' | 'not_local'
+export type Obstacle = 'passkeys.full' | 'passkeys.not_local'
 
 /**
  * Why the user cannot have another passkey. A user without a password signs in at a provider, which may refuse former members;
  * a passkey would go around it.
  */
 export function findObstacle({ hasPassword, passkeys }: UsableWays): Obstacle | undefined {
-  if (!hasPassword && passkeys === 0) return 'not_local'
-  return passkeys >= MOST_PASSKEYS ? 'full' : undefined
+  if (!hasPassword && passkeys === 0) return 'passkeys.not_local'
+  return passkeys >= MOST_PASSKEYS ? 'passkeys.full' : undefined
 }
 
 /** The options of `navigator.credentials.create` as JSON. */
@@ -67,14 +67,14 @@ export async function addPasskey(user: SignedIn, request: FastifyRequest, deps: 
   const { relyingParty, cookieKeys, passkeys, challenges, now } = deps
   const form = formOf(request)
   const name = readPasskeyName(form.get('name'))
-  if (name === undefined) return 'bad_name'
+  if (name === undefined) return 'passkeys.bad_name'
   const obstacle = findObstacle(await deps.ways.find(user.userId, deps.issuers))
   if (obstacle !== undefined) return obstacle
   const response = readResponse(form.get('response'))
-  if (response === undefined || relyingParty === undefined) return 'not_added'
+  if (response === undefined || relyingParty === undefined) return 'passkeys.not_added'
   const owner = { purpose: 'add', browserId: request.browserId, sessionHash: user.sessionHash } as const
   const verified = await verifyNewPasskey(response, { relyingParty, cookieKeys, owner, now: now() })
-  if (verified === undefined || !(await challenges.use(verified.challengeHash))) return 'not_added'
+  if (verified === undefined || !(await challenges.use(verified.challengeHash))) return 'passkeys.not_added'
   const { challengeHash: _, ...passkey } = verified
-  return (await passkeys.add({ ...passkey, userId: user.userId, name })) ? 'added' : 'not_added'
+  return (await passkeys.add({ ...passkey, userId: user.userId, name })) ? 'added' : 'passkeys.not_added'
 }

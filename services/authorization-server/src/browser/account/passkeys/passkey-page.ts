@@ -18,7 +18,11 @@ export type PasskeyPageOptions = AddPasskeyDeps & { issuer: string; session: Ses
 type Shown = { user: SignedIn; problem?: string }
 
 /** The notice for `?done=…`. */
-const DONE = ['added', 'renamed', 'removed']
+const DONE: ReadonlyMap<unknown, string> = new Map([
+  ['added', 'passkeys.done_added'],
+  ['renamed', 'passkeys.done_renamed'],
+  ['removed', 'passkeys.done_removed']
+])
 
 /** Sign-in, from which the browser comes back to the passkeys. */
 export function confirmUrl(issuer: string): string {
@@ -41,16 +45,15 @@ export async function showPasskeys(
   const obstacle = findObstacle(ways)
   const mayAdd = fresh && obstacle === undefined
   if (mayAdd) allowScripts(reply)
-  const done = parseParameters(rawQuery(request)).get('done') ?? ''
   return reply.code(problem === undefined ? 200 : 422).view('account-passkeys.hbs', {
     title: { key: 'passkeys.title' },
     account: accountNavigation(issuer, 'sign-ins'),
-    done: DONE.includes(done) && problem === undefined ? `passkeys.done_${done}` : '',
-    problem: problem === undefined ? '' : `passkeys.${problem}`,
+    done: (problem === undefined && DONE.get(parseParameters(rawQuery(request)).get('done'))) || '',
+    problem: problem ?? '',
     passkeys: passkeys.map(passkeyView),
     mayRemove: fresh && mayRemoveWay(ways),
     isOnlyWay: passkeys.length > 0 && !mayRemoveWay(ways),
-    obstacle: obstacle === undefined ? '' : `passkeys.${obstacle}`,
+    obstacle: obstacle ?? '',
     confirmUrl: fresh ? '' : confirmUrl(issuer),
     csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
     addUrl: `${issuer}/account/passkeys/add`,

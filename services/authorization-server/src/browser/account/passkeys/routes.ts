@@ -32,7 +32,7 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (page
     if (user === undefined) return reply
     const passkeyId = formOf(request).get('passkey_id')
     const name = readPasskeyName(formOf(request).get('name'))
-    if (name === undefined) return showPasskeys({ user, problem: 'bad_name' }, request, reply, options)
+    if (name === undefined) return showPasskeys({ user, problem: 'passkeys.bad_name' }, request, reply, options)
     if (isPasskeyId(passkeyId)) await passkeys.rename(user.userId, passkeyId, name)
     return reply.redirect(`${page}?done=renamed`, 303)
   })
@@ -42,7 +42,7 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (page
     if (user === undefined) return reply
     const passkeyId = formOf(request).get('passkey_id')
     const ways = await options.ways.find(user.userId, options.issuers)
-    if (!mayRemoveWay(ways)) return showPasskeys({ user, problem: 'only_way' }, request, reply, options)
+    if (!mayRemoveWay(ways)) return showPasskeys({ user, problem: 'passkeys.only_way' }, request, reply, options)
     // Undefined also after another removal at the same moment: the page shows what is left.
     const changed = isPasskeyId(passkeyId) && (await passkeys.remove(user.userId, passkeyId, user.sessionGeneration))
     if (!changed) return reply.redirect(page, 303)
