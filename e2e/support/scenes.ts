@@ -62,6 +62,7 @@ export const scenes: readonly Scene[] = [
     says: 'login.interrupted',
     open: (page, { insights }) => page.goto(`${insights.request()}&again=interrupted`)
   },
+  { name: 'ways to sign in', says: 'sign_ins.lead', by: 'alice', open: ownPage('/account/sign-ins') },
   { name: 'signed out', says: 'login.signed_out', open: ownPage('/login?done=signed_out') },
   {
     name: 'signed out everywhere',

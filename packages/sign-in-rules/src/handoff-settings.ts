@@ -1,4 +1,5 @@
-import type { JsonWebKey } from 'node:crypto'
+import { createPublicKey, type JsonWebKey } from 'node:crypto'
+import type { Provisioning } from './provider-settings.js'
 
 /** A login page that is no OpenID provider. It signs a one-time assertion about the user (docs/handoff.md). */
 export type HandoffSettings = {
@@ -10,6 +11,8 @@ export type HandoffSettings = {
   label: string
   /** Public keys that verify its assertions, `LOGIN_HANDOFF_KEYS`. */
   keys: readonly JsonWebKey[]
+  /** What happens at the first sign-in of a person who is linked to no user, `LOGIN_HANDOFF_PROVISIONING`. */
+  provisioning: Provisioning
 }
 
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'k']
@@ -24,10 +27,19 @@ export function readHandoffKeys(text: string): { keys: readonly JsonWebKey[] } |
   if (keys.some((key) => PRIVATE_MEMBERS.some((member) => member in key))) {
     return { problem: 'has a private key; only public keys belong here' }
   }
-  const isKnown = ({ kty, crv }: JsonWebKey) =>
-    (kty === 'EC' && crv === 'P-256') || (kty === 'OKP' && (crv === 'Ed25519' || crv === 'Ed448'))
-  if (!keys.every(isKnown)) return { problem: 'has a key that is neither EC P-256 (ES256) nor OKP (EdDSA)' }
+  if (!keys.every(isUsable)) {
+    return { problem: 'has a key that is neither EC P-256 (ES256) nor OKP Ed25519 (EdDSA), or that cannot be read' }
+  }
   return { keys }
+}
+
+function isUsable(key: JsonWebKey): boolean {
+  const isKnown = (key.kty === 'EC' && key.crv === 'P-256') || (key.kty === 'OKP' && key.crv === 'Ed25519')
+  try {
+    return isKnown && createPublicKey({ key, format: 'jwk' }).type === 'public'
+  } catch {
+    return false
+  }
 }
 
 function parseKeys(text: string): readonly JsonWebKey[] | undefined {

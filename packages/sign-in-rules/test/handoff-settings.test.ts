@@ -26,10 +26,13 @@ test.each([
 test.each([
   ['RSA', jwk(generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey)],
   ['P-384', jwk(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey)],
-  ['X25519', jwk(generateKeyPairSync('x25519').publicKey)]
+  ['X25519', jwk(generateKeyPairSync('x25519').publicKey)],
+  // jose does not support it.
+  ['Ed448', jwk(generateKeyPairSync('ed448').publicKey)],
+  ['EC with a point that is not on the curve', { ...jwk(ec.publicKey), x: 'AAAA' }]
 ])('refuses a key of type %s beside a good one', (_type, key) => {
   expect(read(jwk(ec.publicKey), key)).toEqual({
-    problem: 'has a key that is neither EC P-256 (ES256) nor OKP (EdDSA)'
+    problem: 'has a key that is neither EC P-256 (ES256) nor OKP Ed25519 (EdDSA), or that cannot be read'
   })
 })
 

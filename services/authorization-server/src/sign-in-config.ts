@@ -45,6 +45,7 @@ function readHandoff(read: Reader): HandoffSettings | undefined {
   const issuer = read.optionalText('LOGIN_HANDOFF_ISSUER', '')
   const keysText = read.optionalText('LOGIN_HANDOFF_KEYS', '')
   const label = read.optionalText('LOGIN_HANDOFF_LABEL', 'your account')
+  const provisioning = read.oneOf('LOGIN_HANDOFF_PROVISIONING', ['deny', 'create'], 'deny')
   if (url === undefined) {
     read.require(issuer === '' && keysText === '', 'LOGIN_HANDOFF_URL', 'is missing: the address of the login page')
     return undefined
@@ -53,5 +54,5 @@ function readHandoff(read: Reader): HandoffSettings | undefined {
   read.require(issuer !== '', 'LOGIN_HANDOFF_ISSUER', 'is missing: iss of the assertions')
   const parsed = readHandoffKeys(keysText)
   if ('problem' in parsed) read.require(false, 'LOGIN_HANDOFF_KEYS', parsed.problem)
-  return { url, issuer, label, keys: 'keys' in parsed ? parsed.keys : [] }
+  return { url, issuer, label, keys: 'keys' in parsed ? parsed.keys : [], provisioning }
 }

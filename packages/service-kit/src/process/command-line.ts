@@ -16,7 +16,7 @@ export function linesOfFailure(error: unknown): readonly string[] {
   if (error instanceof ConfigurationError) return error.problems
   if (!(error instanceof Error)) return [String(error)]
   const cause = error.cause instanceof Error && error.cause.message !== '' ? ` (${error.cause.message})` : ''
-  return [`${error.message}${cause}`]
+  return `${error.message}${cause}`.split('\n')
 }
 
 /** Asks for confirmation at the terminal. Any answer but yes means no. */

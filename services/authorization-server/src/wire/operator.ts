@@ -9,12 +9,13 @@ const WRITTEN_TABLES = ['users', 'consents', 'grants', 'refresh_tokens', 'audit_
 
 /** The operator listener: the administration API. */
 export function wireOperator(stores: Stores, { audit, limiter, passwordQueue }: Platform): OperatorDeps {
-  const { auditEntries, consents, grantedAccess, operatorKeys, registered, users } = stores
+  const { auditEntries, consents, grantedAccess, identities, operatorKeys, registered, users } = stores
   return {
     admin: {
       authentication: { operatorKeys, limiter, audit },
       operatorKeys: { operatorKeys },
-      users: { users, hashPassword: (password) => passwordQueue.run(() => hashPassword(password)) },
+      users: { users, identities, hashPassword: (password) => passwordQueue.run(() => hashPassword(password)) },
+      identities: { identities, users },
       grants: { grants: grantedAccess, users, clients: stores.registry.clients },
       audit: { entries: auditEntries },
       clients: { ...registered, consents },

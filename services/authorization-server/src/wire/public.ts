@@ -11,9 +11,13 @@ import { loadLanguages } from '../platform/i18n/language.js'
 import { hashPassword } from '../platform/passwords/password.js'
 import type { CodeReturns } from '../protocol/token/return-codes.js'
 import type { Platform } from './platform.js'
+import { wireForeignSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
 
-type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'login' | 'consent' | 'account' | 'passkeys'>
+type PageDeps = Pick<
+  PublicDeps,
+  'session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns' | 'passkeys'
+>
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
@@ -31,10 +35,14 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
   const { issuer, cookieKeys } = config
   const { allowances, codes, connectedApps, consents, pending, sessions, users } = stores
   const { clients, resourceServers, scopes } = stores.registry
-  const session = { cookies: cookiePolicy(issuer), sessions, users, now }
+  const { atLeastEvery: signInAtLeastEvery } = config.signIn
+  const session = { cookies: cookiePolicy(issuer), sessions, users, signInAtLeastEvery, now }
   const validation = { clients, resourceServers, defaultAudience: config.resourceUrl }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   const decoyHash = once(() => hashPassword(newRandomId()))
+  const ways = signInWays(config)
+  const completion = { issuer, session, users, pending }
+  const { handoff, linking, signIns } = wireForeignSignIn(config, stores, platform, { ways, validation, completion })
   return {
     session,
     authorize: { issuer, validation, pending, allowances, issue, audit },
@@ -44,12 +52,14 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       validation,
       session,
       audit,
-      ways: signInWays(config),
+      ways,
       helpUrl: config.signIn.helpUrl,
       signIn: { users, passwordQueue, limiter, audit, decoyHash },
       passkeys: passkeySignIn(config, stores, platform),
-      completion: { issuer, session, users, pending }
+      completion
     },
+    handoff,
+    linking,
     consent: {
       issuer,
       cookieKeys,
@@ -63,6 +73,7 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       audit
     },
     account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now },
+    signIns,
     passkeys: wirePasskeys(config, stores, session, platform)
   }
 }

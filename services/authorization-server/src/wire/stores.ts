@@ -17,6 +17,7 @@ import { createGrantStore } from '../storage/postgres/grants.js'
 import { createIdentityStore } from '../storage/postgres/identities.js'
 import { createIntrospectionStore } from '../storage/postgres/introspections.js'
 import { createOperatorKeyStore } from '../storage/postgres/operator-keys.js'
+import { createOwnIdentityStore } from '../storage/postgres/own-identities.js'
 import { createPasskeyStore } from '../storage/postgres/passkeys.js'
 import { createRefreshTokenStore } from '../storage/postgres/refresh-tokens.js'
 import { createRegistryAnnouncements } from '../storage/postgres/registry-announcements.js'
@@ -26,6 +27,7 @@ import { createSignInWayStore } from '../storage/postgres/sign-in-ways.js'
 import { createUserStore } from '../storage/postgres/users.js'
 import { createAttemptCounterStore } from '../storage/redis/attempt-counters.js'
 import { createCodeStore } from '../storage/redis/codes.js'
+import { createLinkProposalStore } from '../storage/redis/link-proposals.js'
 import { createPendingRequestStore } from '../storage/redis/pending-requests.js'
 import type { RecordAuthentication } from '../storage/redis/record-authentication.js'
 import type { Redis } from '../storage/redis/redis.js'
@@ -40,10 +42,12 @@ export type StoresDeps = {
   /** Authenticates the records that Redis returns. */
   records: RecordAuthentication
   watched: Pick<ServerMetrics, 'batchOf' | 'registryBypassed'>
+  /** `SIGN_IN_AT_LEAST_EVERY` in seconds. */
+  signInAtLeastEvery: number
 }
 
 /** Every store of this process, created once. */
-export function createStores({ database, redis, records, watched }: StoresDeps) {
+export function createStores({ database, redis, records, watched, signInAtLeastEvery }: StoresDeps) {
   const buckets = createAccessTokenBuckets(database)
   const registered = {
     announcements: createRegistryAnnouncements(database),
@@ -68,11 +72,16 @@ export function createStores({ database, redis, records, watched }: StoresDeps) 
     grants: createGrantStore(database, buckets, watched.batchOf('exchange')),
     identities: createIdentityStore(database),
     introspections: createIntrospectionStore(database, buckets, watched.batchOf('introspect')),
+    linkProposals: createLinkProposalStore(redis, records),
     operatorKeys: createOperatorKeyStore(database),
     passkeys: createPasskeyStore(database),
+    ownIdentities: createOwnIdentityStore(database),
     pending: createPendingRequestStore(redis),
     redisProbe: createRedisProbe(redis),
-    refreshTokens: createRefreshTokenStore(database, buckets, watched.batchOf('refresh')),
+    refreshTokens: createRefreshTokenStore(database, buckets, {
+      signInAtLeastEvery,
+      onBatch: watched.batchOf('refresh')
+    }),
     /** What operators register, in Postgres: for their use cases. */
     registered,
     /** The same, cached: for everything else. */

@@ -45,7 +45,8 @@ export function wire(
     watched.forgedRecord(kind)
     logger?.warn({ event: 'redis_record_forged', kind }, 'a record in Redis failed its authentication')
   })
-  const stores = createStores({ database, redis, records, watched })
+  const { atLeastEvery: signInAtLeastEvery } = config.signIn
+  const stores = createStores({ database, redis, records, watched, signInAtLeastEvery })
   const platform = createPlatform(config, stores, watched, clock.now)
   const returns = createCodeReturns(stores.codes)
   const channel = wireChannel(config, stores, async () => database.giveUpOne?.())

@@ -7,6 +7,7 @@ import type { ForeignSignIn } from '../../storage/redis/sign-in-attempts.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isFresh } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
+import { type ProposalDeps, proposeLink } from './linking/propose-link.js'
 import { type SignInProblemDeps, showSignInProblem } from './sign-in-problem.js'
 
 /** A person whom a provider or a login page has authenticated; every signature and claim is verified. */
@@ -25,6 +26,7 @@ export type ReceiveIdentityDeps = {
   validation: ValidationDeps
   completion: CompletionDeps
   problems: SignInProblemDeps
+  linking: ProposalDeps
   audit: AuditTrail
 }
 
@@ -37,11 +39,14 @@ export async function receiveIdentity(
   attempt: ForeignSignIn,
   request: FastifyRequest,
   reply: FastifyReply,
-  { identities, validation, completion, problems, audit }: ReceiveIdentityDeps,
+  { identities, validation, completion, problems, linking, audit }: ReceiveIdentityDeps,
   createUser?: () => Promise<User | undefined>
 ): Promise<FastifyReply> {
   const { label, way, authenticatedAt, maxSeconds } = identity
   const { query, purpose } = attempt
+  if (purpose.kind === 'link' || purpose.kind === 'invitation') {
+    return proposeLink(identity, purpose, request, reply, linking)
+  }
   const refuse = (reason: 'not_linked' | 'not_confirmed', userId?: string) => {
     audit.record(request, { event: 'sign_in_failed', userId, reason })
     return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
@@ -49,14 +54,13 @@ export async function receiveIdentity(
   const user = (await identities.findUser(identity)) ?? (await createUser?.())
   // A disabled user gets the same page, so that the page says nothing about accounts.
   if (user === undefined || user.disabled) return refuse('not_linked', user?.userId)
-  const session = { authenticatedAt: authenticatedAt?.getTime() }
-  if (purpose.kind === 'confirm' && !isFresh(session, completion.session.now())) {
-    return refuse('not_confirmed', user.userId)
-  }
-  await identities.noteSignIn(identity, identity.displayName)
-  audit.record(request, { event: 'sign_in_succeeded', userId: user.userId, reason: way.kind })
   const validated = query === '' ? undefined : await validateRequest(query, validation)
   const authorization = validated?.kind === 'accepted' ? validated : undefined
+  const mustBeFresh = purpose.kind === 'confirm' || authorization?.request.prompt.includes('login') === true
+  const session = { authenticatedAt: authenticatedAt?.getTime() }
+  if (mustBeFresh && !isFresh(session, completion.session.now())) return refuse('not_confirmed', user.userId)
+  await identities.noteSignIn(identity, identity.displayName)
+  audit.record(request, { event: 'sign_in_succeeded', userId: user.userId, reason: way.kind })
   const page = purpose.kind === 'confirm' ? purpose.page : undefined
   return completeSignIn(
     request,

@@ -7,7 +7,16 @@ import { type ValidationDeps, validateRequest } from '../pending-requests/valida
 import { type SignInWays, startPath } from './ways.js'
 
 /** The texts are `sign_in_problem.<reason>.title`, `.message` and `.advice` of the message files. */
-export const SIGN_IN_PROBLEMS = ['not_linked', 'not_confirmed', 'other_browser', 'unknown'] as const
+export const SIGN_IN_PROBLEMS = [
+  'not_linked',
+  'not_confirmed',
+  'other_browser',
+  'unknown',
+  'stopped',
+  'misconfigured',
+  'linked_elsewhere',
+  'link_over'
+] as const
 
 export type SignInProblem = {
   status: number

@@ -44,6 +44,11 @@ export type SessionOptions = {
   cookies: CookiePolicy
   sessions: SessionStore
   users: Pick<UserStore, 'findById' | 'endSessions'>
+  /**
+   * `SIGN_IN_AT_LEAST_EVERY` in seconds; 0: off. A session must not outlive it, or an app would get grants whose first refresh
+   * is refused.
+   */
+  signInAtLeastEvery: number
   now: () => Date
 }
 
@@ -123,7 +128,7 @@ export async function openSession(
   request: FastifyRequest,
   reply: FastifyReply,
   { user, way, authenticatedAt, maxSeconds = MAX_SECONDS }: NewSession,
-  { cookies, sessions, now }: SessionOptions
+  { cookies, sessions, signInAtLeastEvery, now }: SessionOptions
 ): Promise<UnverifiedSession> {
   const sessionId = newRandomId()
   const signedInAt = now().getTime()
@@ -134,7 +139,7 @@ export async function openSession(
     way,
     signedInAt,
     authenticatedAt: authenticatedAt?.getTime(),
-    endsAt: signedInAt + Math.min(maxSeconds, MAX_SECONDS) * 1000,
+    endsAt: signedInAt + Math.min(maxSeconds, MAX_SECONDS, signInAtLeastEvery || MAX_SECONDS) * 1000,
     browser: describeBrowser(request.headers['user-agent'])
   }
   const sessionHash = hashId(sessionId)

@@ -12,8 +12,10 @@ import {
 } from '../use-cases/administer-users.js'
 import { readAllPages } from '../use-cases/pages.js'
 import { authorOf, type CommandDeps, table } from './context.js'
+import { addIdentityCommands } from './identity-commands.js'
 import { addPasskeyCommands } from './passkey-commands.js'
 import { readSecret } from './read-secret.js'
+import { addRebindCommand } from './rebind-command.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
 
 const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
@@ -65,4 +67,6 @@ export function addUserCommands(program: Command, context: CommandDeps): void {
 
   addUserEndingCommands(users, deps, context)
   addPasskeyCommands(users, deps, context)
+  addIdentityCommands(users, context)
+  addRebindCommand(users, context)
 }

@@ -1,5 +1,8 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
+import { createIdentityStore, type IdentityKey } from '../../storage/postgres/identities.js'
+import type { User } from '../../storage/postgres/users.js'
+import { findUserByIdentity } from '../use-cases/administer-identities.js'
 import {
   deleteUser,
   disableUser,
@@ -10,6 +13,8 @@ import {
 } from '../use-cases/administer-users.js'
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps } from './context.js'
+import { CommandFailure } from './exit.js'
+import { ISSUER_OPTION, SUBJECT_OPTION } from './identity-commands.js'
 
 type Options = { yes?: boolean; json?: boolean }
 
@@ -17,11 +22,13 @@ export function addUserEndingCommands(users: Command, deps: () => UserAdministra
   users
     .command('disable')
     .description('block sign-in for a user; ends all their sessions and tokens')
-    .argument('<user>', 'id or name')
+    .argument('[user]', 'id or name')
+    .option(...ISSUER_OPTION)
+    .option(...SUBJECT_OPTION)
     .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"user_id",…}')
-    .action(async (given: string, { yes, json }: Options) => {
-      const { userId, username } = await findUserByEither(given, deps())
+    .action(async (given: string | undefined, { yes, json, ...identity }: Options & Partial<IdentityKey>) => {
+      const { userId, username } = await findNamed(given, identity, deps(), context)
       await requireConfirmation(`Disable user ${username} and end all their sessions and tokens?`, yes, context)
       const user = await disableUser(userId, authorOf(context), deps())
       printResult(context, json, userDocument(user), [`Disabled user ${username}`])
@@ -51,4 +58,18 @@ export function addUserEndingCommands(users: Command, deps: () => UserAdministra
       const files = `The resource server keeps their file records. To remove them: valetkey-files delete --owner ${userId}`
       printResult(context, json, userDocument(user), [`Deleted user ${username}`, files])
     })
+}
+
+/** The user of an argument, or of an identity for scripts that know users by their provider only. */
+async function findNamed(
+  given: string | undefined,
+  { issuer, subject }: Partial<IdentityKey>,
+  deps: UserAdministration,
+  context: CommandDeps
+): Promise<User> {
+  if (given !== undefined && issuer === undefined && subject === undefined) return findUserByEither(given, deps)
+  if (given !== undefined || issuer === undefined || subject === undefined) {
+    throw new CommandFailure('usage', 'pass either a user, or both --issuer and --subject')
+  }
+  return findUserByIdentity({ issuer, subject }, { identities: createIdentityStore(context.database()) })
 }

@@ -17,6 +17,7 @@ import {
 } from '@valetkey/service-kit'
 import { type Config, readConfig } from '../../config.js'
 import { loadBranding } from '../../http/branding.js'
+import { readIdentityState } from '../../storage/postgres/identity-state.js'
 import { readSignInAddresses } from '../../storage/postgres/recent-addresses.js'
 import { readClientStates, readCredentialStates } from '../../storage/postgres/registry-state.js'
 import { connectRedis, type Redis } from '../../storage/redis/redis.js'
@@ -27,6 +28,7 @@ import { evaluateCredentials } from './evaluate-credentials.js'
 import { evaluateRedis } from './evaluate-redis.js'
 import { evaluateSettings } from './evaluate-settings.js'
 import { evaluateSignInAddresses } from './evaluate-sign-in-addresses.js'
+import { evaluateWays } from './evaluate-ways.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
@@ -103,6 +105,10 @@ async function examineRegistry(config: Config, inProduction: boolean, now: Date)
         return evaluateClients(await readClientStates(database, now), { isProduction: inProduction, now })
       })),
       ...(await evaluated('credentials', async () => evaluateCredentials(await readCredentialStates(database), now))),
+      ...(await evaluated('ways to sign in', async () => {
+        const ways = configuredWays(config)
+        return evaluateWays(await readIdentityState(database, ways.issuers), ways)
+      })),
       ...(await evaluated('sign-in addresses', async () =>
         trustedProxies?.length ? [evaluateSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
       ))
@@ -110,6 +116,11 @@ async function examineRegistry(config: Config, inProduction: boolean, now: Date)
   } finally {
     await database.close()
   }
+}
+
+function configuredWays({ signIn: { local, providers, handoff } }: Config) {
+  const page = handoff === undefined ? [] : [handoff.issuer]
+  return { local, issuers: [...providers.map(({ issuer }) => issuer), ...page] }
 }
 
 async function evaluated(check: string, evaluate: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {

@@ -8,6 +8,7 @@ import { type ClientRouteOptions, clientRoutes } from './client-routes.js'
 import { clientSecretRoutes } from './client-secret-routes.js'
 import { compileAnswer, compileSchema } from './compile-schema.js'
 import { type GrantRouteOptions, grantRoutes } from './grant-routes.js'
+import { type IdentityRouteOptions, identityRoutes } from './identity-routes.js'
 import { openApiRoute } from './open-api-route.js'
 import { openApiSettings } from './open-api-settings.js'
 import { type OperatorKeyRouteOptions, operatorKeyRoutes } from './operator-key-routes.js'
@@ -23,6 +24,7 @@ export type AdminRouteOptions = {
   authentication: OperatorAuthentication
   operatorKeys: OperatorKeyRouteOptions
   users: UserRouteOptions
+  identities: IdentityRouteOptions
   grants: GrantRouteOptions
   audit: AuditRouteOptions
 }
@@ -40,6 +42,7 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
   admin.register(openApiRoute)
   admin.register(operatorKeyRoutes, options.operatorKeys)
   admin.register(userRoutes, options.users)
+  admin.register(identityRoutes, options.identities)
   admin.register(grantRoutes, options.grants)
   admin.register(auditRoutes, options.audit)
   admin.register(clientRoutes, options.clients)

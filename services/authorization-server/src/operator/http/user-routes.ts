@@ -1,5 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
+import type { IdentityKey } from '../../storage/postgres/identities.js'
 import type { Page } from '../../storage/postgres/page.js'
+import { findUserByIdentity, type IdentityAdministration } from '../use-cases/administer-identities.js'
 import {
   createUser,
   deleteUser,
@@ -14,7 +16,7 @@ import {
 import { authorOf } from './authenticate-operator.js'
 import * as schemas from './user-schemas.js'
 
-export type UserRouteOptions = UserAdministration
+export type UserRouteOptions = UserAdministration & Pick<IdentityAdministration, 'identities'>
 
 type OfUser = { Params: { user_id: string } }
 
@@ -46,6 +48,11 @@ export const userRoutes: FastifyPluginAsync<UserRouteOptions> = async (admin, de
   admin.post<OfUser>('/users/:user_id/disable', { schema: schemas.disableUser }, async (request) =>
     userDocument(await disableUser(request.params.user_id, authorOf(request), deps))
   )
+
+  admin.post<{ Body: IdentityKey }>('/users/disable', { schema: schemas.disableUserOfIdentity }, async (request) => {
+    const { userId } = await findUserByIdentity(request.body, deps)
+    return userDocument(await disableUser(userId, authorOf(request), deps))
+  })
 
   admin.post<OfUser>('/users/:user_id/enable', { schema: schemas.enableUser }, async (request) =>
     userDocument(await enableUser(request.params.user_id, authorOf(request), deps))

@@ -1,11 +1,17 @@
 import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, text, time } from './answer-schemas.js'
+import { identityKey } from './identity-schemas.js'
 
-const user = object({
-  user_id: recordId('The `sub` of tokens.'),
-  username: text('The name to sign in with.'),
-  disabled: { type: 'boolean', description: 'A disabled user cannot sign in.' },
-  created_at: time('UTC.')
-})
+const user = object(
+  {
+    user_id: recordId('The `sub` of tokens.'),
+    username: text('The name to sign in with.'),
+    disabled: { type: 'boolean', description: 'A disabled user cannot sign in.' },
+    created_at: time('UTC.'),
+    display_name: text('As a provider or login page gave it at the last sign-in there.'),
+    last_signed_in_at: time('UTC; absent if the user has never signed in.')
+  },
+  ['display_name', 'last_signed_in_at']
+)
 const password = text('1 to 1024 bytes, no control characters.')
 
 const params = object({ user_id: text('The user id.') })
@@ -39,6 +45,12 @@ export const createUser = {
 
 export const findUser = onUser('findUser', 'Get a user')
 export const disableUser = onUser('disableUser', 'Block sign-in for a user; all sessions and tokens end')
+export const disableUserOfIdentity = {
+  operationId: 'disableUserOfIdentity',
+  summary: 'Block sign-in for the user of an identity, for scripts that know users by their provider only',
+  body: object(identityKey),
+  response: { 200: jsonAnswer('The user.', user), ...problemAnswers }
+} as const
 export const enableUser = onUser(
   'enableUser',
   'Let a disabled user sign in again; ended sessions and tokens stay ended'

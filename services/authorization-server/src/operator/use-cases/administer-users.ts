@@ -36,7 +36,7 @@ export function listUsers(page: Page, { users }: UserAdministration): Promise<Pa
   return readPage(page, users.list, ({ username }) => username)
 }
 
-export async function findUser(userId: string, { users }: UserAdministration): Promise<User> {
+export async function findUser(userId: string, { users }: { users: Pick<UserStore, 'findById'> }): Promise<User> {
   const found = isRecordId(userId) ? await users.findById(userId) : undefined
   if (found === undefined) throw new AdministrationError('not_found', `there is no user ${userId}`)
   return found
@@ -107,6 +107,8 @@ export function userDocument(user: User) {
     user_id: user.userId,
     username: user.username,
     disabled: user.disabled,
-    created_at: user.createdAt.toISOString()
+    created_at: user.createdAt.toISOString(),
+    ...(user.displayName !== undefined && { display_name: user.displayName }),
+    ...(user.lastSignedInAt !== undefined && { last_signed_in_at: user.lastSignedInAt.toISOString() })
   }
 }

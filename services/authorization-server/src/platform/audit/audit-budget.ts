@@ -24,6 +24,7 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
   refresh_token_reused: 'repetition',
   // Anonymous requests can also cause these.
   sign_in_failed: 'refusal',
+  identity_refused: 'refusal',
   authorization_refused: 'refusal',
   form_refused: 'refusal',
   request_refused: 'refusal',

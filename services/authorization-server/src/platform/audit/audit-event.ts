@@ -6,6 +6,7 @@ export type AuditEventName =
   | 'signed_out_everywhere'
   | 'passkey_added'
   | 'passkey_removed'
+  | 'identity_refused'
   | 'authorization_refused'
   | 'form_refused'
   | 'consent_given'
@@ -22,7 +23,7 @@ export type AuditEventName =
   | 'request_refused'
   | 'operator_refused'
 
-/** Changes by operators. The statement of the change also writes its audit entry (`storage/postgres/audited.ts`). */
+/** Changes by operators, and those of identities by users. The statement of the change also writes its audit entry (`storage/postgres/audited.ts`). */
 export type AdministrationEventName =
   | 'operator_key_created'
   | 'operator_key_revoked'
@@ -32,6 +33,9 @@ export type AdministrationEventName =
   | 'user_password_set'
   | 'user_passkeys_removed'
   | 'user_deleted'
+  | 'identity_linked'
+  | 'identity_unlinked'
+  | 'identities_rebound'
   | 'grant_revoked'
   | 'grants_revoked'
   | 'client_created'

@@ -16,6 +16,7 @@ const OF_REFRESH_TOKENS = [
   'expired',
   'reused',
   'grant_ended',
+  'sign_in_too_old',
   'wrong_client',
   'wider_scope',
   'resource'
@@ -43,7 +44,12 @@ const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
     ...['unsupported_response_type', 'invalid_scope', 'invalid_target']
   ],
   form_refused: ['foreign_form'],
-  sign_in_failed: ['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts'],
+  sign_in_failed: [
+    ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'not_linked', 'not_confirmed'],
+    ...['other_browser', 'unknown', 'stopped', 'misconfigured'].map((reason) => `handoff_${reason}`),
+    ...['handoff_wrong_signature', 'handoff_assertion_reused']
+  ],
+  identity_refused: ['linked_elsewhere', 'link_over'],
   operator_refused: [
     ...['key_in_query', 'doubled_header', 'malformed', 'never_issued'],
     ...['unknown_operator_key', 'revoked_operator_key']

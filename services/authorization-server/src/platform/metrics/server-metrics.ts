@@ -22,7 +22,7 @@ const LIMITS = [
   ...['sign-in', 'sign-in-address', 'sign-in-account', 'sign-in-waiting'],
   ...['client-address', 'resource-server-address', 'operator-address']
 ]
-const RECORDS = ['vk:session', 'vk:code']
+const RECORDS = ['vk:session', 'vk:code', 'vk:attempt', 'vk:proposal']
 const TABLES = ['clients', 'scopes', 'resource_servers']
 const STATEMENTS = ['authorize', 'exchange', 'refresh', 'introspect'] as const
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128]

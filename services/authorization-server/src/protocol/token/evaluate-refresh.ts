@@ -8,8 +8,11 @@ export type RefreshEvaluation =
   | { kind: 'wait'; seconds: number }
   /** The client lost the response: it gets the same one again. */
   | { kind: 'repeat_answer'; answer: Buffer; scope: readonly string[] }
-  /** Two parties have the token: the grant ends (RFC 9700 §4.14.2). */
-  | { kind: 'end_grant' }
+  /**
+   * The grant ends. `reused`: two parties have the token (RFC 9700 §4.14.2). `sign_in_too_old`: its user may have left the
+   * organization (`SIGN_IN_AT_LEAST_EVERY`).
+   */
+  | { kind: 'end_grant'; reason: 'reused' | 'sign_in_too_old' }
   | { kind: 'refuse'; error: 'invalid_grant' | 'invalid_scope' | 'invalid_target'; reason: string }
 
 export type PresentedRefresh = {
@@ -29,6 +32,8 @@ export function evaluateRefresh(
   // First, so that another client learns nothing about the token, and changes nothing.
   if (record.clientId !== presented.clientId) return refuse('invalid_grant', 'wrong_client')
   if (record.ended) return refuse('invalid_grant', 'grant_ended')
+  // Whatever the request asks for, the grant has ended. Its tokens must not work until the next valid request.
+  if (record.signInTooOld) return { kind: 'end_grant', reason: 'sign_in_too_old' }
   // Undefined if the retry window is disabled or has closed, or if the successor has been used.
   const { rotation } = record
   const retryAnswer = rotation?.retryAnswer
@@ -44,7 +49,7 @@ export function evaluateRefresh(
     const seconds = secondsToWait(record.waitSeconds, pace)
     return seconds > 0 ? { kind: 'wait', seconds } : { kind: 'rotate', scope }
   }
-  if (retryAnswer === undefined) return { kind: 'end_grant' }
+  if (retryAnswer === undefined) return { kind: 'end_grant', reason: 'reused' }
   if (rotation.retryScope !== requestedScopeKey(presented.scope))
     return refuse('invalid_scope', 'other_scope_in_retry_window')
   return { kind: 'repeat_answer', answer: retryAnswer, scope }

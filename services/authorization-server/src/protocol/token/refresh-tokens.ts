@@ -69,8 +69,8 @@ export async function refreshTokens(
         return repeatAnswer(evaluation.answer, request, deps.now())
       case 'end_grant':
         await deps.grants.end(grantId)
-        deps.audit.record(audited, { event: 'refresh_token_reused', ...concerned })
-        throw refusal('invalid_grant', 'reused', client, grantId)
+        deps.audit.record(audited, { ...ENDING[evaluation.reason], ...concerned })
+        throw refusal('invalid_grant', evaluation.reason, client, grantId)
       case 'refuse':
         throw refusal(evaluation.error, evaluation.reason, client, grantId)
       default:
@@ -125,6 +125,11 @@ function repeatAnswer(encrypted: Buffer, request: RefreshRequest, now: Date): To
   const { accessToken, refreshToken, scope, expiresAt } = decryptAnswer(encrypted, request.refreshToken)
   return tokenResponse({ token: accessToken, expiresAt: new Date(expiresAt) }, { token: refreshToken }, scope, now)
 }
+
+const ENDING = {
+  reused: { event: 'refresh_token_reused' },
+  sign_in_too_old: { event: 'grant_ended', reason: 'sign_in_too_old' }
+} as const
 
 const DESCRIPTION = {
   invalid_grant: INVALID_GRANT,

@@ -18,6 +18,8 @@ export type RefreshTokenRecord = {
   waitSeconds: number
   /** The grant, its user, its client, or the user's authorization of the client has ended. */
   ended: boolean
+  /** The user has not signed in for longer than `SIGN_IN_AT_LEAST_EVERY`. */
+  signInTooOld: boolean
   /** `retryAnswer` only while the retry window is open. */
   rotation: { retryScope: string; retryAnswer: Buffer | undefined } | undefined
 }
@@ -48,6 +50,7 @@ type RefreshTokenRow = {
   refreshable_until: Date
   wait_seconds: number
   ended: boolean
+  sign_in_too_old: boolean
   rotated: boolean
   retry_scope: string | null
   retry_answer: Buffer | null
@@ -56,15 +59,17 @@ type RefreshTokenRow = {
 /**
  * Concurrent requests share the statements of `find` and `rotate`. Gain: 32 concurrent refreshes cost two statements instead
  * of 64 (`npm run bench:gates`).
- * @param onBatch receives how many lookups share each statement
+ * @param options.signInAtLeastEvery `SIGN_IN_AT_LEAST_EVERY` in seconds; 0: off
+ * @param options.onBatch receives how many lookups share each statement
  */
 export function createRefreshTokenStore(
   database: Database,
   buckets = createAccessTokenBuckets(database),
-  onBatch?: (size: number) => void
+  { signInAtLeastEvery = 0, onBatch }: { signInAtLeastEvery?: number; onBatch?: (size: number) => void } = {}
 ) {
   async function findAll(hashes: readonly TokenHash[]): Promise<(RefreshTokenRecord | undefined)[]> {
-    const rows = await database.query<RefreshTokenRow>({ name: 'find_refresh_token', text: FIND, values: [hashes] })
+    const values = [hashes, signInAtLeastEvery]
+    const rows = await database.query<RefreshTokenRow>({ name: 'find_refresh_token', text: FIND, values })
     const found: (RefreshTokenRecord | undefined)[] = hashes.map(() => undefined)
     for (const row of rows) found[row.number - 1] = toRecord(row)
     return found
@@ -123,6 +128,7 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
     refreshableUntil: row.refreshable_until,
     waitSeconds: row.wait_seconds,
     ended: row.ended,
+    signInTooOld: row.sign_in_too_old,
     rotation: row.rotated
       ? {
           retryScope: row.retry_scope ?? '',
@@ -137,6 +143,8 @@ const FIND = `select input.number::integer, t.grant_id, g.client_id, g.user_id, 
   greatest(0, extract(epoch from g.refresh_allowed_from - now()))::float8 as wait_seconds,
   (g.ended_at is not null or u.user_id is null or c.client_id is null
     or not (${AUTHORIZED})) as ended,
+  coalesce($2::float8 > 0
+    and coalesce(u.last_signed_in_at, u.created_at) <= now() - make_interval(secs => $2::float8), false) as sign_in_too_old,
   t.rotated_at is not null as rotated, t.retry_scope,
   case when t.retry_until > now() then t.retry_answer end as retry_answer
 from unnest($1::bytea[]) with ordinality as input (token_hash, number)

@@ -100,7 +100,8 @@ describe('users list', () => {
       user_id: expect.stringMatching(UUID),
       username: 'alice',
       disabled: false,
-      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      last_signed_in_at: expect.any(String)
     })
     expect(out).not.toContain('argon2')
   })

@@ -22,6 +22,7 @@ const record: RefreshTokenRecord = {
   refreshableUntil: new Date('2026-11-21T12:00:00.000Z'),
   waitSeconds: 0,
   ended: false,
+  signInTooOld: false,
   rotation: undefined
 }
 const rotation = { retryScope: '', retryAnswer: ANSWER }
@@ -119,7 +120,7 @@ describe('evaluateRefresh: a used refresh token', () => {
     {
       name: 'after the window, or with an erased response, ends the grant',
       change: { record: { rotation: { ...rotation, retryAnswer: undefined } } },
-      outcome: { kind: 'end_grant' }
+      outcome: { kind: 'end_grant', reason: 'reused' }
     },
     {
       name: 'after the window with another scope ends the grant',
@@ -127,7 +128,7 @@ describe('evaluateRefresh: a used refresh token', () => {
         record: { rotation: { ...narrow, retryAnswer: undefined } },
         presented: { scope: ['files.read'] }
       },
-      outcome: { kind: 'end_grant' }
+      outcome: { kind: 'end_grant', reason: 'reused' }
     },
     {
       name: 'from another client is refused',
@@ -167,6 +168,28 @@ describe('evaluateRefresh: a used refresh token', () => {
     }
   ])('$name (RFC 9700 4.14.2)', ({ change, outcome }) => {
     expect(evaluate(change)).toEqual(outcome)
+  })
+})
+
+describe('evaluateRefresh: the user has not signed in for longer than SIGN_IN_AT_LEAST_EVERY', () => {
+  const ended = { kind: 'end_grant', reason: 'sign_in_too_old' }
+  test.each<{ name: string; change: Change; outcome: object }>([
+    { name: 'ends the grant', change: {}, outcome: ended },
+    { name: 'also for a wider scope', change: { presented: { scope: ['files.read:media'] } }, outcome: ended },
+    { name: 'also in the retry window', change: { record: { rotation } }, outcome: ended },
+    { name: 'also of an expired token', change: { record: { expired: true } }, outcome: ended },
+    {
+      name: 'but not for another client',
+      change: { presented: { clientId: 'other' } },
+      outcome: refusal('invalid_grant', 'wrong_client')
+    },
+    {
+      name: 'but not a second time',
+      change: { record: { ended: true } },
+      outcome: refusal('invalid_grant', 'grant_ended')
+    }
+  ])('$name', ({ change, outcome }) => {
+    expect(evaluate({ ...change, record: { signInTooOld: true, ...change.record } })).toEqual(outcome)
   })
 })
 

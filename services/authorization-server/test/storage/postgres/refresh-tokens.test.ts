@@ -46,6 +46,7 @@ describe('refresh token store: find', () => {
       refreshableUntil: grant.refreshableUntil,
       waitSeconds: 0,
       ended: false,
+      signInTooOld: false,
       rotation: undefined
     })
   })

@@ -1,0 +1,78 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import { formOf } from '../../platform/request-parts.js'
+import type { IdentityStore } from '../../storage/postgres/identities.js'
+import type { OwnIdentityStore } from '../../storage/postgres/own-identities.js'
+import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
+import { createCsrfToken } from '../csrf/csrf-token.js'
+import { isFresh, openSession, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
+import { accountNavigation } from './account-navigation.js'
+import { type LinkableWay, signInsNotice, signInsView } from './sign-ins-view.js'
+
+export type SignInsRouteOptions = {
+  issuer: string
+  cookieKeys: readonly string[]
+  identities: Pick<IdentityStore, 'list'>
+  own: Pick<OwnIdentityStore, 'readMeans' | 'unlink'>
+  ways: readonly LinkableWay[]
+  local: boolean
+  session: SessionOptions
+  audit: AuditTrail
+}
+
+/** `/account/sign-ins`: the ways in which the user signs in; unlinks identities and leads to pages that change the others. */
+export const signInsRoutes: FastifyPluginAsync<SignInsRouteOptions> = async (pages, options) => {
+  const { issuer, cookieKeys, identities, own, ways, local, audit } = options
+
+  pages.get<{ Querystring: { done?: string; problem?: string } }>('/account/sign-ins', async (request, reply) => {
+    const user = request.signedIn
+    if (user === undefined) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
+    const [linked, means] = await Promise.all([identities.list(user.userId), own.readMeans(user.userId)])
+    return reply.view('account-sign-ins.hbs', {
+      title: { key: 'account.sign_ins' },
+      account: accountNavigation(issuer, 'sign-ins'),
+      username: user.username,
+      ...signInsNotice(request.query),
+      ...signInsView({ identities: linked, means, ways, local }),
+      csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
+      unlinkUrl: `${issuer}/account/sign-ins/unlink`,
+      passwordUrl: `${issuer}/account/password`,
+      passkeysUrl: `${issuer}/account/passkeys`
+    })
+  })
+
+  pages.post('/account/sign-ins/unlink', async (request, reply) => {
+    const page = `${issuer}/account/sign-ins`
+    const check = checkForm(request, { issuer, cookieKeys })
+    if (check === 'foreign') return refuseForeignForm(request, reply, { issuer, audit, retryUrl: page })
+    const user = request.signedIn
+    // The form was shown to another session: show the present list.
+    if (check === 'stale' || user === undefined) return reply.redirect(page, 303)
+    if (!isFresh(user, options.session.now())) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
+    return unlink(user, request, reply, options)
+  })
+}
+
+async function unlink(
+  { userId, way, authenticatedAt }: SignedIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer, identities, own, ways, local, session }: SignInsRouteOptions
+): Promise<FastifyReply> {
+  const form = formOf(request)
+  const identity = { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' }
+  const linked = await identities.list(userId)
+  // A form that was sent twice: the identity is gone already.
+  if (!linked.some(({ issuer, subject }) => issuer === identity.issuer && subject === identity.subject)) {
+    return reply.redirect(`${issuer}/account/sign-ins`, 303)
+  }
+  const event = 'identity_unlinked'
+  const note = { event, requestId: request.id, clientId: undefined, userId, address: request.ip, details: identity }
+  const user = await own.unlink(userId, identity, { issuers: ways.map((each) => each.issuer), local }, note)
+  if (user === undefined) return reply.redirect(`${issuer}/account/sign-ins?problem=last_way`, 303)
+  request.log.info({ event, userId, address: request.ip, ...identity }, 'identity unlinked')
+  // All sessions of the user have ended; this browser gets a new one.
+  const since = authenticatedAt === undefined ? undefined : new Date(authenticatedAt)
+  await openSession(request, reply, { user, way, authenticatedAt: since }, session)
+  return reply.redirect(`${issuer}/account/sign-ins?done=unlinked`, 303)
+}

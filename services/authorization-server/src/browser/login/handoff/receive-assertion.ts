@@ -1,0 +1,120 @@
+import type { HandoffClaims, HandoffSettings } from '@valetkey/sign-in-rules'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
+import type { IdentityStore } from '../../../storage/postgres/identities.js'
+import type { ForeignSignIn } from '../../../storage/redis/sign-in-attempts.js'
+import { stepUrl } from '../../pending-requests/pending-request.js'
+import { type ForeignSignInDeps, takeForeignSignIn } from '../foreign-sign-in.js'
+import { startAgain } from '../page-responses.js'
+import { type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
+import { type SignInProblem, type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
+import { createHandoffUser } from './create-handoff-user.js'
+import { verifyAssertion } from './verify-assertion.js'
+
+export type HandoffDeps = {
+  issuer: string
+  settings: HandoffSettings
+  foreign: ForeignSignInDeps
+  receive: ReceiveIdentityDeps
+  identities: Pick<IdentityStore, 'createUser' | 'findUser'>
+  problems: SignInProblemDeps
+  audit: AuditTrail
+  now: () => Date
+}
+
+/** As for providers by default: users who left are signed out within a working day. */
+const SESSION_SECONDS = 12 * 3600
+
+/** Signs in the user of an assertion, if this browser began the sign-in. */
+export async function receiveAssertion(
+  assertion: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: HandoffDeps
+): Promise<FastifyReply> {
+  const { issuer, settings, foreign, receive, identities, now } = deps
+  const outcome = await verifyAssertion(assertion, settings, issuer, now())
+  if (outcome.kind === 'refused') {
+    // The request stays valid: the login page may be repaired and send the user again.
+    return refuse({ status: 400, reason: 'misconfigured', attempt: undefined }, outcome.reason, request, reply, deps)
+  }
+  const { claims } = outcome
+  const found = await takeForeignSignIn(request, 'handoff', claims.nonce, foreign)
+  if (found.kind === 'other_browser' || found.kind === 'unknown') {
+    return refuse({ status: 400, reason: found.kind, attempt: undefined }, found.kind, request, reply, deps)
+  }
+  const { kind, attempt } = found
+  if (kind === 'used') return repeatOrRefuse(claims, attempt, request, reply, deps)
+  if (kind === 'expired' || outcome.kind === 'expired') return startOver(attempt, reply, issuer)
+  const { subject, displayName, authenticatedAt } = claims
+  const identity = { issuer: settings.issuer, subject }
+  const received = {
+    ...identity,
+    label: settings.label,
+    way: { kind: 'handoff', ...identity },
+    displayName,
+    authenticatedAt,
+    maxSeconds: SESSION_SECONDS
+  } as const
+  const creates = settings.provisioning === 'create'
+  const createUser = creates ? () => createHandoffUser(claims, identity, request, identities) : undefined
+  return receiveIdentity(received, attempt, request, reply, receive, createUser)
+}
+
+/** The user stopped at the login page. */
+export async function receiveRefusal(
+  { id, error }: { id: string | undefined; error: string },
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: HandoffDeps
+): Promise<FastifyReply> {
+  const found = await takeForeignSignIn(request, 'handoff', id, deps.foreign)
+  if (found.kind === 'other_browser' || found.kind === 'unknown') {
+    return refuse({ status: 400, reason: found.kind, attempt: undefined }, found.kind, request, reply, deps)
+  }
+  const { attempt } = found
+  if (attempt.purpose.kind === 'link') return reply.redirect(`${deps.issuer}/account/sign-ins`, 303)
+  // Other codes are not part of the hand-off.
+  const problem =
+    error === 'access_denied'
+      ? ({ status: 403, reason: 'stopped', attempt } as const)
+      : ({ status: 400, reason: 'misconfigured', attempt } as const)
+  return refuse(problem, problem.reason, request, reply, deps)
+}
+
+/** A request is sent twice by a double click or the Back button: the user who is signed in by it goes on. */
+function repeatOrRefuse(
+  { subject }: HandoffClaims,
+  attempt: ForeignSignIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: HandoffDeps
+): Promise<FastifyReply> | FastifyReply {
+  const way = request.signedIn?.way
+  const isSame = way?.kind === 'handoff' && way.issuer === deps.settings.issuer && way.subject === subject
+  if (!isSame) {
+    return refuse({ status: 400, reason: 'unknown', attempt }, 'assertion_reused', request, reply, deps)
+  }
+  const { query, purpose } = attempt
+  const page = purpose.kind === 'confirm' ? purpose.page : purpose.kind === 'sign_in' ? 'apps' : 'sign-ins'
+  const next = query === '' ? `${deps.issuer}/account/${page}` : stepUrl(deps.issuer, '/oauth/authorize', query)
+  return reply.redirect(next, 303)
+}
+
+/** The stored query makes a new start possible. */
+function startOver({ query, purpose }: ForeignSignIn, reply: FastifyReply, issuer: string): FastifyReply {
+  if (purpose.kind === 'confirm') return reply.redirect(`${issuer}/login?page=${purpose.page}&again=interrupted`, 303)
+  if (purpose.kind === 'link') return reply.redirect(`${issuer}/account/sign-ins`, 303)
+  return startAgain(query, reply, { issuer }, 'interrupted')
+}
+
+function refuse(
+  problem: Omit<SignInProblem, 'label'>,
+  reason: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { settings, problems, audit }: HandoffDeps
+): Promise<FastifyReply> {
+  audit.record(request, { event: 'sign_in_failed', reason: `handoff_${reason}` })
+  return showSignInProblem(request, reply, { ...problem, label: settings.label }, problems)
+}

@@ -1,0 +1,40 @@
+import { parseParameters } from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync } from 'fastify'
+import { rawQuery } from '../../../platform/request-parts.js'
+import { clientQuery } from '../../pending-requests/pending-request.js'
+import { type ValidationDeps, validateRequest } from '../../pending-requests/validate-request.js'
+import { beginForeignSignIn } from '../foreign-sign-in.js'
+import { purposeOf } from '../purpose.js'
+import { type HandoffDeps, receiveAssertion, receiveRefusal } from './receive-assertion.js'
+
+/** Undefined if no login page is configured. */
+export type HandoffRouteOptions = { handoff: (HandoffDeps & { validation: ValidationDeps }) | undefined }
+
+/** `/login/handoff`: sends the browser to the login page of the operator; `/login/handoff/callback`: receives its assertion. */
+export const handoffRoutes: FastifyPluginAsync<HandoffRouteOptions> = async (pages, { handoff }) => {
+  if (handoff === undefined) return
+  const { issuer, settings, foreign, validation, now } = handoff
+  // No HEAD: it would store a request or take one.
+  const route = { exposeHeadRoute: false }
+
+  pages.get('/login/handoff', route, async (request, reply) => {
+    const purpose = purposeOf(request, now())
+    if (purpose === undefined) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
+    const query = clientQuery(request)
+    const validated = query === '' ? undefined : await validateRequest(query, validation)
+    const asksForLogin = validated?.kind === 'accepted' && validated.request.prompt.includes('login')
+    const mustAuthenticate = purpose.kind === 'confirm' || asksForLogin
+    const { state } = await beginForeignSignIn(request, { way: 'handoff', query, purpose }, foreign)
+    return reply.redirect(`${settings.url}?request=${state}${mustAuthenticate ? '&prompt=login' : ''}`, 303)
+  })
+
+  pages.get('/login/handoff/callback', route, async (request, reply) => {
+    // The address contains the assertion until the redirect.
+    reply.header('referrer-policy', 'no-referrer')
+    const parameters = parseParameters(rawQuery(request))
+    const [assertion, error] = [parameters.get('assertion'), parameters.get('error')]
+    return error === undefined
+      ? receiveAssertion(assertion ?? '', request, reply, handoff)
+      : receiveRefusal({ id: parameters.get('request'), error }, request, reply, handoff)
+  })
+}

@@ -1,0 +1,45 @@
+import type { FastifyRequest } from 'fastify'
+import type { AuditNote } from '../../../storage/postgres/audited.js'
+import type { IdentityStore } from '../../../storage/postgres/identities.js'
+import type { OwnIdentityStore } from '../../../storage/postgres/own-identities.js'
+import type { User } from '../../../storage/postgres/users.js'
+import type { LinkProposal } from '../../../storage/redis/link-proposals.js'
+
+export type ConfirmLinkDeps = {
+  identities: Pick<IdentityStore, 'link' | 'findUser'>
+  own: Pick<OwnIdentityStore, 'redeemInvitation'>
+}
+
+export type ConfirmedLink =
+  | { kind: 'linked'; user: User }
+  | { kind: 'refused'; reason: 'linked_elsewhere' | 'link_over' }
+
+/** Links the identity of a proposal. A form that is sent twice, also in parallel, gives the same result twice. */
+export async function confirmLink(
+  { identity, purpose, userId, label }: LinkProposal,
+  request: FastifyRequest,
+  { identities, own }: ConfirmLinkDeps
+): Promise<ConfirmedLink> {
+  const note: AuditNote = {
+    event: 'identity_linked',
+    requestId: request.id,
+    clientId: undefined,
+    userId,
+    address: request.ip,
+    details: { ...identity, label, reason: purpose.kind }
+  }
+  const changed =
+    purpose.kind === 'link'
+      ? await identities.link(userId, identity, note)
+      : await own.redeemInvitation(purpose.tokenHash, identity, note)
+  if (changed !== undefined) {
+    const { event, address, details } = note
+    request.log.info({ event, userId, address, ...details }, 'identity linked')
+  }
+  // Also after a parallel request has linked it.
+  const user = await identities.findUser(identity)
+  if (user === undefined) return { kind: 'refused', reason: 'link_over' }
+  return user.userId === userId && !user.disabled
+    ? { kind: 'linked', user }
+    : { kind: 'refused', reason: 'linked_elsewhere' }
+}

@@ -1,0 +1,43 @@
+import { jsonAnswer, object, problemAnswers, recordId, text, time } from './answer-schemas.js'
+
+export const identityKey = {
+  issuer: text('Issuer of the provider or login page, exactly as configured.'),
+  subject: text('The `sub` of the user there; case-sensitive, 1 to 255 characters.')
+}
+
+const identity = object(
+  {
+    ...identityKey,
+    user_id: recordId('The user who signs in with it.'),
+    created_at: time('UTC.'),
+    last_used_at: time('UTC; absent if it was never used.')
+  },
+  ['last_used_at']
+)
+const params = object({ user_id: text('The user id.') })
+
+export const listIdentities = {
+  operationId: 'listIdentities',
+  summary: 'List the identities that sign in as a user',
+  params,
+  response: {
+    200: jsonAnswer('By issuer and subject.', object({ identities: { type: 'array', items: identity } })),
+    ...problemAnswers
+  }
+} as const
+
+export const linkIdentity = {
+  operationId: 'linkIdentity',
+  summary: 'Let an identity sign in as a user; idempotent',
+  params,
+  body: object(identityKey),
+  response: { 201: jsonAnswer('The identity.', identity), ...problemAnswers }
+} as const
+
+export const unlinkIdentity = {
+  operationId: 'unlinkIdentity',
+  summary: 'Take away an identity; all sessions of the user end',
+  params,
+  querystring: object(identityKey),
+  response: { 200: jsonAnswer('The identity, as it was.', identity), ...problemAnswers }
+} as const

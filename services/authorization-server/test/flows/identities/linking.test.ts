@@ -1,0 +1,273 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { hashId, newRandomId } from '../../../src/browser/session/random-id.js'
+import { changesIn } from '../../support/administration.js'
+import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { Browser } from '../../support/browser.js'
+import { stopClock } from '../../support/clock.js'
+import { PASSWORD } from '../../support/flow.js'
+import {
+  callbackUrl,
+  HANDOFF,
+  insertIdentity,
+  LOGIN_ISSUER,
+  passHandoff,
+  requestIdOf,
+  signAssertion,
+  startHandoff
+} from '../../support/handoff.js'
+import { fromForm, signedInBrowser } from '../../support/pages.js'
+
+const SIGN_INS = `${ISSUER}/account/sign-ins`
+const LINK = `${ISSUER}/login/handoff?purpose=link`
+
+let server: TestServer
+let number = 0
+let username: string
+let userId: string
+let subject: string
+
+beforeAll(async () => {
+  server = await startTestServer(HANDOFF)
+})
+beforeEach(async () => {
+  number += 1
+  username = `user-${number}`
+  subject = `person-${number}`
+  userId = await server.createUser(username, PASSWORD)
+})
+afterAll(() => server.close())
+
+const identities = () => server.deps.signIns.identities.list(userId)
+const propose = (browser: Browser, claims = {}) => passHandoff(browser, { sub: subject, name: 'Bob', ...claims }, LINK)
+const isSignedIn = async (browser: Browser) => (await browser.get(SIGN_INS)).statusCode === 200
+
+async function auditOf(event: string) {
+  const rows = await server.database.query<{ user_id: string; details: Record<string, unknown> }>({
+    name: 'test_audit_of',
+    text: 'select user_id, details from audit_events where event = $1 and user_id = $2',
+    values: [event, userId]
+  })
+  return rows
+}
+
+describe('linking', () => {
+  test('asks with both names, links after the answer, and then both ways sign in to the same account', async () => {
+    const browser = await signedInBrowser(server, username)
+    const hub = await browser.open(SIGN_INS)
+    expect(hub.body).toContain('Link <bdi>Example Login</bdi>')
+    const question = await propose(browser)
+    for (const name of ['Bob', username, 'Example Login']) expect(question.body).toContain(name)
+    expect(await identities()).toEqual([])
+    const page = await browser.submit(question, {})
+    expect(page.url).toBe(`${SIGN_INS}?done=linked`)
+    expect(await identities()).toMatchObject([{ issuer: LOGIN_ISSUER, subject }])
+    expect((await passHandoff(server.newBrowser(), { sub: subject })).body).toContain(username)
+  })
+
+  test('writes one audit event, also if the form is sent twice in parallel', async () => {
+    const browser = await signedInBrowser(server, username)
+    const question = await propose(browser)
+    const answers = await Promise.all([browser.submitOnly(question, {}), browser.submitOnly(question, {})])
+    for (const { headers } of answers) expect(headers.location).toMatch(SIGN_INS)
+    expect(await auditOf('identity_linked')).toMatchObject([
+      { details: { issuer: LOGIN_ISSUER, subject, label: 'Example Login', reason: 'link' } }
+    ])
+  })
+
+  test('an identity that is linked already needs no answer', async () => {
+    await insertIdentity(server, userId, subject)
+    const page = await propose(await signedInBrowser(server, username))
+    expect(page.url).toBe(`${SIGN_INS}?done=linked`)
+  })
+
+  test('does not change the name or the sign-in time of the account', async () => {
+    const browser = await signedInBrowser(server, username)
+    await browser.submit(await propose(browser), {})
+    expect(await server.deps.session.users.findById(userId)).toMatchObject({ displayName: undefined })
+  })
+
+  test('begins only with a sign-in in the last five minutes, and returns to the page after another one', async () => {
+    const clock = stopClock()
+    try {
+      const browser = await signedInBrowser(server, username)
+      clock.advance(301)
+      const page = await browser.open(LINK)
+      expect(page.url).toBe(`${ISSUER}/login?page=sign-ins`)
+      expect((await browser.submit(page, { username, password: PASSWORD })).url).toBe(SIGN_INS)
+      expect((await startHandoff(browser, LINK)).href).toContain('request=')
+    } finally {
+      clock.restart()
+    }
+  })
+
+  test('that the user stopped returns to the page of the account', async () => {
+    const browser = await signedInBrowser(server, username)
+    const id = requestIdOf(await startHandoff(browser, LINK))
+    const page = await browser.open(`${ISSUER}/login/handoff/callback?request=${id}&error=access_denied`)
+    expect(page.url).toBe(SIGN_INS)
+  })
+
+  test('without a session leads to the sign-in page', async () => {
+    expect((await server.newBrowser().open(LINK)).url).toBe(`${ISSUER}/login?page=sign-ins`)
+  })
+})
+
+describe('unlinking', () => {
+  const unlink = async (browser: Browser) =>
+    browser.submit(fromForm(await browser.open(SIGN_INS), '/account/sign-ins/unlink'), {})
+
+  test('ends the sessions of other browsers, keeps this one, and is audited', async () => {
+    await insertIdentity(server, userId, subject)
+    const [browser, other] = [await signedInBrowser(server, username), server.newBrowser()]
+    await passHandoff(other, { sub: subject })
+    const page = await unlink(browser)
+    expect(page.url).toBe(`${SIGN_INS}?done=unlinked`)
+    expect(await identities()).toEqual([])
+    expect([await isSignedIn(browser), await isSignedIn(other)]).toEqual([true, false])
+    expect(await auditOf('identity_unlinked')).toMatchObject([{ details: { issuer: LOGIN_ISSUER, subject } }])
+    expect((await passHandoff(server.newBrowser(), { sub: subject })).statusCode).toBe(403)
+  })
+
+  test('needs a sign-in in the last five minutes', async () => {
+    const clock = stopClock()
+    try {
+      await insertIdentity(server, userId, subject)
+      const browser = await signedInBrowser(server, username)
+      clock.advance(301)
+      expect((await unlink(browser)).url).toBe(`${ISSUER}/login?page=sign-ins`)
+      expect(await identities()).toHaveLength(1)
+    } finally {
+      clock.restart()
+    }
+  })
+
+  test('of an identity of another user changes nothing', async () => {
+    const victim = await server.createUser(`${username}-victim`, PASSWORD)
+    await insertIdentity(server, victim, `${subject}-victim`)
+    await insertIdentity(server, userId, subject)
+    const browser = await signedInBrowser(server, username)
+    const page = fromForm(await browser.open(SIGN_INS), '/account/sign-ins/unlink')
+    await browser.submit(page, { subject: `${subject}-victim` })
+    expect(await server.deps.signIns.identities.list(victim)).toHaveLength(1)
+  })
+})
+
+describe('the last way in', () => {
+  async function withoutPassword(): Promise<Browser> {
+    await server.database.query({
+      name: 'test_drop_password',
+      text: 'update users set password_hash = null where user_id = $1',
+      values: [userId]
+    })
+    await insertIdentity(server, userId, subject)
+    const browser = server.newBrowser()
+    await passHandoff(browser, { sub: subject })
+    return browser
+  }
+  const send = async (browser: Browser, from: Browser, fields: Record<string, string>) => {
+    const csrf = /name="csrf_token" value="([^"]+)"/.exec((await from.open(SIGN_INS)).body)?.[1] ?? ''
+    const form = `<form action="${SIGN_INS}/unlink"><input name="csrf_token" value="${csrf}"></form>`
+    const page = Object.assign(Object.create(await from.get(SIGN_INS)), { body: form })
+    return browser.submitOnly(page, { issuer: LOGIN_ISSUER, ...fields })
+  }
+
+  test('has no button, and a form for it changes nothing', async () => {
+    const browser = await withoutPassword()
+    // A form with a CSRF token of this session, which the page shows for another identity.
+    await insertIdentity(server, userId, 'old', 'https://gone.example')
+    const page = await browser.open(SIGN_INS)
+    expect(page.body).toContain('This is your only way to sign in')
+    expect(page.body).toContain('no longer offers this way to sign in')
+    const answer = await send(browser, browser, { subject })
+    expect(answer.headers.location).toBe(`${SIGN_INS}?problem=last_way`)
+    expect(await identities()).toHaveLength(2)
+  })
+
+  test('stays if the last two are unlinked in parallel', async () => {
+    const browser = await withoutPassword()
+    await insertIdentity(server, userId, `${subject}-second`)
+    await Promise.all([subject, `${subject}-second`].map((each) => send(browser, browser, { subject: each })))
+    expect(await identities()).toHaveLength(1)
+  })
+})
+
+describe('an invitation', () => {
+  let token: string
+  beforeEach(async () => {
+    token = newRandomId()
+    await server.database.query({
+      name: 'test_invite',
+      text: `insert into account_links (user_id, token_hash, purpose, expires_at)
+        values ($1, $2, 'invitation', now() + interval '1 hour')`,
+      values: [userId, Buffer.from(hashId(token), 'base64url')]
+    })
+  })
+  const accept = (browser: Browser, given = token, claims = {}) =>
+    passHandoff(
+      browser,
+      { sub: subject, name: 'Bob', ...claims },
+      `${ISSUER}/login/handoff?purpose=invitation&token=${given}`
+    )
+
+  test('links the identity after the question, signs in, and is spent', async () => {
+    const browser = server.newBrowser()
+    const question = await accept(browser)
+    expect(question.body).toContain(username)
+    expect(await identities()).toEqual([])
+    const page = await browser.submit(question, {})
+    expect(page.url).toBe(SIGN_INS)
+    expect(await identities()).toMatchObject([{ subject }])
+    expect(await auditOf('identity_linked')).toMatchObject([{ details: { reason: 'invitation' } }])
+    const again = await accept(server.newBrowser(), token, { sub: 'mallory' })
+    expect(again.statusCode).toBe(403)
+    expect(again.body).toContain('This link is no longer available')
+  })
+
+  test('is not redeemed by another browser that learns the address of the question', async () => {
+    const question = await accept(server.newBrowser())
+    const other = server.newBrowser()
+    await other.open(`${ISSUER}/login`)
+    expect((await other.open(question.url)).statusCode).toBe(400)
+    const proposal = new URL(question.url).searchParams.get('proposal') ?? ''
+    const own = await accept(other, token, { sub: `${subject}-other` })
+    expect((await other.submitOnly(own, { proposal })).statusCode).toBe(400)
+    expect(await identities()).toEqual([])
+  })
+
+  test('links one identity if two persons answer in parallel', async () => {
+    const persons = [subject, `${subject}-other`]
+    const browsers = persons.map(() => server.newBrowser())
+    const questions = await Promise.all(browsers.map((each, index) => accept(each, token, { sub: persons[index] })))
+    const pages = await Promise.all(browsers.map((each, index) => each.submit(questions[index] as never, {})))
+    expect(pages.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 403])
+    expect(await identities()).toHaveLength(1)
+  })
+
+  test('is not spent by an identity that is linked to another user', async () => {
+    const other = await server.createUser(`${username}-other`, PASSWORD)
+    await insertIdentity(server, other, `${subject}-other`)
+    const refused = await accept(server.newBrowser(), token, { sub: `${subject}-other` })
+    expect(refused.body).toContain('Already linked')
+    expect(refused.body).not.toContain(`${username}-other`)
+    const browser = server.newBrowser()
+    expect((await browser.submit(await accept(browser), {})).statusCode).toBe(200)
+  })
+
+  test.each(['', 'unknown'])('with the token %j is refused', async (given) => {
+    expect((await accept(server.newBrowser(), given)).body).toContain('This link is no longer available')
+  })
+})
+
+test('linking leaves no entry of an operator', async () => {
+  const before = (await changesIn(server)).length
+  const browser = await signedInBrowser(server, username)
+  await browser.submit(await propose(browser), {})
+  expect(await changesIn(server)).toHaveLength(before)
+})
+
+test('an assertion for linking does not sign in another browser', async () => {
+  const browser = await signedInBrowser(server, username)
+  const nonce = requestIdOf(await startHandoff(browser, LINK))
+  const page = await server.newBrowser().open(callbackUrl(await signAssertion({ nonce, sub: subject })))
+  expect(page.body).toContain('This sign-in belongs to another browser')
+})

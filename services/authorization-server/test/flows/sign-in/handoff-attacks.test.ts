@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { hashId } from '../../../src/browser/session/random-id.js'
+import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { Browser, Page } from '../../support/browser.js'
+import { PASSWORD } from '../../support/flow.js'
+import {
+  callbackUrl,
+  HANDOFF,
+  insertIdentity,
+  requestIdOf,
+  signAssertion,
+  startHandoff
+} from '../../support/handoff.js'
+import { collectLog } from '../../support/log-lines.js'
+import { signOut } from '../../support/pages.js'
+
+let server: TestServer
+const log = collectLog()
+beforeAll(async () => {
+  server = await startTestServer({ ...HANDOFF, LOG_LEVEL: 'trace' }, log.logger)
+  await insertIdentity(server, await server.createUser('alice', PASSWORD), 'alice')
+  await insertIdentity(server, await server.createUser('mallory', PASSWORD), 'mallory')
+})
+afterAll(() => server.close())
+
+async function begin(): Promise<{ browser: Browser; nonce: string }> {
+  const browser = server.newBrowser()
+  return { browser, nonce: requestIdOf(await startHandoff(browser)) }
+}
+
+const isSignedIn = async (browser: Browser) => (await browser.get(`${ISSUER}/account/apps`)).statusCode === 200
+
+function expectRefusal(page: Page, title: string): void {
+  expect(page.statusCode).toBe(400)
+  expect(page.body).toContain(title)
+  expect(page.headers['referrer-policy']).toBe('no-referrer')
+}
+
+test('an assertion is refused in another browser, and still works in its own (login CSRF)', async () => {
+  const { browser, nonce } = await begin()
+  const assertion = await signAssertion({ nonce, sub: 'mallory' })
+  for (const victim of [server.newBrowser(), (await begin()).browser]) {
+    expectRefusal(await victim.open(callbackUrl(assertion)), 'This sign-in belongs to another browser')
+    expect(await isSignedIn(victim)).toBe(false)
+  }
+  await browser.open(callbackUrl(assertion))
+  expect(await isSignedIn(browser)).toBe(true)
+})
+
+test('an assertion that is sent again after signing out is refused', async () => {
+  const { browser, nonce } = await begin()
+  const assertion = await signAssertion({ nonce, sub: 'alice' })
+  await browser.open(callbackUrl(assertion))
+  await signOut(browser)
+  expectRefusal(await browser.open(callbackUrl(assertion)), 'This sign-in is no longer available')
+  expect(await isSignedIn(browser)).toBe(false)
+})
+
+test('an assertion about another person does not replace the session of its request', async () => {
+  const { browser, nonce } = await begin()
+  await browser.open(callbackUrl(await signAssertion({ nonce, sub: 'alice' })))
+  const page = await browser.open(callbackUrl(await signAssertion({ nonce, sub: 'mallory' })))
+  expectRefusal(page, 'This sign-in is no longer available')
+  expect((await browser.open(`${ISSUER}/account/apps`)).body).toContain('alice')
+})
+
+test('an assertion is used once if it is sent twice in parallel', async () => {
+  const { browser, nonce } = await begin()
+  const assertion = await signAssertion({ nonce, sub: 'alice' })
+  const answers = await Promise.all([browser.get(callbackUrl(assertion)), browser.get(callbackUrl(assertion))])
+  expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([303, 400])
+})
+
+test('HEAD takes nothing, as a program that previews links sends it', async () => {
+  const { browser, nonce } = await begin()
+  const url = callbackUrl(await signAssertion({ nonce, sub: 'alice' }))
+  const cookies = Object.fromEntries(browser.cookies)
+  const head = await server.publicServer.inject({ method: 'HEAD', url: url.slice(ISSUER.length), cookies })
+  expect(head.statusCode).toBe(405)
+  await browser.open(url)
+  expect(await isSignedIn(browser)).toBe(true)
+})
+
+test('a wrong signature does not use up the request', async () => {
+  const { browser, nonce } = await begin()
+  const forged = `${(await signAssertion({ nonce, sub: 'alice' })).slice(0, -8)}AAAAAAAA`
+  expectRefusal(await browser.open(callbackUrl(forged)), 'does not work')
+  await browser.open(callbackUrl(await signAssertion({ nonce, sub: 'alice' })))
+  expect(await isSignedIn(browser)).toBe(true)
+})
+
+test.each([
+  { name: 'two assertions', query: 'assertion=a&assertion=b' },
+  { name: 'nothing', query: '' },
+  { name: 'a cancelled request that is unknown', query: `request=${'a'.repeat(43)}&error=access_denied` }
+])('$name is refused', async ({ query }) => {
+  const page = await server.newBrowser().open(`${ISSUER}/login/handoff/callback?${query}`)
+  expect(page.statusCode).toBe(400)
+})
+
+test('a stored request that was edited or copied in Redis is refused', async () => {
+  const [alice, mallory] = [await begin(), await begin()]
+  const key = (nonce: string) => `vk:attempt:{${hashId(nonce)}}`
+  const record = (await server.redis.get(key(mallory.nonce))) ?? ''
+  const json = record.indexOf('{')
+  const edited = { ...JSON.parse(record.slice(json)), purpose: { kind: 'link', userId: 'alice', sessionHash: 'x' } }
+  for (const forged of [record, `${record.slice(0, json)}${JSON.stringify(edited)}`]) {
+    await server.redis.set(key(alice.nonce), forged)
+    const page = await mallory.browser.open(callbackUrl(await signAssertion({ nonce: alice.nonce, sub: 'alice' })))
+    expectRefusal(page, 'This sign-in is no longer available')
+  }
+})
+
+test('the log has no assertion and no request id', async () => {
+  const { browser, nonce } = await begin()
+  const assertion = await signAssertion({ nonce, sub: 'alice' })
+  await browser.open(callbackUrl(assertion))
+  const text = JSON.stringify(log.lines)
+  expect(text).toContain('sign_in_succeeded')
+  expect(text).not.toContain(assertion)
+  expect(text).not.toContain(nonce)
+})
