@@ -11,6 +11,8 @@ import {
   type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import type { PasskeyPageOptions } from './browser/account/passkeys/passkey-page.js'
+import { passkeyRoutes } from './browser/account/passkeys/routes.js'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
 import { type SignInsRouteOptions, signInsRoutes } from './browser/account/sign-ins-routes.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
@@ -53,6 +55,7 @@ export type PublicDeps = {
   providerLogout: ProviderLogoutOptions
   consent: ConsentRouteOptions
   account: AccountRouteOptions
+  passkeys: PasskeyPageOptions
   signIns: SignInsRouteOptions
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
@@ -118,6 +121,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         pages.register(providerRoutes, deps.providers)
         pages.register(consentRoutes, deps.consent)
         pages.register(accountRoutes, deps.account)
+        pages.register(passkeyRoutes, deps.passkeys)
         pages.register(signInsRoutes, deps.signIns)
       })
       site.register(async (oauth) => {

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { relyingParty } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { SignInWays } from '../browser/login/ways.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
 import { newRandomId } from '../browser/session/random-id.js'
+import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import { loadBranding } from '../http/branding.js'
 import { loadLanguages } from '../platform/i18n/language.js'
@@ -16,7 +18,8 @@ import type { Stores } from './stores.js'
 
 type PageDeps = Pick<
   PublicDeps,
-  'session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns' | ProviderPages
+  | ('session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns' | 'passkeys')
+  | ProviderPages
 >
 type ProviderPages = 'providers' | 'providerLogout'
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
@@ -62,6 +65,7 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       providers,
       helpUrl: config.signIn.helpUrl,
       signIn: { users, passwordQueue, limiter, audit, decoyHash },
+      passkeys: passkeySignIn(config, stores, platform),
       completion
     },
     handoff,
@@ -90,7 +94,40 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       audit
     },
     account: { issuer, cookieKeys, apps: connectedApps, scopes, audit, now, providers: config.signIn.providers },
-    signIns
+    signIns,
+    passkeys: wirePasskeys(config, stores, session, platform)
+  }
+}
+
+/** Undefined if users cannot sign in with a passkey: only local accounts have some. */
+function passkeyParty({ issuer, signIn }: Config) {
+  return signIn.local ? relyingParty(issuer) : undefined
+}
+
+function passkeySignIn(config: Config, { passkeys, usedChallenges }: Stores, { audit, limiter, now }: Platform) {
+  const party = passkeyParty(config)
+  if (party === undefined) return undefined
+  const { cookieKeys } = config
+  return { relyingParty: party, cookieKeys, passkeys, challenges: usedChallenges, limiter, audit, now }
+}
+
+function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, now }: Platform) {
+  const { issuer, cookieKeys, productName, signIn } = config
+  const { passkeys, signInWays: ways, usedChallenges: challenges } = stores
+  const issuers = [...signIn.providers, ...(signIn.handoff ? [signIn.handoff] : [])].map((way) => way.issuer)
+  const party = passkeyParty(config)
+  return {
+    issuer,
+    cookieKeys,
+    productName,
+    relyingParty: party,
+    issuers,
+    passkeys,
+    ways,
+    challenges,
+    session,
+    audit,
+    now
   }
 }
 

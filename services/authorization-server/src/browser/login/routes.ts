@@ -1,12 +1,14 @@
 import { redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { allowForms } from '../../http/security-headers.js'
+import { allowForms, allowScripts } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import type { Provider } from '../../platform/providers/provider.js'
 import { formOf } from '../../platform/request-parts.js'
+import type { SignInWay } from '../../storage/redis/sessions.js'
 import { checkForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
+import { PASSKEY_SCRIPTS } from '../passkeys/scripts.js'
 import { formActionSources } from '../pending-requests/form-action.js'
 import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
 import type { ValidationDeps } from '../pending-requests/validate-request.js'
@@ -14,6 +16,7 @@ import type { SessionOptions } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { knowsAccount, rememberAccount } from './known-browser.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
+import { type PasskeySignInDeps, signInOptions, signInWithPasskey } from './passkey-sign-in.js'
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
 import { signOut } from './sign-out.js'
 import { findVisit, leave, stepQuery, type Visit } from './visit.js'
@@ -27,6 +30,8 @@ export type LoginRouteOptions = PageOptions & {
   /** Where users find help with sign-in, as the operator says. */
   helpUrl: string | undefined
   signIn: SignInDeps
+  /** Undefined if users cannot sign in with a passkey. */
+  passkeys: PasskeySignInDeps | undefined
   completion: CompletionDeps
 }
 
@@ -63,18 +68,39 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
   })
 
   pages.post('/login', async (request, reply) => {
-    const query = clientQuery(request)
-    const check = checkForm(request, options)
-    if (check === 'foreign') return refuseForeign(request, reply, options)
-    // If the user signed in in another tab meanwhile, nothing was interrupted.
-    if (check === 'stale') return startAgain(query, reply, options, request.signedIn ? undefined : 'interrupted')
-    const visit = await findVisit(request, options)
-    if (visit === undefined || !options.ways.local) return leave(request, reply, options)
+    const visit = await findVisitOfForm(request, reply, options)
+    if (visit === undefined) return reply
     return submit(visit, request, reply, options)
+  })
+
+  pages.post('/login/passkey', async (request, reply) => {
+    const visit = await findVisitOfForm(request, reply, options)
+    if (visit === undefined) return reply
+    return submitPasskey(visit, request, reply, options)
   })
 
   pages.post('/logout', (request, reply) => signOut(request, reply, options))
   pages.get('/logout', async (_request, reply) => reply.redirect(`${options.issuer}/login`, 303))
+}
+
+/** The visit that a form of the sign-in page belongs to. @returns undefined if the response was sent instead */
+async function findVisitOfForm(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: LoginRouteOptions
+): Promise<Visit | undefined> {
+  const check = checkForm(request, options)
+  if (check === 'own') {
+    const visit = await findVisit(request, options)
+    if (visit !== undefined && options.ways.local) return visit
+    leave(request, reply, options)
+  } else if (check === 'foreign') {
+    refuseForeign(request, reply, options)
+  } else {
+    // If the user signed in in another tab meanwhile, nothing was interrupted.
+    startAgain(clientQuery(request), reply, options, request.signedIn ? undefined : 'interrupted')
+  }
+  return undefined
 }
 
 async function submit(
@@ -83,26 +109,51 @@ async function submit(
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  const { cookieKeys, session, completion } = options
-  const { names, attributes } = session.cookies
+  const { cookieKeys, session } = options
   const form = formOf(request)
   const username = form.get('username') ?? ''
   const account = toAccount(username)
-  const knownAccounts = request.cookies[names.knownAccounts]
-  const knownBrowser = knowsAccount(knownAccounts, account, cookieKeys)
+  const knownBrowser = knowsAccount(request.cookies[session.cookies.names.knownAccounts], account, cookieKeys)
   const attempt = { account, password: form.get('password') ?? '', knownBrowser }
   const result = await signIn(attempt, options.signIn, request)
+  const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
+  return answer({ result, way: { kind: 'password' }, content }, visit, request, reply, options)
+}
+
+async function submitPasskey(
+  visit: Visit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: LoginRouteOptions
+): Promise<FastifyReply> {
+  if (options.passkeys === undefined) return leave(request, reply, options)
+  const result = await signInWithPasskey(request, options.passkeys)
+  const content = { ...EMPTY_FORM, problem: { key: 'login.passkey_failed' } }
+  return answer({ result, way: { kind: 'passkey' }, content }, visit, request, reply, options)
+}
+
+/** @property content of the page after a refusal */
+type EvaluatedSignIn = { result: SignInResult; way: SignInWay; content: PageContent }
+
+async function answer(
+  { result, way, content }: EvaluatedSignIn,
+  visit: Visit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: LoginRouteOptions
+): Promise<FastifyReply> {
+  const { cookieKeys, session, completion } = options
   switch (result.kind) {
-    case 'refused': {
-      const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
+    case 'refused':
       return showForm(content, visit, request, reply.code(422), options)
-    }
     case 'not_evaluated':
-      return showTryLater(result, username, visit, request, reply, options)
+      return showTryLater(result, content.username, visit, request, reply, options)
     case 'signed_in': {
-      const remembered = rememberAccount(knownAccounts, account, cookieKeys)
+      const { names, attributes } = session.cookies
+      const account = toAccount(result.user.username)
+      const remembered = rememberAccount(request.cookies[names.knownAccounts], account, cookieKeys)
       reply.setCookie(names.knownAccounts, remembered, { ...attributes, maxAge: KNOWN_ACCOUNTS_SECONDS })
-      const opened = { user: result.user, way: { kind: 'password' }, authenticatedAt: session.now() } as const
+      const opened = { user: result.user, way, authenticatedAt: session.now() }
       return completeSignIn(request, reply, opened, { query: clientQuery(request), ...visit }, completion)
     }
   }
@@ -130,11 +181,12 @@ async function showForm(
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  const { issuer, cookieKeys, ways, helpUrl, session } = options
+  const { issuer, cookieKeys, ways, helpUrl, session, passkeys } = options
   if (authorization !== undefined) {
     allowForms(reply, formActionSources(redirectTarget(authorization.request.redirectUri)))
   }
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
+  if (passkeys !== undefined) allowScripts(reply)
   const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
   return reply.view('login.hbs', {
     title: { key: 'login.title' },
@@ -146,7 +198,10 @@ async function showForm(
     foreign: foreign.map((way) => ({ label: way.label, url: startUrl(way, request, options) })),
     helpUrl: helpUrl ?? '',
     csrfToken: createCsrfToken(cookieKeys, owner),
-    action: stepUrl(issuer, '/login', stepQuery(request))
+    action: stepUrl(issuer, '/login', stepQuery(request)),
+    scripts: passkeys === undefined ? [] : PASSKEY_SCRIPTS,
+    passkeyOptions: passkeys === undefined ? '' : signInOptions(owner, passkeys),
+    passkeyAction: stepUrl(issuer, '/login/passkey', stepQuery(request))
   })
 }
 

@@ -9,6 +9,8 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
   signed_out: 'decision',
   signed_out_everywhere: 'decision',
   signed_out_by_provider: 'decision',
+  passkey_added: 'decision',
+  passkey_removed: 'decision',
   consent_given: 'decision',
   consent_denied: 'decision',
   code_redeemed: 'decision',

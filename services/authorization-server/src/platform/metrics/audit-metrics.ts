@@ -18,6 +18,7 @@ const FROM_THE_START = [
 
 const SIGN_IN_REFUSALS = [
   ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'too_many_at_once'],
+  ...['unknown_passkey', 'invalid_passkey', 'cloned_passkey'],
   // With a provider or a login page.
   ...['not_linked', 'claim_refused', 'not_confirmed', 'access_denied', 'timeout', 'unreachable', 'http_5xx']
 ]
