@@ -113,6 +113,13 @@ export const scenes: readonly Scene[] = [
     open: ownPage('/account/apps?done=ended')
   },
   { name: 'connected apps, none', says: 'account.empty', by: 'newcomer', open: ownPage('/account/apps') },
+  { name: 'passkeys, none', says: 'passkeys.empty', by: 'newcomer', open: ownPage('/account/passkeys') },
+  {
+    name: 'passkeys, one just removed',
+    says: 'passkeys.done_removed',
+    by: 'newcomer',
+    open: ownPage('/account/passkeys?done=removed')
+  },
   {
     name: 'error: unknown app',
     says: 'page_error.unknown_client.title',

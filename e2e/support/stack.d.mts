@@ -6,6 +6,8 @@ export type Addresses = {
   demoUrl: string
   username: string
   password: string
+  /** Undefined unless the stack has the demo provider. */
+  demoProviderUrl?: string
 }
 
 export type Stack = {
@@ -22,5 +24,12 @@ export type Stack = {
   dispose(): Promise<void>
 }
 
-/** `environment`: additional variables for `npm start`. */
-export function createStack(options: { files: string; environment?: Record<string, string> }): Promise<Stack>
+type StackOptions = {
+  files: string
+  /** Additional variables for `npm start`. */
+  environment?: Record<string, string>
+  /** Off by default: most tests are about the sign-in form alone. */
+  demoProvider?: boolean
+}
+
+export function createStack(options: StackOptions): Promise<Stack>

@@ -14,7 +14,7 @@ const START_TIME_LIMIT_MS = 60_000
 const STOP_TIME_LIMIT_MS = 30_000
 
 /** A stack with its own folder and ports. See stack.d.mts for the result. */
-export async function createStack({ files, environment: settings = {} }) {
+export async function createStack({ files, environment: settings = {}, demoProvider = false }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-e2e-'))
   const ports = await freePorts()
   const environment = { ...basics(), ...ports, VALETKEY_DATA: path.join(directory, 'data'), ...settings }
@@ -22,7 +22,8 @@ export async function createStack({ files, environment: settings = {} }) {
   let issuer
 
   async function start() {
-    launcher = program('start.mjs', ['--files', files], environment)
+    const options = demoProvider ? [] : ['--no-demo-provider']
+    launcher = program('start.mjs', ['--files', files, ...options], environment)
     const said = await untilItRuns(launcher)
     const word = (label) => new RegExp(`${label} +(\\S+)`).exec(said)?.[1]
     issuer = word('Issuer')
@@ -32,7 +33,8 @@ export async function createStack({ files, environment: settings = {} }) {
       resourceUrl: word('Resource server'),
       demoUrl: word('Open'),
       username: word('Sign in as'),
-      password: word('Password')
+      password: word('Password'),
+      demoProviderUrl: word('Demo provider,')
     }
   }
 
@@ -86,16 +88,24 @@ function basics() {
 }
 
 /**
- * Six consecutive ports below the ephemeral range, so that another program is unlikely to take one before the start, or while
+ * Seven consecutive ports below the ephemeral range, so that another program is unlikely to take one before the start, or while
  * the stack is stopped.
  */
 async function freePorts() {
-  const services = ['AUTH_PUBLIC', 'AUTH_INTERNAL', 'AUTH_OPERATOR', 'FILES_PUBLIC', 'FILES_OPERATOR', 'DEMO']
+  const services = [
+    'AUTH_PUBLIC',
+    'AUTH_INTERNAL',
+    'AUTH_OPERATOR',
+    'FILES_PUBLIC',
+    'FILES_OPERATOR',
+    'DEMO',
+    'DEMO_PROVIDER'
+  ]
   for (;;) {
-    const first = 20_000 + Math.floor(Math.random() * 2_000) * services.length
+    const first = 20_000 + Math.floor(Math.random() * 1_700) * services.length
     const listeners = services.map((service, index) => ({
       variable: `${service}_LISTEN`,
-      host: service === 'DEMO' ? '127.0.0.1' : 'localhost',
+      host: service.startsWith('DEMO') ? '127.0.0.1' : 'localhost',
       port: first + index
     }))
     if ((await findPortProblems(listeners)).length > 0) continue

@@ -9,7 +9,8 @@ export const programs = {
   authorizationServer: path.join(checkout, 'services/authorization-server/dist/main.js'),
   emulatedAuthorizationServer: fileURLToPath(new URL('./start/emulated-authorization-server.mjs', import.meta.url)),
   resourceServer: path.join(checkout, 'services/resource-server/dist/main.js'),
-  demoClient: path.join(checkout, 'examples/demo-client/dist/main.js')
+  demoClient: path.join(checkout, 'examples/demo-client/dist/main.js'),
+  demoProvider: fileURLToPath(new URL('./start/demo-provider.mjs', import.meta.url))
 }
 
 export const commandLines = {

@@ -6,13 +6,18 @@ const { parseStartOptions, UsageError } = await library('start/start-options')
 const here = import.meta.dirname
 
 test.each([
-  { name: 'no arguments', args: [], options: { help: false, files: undefined } },
-  { name: 'help', args: ['--help'], options: { help: true, files: undefined } },
-  { name: 'an absolute directory', args: ['--files', here], options: { help: false, files: here } },
+  { name: 'no arguments', args: [], options: { help: false, files: undefined, demoProvider: true } },
+  { name: 'help', args: ['--help'], options: { help: true, files: undefined, demoProvider: true } },
+  {
+    name: 'no demo provider',
+    args: ['--no-demo-provider'],
+    options: { help: false, files: undefined, demoProvider: false }
+  },
+  { name: 'an absolute directory', args: ['--files', here], options: { help: false, files: here, demoProvider: true } },
   {
     name: 'a directory relative to the caller’s directory',
     args: [`--files=${path.basename(here)}`],
-    options: { help: false, files: here }
+    options: { help: false, files: here, demoProvider: true }
   }
 ])('npm start accepts $name', ({ args, options }) => {
   expect(parseStartOptions(args, path.dirname(here))).toEqual(options)

@@ -39,6 +39,7 @@ const machine = {
   promtool: '/usr/bin/promtool',
   pgbouncer: '/usr/sbin/pgbouncer',
   faketime: '/usr/bin/faketime',
+  glewlwyd: '/usr/bin/glewlwyd',
   redisUrl: 'redis://here',
   mayPick: false
 }
@@ -102,6 +103,13 @@ test.each([
     runs: [green],
     missing: { faketime: undefined },
     lines: [expect.stringMatching(/^Not run: wrong-clock tests, because faketime/), '3 passed, 0 failed'],
+    code: 0
+  },
+  {
+    name: 'no Glewlwyd',
+    runs: [green],
+    missing: { glewlwyd: undefined },
+    lines: [expect.stringMatching(/^Not run: tests with a provider of other authors/), '3 passed, 0 failed'],
     code: 0
   },
   {

@@ -26,7 +26,7 @@ export type ProviderSettings = {
 }
 
 /** How Valetkey authenticates at the token endpoint of the provider. A file is read at start. */
-export type ProviderCredential =
+type ProviderCredential =
   | { kind: 'secret'; value: string }
   | { kind: 'secret_file'; path: string }
   | { kind: 'private_key_file'; path: string }

@@ -13,10 +13,12 @@ create table passkeys (
   aaguid uuid not null,
   -- As the user typed it.
   name text not null,
+  -- At most 20 for each user, also if two are added at the same moment.
+  position smallint not null check (position between 1 and 20),
   created_at timestamptz not null,
-  last_used_at timestamptz
+  last_used_at timestamptz,
+  unique (user_id, position)
 );
-create index passkeys_user on passkeys (user_id);
 
 -- The user handle of WebAuthn: random, so that an authenticator learns nothing about the user.
 create table passkey_users (

@@ -11,12 +11,16 @@ import {
   type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import type { PasskeyPageOptions } from './browser/account/passkeys/passkey-page.js'
+import { passkeyRoutes } from './browser/account/passkeys/routes.js'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
 import { type SignInsRouteOptions, signInsRoutes } from './browser/account/sign-ins-routes.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
 import { type HandoffRouteOptions, handoffRoutes } from './browser/login/handoff/routes.js'
 import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking/routes.js'
+import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
+import { type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import type { RevocationChannel } from './feed/revocation-channel.js'
@@ -47,8 +51,11 @@ export type PublicDeps = {
   login: LoginRouteOptions
   handoff: HandoffRouteOptions
   linking: LinkingRouteOptions
+  providers: ProviderRouteOptions
+  providerLogout: ProviderLogoutOptions
   consent: ConsentRouteOptions
   account: AccountRouteOptions
+  passkeys: PasskeyPageOptions
   signIns: SignInsRouteOptions
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
@@ -111,9 +118,16 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         pages.register(loginRoutes, deps.login)
         pages.register(handoffRoutes, deps.handoff)
         pages.register(linkingRoutes, deps.linking)
+        pages.register(providerRoutes, deps.providers)
         pages.register(consentRoutes, deps.consent)
         pages.register(accountRoutes, deps.account)
+        pages.register(passkeyRoutes, deps.passkeys)
         pages.register(signInsRoutes, deps.signIns)
+      })
+      site.register(async (oauth) => {
+        groupRoutes(oauth, 'sign_in')
+        oauthSurface(oauth, issuer, deps)
+        oauth.register(providerLogoutRoutes, deps.providerLogout)
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)

@@ -1,6 +1,8 @@
 // The environment of each process: the caller's, with the settings of this process and without those of others.
 import { privateVariables } from './settings.mjs'
 
+const DEMO_PROVIDER_CLIENT = 'valetkey'
+
 export function authorizationServerEnvironment(caller, settings, { databaseUrl, redisUrl, secrets }) {
   return {
     ...without(caller, privateVariables.resourceServer),
@@ -11,7 +13,29 @@ export function authorizationServerEnvironment(caller, settings, { databaseUrl, 
     OPERATOR_LISTEN: settings.listen.authOperator.text,
     DATABASE_URL: databaseUrl,
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
-    COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey
+    COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey,
+    ...signInProviders(settings, secrets)
+  }
+}
+
+/** The demo provider, unless the caller has named providers or does not want it. */
+function signInProviders({ demoProviderUrl }, secrets) {
+  if (demoProviderUrl === undefined) return {}
+  const provider = {
+    ...{ id: 'demo', label: 'Demo provider', issuer: demoProviderUrl, provisioning: 'create' },
+    ...{ client_id: DEMO_PROVIDER_CLIENT, client_secret: secrets.demoProviderSecret }
+  }
+  return { SIGN_IN_PROVIDERS: JSON.stringify([provider]) }
+}
+
+/** Another party: it knows its own listener and its client, Valetkey. */
+export function demoProviderEnvironment(caller, settings, secrets) {
+  const client = { id: DEMO_PROVIDER_CLIENT, secret: secrets.demoProviderSecret, server: settings.issuer }
+  return {
+    ...without(caller, [...privateVariables.authorizationServer, ...privateVariables.resourceServer]),
+    DEMO_PROVIDER_ISSUER: settings.demoProviderUrl,
+    DEMO_PROVIDER_CLIENT: JSON.stringify(client),
+    LISTEN: settings.listen.provider.text
   }
 }
 
@@ -62,7 +86,8 @@ export function doctorEnvironment(caller, settings, { redisUrl, credential, secr
     PAGE_TOKEN_KEYS: caller.PAGE_TOKEN_KEYS ?? secrets.pageTokenKey,
     INTROSPECTION_URL: settings.introspectionUrl,
     INTROSPECTION_CLIENT_ID: credential.id,
-    INTROSPECTION_CLIENT_SECRET: credential.secret
+    INTROSPECTION_CLIENT_SECRET: credential.secret,
+    ...signInProviders(settings, secrets)
   }
 }
 

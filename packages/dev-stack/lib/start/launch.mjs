@@ -45,7 +45,7 @@ export async function launch(args, { develop } = {}) {
       return
     }
     const caller = readCaller(process.env)
-    const settings = readSettings(caller)
+    const settings = readSettings(caller, options)
     makeDataDirectory(data)
     const holder = claimRunFile(data.run)
     if (holder !== undefined) {

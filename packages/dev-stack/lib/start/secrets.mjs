@@ -30,6 +30,7 @@ function freshSecrets() {
     redisPassword: randomSecret(),
     cookieKey: randomSecret(),
     pageTokenKey: randomSecret(),
+    demoProviderSecret: randomSecret(),
     userPassword: randomBytes(9).toString('base64url'),
     resourceServers: {},
     demo: {}

@@ -1,11 +1,16 @@
-// Starts the two services and the demo client.
+// Starts the two services, the demo client and the demo provider.
 import { programs } from '../checkout.mjs'
 import { nodeProgram, serviceProgram } from '../processes/programs.mjs'
-import { authorizationServerEnvironment, demoClientEnvironment, resourceServerEnvironment } from './environments.mjs'
+import {
+  authorizationServerEnvironment,
+  demoClientEnvironment,
+  demoProviderEnvironment,
+  resourceServerEnvironment
+} from './environments.mjs'
 import { waitUntilReady } from './readiness.mjs'
 import { localUrl } from './settings.mjs'
 
-/** @returns a function that starts all three, adds each to `running` and resolves when all are ready */
+/** @returns a function that starts all of them, adds each to `running` and resolves when all are ready */
 export function createServices({ caller, settings, servers, secrets, credential, client, data, processes }) {
   const { listen } = settings
   const launch = (name, program, environment) =>
@@ -16,6 +21,14 @@ export function createServices({ caller, settings, servers, secrets, credential,
       logFile: data.log(name),
       restartable: true
     })
+
+  async function startDemoProvider(running) {
+    if (listen.provider === undefined) return
+    const program = nodeProgram(programs.demoProvider)
+    const provider = launch('demo-provider', program, demoProviderEnvironment(caller, settings, secrets))
+    running.push(provider)
+    await waitUntilReady(provider, `${localUrl(listen.provider)}/.well-known/openid-configuration`)
+  }
 
   return async function startServices(running) {
     const authorizationServer = launch(
@@ -32,6 +45,7 @@ export function createServices({ caller, settings, servers, secrets, credential,
     )
     running.push(authorizationServer, resourceServer)
     await Promise.all([
+      startDemoProvider(running),
       waitUntilReady(authorizationServer, `${localUrl(listen.authOperator)}/readyz`),
       waitUntilReady(resourceServer, `${localUrl(listen.filesOperator)}/readyz`)
     ])

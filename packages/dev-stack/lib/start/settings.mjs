@@ -8,7 +8,8 @@ const listenVariables = [
   ['FILES_PUBLIC_LISTEN', 'localhost:4100', 'resource server (public)'],
   ['FILES_OPERATOR_LISTEN', 'localhost:4101', 'resource server (operator)'],
   // A host name other than the issuer's, so that they share no cookies.
-  ['DEMO_LISTEN', '127.0.0.1:4200', 'demo client']
+  ['DEMO_LISTEN', '127.0.0.1:4200', 'demo client'],
+  ['DEMO_PROVIDER_LISTEN', '127.0.0.1:4300', 'demo provider']
 ]
 
 /** Settings of one service only. Other processes do not get the value. */
@@ -51,27 +52,35 @@ export function readCaller(environment) {
 
 /**
  * The host, port and public URL of each process.
+ * @param options `demoProvider: false` starts no demo provider
  * @throws an error with one line for each malformed variable
  */
-export function readSettings(caller) {
+export function readSettings(caller, { demoProvider = true } = {}) {
   const problems = []
-  const listeners = listenVariables.map(([variable, fallback, what]) => {
+  // The providers of the caller take its place.
+  const hasDemoProvider = demoProvider && caller.SIGN_IN_PROVIDERS === undefined
+  const wanted = listenVariables.filter(([variable]) => hasDemoProvider || variable !== 'DEMO_PROVIDER_LISTEN')
+  const listeners = wanted.map(([variable, fallback, what]) => {
     const text = caller[variable] ?? fallback
     const parsed = parseListen(text)
     if (parsed === undefined) problems.push(`${variable}: must be host:port, for example ${fallback}`)
     return { variable, what, text, ...(parsed ?? { host: '', port: 0 }) }
   })
   problems.push(...sharedAddresses(listeners))
+  const [authPublic, authInternal, authOperator, filesPublic, filesOperator, demo, provider] = listeners
+  // It asks for no password.
+  if (provider?.host && !isLoopback(provider.host)) problems.push(`${provider.variable}: must be on a loopback address`)
   if (problems.length > 0) throw new Error(problems.join('\n'))
-  const [authPublic, authInternal, authOperator, filesPublic, filesOperator, demo] = listeners
   return {
     listeners,
-    listen: { authPublic, authInternal, authOperator, filesPublic, filesOperator, demo },
+    listen: { authPublic, authInternal, authOperator, filesPublic, filesOperator, demo, provider },
     issuer: caller.ISSUER ?? publicUrl(authPublic, 'localhost'),
     resourceUrl: caller.RESOURCE_URL ?? publicUrl(filesPublic, 'localhost'),
     introspectionUrl: caller.INTROSPECTION_URL ?? `${localUrl(authInternal)}/introspect`,
     revocationsUrl: caller.REVOCATIONS_URL ?? `${localUrl(authInternal)}/revocations`,
-    demoUrl: publicUrl(demo, '127.0.0.1')
+    demoUrl: publicUrl(demo, '127.0.0.1'),
+    /** Undefined without the demo provider. */
+    demoProviderUrl: provider && publicUrl(provider, '127.0.0.1')
   }
 }
 

@@ -9,7 +9,7 @@ Valetkey is running.
 
   Open              ${settings.demoUrl}   (Photo Printer, the demo client)
   Sign in as        ${user.username}
-  Password          ${user.password ?? 'unknown, see below'}
+  Password          ${user.password ?? 'unknown, see below'}${settings.demoProviderUrl === undefined ? '' : demoProvider(settings)}
 
   Issuer            ${settings.issuer}   (internal ${localUrl(listen.authInternal)}, operator ${localUrl(listen.authOperator)})
   Resource server   ${settings.resourceUrl}   (operator ${localUrl(listen.filesOperator)})
@@ -20,6 +20,9 @@ Valetkey is running.
   Stop it           Ctrl-C; the data stays in ${displayPath(data.directory)}
 ${user.password === undefined ? unknownPassword(user.username) : ''}`
 }
+
+const demoProvider = ({ demoProviderUrl }) => `
+  Or continue with  Demo provider, ${demoProviderUrl}   (an OpenID provider; off: npm start -- --no-demo-provider)`
 
 const unknownPassword = (username) => `
 The user ${username} existed before, and this checkout does not know the password.

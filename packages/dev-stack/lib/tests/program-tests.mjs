@@ -25,11 +25,17 @@ const kinds = [
     program: 'faketime',
     files: /\.faketime\.test\.ts$/,
     missing: 'wrong-clock tests, because faketime or redis-server is not on PATH'
+  },
+  {
+    program: 'glewlwyd',
+    files: /\.glewlwyd\.test\.ts$/,
+    missing: 'tests with a provider of other authors, because glewlwyd or sqlite3 is not on PATH'
   }
 ]
 
 /**
- * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string }} programs their paths
+ * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string,
+ *   glewlwyd?: string }} programs their paths
  * @returns for each missing program: the files that cannot run, and a message
  */
 export const testsWithoutProgram = (programs) => kinds.filter(({ program }) => programs[program] === undefined)

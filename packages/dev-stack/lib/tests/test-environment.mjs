@@ -32,7 +32,9 @@ export const findTestPrograms = (caller) => ({
   promtool: findProgram(caller.PROMTOOL, ['promtool'], caller.PATH),
   // Debian installs it in a folder that PATH may not contain.
   pgbouncer: findOnPath(['pgbouncer'], `${caller.PATH ?? ''}:/usr/sbin`),
-  faketime: findOnPath(['faketime'], caller.PATH)
+  faketime: findOnPath(['faketime'], caller.PATH),
+  // Its database is made with sqlite3.
+  glewlwyd: findOnPath(['sqlite3'], caller.PATH) && findOnPath(['glewlwyd'], caller.PATH)
 })
 
 export const findChromium = (caller) =>

@@ -6,15 +6,21 @@ import { library } from '../support/library.js'
 
 const { readCaller, readSettings, serviceVariables } = await library('start/settings')
 const { resourceServerCredential } = await library('start/secrets')
-const { authorizationServerEnvironment, demoClientEnvironment, givenCredential, resourceServerEnvironment } =
-  await library('start/environments')
+const {
+  authorizationServerEnvironment,
+  demoClientEnvironment,
+  demoProviderEnvironment,
+  givenCredential,
+  resourceServerEnvironment
+} = await library('start/environments')
 
 const addresses = {
   issuer: 'http://localhost:4000',
   resourceUrl: 'http://localhost:4100',
   introspectionUrl: 'http://localhost:4001/introspect',
   revocationsUrl: 'http://localhost:4001/revocations',
-  demoUrl: 'http://127.0.0.1:4200'
+  demoUrl: 'http://127.0.0.1:4200',
+  demoProviderUrl: 'http://127.0.0.1:4300'
 }
 
 test.each([
@@ -54,6 +60,36 @@ test('one line for every malformed listener and every port used twice', () => {
   )
 })
 
+test.each([
+  { name: 'the caller names providers', caller: { SIGN_IN_PROVIDERS: '[]' }, options: {} },
+  { name: '--no-demo-provider is given', caller: {}, options: { demoProvider: false } }
+])('there is no demo provider, and its port may be taken, if $name', ({ caller, options }) => {
+  const settings = readSettings({ ...caller, DEMO_PROVIDER_LISTEN: 'localhost:4000' }, options)
+  expect(settings).toMatchObject({ demoProviderUrl: undefined, listen: { provider: undefined } })
+  const environment = authorizationServerEnvironment(caller, settings, everything)
+  expect(environment.SIGN_IN_PROVIDERS).toBe(caller.SIGN_IN_PROVIDERS)
+})
+
+test('the demo provider is refused on an address that others reach, because it asks for no password', () => {
+  for (const address of [':4300', '192.0.2.7:4300']) {
+    expect(() => readSettings({ DEMO_PROVIDER_LISTEN: address })).toThrow('DEMO_PROVIDER_LISTEN: must be on a loopback')
+  }
+})
+
+test('the demo provider and the authorization server share one client, whose secret no other process gets', () => {
+  const settings = readSettings({})
+  const environment = authorizationServerEnvironment({}, settings, everything)
+  const [setting] = JSON.parse(environment.SIGN_IN_PROVIDERS)
+  expect(setting).toMatchObject({ id: 'demo', issuer: 'http://127.0.0.1:4300', provisioning: 'create' })
+  const provider = demoProviderEnvironment({ COOKIE_KEYS: 'a', DATABASE_URL: 'b' }, settings, secrets)
+  expect(JSON.parse(provider.DEMO_PROVIDER_CLIENT)).toEqual({
+    id: setting.client_id,
+    secret: setting.client_secret,
+    server: 'http://localhost:4000'
+  })
+  expect(Object.keys(provider).sort()).toEqual(['DEMO_PROVIDER_CLIENT', 'DEMO_PROVIDER_ISSUER', 'LISTEN'])
+})
+
 test('an empty variable counts as unset, and a _FILE variable is replaced by the file’s content', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-settings-'))
   const file = path.join(directory, 'url')
@@ -65,7 +101,8 @@ test('an empty variable counts as unset, and a _FILE variable is replaced by the
 
 const secrets = {
   cookieKey: 'cookie key',
-  pageTokenKey: 'page token key'
+  pageTokenKey: 'page token key',
+  demoProviderSecret: 'secret of the demo provider'
 }
 const everything = {
   databaseUrl: 'postgres://authorization',

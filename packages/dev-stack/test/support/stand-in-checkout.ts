@@ -27,7 +27,7 @@ export async function createStandInCheckout() {
   place('test/stand-ins/start.js', 'services/authorization-server/dist/start.js')
   mkdirSync(path.join(directory, 'node_modules/jest/bin'), { recursive: true })
   place('test/stand-ins/jest.js', 'node_modules/jest/bin/jest.js')
-  const ports = await freePorts(6)
+  const ports = await freePorts(7)
   const environment: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
@@ -37,7 +37,8 @@ export async function createStandInCheckout() {
     AUTH_OPERATOR_LISTEN: `localhost:${ports[2]}`,
     FILES_PUBLIC_LISTEN: `localhost:${ports[3]}`,
     FILES_OPERATOR_LISTEN: `localhost:${ports[4]}`,
-    DEMO_LISTEN: `127.0.0.1:${ports[5]}`
+    DEMO_LISTEN: `127.0.0.1:${ports[5]}`,
+    DEMO_PROVIDER_LISTEN: `127.0.0.1:${ports[6]}`
   }
   const started: ChildProcess[] = []
 

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import view from '@fastify/view'
@@ -30,7 +31,15 @@ export type PagesOptions = { issuer: string; languages: ReadonlyMap<string, Lang
 
 const VIEWS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../views')
 
-const PARTIALS = ['account-nav', 'api', 'login-form', 'login-ways', 'scope-words', 'tick']
+/** The browser part of the WebAuthn library, as its package contains it. */
+const WEBAUTHN_SCRIPT = path.resolve(
+  path.dirname(createRequire(import.meta.url).resolve('@simplewebauthn/browser')),
+  '../dist/bundle/index.umd.min.js'
+)
+
+const SCRIPT = 'text/javascript; charset=utf-8'
+
+const PARTIALS = ['account-nav', 'api', 'login-form', 'login-passkey', 'login-ways', 'scope-words', 'tick']
 
 /** Templates, language and security headers of all pages. */
 export const pagesPlugin = fastifyPlugin<PagesOptions>(
@@ -46,9 +55,12 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
       },
       defaultContext: {
         product: branding.productName,
+        assets: `${issuer}/assets`,
         stylesheet: `${issuer}/assets/style.css`,
         icon: `${issuer}/assets/icon.svg`,
-        logo: branding.logo === undefined ? '' : `${issuer}/assets/logo`
+        logo: branding.logo === undefined ? '' : `${issuer}/assets/logo`,
+        // Names of assets. A page with scripts also calls `allowScripts`.
+        scripts: []
       }
     })
     const tags = [DEFAULT_LANGUAGE, ...[...languages.keys()].filter((tag) => tag !== DEFAULT_LANGUAGE)]
@@ -70,13 +82,15 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
   { name: 'valetkey-pages', fastify: '5.x' }
 )
 
-/** `GET /assets/…`: the stylesheet with the operator's accent colour, the icon and the logo, read once at start. */
+/** `GET /assets/…`: the stylesheet with the operator's accent colour, the icon, the scripts and the logo, read once at start. */
 export const assetRoutes: FastifyPluginAsync<{ branding: Branding }> = async (site, { branding }) => {
   const stylesheet = await readFile(path.join(VIEWS, 'style.css'), 'utf8')
   const accent = branding.accentColor === undefined ? '' : await propertiesOf(branding.accentColor)
   const assets = [
     { name: 'style.css', type: 'text/css; charset=utf-8', content: Buffer.from(stylesheet + accent) },
     { name: 'icon.svg', type: 'image/svg+xml', content: await readFile(path.join(VIEWS, 'icon.svg')) },
+    { name: 'webauthn.js', type: SCRIPT, content: await readFile(WEBAUTHN_SCRIPT) },
+    { name: 'passkey.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'passkey.js')) },
     ...(branding.logo === undefined ? [] : [{ name: 'logo', ...branding.logo }])
   ]
   for (const { name, type, content } of assets) {

@@ -1,5 +1,7 @@
 import type { FastifyReply } from 'fastify'
 
+const POLICY = 'content-security-policy'
+
 /**
  * Headers of every page, as contract §2 lists them. `nosniff` is set for all responses of a listener by the service kit.
  * `Referrer-Policy` is not `no-referrer`, because browsers would then send `Origin: null` with our own forms.
@@ -9,7 +11,7 @@ export function setSecurityHeaders(reply: FastifyReply): void {
     .header('cache-control', 'no-store')
     .header('referrer-policy', 'same-origin')
     .header('x-frame-options', 'DENY')
-    .header('content-security-policy', contentSecurityPolicy([]))
+    .header(POLICY, contentSecurityPolicy())
 }
 
 /** For all responses of an https issuer, also those that are no pages. */
@@ -19,15 +21,28 @@ export function setStrictTransportSecurity(reply: FastifyReply): void {
 
 /** Allows the forms of a page to end at these targets: browsers apply `form-action` also to redirects after a form. */
 export function allowForms(reply: FastifyReply, targets: readonly string[]): void {
-  reply.header('content-security-policy', contentSecurityPolicy(targets))
+  amendPolicy(reply, "form-action 'self'", ["form-action 'self'", ...targets].join(' '))
 }
 
-function contentSecurityPolicy(formTargets: readonly string[]): string {
+/** Allows a page to load scripts from `/assets/…`. Inline scripts remain forbidden. */
+export function allowScripts(reply: FastifyReply): void {
+  amendPolicy(reply, "default-src 'none'; style-src", "default-src 'none'; script-src 'self'; style-src")
+}
+
+/** Keeps what other functions have allowed for the page. */
+function amendPolicy(reply: FastifyReply, directive: string, amended: string): void {
+  reply.header(
+    POLICY,
+    String(reply.getHeader(POLICY)).replace(directive, () => amended)
+  )
+}
+
+function contentSecurityPolicy(): string {
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
     "img-src 'self'",
-    `form-action ${["'self'", ...formTargets].join(' ')}`,
+    "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'"
   ]

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto'
+import { relyingParty } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { SignInWays } from '../browser/login/ways.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
 import { newRandomId } from '../browser/session/random-id.js'
+import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import { loadBranding } from '../http/branding.js'
 import { loadLanguages } from '../platform/i18n/language.js'
 import { hashPassword } from '../platform/passwords/password.js'
+import { loadCredential } from '../platform/providers/client-credential.js'
+import { createProvider, type Provider } from '../platform/providers/provider.js'
 import type { CodeReturns } from '../protocol/token/return-codes.js'
 import type { Platform } from './platform.js'
 import { wireForeignSignIn } from './sign-in.js'
@@ -14,8 +18,10 @@ import type { Stores } from './stores.js'
 
 type PageDeps = Pick<
   PublicDeps,
-  'session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns'
+  | ('session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns' | 'passkeys')
+  | ProviderPages
 >
+type ProviderPages = 'providers' | 'providerLogout'
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
@@ -37,10 +43,15 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
   const session = { cookies: cookiePolicy(issuer), sessions, users, signInAtLeastEvery, now }
   const validation = { clients, resourceServers, scopes, defaultAudience: config.resourceUrl }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
-  const decoyHash = once(() => hashPassword(newRandomId()))
-  const ways = signInWays(config)
   const completion = { issuer, session, users, pending }
-  const { handoff, linking, signIns } = wireForeignSignIn(config, stores, platform, { ways, validation, completion })
+  const ways = signInWays(config)
+  const providers = createProviders(config)
+  const decoyHash = once(() => hashPassword(newRandomId()))
+  const { handoff, linking, signIns, receive } = wireForeignSignIn(config, stores, platform, {
+    ways,
+    validation,
+    completion
+  })
   return {
     session,
     authorize: { issuer, validation, pending, allowances, issue, audit },
@@ -51,12 +62,25 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       session,
       audit,
       ways,
+      providers,
       helpUrl: config.signIn.helpUrl,
       signIn: { users, passwordQueue, limiter, audit, decoyHash },
+      passkeys: passkeySignIn(config, stores, platform),
       completion
     },
     handoff,
     linking,
+    providers: {
+      issuer,
+      providers,
+      validation,
+      session,
+      attempts: stores.signInAttempts,
+      now,
+      identities: stores.identities,
+      receive
+    },
+    providerLogout: { providers, logouts: stores.providerLogouts, audit, now },
     consent: {
       issuer,
       cookieKeys,
@@ -69,14 +93,62 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       repeat: { pending, codes },
       audit
     },
-    account: { issuer, cookieKeys, apps: connectedApps, scopes, resourceServers, audit, now },
-    signIns
+    account: {
+      issuer,
+      cookieKeys,
+      apps: connectedApps,
+      scopes,
+      resourceServers,
+      audit,
+      now,
+      providers: config.signIn.providers
+    },
+    signIns,
+    passkeys: wirePasskeys(config, stores, session, platform)
+  }
+}
+
+/** Undefined if users cannot sign in with a passkey: only local accounts have some. */
+function passkeyParty({ issuer, signIn }: Config) {
+  return signIn.local ? relyingParty(issuer) : undefined
+}
+
+function passkeySignIn(config: Config, { passkeys, usedChallenges }: Stores, { audit, limiter, now }: Platform) {
+  const party = passkeyParty(config)
+  if (party === undefined) return undefined
+  const { cookieKeys } = config
+  return { relyingParty: party, cookieKeys, passkeys, challenges: usedChallenges, limiter, audit, now }
+}
+
+function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, now }: Platform) {
+  const { issuer, cookieKeys, productName, signIn } = config
+  const { passkeys, signInWays: ways, usedChallenges: challenges } = stores
+  const issuers = [...signIn.providers, ...(signIn.handoff ? [signIn.handoff] : [])].map((way) => way.issuer)
+  const party = passkeyParty(config)
+  return {
+    issuer,
+    cookieKeys,
+    productName,
+    relyingParty: party,
+    issuers,
+    passkeys,
+    ways,
+    challenges,
+    session,
+    audit,
+    now
   }
 }
 
 function signInWays({ signIn: { local, providers, handoff } }: Config): SignInWays {
   const page = handoff === undefined ? [] : [{ id: 'handoff', label: handoff.label }]
   return { local, foreign: [...providers.map(({ id, label }) => ({ id, label })), ...page] }
+}
+
+function createProviders({ issuer, signIn }: Config): readonly Provider[] {
+  return signIn.providers.map((settings) =>
+    createProvider(settings, loadCredential(settings), `${issuer}/login/with/${settings.id}/callback`)
+  )
 }
 
 function wireTokenEndpoints(

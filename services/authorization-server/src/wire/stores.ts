@@ -18,20 +18,24 @@ import { createIdentityStore } from '../storage/postgres/identities.js'
 import { createIntrospectionStore } from '../storage/postgres/introspections.js'
 import { createOperatorKeyStore } from '../storage/postgres/operator-keys.js'
 import { createOwnIdentityStore } from '../storage/postgres/own-identities.js'
+import { createPasskeyStore } from '../storage/postgres/passkeys.js'
 import { createRefreshTokenStore } from '../storage/postgres/refresh-tokens.js'
 import { createRegistryAnnouncements } from '../storage/postgres/registry-announcements.js'
 import { createResourceServerStore } from '../storage/postgres/resource-servers.js'
 import { createScopeStore } from '../storage/postgres/scopes.js'
+import { createSignInWayStore } from '../storage/postgres/sign-in-ways.js'
 import { createUserStore } from '../storage/postgres/users.js'
 import { createAttemptCounterStore } from '../storage/redis/attempt-counters.js'
 import { createCodeStore } from '../storage/redis/codes.js'
 import { createLinkProposalStore } from '../storage/redis/link-proposals.js'
 import { createPendingRequestStore } from '../storage/redis/pending-requests.js'
+import { createProviderLogoutStore } from '../storage/redis/provider-logouts.js'
 import type { RecordAuthentication } from '../storage/redis/record-authentication.js'
 import type { Redis } from '../storage/redis/redis.js'
 import { createRedisProbe } from '../storage/redis/redis-probe.js'
 import { createSessionStore } from '../storage/redis/sessions.js'
 import { createSignInAttemptStore } from '../storage/redis/sign-in-attempts.js'
+import { createUsedChallengeStore } from '../storage/redis/used-challenges.js'
 
 export type StoresDeps = {
   database: Database
@@ -71,8 +75,10 @@ export function createStores({ database, redis, records, watched, signInAtLeastE
     introspections: createIntrospectionStore(database, buckets, watched.batchOf('introspect')),
     linkProposals: createLinkProposalStore(redis, records),
     operatorKeys: createOperatorKeyStore(database),
+    passkeys: createPasskeyStore(database),
     ownIdentities: createOwnIdentityStore(database),
     pending: createPendingRequestStore(redis),
+    providerLogouts: createProviderLogoutStore(redis),
     redisProbe: createRedisProbe(redis),
     refreshTokens: createRefreshTokenStore(database, buckets, {
       signInAtLeastEvery,
@@ -84,6 +90,8 @@ export function createStores({ database, redis, records, watched, signInAtLeastE
     registry: createRegistry(registered, watched.registryBypassed),
     sessions: createSessionStore(redis, records),
     signInAttempts: createSignInAttemptStore(redis, records),
+    signInWays: createSignInWayStore(database),
+    usedChallenges: createUsedChallengeStore(redis),
     users: createUserStore(database)
   }
 }

@@ -1,4 +1,7 @@
+import { redirectTarget } from '@valetkey/oauth-protocol'
+import type { ProviderSettings } from '@valetkey/sign-in-rules'
 import type { FastifyPluginAsync } from 'fastify'
+import { allowForms } from '../../http/security-headers.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
@@ -6,6 +9,8 @@ import type { ResourceServerStore } from '../../storage/postgres/resource-server
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
+import { formActionSources } from '../pending-requests/form-action.js'
+import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { accountNavigation } from './account-navigation.js'
 import { appView } from './app-view.js'
@@ -17,6 +22,7 @@ export type AccountRouteOptions = {
   scopes: Pick<ScopeStore, 'list'>
   resourceServers: Pick<ResourceServerStore, 'listApis'>
   audit: AuditTrail
+  providers: readonly Pick<ProviderSettings, 'id' | 'label' | 'issuer'>[]
   now: () => Date
 }
 
@@ -33,6 +39,9 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
       scopes.list(),
       resourceServers.listApis()
     ])
+    const provider = findEndingProvider(user, options)
+    // The form of the sign-out ends at the provider, and browsers apply the policy to that redirect, too.
+    if (provider !== undefined) allowForms(reply, formActionSources(redirectTarget(provider.issuer)))
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       account: accountNavigation(issuer, 'apps'),
@@ -41,7 +50,8 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
       apps: connected.map((app) => appView(app, { catalogue, apis }, request.language, now())),
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
       endUrl: `${issuer}/account/apps/end`,
-      logoutUrl: `${issuer}/logout`
+      logoutUrl: `${issuer}/logout`,
+      providerLabel: provider?.label ?? ''
     })
   })
 
@@ -62,4 +72,10 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     }
     return reply.redirect(`${issuer}/account/apps?done=ended`, 303)
   })
+}
+
+/** The provider at which the user can sign out, too. */
+function findEndingProvider({ way, encryptedIdToken }: SignedIn, { providers }: AccountRouteOptions) {
+  if (way.kind !== 'provider' || encryptedIdToken === undefined) return undefined
+  return providers.find(({ id }) => id === way.id)
 }

@@ -30,6 +30,12 @@ export async function beginForeignSignIn(
   return { state, attempt }
 }
 
+/** The query that leads back to the step that the attempt began at: the client's query, or the page of the account. */
+export function queryOfAttempt({ query, purpose }: Pick<ForeignSignIn, 'query' | 'purpose'>): string {
+  const page = purpose.kind === 'confirm' || purpose.kind === 'sign_in' ? purpose.page : undefined
+  return query === '' && page !== undefined ? `page=${page}` : query
+}
+
 export type TakenForeignSignIn =
   | { kind: 'taken'; attempt: ForeignSignIn }
   /** The response came before, for example because the page was reloaded, or it came too late. Its request is still known. */

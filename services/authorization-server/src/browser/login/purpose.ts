@@ -32,5 +32,5 @@ export function purposeOf(request: FastifyRequest, now: Date): SignInPurpose | u
       return { kind: 'invitation', tokenHash: hashId(parameters.get('token') ?? '') }
   }
   const page = accountPage(request)
-  return page === undefined ? { kind: 'sign_in' } : { kind: 'confirm', page }
+  return page === undefined || signedIn === undefined ? { kind: 'sign_in', page } : { kind: 'confirm', page }
 }

@@ -19,6 +19,8 @@ export type ReceivedIdentity = IdentityKey & {
   /** When the person was authenticated there, if it says so. */
   authenticatedAt: Date | undefined
   maxSeconds?: number | undefined
+  /** For signing out there, too. */
+  idToken?: string | undefined
 }
 
 export type ReceiveIdentityDeps = {
@@ -42,7 +44,7 @@ export async function receiveIdentity(
   { identities, validation, completion, problems, linking, audit }: ReceiveIdentityDeps,
   createUser?: () => Promise<User | undefined>
 ): Promise<FastifyReply> {
-  const { label, way, authenticatedAt, maxSeconds } = identity
+  const { label, way, authenticatedAt, maxSeconds, idToken } = identity
   const { query, purpose } = attempt
   if (purpose.kind === 'link' || purpose.kind === 'invitation') {
     return proposeLink(identity, purpose, request, reply, linking)
@@ -56,17 +58,14 @@ export async function receiveIdentity(
   if (user === undefined || user.disabled) return refuse('not_linked', user?.userId)
   const validated = query === '' ? undefined : await validateRequest(query, validation)
   const authorization = validated?.kind === 'accepted' ? validated : undefined
-  const mustBeFresh = purpose.kind === 'confirm' || authorization?.request.prompt.includes('login') === true
+  // A provider that does not say when it authenticated the user got prompt=login; more cannot be known.
+  const isKnown = authenticatedAt !== undefined && authorization?.request.prompt.includes('login') === true
   const session = { authenticatedAt: authenticatedAt?.getTime() }
-  if (mustBeFresh && !isFresh(session, completion.session.now())) return refuse('not_confirmed', user.userId)
+  if ((purpose.kind === 'confirm' || isKnown) && !isFresh(session, completion.session.now())) {
+    return refuse('not_confirmed', user.userId)
+  }
   await identities.noteSignIn(identity, identity.displayName)
   audit.record(request, { event: 'sign_in_succeeded', userId: user.userId, reason: way.kind })
-  const page = purpose.kind === 'confirm' ? purpose.page : undefined
-  return completeSignIn(
-    request,
-    reply,
-    { user, way, authenticatedAt, maxSeconds },
-    { query, authorization, page },
-    completion
-  )
+  const destination = { query, authorization, page: purpose.page }
+  return completeSignIn(request, reply, { user, way, authenticatedAt, maxSeconds, idToken }, destination, completion)
 }

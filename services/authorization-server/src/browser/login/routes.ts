@@ -1,40 +1,39 @@
 import { redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { allowForms } from '../../http/security-headers.js'
+import { allowForms, allowScripts } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
+import type { Provider } from '../../platform/providers/provider.js'
 import { formOf } from '../../platform/request-parts.js'
-import type { AccountPage } from '../../storage/redis/sign-in-attempts.js'
+import type { SignInWay } from '../../storage/redis/sessions.js'
 import { checkForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
+import { PASSKEY_SCRIPTS } from '../passkeys/scripts.js'
 import { formActionSources } from '../pending-requests/form-action.js'
 import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
-import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import { isFresh, type SessionOptions } from '../session/session-plugin.js'
-import { nextStep, stateOfPage } from '../steps/next-step.js'
+import type { ValidationDeps } from '../pending-requests/validate-request.js'
+import type { SessionOptions } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { knowsAccount, rememberAccount } from './known-browser.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
-import { accountPage } from './purpose.js'
+import { type PasskeySignInDeps, signInOptions, signInWithPasskey } from './passkey-sign-in.js'
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
 import { signOut } from './sign-out.js'
+import { findVisit, leave, stepQuery, type Visit } from './visit.js'
 import { onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
 
 export type LoginRouteOptions = PageOptions & {
   validation: ValidationDeps
   session: SessionOptions
   ways: SignInWays
+  providers: readonly Provider[]
   /** Where users find help with sign-in, as the operator says. */
   helpUrl: string | undefined
   signIn: SignInDeps
+  /** Undefined if users cannot sign in with a passkey. */
+  passkeys: PasskeySignInDeps | undefined
   completion: CompletionDeps
 }
-
-/** The authorization request in the address. Undefined if the user opened the page without one. */
-type Authorization = Extract<ValidatedRequest, { kind: 'accepted' }> | undefined
-
-/** What a visit of the page is about: an authorization request, a page of the account, or neither. */
-type Visit = { authorization: Authorization; page: AccountPage | undefined }
 
 type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; isInterrupted: boolean }
 
@@ -69,49 +68,39 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
   })
 
   pages.post('/login', async (request, reply) => {
-    const query = clientQuery(request)
-    const check = checkForm(request, options)
-    if (check === 'foreign') return refuseForeign(request, reply, options)
-    // If the user signed in in another tab meanwhile, nothing was interrupted.
-    if (check === 'stale') return startAgain(query, reply, options, request.signedIn ? undefined : 'interrupted')
-    const visit = await findVisit(request, options)
-    if (visit === undefined || !options.ways.local) return leave(request, reply, options)
+    const visit = await findVisitOfForm(request, reply, options)
+    if (visit === undefined) return reply
     return submit(visit, request, reply, options)
+  })
+
+  pages.post('/login/passkey', async (request, reply) => {
+    const visit = await findVisitOfForm(request, reply, options)
+    if (visit === undefined) return reply
+    return submitPasskey(visit, request, reply, options)
   })
 
   pages.post('/logout', (request, reply) => signOut(request, reply, options))
   pages.get('/logout', async (_request, reply) => reply.redirect(`${options.issuer}/login`, 303))
 }
 
-/**
- * The visit, if signing in is the next step of this request and session; undefined otherwise. `/oauth/authorize` reports an
- * invalid authorization request.
- */
-async function findVisit(
+/** The visit that a form of the sign-in page belongs to. @returns undefined if the response was sent instead */
+async function findVisitOfForm(
   request: FastifyRequest,
-  { validation, session }: LoginRouteOptions
+  reply: FastifyReply,
+  options: LoginRouteOptions
 ): Promise<Visit | undefined> {
-  const query = clientQuery(request)
-  const validated = query === '' ? undefined : await validateRequest(query, validation)
-  if (validated !== undefined && validated.kind !== 'accepted') return undefined
-  const page = accountPage(request)
-  const user = request.signedIn
-  const mustConfirm = page !== undefined && user !== undefined && !isFresh(user, session.now())
-  const step = nextStep({ session: stateOfPage(user), authorization: validated, mustConfirm })
-  return step === 'sign_in' ? { authorization: validated, page } : undefined
-}
-
-/** The client's query, or the page of the account, for an address of this step. */
-function stepQuery(request: FastifyRequest): string {
-  const page = accountPage(request)
-  return clientQuery(request) || (page === undefined ? '' : `page=${page}`)
-}
-
-/** To the step that serves the request; without a request, to the page of the account. */
-function leave(request: FastifyRequest, reply: FastifyReply, { issuer }: LoginRouteOptions): FastifyReply {
-  const query = clientQuery(request)
-  const account = `${issuer}/account/${accountPage(request) ?? 'apps'}`
-  return reply.redirect(query === '' ? account : stepUrl(issuer, '/oauth/authorize', query), 303)
+  const check = checkForm(request, options)
+  if (check === 'own') {
+    const visit = await findVisit(request, options)
+    if (visit !== undefined && options.ways.local) return visit
+    leave(request, reply, options)
+  } else if (check === 'foreign') {
+    refuseForeign(request, reply, options)
+  } else {
+    // If the user signed in in another tab meanwhile, nothing was interrupted.
+    startAgain(clientQuery(request), reply, options, request.signedIn ? undefined : 'interrupted')
+  }
+  return undefined
 }
 
 async function submit(
@@ -120,26 +109,51 @@ async function submit(
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  const { cookieKeys, session, completion } = options
-  const { names, attributes } = session.cookies
+  const { cookieKeys, session } = options
   const form = formOf(request)
   const username = form.get('username') ?? ''
   const account = toAccount(username)
-  const knownAccounts = request.cookies[names.knownAccounts]
-  const knownBrowser = knowsAccount(knownAccounts, account, cookieKeys)
+  const knownBrowser = knowsAccount(request.cookies[session.cookies.names.knownAccounts], account, cookieKeys)
   const attempt = { account, password: form.get('password') ?? '', knownBrowser }
   const result = await signIn(attempt, options.signIn, request)
+  const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
+  return answer({ result, way: { kind: 'password' }, content }, visit, request, reply, options)
+}
+
+async function submitPasskey(
+  visit: Visit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: LoginRouteOptions
+): Promise<FastifyReply> {
+  if (options.passkeys === undefined) return leave(request, reply, options)
+  const result = await signInWithPasskey(request, options.passkeys)
+  const content = { ...EMPTY_FORM, problem: { key: 'login.passkey_failed' } }
+  return answer({ result, way: { kind: 'passkey' }, content }, visit, request, reply, options)
+}
+
+/** @property content of the page after a refusal */
+type EvaluatedSignIn = { result: SignInResult; way: SignInWay; content: PageContent }
+
+async function answer(
+  { result, way, content }: EvaluatedSignIn,
+  visit: Visit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: LoginRouteOptions
+): Promise<FastifyReply> {
+  const { cookieKeys, session, completion } = options
   switch (result.kind) {
-    case 'refused': {
-      const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
+    case 'refused':
       return showForm(content, visit, request, reply.code(422), options)
-    }
     case 'not_evaluated':
-      return showTryLater(result, username, visit, request, reply, options)
+      return showTryLater(result, content.username, visit, request, reply, options)
     case 'signed_in': {
-      const remembered = rememberAccount(knownAccounts, account, cookieKeys)
+      const { names, attributes } = session.cookies
+      const account = toAccount(result.user.username)
+      const remembered = rememberAccount(request.cookies[names.knownAccounts], account, cookieKeys)
       reply.setCookie(names.knownAccounts, remembered, { ...attributes, maxAge: KNOWN_ACCOUNTS_SECONDS })
-      const opened = { user: result.user, way: { kind: 'password' }, authenticatedAt: session.now() } as const
+      const opened = { user: result.user, way, authenticatedAt: session.now() }
       return completeSignIn(request, reply, opened, { query: clientQuery(request), ...visit }, completion)
     }
   }
@@ -167,11 +181,12 @@ async function showForm(
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  const { issuer, cookieKeys, ways, helpUrl, session } = options
+  const { issuer, cookieKeys, ways, helpUrl, session, passkeys } = options
   if (authorization !== undefined) {
     allowForms(reply, formActionSources(redirectTarget(authorization.request.redirectUri)))
   }
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
+  if (passkeys !== undefined) allowScripts(reply)
   const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
   return reply.view('login.hbs', {
     title: { key: 'login.title' },
@@ -183,7 +198,10 @@ async function showForm(
     foreign: foreign.map((way) => ({ label: way.label, url: startUrl(way, request, options) })),
     helpUrl: helpUrl ?? '',
     csrfToken: createCsrfToken(cookieKeys, owner),
-    action: stepUrl(issuer, '/login', stepQuery(request))
+    action: stepUrl(issuer, '/login', stepQuery(request)),
+    scripts: passkeys === undefined ? [] : PASSKEY_SCRIPTS,
+    passkeyOptions: passkeys === undefined ? '' : signInOptions(owner, passkeys),
+    passkeyAction: stepUrl(issuer, '/login/passkey', stepQuery(request))
   })
 }
 

@@ -4,18 +4,14 @@ import { errorUri } from '../../http/send-oauth-error.js'
 import type { ForeignSignIn } from '../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
+import { queryOfAttempt } from './foreign-sign-in.js'
 import { type SignInWays, startPath } from './ways.js'
 
 /** The texts are `sign_in_problem.<reason>.title`, `.message` and `.advice` of the message files. */
 export const SIGN_IN_PROBLEMS = [
-  'not_linked',
-  'not_confirmed',
-  'other_browser',
-  'unknown',
-  'stopped',
-  'misconfigured',
-  'linked_elsewhere',
-  'link_over'
+  ...(['not_linked', 'not_confirmed', 'other_browser', 'unknown'] as const),
+  ...(['stopped', 'unavailable', 'misconfigured', 'not_admitted'] as const),
+  ...(['linked_elsewhere', 'link_over'] as const)
 ] as const
 
 export type SignInProblem = {
@@ -24,7 +20,7 @@ export type SignInProblem = {
   /** Name of the provider or login page. */
   label: string
   /** Undefined if the response belongs to no sign-in of this browser. */
-  attempt: Pick<ForeignSignIn, 'query' | 'way'> | undefined
+  attempt: Pick<ForeignSignIn, 'query' | 'way' | 'purpose'> | undefined
 }
 
 export type SignInProblemDeps = { issuer: string; ways: SignInWays; validation: ValidationDeps }
@@ -40,6 +36,7 @@ export async function showSignInProblem(
   { issuer, ways, validation }: SignInProblemDeps
 ): Promise<FastifyReply> {
   const query = attempt?.query ?? ''
+  const stepQuery = attempt === undefined ? '' : queryOfAttempt(attempt)
   const text = (part: string) => ({ key: `sign_in_problem.${reason}.${part}`, values: { label } })
   const validated = query === '' ? undefined : await validateRequest(query, validation)
   const authorization = validated?.kind === 'accepted' ? validated : undefined
@@ -49,11 +46,11 @@ export async function showSignInProblem(
     title: text('title'),
     message: text('message'),
     advice: text('advice'),
-    againUrl: again === undefined ? `${issuer}/login` : stepUrl(issuer, startPath(again), query),
+    againUrl: again === undefined ? `${issuer}/login` : stepUrl(issuer, startPath(again), stepQuery),
     again:
       again === undefined ? { key: 'page_error.start_again' } : { key: 'sign_in_problem.again', values: { label } },
-    foreign: others.map((way) => ({ label: way.label, url: stepUrl(issuer, startPath(way), query) })),
-    localUrl: ways.local && attempt !== undefined ? stepUrl(issuer, '/login', query, { again: 'interrupted' }) : '',
+    foreign: others.map((way) => ({ label: way.label, url: stepUrl(issuer, startPath(way), stepQuery) })),
+    localUrl: ways.local && attempt !== undefined ? stepUrl(issuer, '/login', stepQuery, { again: 'interrupted' }) : '',
     clientName: authorization?.client.name ?? '',
     backUrl: authorization === undefined ? '' : deniedLocation(authorization.request, issuer),
     requestId: request.id

@@ -4,7 +4,7 @@ import { hashPassword, isOutdated, verifyPassword } from '../../platform/passwor
 import { type PasswordQueue, PasswordQueueFull } from '../../platform/passwords/password-queue.js'
 import { addressGroup, addressNetwork } from '../../platform/rate-limits/address-group.js'
 import { type Limiter, type LimitReason, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
-import { signInLimits } from '../../platform/rate-limits/rules.js'
+import { type Limit, signInLimits } from '../../platform/rate-limits/rules.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
 
 export type SignInDeps = {
@@ -42,32 +42,43 @@ export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: 
   const evaluation = {
     limits: signInLimits(attempt.account, audited.ip, attempt.knownBrowser),
     isKnown: attempt.knownBrowser,
-    evaluate: () => checkPassword(attempt, turn, deps),
-    isFailure: ({ refusal }: CheckedPassword) => refusal !== undefined
+    evaluate: () => checkPassword(attempt, turn, deps)
   }
+  return evaluateSignIn(evaluation, deps, audited)
+}
+
+type SignInEvaluation = { limits: readonly Limit[]; isKnown: boolean; evaluate: () => Promise<CheckedSignIn> }
+
+/** Applies the limits, and records the result. @param reason of a success */
+export async function evaluateSignIn(
+  evaluation: SignInEvaluation,
+  { limiter, audit }: Pick<SignInDeps, 'limiter' | 'audit'>,
+  audited: AuditedRequest,
+  reason?: string
+): Promise<SignInResult> {
   try {
-    const checked = await deps.limiter.attempt(evaluation)
+    const checked = await limiter.attempt({ ...evaluation, isFailure: ({ refusal }) => refusal !== undefined })
     if (checked.refusal !== undefined) {
-      deps.audit.record(audited, { event: 'sign_in_failed', userId: checked.user?.userId, reason: checked.refusal })
+      audit.record(audited, { event: 'sign_in_failed', userId: checked.user?.userId, reason: checked.refusal })
       return { kind: 'refused' }
     }
-    deps.audit.record(audited, { event: 'sign_in_succeeded', userId: checked.user.userId })
+    audit.record(audited, { event: 'sign_in_succeeded', userId: checked.user.userId, reason })
     return { kind: 'signed_in', user: checked.user }
   } catch (error) {
     if (!(error instanceof TooManyAttempts)) throw error
     const { reason, retryAfterSeconds } = error
-    deps.audit.record(audited, { event: 'sign_in_failed', reason })
+    audit.record(audited, { event: 'sign_in_failed', reason })
     return { kind: 'not_evaluated', reason, retryAfterSeconds }
   }
 }
 
-type CheckedPassword = { refusal: undefined; user: User } | { refusal: string; user: User | undefined }
+export type CheckedSignIn = { refusal: undefined; user: User } | { refusal: string; user: User | undefined }
 
 async function checkPassword(
   { account, password }: SignInAttempt,
   turn: HashingTurn,
   deps: SignInDeps
-): Promise<CheckedPassword> {
+): Promise<CheckedSignIn> {
   const found = await deps.users.findWithPassword(account)
   // Always awaited, also if the user exists: the time must not reveal that.
   const decoyHash = await deps.decoyHash()

@@ -1,14 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { Provider } from '../../platform/providers/provider.js'
 import { formOf } from '../../platform/request-parts.js'
 import { checkForm } from '../csrf/check-form.js'
 import { clientQuery } from '../pending-requests/pending-request.js'
-import { closeSession, type SessionOptions } from '../session/session-plugin.js'
+import { closeSession, openIdToken, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
 
-export type SignOutOptions = PageOptions & { session: SessionOptions; audit: AuditTrail }
+export type SignOutOptions = PageOptions & {
+  session: SessionOptions
+  audit: AuditTrail
+  providers: readonly Provider[]
+}
 
-/** `POST /logout`: ends the session of this browser, or all sessions of the user. */
+/**
+ * `POST /logout`: ends the session of this browser, or all sessions of the user. With `at_provider`, the browser goes on to the
+ * provider, which ends its own session.
+ */
 export async function signOut(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -21,10 +29,25 @@ export async function signOut(
   const user = request.signedIn
   if (check === 'stale' || user === undefined) return startAgain(query, reply, options)
   const everywhere = formOf(request).get('everywhere') === 'on'
+  const endsAtProvider = formOf(request).get('at_provider') === 'on'
+  const providerUrl = endsAtProvider ? await findEndSessionUrl(user, request, options) : undefined
   if (everywhere) await session.users.endSessions(user.userId)
   await closeSession(request, session.sessions)
   const event = everywhere ? 'signed_out_everywhere' : 'signed_out'
   audit.record(request, { event, userId: user.userId })
   reply.clearCookie(session.cookies.names.session, session.cookies.attributes)
+  if (providerUrl !== undefined) return reply.redirect(providerUrl, 303)
   return query === '' ? reply.redirect(`${issuer}/login?done=${event}`, 303) : startAgain(query, reply, options)
+}
+
+/** Undefined if the session began elsewhere, or the provider does not respond: the user is signed out here anyway. */
+async function findEndSessionUrl(
+  { way }: SignedIn,
+  request: FastifyRequest,
+  { issuer, session, providers }: SignOutOptions
+): Promise<string | undefined> {
+  const provider = way.kind === 'provider' ? providers.find(({ settings }) => settings.id === way.id) : undefined
+  const idToken = openIdToken(request, session)
+  if (provider === undefined || idToken === undefined) return undefined
+  return provider.endSessionUrl(idToken, `${issuer}/login?done=signed_out`)
 }

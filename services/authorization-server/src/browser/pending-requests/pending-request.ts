@@ -13,6 +13,7 @@ const AGAIN = 'again'
 export type StepPath =
   | '/oauth/authorize'
   | '/login'
+  | '/login/passkey'
   | '/consent'
   | '/logout'
   | '/login/handoff'

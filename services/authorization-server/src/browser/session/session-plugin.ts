@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
+import { encryptText, openText } from '../../platform/encryption/encrypt-text.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
 import type { SessionRecord, SessionStore, SignInWay } from '../../storage/redis/sessions.js'
 import type { CookiePolicy } from './cookies.js'
@@ -16,6 +17,8 @@ export type SignedIn = {
   way: SignInWay
   /** Milliseconds since 1970; see `isFresh`. */
   authenticatedAt: number | undefined
+  /** See `openIdToken`. */
+  encryptedIdToken: string | undefined
 }
 
 /** The session that the cookie names. The user may have ended it; Postgres decides whether it is still valid. */
@@ -52,6 +55,8 @@ export type SessionOptions = {
   now: () => Date
 }
 
+/** Purpose of the encryption. */
+const ID_TOKEN = 'id token of a session'
 const MAX_SECONDS = 7 * 86_400
 /** A change of passwords, passkeys or linked identities needs a sign-in within this time. */
 const FRESH_MS = 5 * 60_000
@@ -92,9 +97,10 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       const user = await users.findById(session.userId)
       // Disabling or deleting the user, a new password and signing out everywhere end all sessions.
       if (user === undefined || user.disabled || !isOfGeneration(session, user)) return undefined
-      const { userGeneration, sessionGeneration, sessionHash, way, authenticatedAt } = session
+      const { userGeneration, sessionGeneration, sessionHash, way, authenticatedAt, encryptedIdToken } = session
       const { userId, username } = user
-      return { userId, username, userGeneration, sessionGeneration, sessionHash, way, authenticatedAt }
+      const generations = { userGeneration, sessionGeneration }
+      return { userId, username, ...generations, sessionHash, way, authenticatedAt, encryptedIdToken }
     }
   },
   { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }
@@ -121,13 +127,15 @@ export type NewSession = {
   authenticatedAt: Date | undefined
   /** Longest lifetime; a provider may set a shorter one. */
   maxSeconds?: number | undefined
+  /** For signing out at the provider, too. */
+  idToken?: string | undefined
 }
 
 /** Opens a session under a new id. Ends the earlier one: an id from before sign-in becomes invalid (session fixation). */
 export async function openSession(
   request: FastifyRequest,
   reply: FastifyReply,
-  { user, way, authenticatedAt, maxSeconds = MAX_SECONDS }: NewSession,
+  { user, way, authenticatedAt, maxSeconds = MAX_SECONDS, idToken }: NewSession,
   { cookies, sessions, signInAtLeastEvery, now }: SessionOptions
 ): Promise<UnverifiedSession> {
   const sessionId = newRandomId()
@@ -140,13 +148,38 @@ export async function openSession(
     signedInAt,
     authenticatedAt: authenticatedAt?.getTime(),
     endsAt: signedInAt + Math.min(maxSeconds, MAX_SECONDS, signInAtLeastEvery || MAX_SECONDS) * 1000,
-    browser: describeBrowser(request.headers['user-agent'])
+    browser: describeBrowser(request.headers['user-agent']),
+    encryptedIdToken: idToken && encryptText(idToken, sessionId, ID_TOKEN).toString('base64url')
   }
   const sessionHash = hashId(sessionId)
   await sessions.open(sessionHash, record)
   await closeSession(request, sessions)
   reply.setCookie(cookies.names.session, sessionId, cookies.attributes)
   return { ...record, sessionHash }
+}
+
+/** The ID token with which the session began. Only the cookie of the session decrypts it. */
+export function openIdToken(request: FastifyRequest, { cookies }: Pick<SessionOptions, 'cookies'>): string | undefined {
+  const sessionId = request.cookies[cookies.names.session]
+  const encrypted = request.signedIn?.encryptedIdToken
+  if (sessionId === undefined || encrypted === undefined) return undefined
+  return openText(Buffer.from(encrypted, 'base64url'), sessionId, ID_TOKEN)
+}
+
+/** Opens a session in place of the present one, after a change that ended all sessions of the user. It lasts no longer. */
+export async function renewSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: NewSession['user'],
+  options: SessionOptions
+): Promise<void> {
+  const present = request.unverifiedSession
+  if (present === undefined) return
+  const { way, authenticatedAt, endsAt } = present
+  const maxSeconds = (endsAt - options.now().getTime()) / 1000
+  const at = authenticatedAt === undefined ? undefined : new Date(authenticatedAt)
+  const idToken = openIdToken(request, options)
+  await openSession(request, reply, { user, way, authenticatedAt: at, maxSeconds, idToken }, options)
 }
 
 /** Ends the session in the store, so that every copy of its cookie is invalid. */

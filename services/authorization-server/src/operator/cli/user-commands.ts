@@ -13,6 +13,7 @@ import {
 import { readAllPages } from '../use-cases/pages.js'
 import { authorOf, type CommandDeps, table } from './context.js'
 import { addIdentityCommands } from './identity-commands.js'
+import { addPasskeyCommands } from './passkey-commands.js'
 import { readSecret } from './read-secret.js'
 import { addRebindCommand } from './rebind-command.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
@@ -65,6 +66,7 @@ export function addUserCommands(program: Command, context: CommandDeps): void {
     })
 
   addUserEndingCommands(users, deps, context)
+  addPasskeyCommands(users, deps, context)
   addIdentityCommands(users, context)
   addRebindCommand(users, context)
 }

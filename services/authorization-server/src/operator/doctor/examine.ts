@@ -30,15 +30,18 @@ import { evaluateRedis } from './evaluate-redis.js'
 import { evaluateSettings } from './evaluate-settings.js'
 import { evaluateSignInAddresses } from './evaluate-sign-in-addresses.js'
 import { evaluateWays } from './evaluate-ways.js'
+import { examineProviders } from './examine-providers.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
 /** Checks settings, Postgres, Redis and registered records; changes nothing. */
 export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {
   let config: Config
+  let providers: Promise<readonly Finding[]>
   try {
     config = readConfig(environment)
     loadBranding(config)
+    providers = examineProviders(config.signIn.providers)
   } catch (error) {
     if (error instanceof ConfigurationError) return findingsOfUnreadable(error)
     throw error
@@ -51,7 +54,13 @@ export async function examine(environment: Environment, now = new Date()): Promi
   ])
   const isUnreachable = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
   const registry = isUnreachable ? [] : await examineRegistry(config, inProduction, now)
-  return [...evaluateSettings(config, { cookieKeysChangedAt, now }), ...postgres, ...redis, ...registry]
+  return [
+    ...evaluateSettings(config, { cookieKeysChangedAt, now }),
+    ...postgres,
+    ...redis,
+    ...registry,
+    ...(await providers)
+  ]
 }
 
 async function examineRedis(config: Config): Promise<readonly Finding[]> {

@@ -16,7 +16,12 @@ const FROM_THE_START = [
   ] as const)
 ] satisfies AuditEventName[]
 
-const SIGN_IN_REFUSALS = ['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'too_many_at_once']
+const SIGN_IN_REFUSALS = [
+  ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'too_many_at_once'],
+  ...['unknown_passkey', 'invalid_passkey', 'cloned_passkey'],
+  // With a provider or a login page.
+  ...['not_linked', 'claim_refused', 'not_confirmed', 'access_denied', 'timeout', 'unreachable', 'http_5xx']
+]
 
 /** Counts the events on their way to the audit trail: every security decision is exactly one event. */
 export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail {

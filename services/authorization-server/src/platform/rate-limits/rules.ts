@@ -14,9 +14,14 @@ const MINUTE = 60
 export function signInLimits(account: string, address: string, knownBrowser: boolean): readonly Limit[] {
   const from = addressGroup(address)
   const perPair = { name: `sign-in:${hashed(`${account}\n${from}`)}`, count: 20, windowSeconds: QUARTER_HOUR }
-  const perAddress = { name: `sign-in-address:${hashed(from)}`, count: 100, windowSeconds: QUARTER_HOUR }
+  const perAddress = signInAddressLimit(address)
   const perAccount = { name: `sign-in-account:${hashed(account)}`, count: 200, windowSeconds: QUARTER_HOUR }
   return knownBrowser ? [perPair, perAddress] : [perPair, perAddress, perAccount]
+}
+
+/** Failed sign-ins by address: the only limit for a passkey, whose account is known only if it is valid. */
+export function signInAddressLimit(address: string): Limit {
+  return { name: `sign-in-address:${hashed(addressGroup(address))}`, count: 100, windowSeconds: QUARTER_HOUR }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createLatestKeeper } from './keep-latest.js'
+import { createProviderLogoutStore, type ProviderSession } from './provider-logouts.js'
 import type { RecordAuthentication } from './record-authentication.js'
 import { type Redis, reached } from './redis.js'
 
@@ -8,8 +9,7 @@ export type SignInWay =
   | { kind: 'passkey' }
   /** An invitation or a reset link. */
   | { kind: 'link' }
-  /** @param sid session id at the provider (Back-Channel Logout 1.0 §2.1) */
-  | { kind: 'provider'; id: string; issuer: string; subject: string; sid?: string | undefined }
+  | ({ kind: 'provider'; id: string } & ProviderSession)
   | { kind: 'handoff'; issuer: string; subject: string }
 
 /** A signed-in browser. The session has ended if one of the user's generations is higher. */
@@ -26,6 +26,8 @@ export type SessionRecord = {
   endsAt: number
   /** Browser and system, for the list of the user's sessions. */
   browser: string
+  /** ID token of the provider, encrypted with the id of the session. Only if the provider can end its session, too. */
+  encryptedIdToken?: string | undefined
 }
 
 /** A session in the list of a user. */
@@ -46,10 +48,13 @@ const IDLE_SECONDS = 12 * 3600
  */
 export function createSessionStore(redis: Redis, records: RecordAuthentication) {
   const keepLatest = createLatestKeeper(redis, MOST_SESSIONS, LIST_SECONDS)
+  const logouts = createProviderLogoutStore(redis)
 
-  function read(hash: string, stored: string | null): SessionRecord | undefined {
+  async function read(hash: string, stored: string | null): Promise<SessionRecord | undefined> {
     const content = stored === null ? undefined : records.open(key(hash), stored)
-    return content === undefined ? undefined : (JSON.parse(content) as SessionRecord)
+    if (content === undefined) return undefined
+    const record = JSON.parse(content) as SessionRecord
+    return record.way.kind === 'provider' && (await logouts.hasEnded(record.way)) ? undefined : record
   }
 
   return {
@@ -66,7 +71,7 @@ export function createSessionStore(redis: Redis, records: RecordAuthentication) 
      */
     async findAndExtend(hash: string): Promise<SessionRecord | undefined> {
       const stored = await reached(redis.getex(key(hash), 'EX', IDLE_SECONDS))
-      const record = read(hash, stored)
+      const record = await read(hash, stored)
       if (record !== undefined && stored !== null && records.isOutdated(key(hash), stored)) {
         const renewed = records.protect(key(hash), JSON.stringify(record))
         // XX: a session that was closed meanwhile stays closed.
@@ -83,7 +88,7 @@ export function createSessionStore(redis: Redis, records: RecordAuthentication) 
             reached(redis.get(key(hash))),
             reached(redis.ttl(key(hash)))
           ])
-          const record = read(hash, stored)
+          const record = await read(hash, stored)
           return record && { hash, record, lastSeenSecondsAgo: IDLE_SECONDS - secondsLeft }
         })
       )

@@ -7,7 +7,7 @@ export type AccountPage = 'apps' | 'sign-ins' | 'password' | 'passkeys' | 'sessi
 
 /** What an identity is wanted for. */
 export type SignInPurpose =
-  | { kind: 'sign_in' }
+  | { kind: 'sign_in'; page?: AccountPage | undefined }
   /** The user signs in again before a change of the account. */
   | { kind: 'confirm'; page: AccountPage }
   /** The signed-in user links the identity to the account. */

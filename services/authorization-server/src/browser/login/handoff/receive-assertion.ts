@@ -96,7 +96,7 @@ function repeatOrRefuse(
     return refuse({ status: 400, reason: 'unknown', attempt }, 'assertion_reused', request, reply, deps)
   }
   const { query, purpose } = attempt
-  const page = purpose.kind === 'confirm' ? purpose.page : purpose.kind === 'sign_in' ? 'apps' : 'sign-ins'
+  const page = purpose.kind === 'confirm' || purpose.kind === 'sign_in' ? (purpose.page ?? 'apps') : 'sign-ins'
   const next = query === '' ? `${deps.issuer}/account/${page}` : stepUrl(deps.issuer, '/oauth/authorize', query)
   return reply.redirect(next, 303)
 }

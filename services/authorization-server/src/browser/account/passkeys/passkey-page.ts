@@ -1,0 +1,73 @@
+import { parseParameters } from '@valetkey/oauth-protocol'
+import { mayRemoveWay } from '@valetkey/sign-in-rules'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { allowScripts } from '../../../http/security-headers.js'
+import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
+import { formOf, rawQuery } from '../../../platform/request-parts.js'
+import type { Passkey } from '../../../storage/postgres/passkeys.js'
+import { createCsrfToken } from '../../csrf/csrf-token.js'
+import { PASSKEY_SCRIPTS } from '../../passkeys/scripts.js'
+import { describeBrowser } from '../../session/describe-browser.js'
+import { isFresh, type SessionOptions, type SignedIn } from '../../session/session-plugin.js'
+import { accountNavigation } from '../account-navigation.js'
+import { type AddPasskeyDeps, addOptions, findObstacle } from './add-passkey.js'
+
+export type PasskeyPageOptions = AddPasskeyDeps & { issuer: string; session: SessionOptions; audit: AuditTrail }
+
+/** @property problem key of the text about a form that was not accepted */
+type Shown = { user: SignedIn; problem?: string }
+
+/** The notice for `?done=…`. */
+const DONE: ReadonlyMap<unknown, string> = new Map([
+  ['added', 'passkeys.done_added'],
+  ['renamed', 'passkeys.done_renamed'],
+  ['removed', 'passkeys.done_removed']
+])
+
+/** Sign-in, from which the browser comes back to the passkeys. */
+export function confirmUrl(issuer: string): string {
+  return `${issuer}/login?page=passkeys`
+}
+
+export async function showPasskeys(
+  { user, problem }: Shown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: PasskeyPageOptions
+): Promise<FastifyReply> {
+  const { issuer, cookieKeys, relyingParty, session } = options
+  if (relyingParty === undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
+  const [passkeys, ways] = await Promise.all([
+    options.passkeys.list(user.userId),
+    options.ways.find(user.userId, options.issuers)
+  ])
+  const fresh = isFresh(user, session.now())
+  const obstacle = findObstacle(ways)
+  const mayAdd = fresh && obstacle === undefined
+  if (mayAdd) allowScripts(reply)
+  return reply.code(problem === undefined ? 200 : 422).view('account-passkeys.hbs', {
+    title: { key: 'passkeys.title' },
+    account: accountNavigation(issuer, 'sign-ins'),
+    done: (problem === undefined && DONE.get(parseParameters(rawQuery(request)).get('done'))) || '',
+    problem: problem ?? '',
+    passkeys: passkeys.map(passkeyView),
+    mayRemove: fresh && mayRemoveWay(ways),
+    isOnlyWay: passkeys.length > 0 && !mayRemoveWay(ways),
+    obstacle: obstacle ?? '',
+    confirmUrl: fresh ? '' : confirmUrl(issuer),
+    csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
+    addUrl: `${issuer}/account/passkeys/add`,
+    renameUrl: `${issuer}/account/passkeys/rename`,
+    removeUrl: `${issuer}/account/passkeys/remove`,
+    scripts: mayAdd ? PASSKEY_SCRIPTS : [],
+    passkeyOptions: mayAdd ? await addOptions(user, request.browserId, passkeys, relyingParty, options) : '',
+    // The user can go on with what was typed. Else the name of the system: most passkeys belong to a device.
+    suggestedName:
+      formOf(request).get('name') ?? describeBrowser(request.headers['user-agent']).split(', ').at(-1) ?? ''
+  })
+}
+
+function passkeyView({ passkeyId, name, synced, createdAt, lastUsedAt }: Passkey) {
+  const place = synced ? 'passkeys.synced' : 'passkeys.one_device'
+  return { passkeyId, name, place, createdAt, lastUsedAt: lastUsedAt ?? '' }
+}

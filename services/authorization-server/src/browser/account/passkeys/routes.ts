@@ -1,0 +1,71 @@
+import { mayRemoveWay, readPasskeyName } from '@valetkey/sign-in-rules'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { formOf } from '../../../platform/request-parts.js'
+import { checkForm, refuseForeignForm } from '../../csrf/check-form.js'
+import { isPasskeyId } from '../../passkeys/verify-response.js'
+import { isFresh, renewSession, type SignedIn } from '../../session/session-plugin.js'
+import { addPasskey } from './add-passkey.js'
+import { confirmUrl, type PasskeyPageOptions, showPasskeys } from './passkey-page.js'
+
+/** `/account/passkeys`: lists the passkeys of the user, with forms that add, rename and remove one. */
+export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (pages, options) => {
+  const { issuer, audit, passkeys, session } = options
+  const page = `${issuer}/account/passkeys`
+
+  pages.get('/account/passkeys', async (request, reply) => {
+    const user = request.signedIn
+    if (user === undefined) return reply.redirect(confirmUrl(issuer), 303)
+    return showPasskeys({ user }, request, reply, options)
+  })
+
+  pages.post('/account/passkeys/add', async (request, reply) => {
+    const user = userOfForm(request, reply, options, 'must_be_fresh')
+    if (user === undefined) return reply
+    const outcome = await addPasskey(user, request, options)
+    if (outcome !== 'added') return showPasskeys({ user, problem: outcome }, request, reply, options)
+    audit.record(request, { event: 'passkey_added', userId: user.userId })
+    return reply.redirect(`${page}?done=added`, 303)
+  })
+
+  pages.post('/account/passkeys/rename', async (request, reply) => {
+    const user = userOfForm(request, reply, options)
+    if (user === undefined) return reply
+    const passkeyId = formOf(request).get('passkey_id')
+    const name = readPasskeyName(formOf(request).get('name'))
+    if (name === undefined) return showPasskeys({ user, problem: 'passkeys.bad_name' }, request, reply, options)
+    if (isPasskeyId(passkeyId)) await passkeys.rename(user.userId, passkeyId, name)
+    return reply.redirect(`${page}?done=renamed`, 303)
+  })
+
+  pages.post('/account/passkeys/remove', async (request, reply) => {
+    const user = userOfForm(request, reply, options, 'must_be_fresh')
+    if (user === undefined) return reply
+    const passkeyId = formOf(request).get('passkey_id')
+    const ways = await options.ways.find(user.userId, options.issuers)
+    if (!mayRemoveWay(ways)) return showPasskeys({ user, problem: 'passkeys.only_way' }, request, reply, options)
+    // Undefined also after another removal at the same moment: the page shows what is left.
+    const changed = isPasskeyId(passkeyId) && (await passkeys.remove(user.userId, passkeyId, user.sessionGeneration))
+    if (!changed) return reply.redirect(page, 303)
+    audit.record(request, { event: 'passkey_removed', userId: user.userId })
+    await renewSession(request, reply, changed, session)
+    return reply.redirect(`${page}?done=removed`, 303)
+  })
+}
+
+/** @returns undefined if the response was sent instead */
+function userOfForm(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer, cookieKeys, audit, session, relyingParty }: PasskeyPageOptions,
+  condition?: 'must_be_fresh'
+): SignedIn | undefined {
+  const page = `${issuer}/account/passkeys`
+  const user = request.signedIn
+  const check = checkForm(request, { issuer, cookieKeys })
+  if (check === 'foreign') refuseForeignForm(request, reply, { issuer, audit, retryUrl: page })
+  // The form was shown to another session: show the present list.
+  else if (check === 'stale' || user === undefined || relyingParty === undefined) reply.redirect(page, 303)
+  else if (condition === 'must_be_fresh' && !isFresh(user, session.now())) reply.redirect(confirmUrl(issuer), 303)
+  else return user
+  return undefined
+}

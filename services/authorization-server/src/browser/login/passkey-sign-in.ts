@@ -1,0 +1,72 @@
+import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server'
+import type { RelyingParty } from '@valetkey/sign-in-rules'
+import type { FastifyRequest } from 'fastify'
+import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { Limiter } from '../../platform/rate-limits/limiter.js'
+import { signInAddressLimit } from '../../platform/rate-limits/rules.js'
+import { formOf } from '../../platform/request-parts.js'
+import type { PasskeyStore } from '../../storage/postgres/passkeys.js'
+import type { UsedChallengeStore } from '../../storage/redis/used-challenges.js'
+import { CHALLENGE_MS, createChallenge } from '../passkeys/challenge.js'
+import { readResponse, verifySignInResponse } from '../passkeys/verify-response.js'
+import { type CheckedSignIn, evaluateSignIn, type SignInResult } from './sign-in.js'
+
+export type PasskeySignInDeps = {
+  relyingParty: RelyingParty
+  cookieKeys: readonly string[]
+  passkeys: Pick<PasskeyStore, 'findForSignIn' | 'noteUse'>
+  challenges: UsedChallengeStore
+  limiter: Pick<Limiter, 'attempt'>
+  audit: AuditTrail
+  now: () => Date
+}
+
+type Owner = { browserId: string; sessionHash: string | undefined }
+
+/**
+ * The options of `navigator.credentials.get` as JSON. They name no passkey, so that the user needs no user name and the page
+ * reveals nothing. They are written here, because loading the library would delay the first sign-in page.
+ */
+export function signInOptions(owner: Owner, { relyingParty, cookieKeys, now }: PasskeySignInDeps): string {
+  const options: PublicKeyCredentialRequestOptionsJSON = {
+    challenge: createChallenge(cookieKeys, { ...owner, purpose: 'sign_in' }, now()).toString('base64url'),
+    rpId: relyingParty.id,
+    timeout: CHALLENGE_MS,
+    userVerification: 'required'
+  }
+  return JSON.stringify(options)
+}
+
+/** Signs in the user of the passkey whose response the form contains. Every refusal has the same result. */
+export async function signInWithPasskey(request: FastifyRequest, deps: PasskeySignInDeps): Promise<SignInResult> {
+  const evaluation = {
+    limits: [signInAddressLimit(request.ip)],
+    isKnown: false,
+    evaluate: () => checkPasskey(request, deps)
+  }
+  return evaluateSignIn(evaluation, deps, request, 'passkey')
+}
+
+async function checkPasskey(
+  request: FastifyRequest,
+  { relyingParty, cookieKeys, passkeys, challenges, now }: PasskeySignInDeps
+): Promise<CheckedSignIn> {
+  const response = readResponse(formOf(request).get('response'))
+  if (response === undefined) return { refusal: 'invalid_passkey', user: undefined }
+  const found = await passkeys.findForSignIn(response.id)
+  if (found === undefined) return { refusal: 'unknown_passkey', user: undefined }
+  const { user, publicKey, userHandle } = found
+  const owner = {
+    purpose: 'sign_in',
+    browserId: request.browserId,
+    sessionHash: request.signedIn?.sessionHash
+  } as const
+  const credential = { passkeyId: response.id, publicKey }
+  const verified = await verifySignInResponse(response, credential, { relyingParty, cookieKeys, owner, now: now() })
+  const isOfUser = response.response.userHandle === Buffer.from(userHandle).toString('base64url')
+  if (verified === undefined || !isOfUser) return { refusal: 'invalid_passkey', user }
+  if (user.disabled) return { refusal: 'disabled_user', user }
+  if (!(await challenges.use(verified.challengeHash))) return { refusal: 'invalid_passkey', user }
+  if (!(await passkeys.noteUse(response.id, verified))) return { refusal: 'cloned_passkey', user }
+  return { refusal: undefined, user }
+}

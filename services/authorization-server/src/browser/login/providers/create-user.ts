@@ -1,0 +1,42 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import {
+  type Claims,
+  cleanDisplayName,
+  ownClaim,
+  type ProviderSettings,
+  usernameCandidates
+} from '@valetkey/sign-in-rules'
+import type { FastifyRequest } from 'fastify'
+import type { IdentityKey, IdentityStore } from '../../../storage/postgres/identities.js'
+import type { User } from '../../../storage/postgres/users.js'
+
+/**
+ * Creates the user of an identity that is linked to no user. A user with the same name or e-mail address is never linked: that
+ * could be an attacker who made the account first.
+ * @returns the user; also the one that a concurrent sign-in of the same identity created
+ */
+export async function createUserOf(
+  identity: IdentityKey,
+  claims: Claims,
+  { id, usernameClaim }: Pick<ProviderSettings, 'id' | 'usernameClaim'>,
+  request: FastifyRequest,
+  identities: Pick<IdentityStore, 'createUser' | 'findUser'>
+): Promise<User | undefined> {
+  const displayName = cleanDisplayName(ownClaim(claims, 'name'))
+  const suffixes = [randomBytes(4), randomBytes(4)].map((bytes) => bytes.toString('hex'))
+  const address = request.ip
+  for (const username of usernameCandidates(ownClaim(claims, usernameClaim), suffixes)) {
+    const userId = randomUUID()
+    const details = { username, actor: { kind: 'provider', name: id } }
+    const note = { event: 'user_created', requestId: request.id, clientId: undefined, userId, address, details }
+    const created = await identities.createUser({ userId, username, displayName }, identity, note)
+    if (created !== undefined) {
+      request.log.info({ event: 'user_created', userId, address, ...details }, 'user created')
+      return created
+    }
+    // Either the name is taken, or a concurrent sign-in has created the user.
+    const existing = await identities.findUser(identity)
+    if (existing !== undefined) return existing
+  }
+  return undefined
+}

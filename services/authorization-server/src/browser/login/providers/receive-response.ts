@@ -1,0 +1,128 @@
+import { cleanDisplayName, evaluateGate, type ProviderFailure } from '@valetkey/sign-in-rules'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { describeError } from '../../../platform/providers/classify-error.js'
+import type { Provider, ProviderSignIn } from '../../../platform/providers/provider.js'
+import { rawQuery } from '../../../platform/request-parts.js'
+import type { IdentityStore } from '../../../storage/postgres/identities.js'
+import type { ForeignSignIn } from '../../../storage/redis/sign-in-attempts.js'
+import { stepUrl } from '../../pending-requests/pending-request.js'
+import { type ForeignSignInDeps, queryOfAttempt, takeForeignSignIn } from '../foreign-sign-in.js'
+import { type ReceivedIdentity, type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
+import { showSignInProblem } from '../sign-in-problem.js'
+import { createUserOf } from './create-user.js'
+
+export type ReceiveResponseDeps = ForeignSignInDeps & {
+  issuer: string
+  receive: ReceiveIdentityDeps
+  identities: Pick<IdentityStore, 'createUser' | 'findUser'>
+}
+
+const RETRY_AFTER_SECONDS = 5
+
+/**
+ * `GET /login/with/<id>/callback`: the authorization response of a provider. Order: browser, state, `iss`, `error`, code, so that
+ * nothing is decided by a response that another browser or another provider caused.
+ */
+export async function receiveResponse(
+  provider: Provider,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ReceiveResponseDeps
+): Promise<FastifyReply> {
+  const { label, id } = provider.settings
+  const query = rawQuery(request)
+  const states = new URLSearchParams(query).getAll('state')
+  const taken = await takeForeignSignIn(request, id, states.length === 1 ? states[0] : undefined, deps)
+  switch (taken.kind) {
+    case 'unknown':
+    case 'other_browser': {
+      const status = taken.kind === 'unknown' ? 400 : 403
+      deps.receive.audit.record(request, { event: 'sign_in_failed', reason: `${taken.kind}_state` })
+      const problem = { status, reason: taken.kind, label, attempt: undefined }
+      return showSignInProblem(request, reply, problem, deps.receive.problems)
+    }
+    // The page was reloaded, or the user was slow. The request goes on where it is: an earlier response may have signed in.
+    case 'used':
+    case 'expired':
+      return continueWith(taken.attempt, reply, deps)
+    case 'taken':
+      return finish(provider, taken.attempt, request, reply, deps)
+  }
+}
+
+function continueWith(attempt: ForeignSignIn, reply: FastifyReply, { issuer }: { issuer: string }): FastifyReply {
+  return reply.redirect(
+    stepUrl(issuer, attempt.query === '' ? '/login' : '/oauth/authorize', queryOfAttempt(attempt)),
+    303
+  )
+}
+
+async function finish(
+  provider: Provider,
+  attempt: ForeignSignIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ReceiveResponseDeps
+): Promise<FastifyReply> {
+  const { settings } = provider
+  const { audit, problems } = deps.receive
+  const query = rawQuery(request)
+  const state = new URLSearchParams(query).get('state') ?? ''
+  const secrets = { state, nonce: attempt.nonce, verifier: attempt.verifier }
+  const result = await provider.finish(query, secrets, mustConfirm(attempt))
+  if (result.kind === 'failed') return showFailure(provider, result, attempt, request, reply, deps.receive)
+  const gate = evaluateGate(result.claims, settings.require)
+  if (gate.kind === 'refused') {
+    audit.record(request, { event: 'sign_in_failed', reason: gate.reason })
+    const problem = { status: 403, reason: 'not_admitted', label: settings.label, attempt } as const
+    return showSignInProblem(request, reply, problem, problems)
+  }
+  const identity = toIdentity(provider, result)
+  const creates = settings.provisioning === 'create' && attempt.purpose.kind === 'sign_in'
+  const createUser = () => createUserOf(identity, result.claims, settings, request, deps.identities)
+  return receiveIdentity(identity, attempt, request, reply, deps.receive, creates ? createUser : undefined)
+}
+
+/** Whether the user must sign in at the provider now: before a change of the account. */
+export function mustConfirm({ purpose }: Pick<ForeignSignIn, 'purpose'>): boolean {
+  return purpose.kind === 'confirm' || purpose.kind === 'link'
+}
+
+function toIdentity(
+  { settings }: Provider,
+  { claims, idToken }: Extract<ProviderSignIn, { kind: 'verified' }>
+): ReceivedIdentity {
+  const { issuer, id, label, sessionHours } = settings
+  const { sub: subject, iat: issuedAt, auth_time: authTime, sid, name } = claims
+  return {
+    issuer,
+    subject,
+    label,
+    way: { kind: 'provider', id, issuer, subject, sid: typeof sid === 'string' ? sid : undefined, issuedAt },
+    displayName: cleanDisplayName(name),
+    // Not later than now: a provider whose clock is ahead must not make the session fresh for longer.
+    authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, Date.now())) : undefined,
+    maxSeconds: sessionHours * 3600,
+    idToken
+  }
+}
+
+/** The page for a sign-in that the provider did not complete. Never shows text of the provider (`error_description`). */
+export function showFailure(
+  { settings }: Provider,
+  { failure, error }: { failure: ProviderFailure; error?: unknown },
+  attempt: Pick<ForeignSignIn, 'query' | 'way' | 'purpose'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { audit, problems }: Pick<ReceiveIdentityDeps, 'audit' | 'problems'>
+): Promise<FastifyReply> {
+  const { page, status, level, reason } = failure
+  const { id, label } = settings
+  audit.record(request, { event: 'sign_in_failed', reason })
+  if (level !== 'info') {
+    const detail = error === undefined ? undefined : describeError(error)
+    request.log[level]({ event: 'provider_failed', provider: id, reason, detail }, 'sign-in with a provider failed')
+  }
+  if (status === 503) reply.header('retry-after', String(RETRY_AFTER_SECONDS))
+  return showSignInProblem(request, reply, { status, reason: page, label, attempt }, problems)
+}

@@ -1,0 +1,44 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AccountPage } from '../../storage/redis/sign-in-attempts.js'
+import { clientQuery, stepUrl } from '../pending-requests/pending-request.js'
+import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
+import { isFresh, type SessionOptions } from '../session/session-plugin.js'
+import { nextStep, stateOfPage } from '../steps/next-step.js'
+import { accountPage } from './purpose.js'
+
+/** The authorization request in the address. Undefined if the user opened the page without one. */
+type Authorization = Extract<ValidatedRequest, { kind: 'accepted' }> | undefined
+
+/** What a visit of a sign-in page is about: an authorization request, a page of the account, or neither. */
+export type Visit = { authorization: Authorization; page: AccountPage | undefined }
+
+/**
+ * The visit, if signing in is the next step of this request and session; undefined otherwise. `/oauth/authorize` reports an
+ * invalid authorization request.
+ */
+export async function findVisit(
+  request: FastifyRequest,
+  { validation, session }: { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
+): Promise<Visit | undefined> {
+  const query = clientQuery(request)
+  const validated = query === '' ? undefined : await validateRequest(query, validation)
+  if (validated !== undefined && validated.kind !== 'accepted') return undefined
+  const page = accountPage(request)
+  const user = request.signedIn
+  const mustConfirm = page !== undefined && user !== undefined && !isFresh(user, session.now())
+  const step = nextStep({ session: stateOfPage(user), authorization: validated, mustConfirm })
+  return step === 'sign_in' ? { authorization: validated, page } : undefined
+}
+
+/** The client's query, or the page of the account, for an address of this step. */
+export function stepQuery(request: FastifyRequest): string {
+  const page = accountPage(request)
+  return clientQuery(request) || (page === undefined ? '' : `page=${page}`)
+}
+
+/** To the step that serves the request; without a request, to the page of the account. */
+export function leave(request: FastifyRequest, reply: FastifyReply, { issuer }: { issuer: string }): FastifyReply {
+  const query = clientQuery(request)
+  const account = `${issuer}/account/${accountPage(request) ?? 'apps'}`
+  return reply.redirect(query === '' ? account : stepUrl(issuer, '/oauth/authorize', query), 303)
+}

@@ -1,0 +1,43 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { createPasskeyStore } from '../../storage/postgres/passkeys.js'
+import { passkeyDocument, removePasskeys } from '../use-cases/administer-passkeys.js'
+import { findUserByEither, type UserAdministration } from '../use-cases/administer-users.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandDeps } from './context.js'
+
+export function addPasskeyCommands(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
+  users
+    .command('passkeys')
+    .description('list the passkeys of a user')
+    .argument('<user>', 'id or name')
+    .option('--json', 'print {"passkeys":[…]}')
+    .action(async (given: string, { json }: { json?: boolean }) => {
+      const { userId, username } = await findUserByEither(given, deps())
+      const found = await createPasskeyStore(context.database()).list(userId)
+      const none = [`User ${username} has no passkeys.`]
+      const lines = found.map(({ name, createdAt }) => `${createdAt.toISOString()}  ${name}`)
+      printResult(context, json, { passkeys: found.map(passkeyDocument) }, found.length === 0 ? none : lines)
+    })
+
+  users
+    .command('remove-passkeys')
+    .description('remove all passkeys of a user; ends all their sessions, not the access of apps')
+    .argument('<user>', 'id or name')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"user_id","removed"}')
+    .action(async (given: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
+      const user = await findUserByEither(given, deps())
+      await requireConfirmation(
+        `Remove all passkeys of user ${user.username} and end all their sessions?`,
+        yes,
+        context
+      )
+      const removed = await removePasskeys(user, authorOf(context), {
+        passkeys: createPasskeyStore(context.database())
+      })
+      printResult(context, json, { user_id: user.userId, removed }, [
+        `Removed ${removed} passkeys of user ${user.username}`
+      ])
+    })
+}

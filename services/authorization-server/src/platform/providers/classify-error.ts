@@ -1,0 +1,88 @@
+import { cleanDisplayName, failureOfErrorCode, type ProviderFailure, providerFailure } from '@valetkey/sign-in-rules'
+import {
+  AuthorizationResponseError,
+  ClientError,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError
+} from 'openid-client'
+import { WrongIssuer } from './discovery.js'
+
+/** ID token claims that an error may name in the log. */
+const CLAIMS = ['iss', 'aud', 'azp', 'nonce', 'exp', 'nbf', 'iat']
+
+/** What a failed request to a provider, or a refused response of it, means for user and operator. */
+export function classifyError(error: unknown): ProviderFailure {
+  const outage = findOutage(error)
+  if (outage !== undefined) return providerFailure('unavailable', outage)
+  if (error instanceof AuthorizationResponseError) return failureOfErrorCode(error.error)
+  if (error instanceof ResponseBodyError) {
+    return error.status >= 500 ? providerFailure('unavailable', 'http_5xx') : failureOfErrorCode(error.error)
+  }
+  // The token endpoint answers a wrong secret, and UserInfo a wrong token, with a challenge.
+  if (error instanceof WWWAuthenticateChallengeError) return providerFailure('misconfigured', 'invalid_client')
+  if (error instanceof WrongIssuer) return providerFailure('misconfigured', 'wrong_issuer')
+  if (error instanceof ClientError) return classifyResponse(error)
+  return providerFailure('misconfigured', 'unexpected_response')
+}
+
+function classifyResponse({ code, cause }: ClientError): ProviderFailure {
+  const details = detailsOf(cause)
+  const { claim } = details
+  // Missing or too old.
+  const isAboutTime = claim === 'auth_time' || String(membersOf(cause).message).includes('"auth_time"')
+  if (isAboutTime) return providerFailure('not_confirmed', 'not_confirmed')
+  switch (code) {
+    case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
+    case 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED':
+      return providerFailure('misconfigured', CLAIMS.includes(String(claim)) ? `wrong_${claim}` : 'wrong_claim')
+    case 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED':
+      return providerFailure('misconfigured', details.attribute === 'issuer' ? 'wrong_issuer' : 'wrong_subject')
+    case 'OAUTH_KEY_SELECTION_FAILED':
+      return providerFailure('misconfigured', 'unknown_key')
+    case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
+      return providerFailure('misconfigured', 'http_4xx')
+    case 'OAUTH_UNSUPPORTED_OPERATION':
+      return providerFailure('misconfigured', 'wrong_alg')
+    default:
+      if ('signature' in details) return providerFailure('misconfigured', 'bad_signature')
+      if ('header' in details) return providerFailure('misconfigured', 'wrong_alg')
+      return providerFailure('misconfigured', 'unexpected_response')
+  }
+}
+
+/** The library describes an error in the `cause` of its cause. */
+function detailsOf(cause: unknown): Readonly<Record<string, unknown>> {
+  const inner = membersOf(cause).cause
+  return membersOf(inner === undefined ? cause : inner)
+}
+
+/** A provider that does not respond, or responds with 5xx, anywhere in the chain of causes. */
+function findOutage(error: unknown): 'timeout' | 'unreachable' | 'http_5xx' | undefined {
+  const { name, message, status, cause } = membersOf(error)
+  if (name === undefined) return Number(status) >= 500 || status === 429 ? 'http_5xx' : undefined
+  if (name === 'TimeoutError' || name === 'AbortError') return 'timeout'
+  // The errors of `fetch`: no connection, or a connection that broke during the response.
+  if (message === 'fetch failed' || message === 'terminated') return 'unreachable'
+  return findOutage(cause)
+}
+
+/** For the operator's log: the library's text, and the code of the innermost cause. Contains no code, state or token. */
+export function describeError(error: unknown): string {
+  // Only of the token endpoint: a browser could have made up the description of an authorization response.
+  const described = error instanceof ResponseBodyError ? cleanDisplayName(error.error_description) : undefined
+  const { message, cause } = membersOf(error)
+  const { name, message: explanation } = membersOf(cause)
+  // Other causes may quote a response.
+  const explained = name === 'OperationProcessingError' ? explanation : undefined
+  return [message, explained, described, innermostCode(error)].filter((part) => part !== undefined).join(': ')
+}
+
+function innermostCode(error: unknown): unknown {
+  const { code, cause } = membersOf(error)
+  return (cause === undefined ? undefined : innermostCode(cause)) ?? (typeof code === 'string' ? code : undefined)
+}
+
+/** Of an error, or of a response as the cause of one. */
+function membersOf(error: unknown): Readonly<Record<string, unknown>> {
+  return typeof error === 'object' && error !== null ? (error as Readonly<Record<string, unknown>>) : {}
+}

@@ -1,0 +1,84 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { ConfigurationError } from '@valetkey/service-kit'
+import type { ProviderSettings } from '@valetkey/sign-in-rules'
+import { importPKCS8 } from 'jose'
+import {
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  modifyAssertion,
+  PrivateKeyJwt,
+  type ServerMetadata
+} from 'openid-client'
+
+/** How Valetkey authenticates at the token endpoint of one provider; its files are read. */
+export type ClientCredential =
+  | { kind: 'secret'; value: string }
+  | { kind: 'private_key'; key: KeyObject; alg: string; kid: string | undefined }
+
+/** Reads the secret or the private key of a provider. @throws {ConfigurationError} if the file cannot be read or used */
+export function loadCredential({ id, credential }: ProviderSettings): ClientCredential {
+  switch (credential.kind) {
+    case 'secret':
+      return credential
+    case 'secret_file': {
+      const value = readFile(id, credential.path).replace(/\r?\n$/, '')
+      if (value === '') throw problem(id, `the file ${credential.path} is empty`)
+      return { kind: 'secret', value }
+    }
+    case 'private_key_file':
+      return readKey(id, credential.path)
+  }
+}
+
+/**
+ * The method of client authentication. Basic is the default of providers that announce none (OpenID Connect Discovery 1.0 §3);
+ * post is used only if the provider announces it and not Basic.
+ */
+export async function clientAuthentication(
+  credential: ClientCredential,
+  { token_endpoint_auth_methods_supported: announced = ['client_secret_basic'] }: ServerMetadata
+): Promise<ClientAuth> {
+  if (credential.kind === 'private_key') {
+    const { key, alg, kid } = credential
+    const imported = await importPKCS8(key.export({ type: 'pkcs8', format: 'pem' }) as string, alg)
+    // The library names the new `Ed25519` (RFC 9864), which many providers do not know.
+    const options = { [modifyAssertion]: (header: Record<string, unknown>) => Object.assign(header, { alg }) }
+    return PrivateKeyJwt(kid === undefined ? imported : { key: imported, kid }, options)
+  }
+  const usesPost = !announced.includes('client_secret_basic') && announced.includes('client_secret_post')
+  return usesPost ? ClientSecretPost(credential.value) : ClientSecretBasic(credential.value)
+}
+
+/** PKCS #8 as PEM, or a JWK, which may name its `kid`. */
+function readKey(id: string, path: string): ClientCredential {
+  const text = readFile(id, path)
+  try {
+    const jwk = text.trimStart().startsWith('{') ? JSON.parse(text) : undefined
+    const key = jwk === undefined ? createPrivateKey(text) : createPrivateKey({ key: jwk, format: 'jwk' })
+    const alg = algorithmOf(key)
+    if (alg !== undefined) return { kind: 'private_key', key, alg, kid: jwk?.kid }
+  } catch {
+    // The message of the error could contain a part of the key.
+  }
+  throw problem(id, `the file ${path} is not a private key for RS256, ES256 or EdDSA`)
+}
+
+function algorithmOf(key: KeyObject): string | undefined {
+  if (key.asymmetricKeyType === 'rsa') return 'RS256'
+  if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
+  return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? 'ES256' : undefined
+}
+
+function readFile(id: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw problem(id, `the file ${path} cannot be read`)
+  }
+}
+
+function problem(id: string, what: string): ConfigurationError {
+  return new ConfigurationError([`SIGN_IN_PROVIDERS: provider ${id}: ${what}`])
+}

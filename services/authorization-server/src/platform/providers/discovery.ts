@@ -1,0 +1,80 @@
+import type { ProviderSettings } from '@valetkey/sign-in-rules'
+import {
+  allowInsecureRequests,
+  Configuration,
+  clockTolerance,
+  discovery,
+  enableNonRepudiationChecks,
+  None
+} from 'openid-client'
+import { type ClientCredential, clientAuthentication } from './client-credential.js'
+
+/** For each request to a provider. */
+const TIMEOUT_SECONDS = 5
+const TOLERANCE_SECONDS = 30
+const KEPT_MS = 3_600_000
+/** After a failure: with earlier metadata, users need not wait for the provider; without it, the next user tries again. */
+const PAUSE_MS = { withMetadata: 60_000, without: 1_000 }
+
+/** The metadata names another issuer (OpenID Connect Discovery 1.0 §4.3). */
+export class WrongIssuer extends Error {}
+
+type Known = { configuration: Configuration; readAt: number }
+
+/**
+ * Reads the metadata of a provider when it is first needed, and again after an hour (OpenID Connect Discovery 1.0 §4). The
+ * earlier metadata is used while that fails. Concurrent callers share one request.
+ * @param now for the age only; need not be exact
+ */
+export function createDiscovery(
+  settings: ProviderSettings,
+  credential: ClientCredential,
+  now: () => number = () => performance.now()
+): () => Promise<Configuration> {
+  let known: Known | undefined
+  let failed: { error: unknown; until: number } | undefined
+  let pending: Promise<Configuration> | undefined
+
+  async function refresh(): Promise<Configuration> {
+    try {
+      const configuration = await discover(settings, credential)
+      known = { configuration, readAt: now() }
+      failed = undefined
+      return configuration
+    } catch (error) {
+      failed = { error, until: now() + (known === undefined ? PAUSE_MS.without : PAUSE_MS.withMetadata) }
+      if (known !== undefined) return known.configuration
+      throw error
+    } finally {
+      pending = undefined
+    }
+  }
+
+  return async () => {
+    const isFresh = known !== undefined && now() - known.readAt < KEPT_MS
+    const isPaused = failed !== undefined && now() < failed.until
+    if (known !== undefined && (isFresh || isPaused)) return known.configuration
+    if (failed !== undefined && isPaused) throw failed.error
+    pending ??= refresh()
+    return pending
+  }
+}
+
+async function discover(settings: ProviderSettings, credential: ClientCredential): Promise<Configuration> {
+  const { issuer, clientId } = settings
+  // Only loopback issuers may be http (provider-settings.ts).
+  const insecure = issuer.startsWith('http:') ? [allowInsecureRequests] : []
+  const options = { timeout: TIMEOUT_SECONDS, execute: insecure }
+  const found = (await discovery(new URL(issuer), clientId, undefined, None(), options)).serverMetadata()
+  // The method of authentication depends on the metadata.
+  const authentication = await clientAuthentication(credential, found)
+  // The library ignores a slash at the end, and accepts the placeholder of Entra's multi-tenant issuer.
+  if (found.issuer !== issuer) throw new WrongIssuer()
+  const client = { [clockTolerance]: TOLERANCE_SECONDS }
+  const configuration = new Configuration({ ...found }, clientId, client, authentication)
+  configuration.timeout = TIMEOUT_SECONDS
+  // Without it, the library does not verify the signature of ID tokens.
+  enableNonRepudiationChecks(configuration)
+  for (const extension of insecure) extension(configuration)
+  return configuration
+}

@@ -1,0 +1,176 @@
+import {
+  type Claims,
+  evaluateCallback,
+  type ProviderFailure,
+  type ProviderSettings,
+  providerFailure
+} from '@valetkey/sign-in-rules'
+import { decodeProtectedHeader } from 'jose'
+import {
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  fetchUserInfo
+} from 'openid-client'
+import { ALGORITHMS } from './algorithms.js'
+import { classifyError } from './classify-error.js'
+import type { ClientCredential } from './client-credential.js'
+import { createDiscovery } from './discovery.js'
+import { createLogoutVerifier } from './logout-verifier.js'
+
+/** The random values of one sign-in. */
+export type SignInSecrets = { state: string; nonce: string; verifier: string }
+
+export type ProviderRequest = SignInSecrets & {
+  /** `login` and `select_account` of the client's `prompt`. */
+  prompt: readonly string[]
+  /** The user must sign in at the provider now, even with a session there. */
+  confirms: boolean
+}
+
+type Failed = { kind: 'failed'; failure: ProviderFailure; error?: unknown }
+
+export type ProviderStart = { kind: 'redirect'; url: string } | Failed
+
+export type ProviderSignIn =
+  | {
+      kind: 'verified'
+      /** Of the ID token; what it lacks is from UserInfo. */
+      claims: Claims & { sub: string; iat: number }
+      /** For `id_token_hint`. Undefined if the provider cannot end its session. */
+      idToken: string | undefined
+    }
+  | Failed
+
+/** `auth_time` may be this old if the user had to sign in now. The tolerance for clocks is added. */
+const CONFIRMED_SECONDS = 300
+const FUTURE_SECONDS = 30
+/** A longer ID token is not kept: as a parameter, it would make an address that servers refuse. */
+const MAX_HINT_LENGTH = 6_000
+
+/**
+ * One OpenID provider, for which Valetkey is the client (OpenID Connect Core 1.0, RFC 9700). Nothing is requested before the
+ * first sign-in.
+ * @param redirectUri of this provider alone, because that prevents mix-up (RFC 9700 §4.4.2)
+ */
+export function createProvider(settings: ProviderSettings, credential: ClientCredential, redirectUri: string) {
+  const discovered = createDiscovery(settings, credential)
+
+  return {
+    settings,
+    /** The address that the browser is sent to. */
+    async start(request: ProviderRequest): Promise<ProviderStart> {
+      try {
+        const url = buildAuthorizationUrl(
+          await discovered(),
+          await authorizationParameters(settings, request, redirectUri)
+        )
+        return { kind: 'redirect', url: url.href }
+      } catch (error) {
+        return failed(error)
+      }
+    },
+    /** @param query of the callback, as the browser sent it */
+    async finish(query: string, secrets: SignInSecrets, confirms: boolean): Promise<ProviderSignIn> {
+      try {
+        return await finishSignIn(await discovered(), settings, { query, redirectUri, secrets, confirms })
+      } catch (error) {
+        return failed(error)
+      }
+    },
+    /** Where the browser ends its session at the provider (RP-Initiated Logout 1.0). Undefined if that is not possible now. */
+    async endSessionUrl(idToken: string, postLogoutRedirectUri: string): Promise<string | undefined> {
+      try {
+        const configuration = await discovered()
+        if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined
+        const parameters = { id_token_hint: idToken, post_logout_redirect_uri: postLogoutRedirectUri }
+        return buildEndSessionUrl(configuration, parameters).href
+      } catch {
+        return undefined
+      }
+    },
+    verifyLogoutToken: createLogoutVerifier(discovered, settings),
+    /** For `doctor`. @returns what is wrong, or undefined */
+    async examine(): Promise<ProviderFailure | undefined> {
+      return discovered().then(() => undefined, classifyError)
+    }
+  }
+}
+
+export type Provider = ReturnType<typeof createProvider>
+
+function failed(error: unknown): Failed {
+  return { kind: 'failed', failure: classifyError(error), error }
+}
+
+async function authorizationParameters(
+  { scopes }: ProviderSettings,
+  { state, nonce, verifier, prompt, confirms }: ProviderRequest,
+  redirectUri: string
+): Promise<Record<string, string>> {
+  const wanted = confirms ? ['login'] : prompt
+  return {
+    response_type: 'code',
+    redirect_uri: redirectUri,
+    scope: scopes.join(' '),
+    state,
+    nonce,
+    // Always, whether the provider announces it or not.
+    code_challenge: await calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    ...(wanted.length > 0 && { prompt: wanted.join(' ') }),
+    ...(confirms && { max_age: '0' })
+  }
+}
+
+type Callback = { query: string; redirectUri: string; secrets: SignInSecrets; confirms: boolean }
+
+async function finishSignIn(
+  configuration: Configuration,
+  settings: ProviderSettings,
+  { query, redirectUri, secrets, confirms }: Callback
+): Promise<ProviderSignIn> {
+  const {
+    issuer,
+    authorization_response_iss_parameter_supported: announcesIss,
+    ...metadata
+  } = configuration.serverMetadata()
+  const callback = evaluateCallback(new URLSearchParams(query), { issuer, announcesIss: announcesIss === true })
+  if (callback.kind === 'failed') return callback
+  // The library takes redirect_uri from this address, so it is built from the configured one and not from the request.
+  const tokens = await authorizationCodeGrant(configuration, new URL(`${redirectUri}?${query}`), {
+    expectedState: secrets.state,
+    expectedNonce: secrets.nonce,
+    pkceCodeVerifier: secrets.verifier,
+    idTokenExpected: true,
+    ...(confirms && { maxAge: CONFIRMED_SECONDS })
+  })
+  const idToken = tokens.id_token ?? ''
+  const idClaims = tokens.claims()
+  if (idClaims === undefined || !ALGORITHMS.includes(String(decodeProtectedHeader(idToken).alg))) {
+    return { kind: 'failed', failure: providerFailure('misconfigured', 'wrong_alg') }
+  }
+  const refused = refuseClaims(idClaims)
+  if (refused !== undefined) return { kind: 'failed', failure: providerFailure('misconfigured', refused) }
+  const needsMore = neededClaims(settings).some((claim) => !Object.hasOwn(idClaims, claim))
+  const more =
+    needsMore && metadata.userinfo_endpoint !== undefined
+      ? await fetchUserInfo(configuration, tokens.access_token, idClaims.sub)
+      : {}
+  const isHint = metadata.end_session_endpoint !== undefined && idToken.length <= MAX_HINT_LENGTH
+  return { kind: 'verified', claims: { ...more, ...idClaims }, idToken: isHint ? idToken : undefined }
+}
+
+/** Rules of OpenID Connect Core 1.0 §2 that the library does not check. */
+function refuseClaims({ sub, iat, auth_time: authTime }: { sub: string; iat: number; auth_time?: unknown }) {
+  const latest = Date.now() / 1000 + FUTURE_SECONDS
+  if (sub === '' || sub.length > 255) return 'wrong_sub'
+  if (iat > latest) return 'wrong_iat'
+  return typeof authTime === 'number' && authTime > latest ? 'wrong_auth_time' : undefined
+}
+
+function neededClaims({ require, provisioning, usernameClaim }: ProviderSettings): readonly string[] {
+  return ['name', ...Object.keys(require), ...(provisioning === 'create' ? [usernameClaim] : [])]
+}

@@ -1,0 +1,200 @@
+import { type Database, isUniqueViolation } from '@valetkey/service-kit'
+import { type AuditNote, audited } from './audited.js'
+import { toUser, USER_COLUMNS, type User, type UserRow } from './users.js'
+
+/** A passkey of a user (WebAuthn Level 3 §6.1). */
+export type Passkey = {
+  /** Credential id, base64url. */
+  passkeyId: string
+  userId: string
+  /** As the user typed it. */
+  name: string
+  transports: readonly string[]
+  /** It can be copied to other devices of the user. */
+  synced: boolean
+  backedUp: boolean
+  createdAt: Date
+  lastUsedAt: Date | undefined
+}
+
+type NewPasskey = Omit<Passkey, 'createdAt' | 'lastUsedAt'> & {
+  /** COSE key. */
+  publicKey: Uint8Array
+  counter: number
+  aaguid: string
+}
+
+type PasskeyRow = {
+  passkey_id: string
+  user_id: string
+  name: string
+  transports: string[]
+  device_type: string
+  backed_up: boolean
+  created_at: Date
+  last_used_at: Date | null
+}
+
+const COLUMNS = `passkeys.passkey_id, passkeys.user_id, passkeys.name, passkeys.transports, passkeys.device_type,
+  passkeys.backed_up, passkeys.created_at, passkeys.last_used_at`
+
+/** Per user; a constraint of the table. */
+export const MOST_PASSKEYS = 20
+
+export function createPasskeyStore(database: Database) {
+  return { ...findPasskeys(database), ...changePasskeys(database), ...removeAll(database) }
+}
+
+export type PasskeyStore = ReturnType<typeof createPasskeyStore>
+
+function findPasskeys(database: Database) {
+  return {
+    /** The oldest first. */
+    async list(userId: string): Promise<Passkey[]> {
+      const rows = await database.query<PasskeyRow>({
+        name: 'list_passkeys',
+        text: `select ${COLUMNS} from passkeys where user_id = $1 order by created_at, passkey_id`,
+        values: [userId]
+      })
+      return rows.map(toPasskey)
+    },
+
+    /** For sign-in only: the key, and the user, who may be disabled. */
+    async findForSignIn(
+      passkeyId: string
+    ): Promise<{ publicKey: Uint8Array; userHandle: Uint8Array; user: User } | undefined> {
+      const rows = await database.query<UserRow & { public_key: Buffer; user_handle: Buffer }>({
+        name: 'find_passkey_for_sign_in',
+        text: `select ${USER_COLUMNS}, public_key, user_handle
+          from passkeys join users using (user_id) join passkey_users using (user_id) where passkey_id = $1`,
+        values: [passkeyId]
+      })
+      return rows.map((row) => ({ publicKey: row.public_key, userHandle: row.user_handle, user: toUser(row) }))[0]
+    }
+  }
+}
+
+function changePasskeys(database: Database) {
+  return {
+    /** The user handle (WebAuthn Level 3 §5.4.3). The first call stores it. @param proposed 32 random bytes */
+    async userHandle(userId: string, proposed: Uint8Array): Promise<Uint8Array> {
+      await database.query({
+        name: 'add_passkey_user',
+        text: 'insert into passkey_users (user_id, user_handle) values ($1, $2) on conflict (user_id) do nothing',
+        values: [userId, proposed]
+      })
+      const rows = await database.query<{ user_handle: Buffer }>({
+        name: 'find_passkey_user',
+        text: 'select user_handle from passkey_users where user_id = $1',
+        values: [userId]
+      })
+      return rows[0]?.user_handle ?? proposed
+    },
+
+    /** @returns false if the user has 20 passkeys, or the passkey exists, or another one is added at this moment */
+    async add(passkey: NewPasskey): Promise<boolean> {
+      const statement = {
+        name: 'add_passkey',
+        text: `insert into passkeys (passkey_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid, name,
+            position, created_at)
+          select $1, $2::uuid, $3, $4, $5, $6, $7, $8, $9, min(free.position), now()
+          from generate_series(1, ${MOST_PASSKEYS}) as free (position)
+          where not exists (select from passkeys p where p.user_id = $2::uuid and p.position = free.position)
+          having count(*) > 0 returning passkey_id`,
+        values: [
+          passkey.passkeyId,
+          passkey.userId,
+          passkey.publicKey,
+          passkey.counter,
+          passkey.transports,
+          passkey.synced ? 'multiDevice' : 'singleDevice',
+          passkey.backedUp,
+          passkey.aaguid,
+          passkey.name
+        ]
+      }
+      try {
+        return (await database.query(statement)).length > 0
+      } catch (error) {
+        if (isUniqueViolation(error)) return false
+        throw error
+      }
+    },
+
+    /** Changes nothing if the passkey is not of this user. */
+    async rename(userId: string, passkeyId: string, name: string): Promise<void> {
+      await database.query({
+        name: 'rename_passkey',
+        text: 'update passkeys set name = $3 where user_id = $1 and passkey_id = $2',
+        values: [userId, passkeyId, name]
+      })
+    },
+
+    /**
+     * Stores the use. The counter must rise, or be 0 before and after (WebAuthn Level 3 §6.1.1): one statement compares and
+     * stores it, so that a copy of the passkey cannot be used at the same moment.
+     * @returns false if the counter did not rise: the passkey may have been cloned
+     */
+    async noteUse(passkeyId: string, use: { counter: number; backedUp: boolean }): Promise<boolean> {
+      const rows = await database.query({
+        name: 'note_passkey_use',
+        text: `update passkeys set counter = $2, backed_up = $3, last_used_at = now()
+          where passkey_id = $1 and (counter < $2 or (counter = 0 and $2 = 0)) returning passkey_id`,
+        values: [passkeyId, use.counter, use.backedUp]
+      })
+      return rows.length > 0
+    },
+
+    /**
+     * Removes a passkey and ends all sessions of the user, because some may have begun with it. Removals of the same user take
+     * effect one after the other: each needs the session generation that it was decided with.
+     * @returns undefined if the user has no such passkey, or the generation has changed
+     */
+    async remove(userId: string, passkeyId: string, sessionGeneration: number): Promise<User | undefined> {
+      const rows = await database.query<UserRow>({
+        name: 'remove_passkey',
+        text: `with ended as (
+            update users set session_generation = session_generation + 1
+            where user_id = $1 and session_generation = $3
+              and exists (select from passkeys where passkey_id = $2 and user_id = $1)
+            returning ${USER_COLUMNS}),
+          removed as (delete from passkeys where passkey_id = $2 and user_id in (select user_id from ended))
+          select * from ended`,
+        values: [userId, passkeyId, sessionGeneration]
+      })
+      return rows.map(toUser)[0]
+    }
+  }
+}
+
+/** For operators, who may remove the last way to sign in. */
+function removeAll(database: Database) {
+  return {
+    /** Also ends all sessions of the user. @returns undefined if the user has no passkeys */
+    async removeAll(userId: string, note: AuditNote): Promise<User | undefined> {
+      const change = {
+        name: 'remove_all_passkeys',
+        parts: `removed as (delete from passkeys where user_id = $1 returning user_id),
+        changed as (
+          update users set session_generation = session_generation + 1
+          where user_id in (select user_id from removed) returning ${USER_COLUMNS})`,
+        result: 'select * from changed',
+        values: [userId]
+      }
+      return (await database.query<UserRow>(audited(change, note))).map(toUser)[0]
+    }
+  }
+}
+
+function toPasskey(row: PasskeyRow): Passkey {
+  return {
+    passkeyId: row.passkey_id,
+    userId: row.user_id,
+    name: row.name,
+    transports: row.transports,
+    synced: row.device_type === 'multiDevice',
+    backedUp: row.backed_up,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at ?? undefined
+  }
+}

@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals'
+import { type ChallengeOwner, createChallenge, isChallenge } from '../../../src/browser/passkeys/challenge.js'
+
+const KEYS = ['a-key-of-at-least-thirty-two-characters']
+const OWNER: ChallengeOwner = { purpose: 'sign_in', browserId: 'browser', sessionHash: undefined }
+const NOW = new Date('2026-01-01T12:00:00Z')
+const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
+const made = (owner = OWNER, keys = KEYS) => createChallenge(keys, owner, NOW).toString('base64url')
+
+test('accepts a challenge for its owner, also after a rotation of keys, and makes another one each time', () => {
+  expect(isChallenge(made(), KEYS, OWNER, NOW)).toBe(true)
+  expect(isChallenge(made(), ['a-new-key-of-at-least-thirty-two-chars', ...KEYS], OWNER, NOW)).toBe(true)
+  expect(made()).not.toBe(made())
+})
+
+test.each([
+  { name: 'another browser', owner: { ...OWNER, browserId: 'other' } },
+  { name: 'another session', owner: { ...OWNER, sessionHash: 'session' } },
+  { name: 'another purpose', owner: { ...OWNER, purpose: 'add' } as const }
+])('refuses the challenge of $name', ({ owner }) => {
+  expect(isChallenge(made(owner), KEYS, OWNER, NOW)).toBe(false)
+})
+
+test.each([
+  { seconds: 299, accepted: true },
+  { seconds: 300, accepted: false },
+  { seconds: -60, accepted: true },
+  { seconds: -61, accepted: false }
+])(
+  'a challenge lives five minutes, and the clocks of two processes may differ: $seconds s',
+  ({ seconds, accepted }) => {
+    expect(isChallenge(made(), KEYS, OWNER, after(seconds))).toBe(accepted)
+  }
+)
+
+test.each([
+  { name: 'of another key', value: made(OWNER, ['another-key-of-at-least-thirty-two-chars']) },
+  { name: 'with an edited time', value: edited(20) },
+  { name: 'with an edited nonce', value: edited(0) },
+  { name: 'cut off', value: made().slice(0, -2) },
+  { name: 'empty', value: '' },
+  { name: 'long', value: 'A'.repeat(10_000) }
+])('refuses a challenge $name', ({ value }) => {
+  expect(isChallenge(value, KEYS, OWNER, NOW)).toBe(false)
+})
+
+function edited(index: number): string {
+  const bytes = Buffer.from(made(), 'base64url')
+  bytes.writeUInt8(bytes.readUInt8(index) ^ 1, index)
+  return bytes.toString('base64url')
+}

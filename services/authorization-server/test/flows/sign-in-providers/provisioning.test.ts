@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { createIdentityStore } from '../../../src/storage/postgres/identities.js'
+import { NOTE } from '../../support/audit-note.js'
+import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { PASSWORD } from '../../support/flow.js'
+import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
+import { collectLog } from '../../support/log-lines.js'
+import {
+  callbackUrl,
+  depart,
+  providerSetting,
+  providersSetting,
+  signedInUser,
+  signInWith,
+  usernames
+} from '../../support/provider-sign-in.js'
+
+describe('user of a provider', () => {
+  let provider: ForgingProvider
+  let denying: ForgingProvider
+  let server: TestServer
+  const log = collectLog()
+
+  beforeAll(async () => {
+    ;[provider, denying] = await Promise.all([startForgingProvider(), startForgingProvider()])
+    const gate = { require: { groups: ['staff'] } }
+    const settings = [
+      providerSetting(provider, { session_hours: 1 }),
+      providerSetting(denying, { id: 'deny', provisioning: 'deny', ...gate })
+    ]
+    server = await startTestServer(providersSetting(...settings), log.logger)
+  })
+
+  afterEach(() => {
+    provider.tells({ name: 'Alice Example' })
+    log.lines.length = 0
+  })
+
+  afterAll(async () => {
+    await server?.close()
+    await Promise.all([provider?.close(), denying?.close()])
+  })
+
+  async function nameOf(username: string): Promise<string | null | undefined> {
+    const text = 'select display_name from users where username = $1'
+    const values = [username]
+    const rows = await server.database.query<{ display_name: string | null }>({ name: 'test_name', text, values })
+    return rows[0]?.display_name
+  }
+
+  async function signInAtDenying(browser: ReturnType<TestServer['newBrowser']>, claims: Record<string, unknown>) {
+    const { state, nonce } = await depart(browser, '', 'deny')
+    denying.signs({ claims: { nonce, ...claims } })
+    return browser.get(callbackUrl({ code: 'c', state }, 'deny'))
+  }
+
+  test('is created at the first sign-in, with an audit entry, and found again at the second', async () => {
+    const claims = { sub: 'carol', preferred_username: 'carol' }
+    const [first, second] = [server.newBrowser(), server.newBrowser()]
+    await signInWith(provider, first, { claims })
+    await signInWith(provider, second, { claims })
+    expect([await signedInUser(first), await signedInUser(second)]).toEqual(['carol', 'carol'])
+    expect((await usernames(server)).filter((name) => name.startsWith('carol'))).toEqual(['carol'])
+    const created = log.lines.filter(({ event }) => event === 'user_created')
+    expect(created).toEqual([
+      expect.objectContaining({ username: 'carol', actor: { kind: 'provider', name: 'forger' } })
+    ])
+  })
+
+  test('keeps the user name and gets the present display name at each sign-in', async () => {
+    const claims = { sub: 'dave', preferred_username: 'dave' }
+    provider.tells({ name: 'Dave \u202eExample' })
+    await signInWith(provider, server.newBrowser(), { claims })
+    expect(await nameOf('dave')).toBe('Dave Example')
+    provider.tells({ name: 'Dave Renamed' })
+    const browser = server.newBrowser()
+    await signInWith(provider, browser, { claims: { ...claims, preferred_username: 'root' } })
+    expect([await signedInUser(browser), await nameOf('dave')]).toEqual(['dave', 'Dave Renamed'])
+  })
+
+  test('is created once when several first sign-ins finish at the same time', async () => {
+    const claims = { sub: 'erin', preferred_username: 'erin' }
+    const browsers = Array.from({ length: 4 }, () => server.newBrowser())
+    const departures = await Promise.all(browsers.map((browser) => depart(browser)))
+    provider.signs({ claims })
+    const pages = await Promise.all(
+      departures.map(({ state, nonce }, index) => browsers[index]?.get(callbackUrl({ code: nonce, state })))
+    )
+    expect(pages.map((page) => page?.statusCode)).toEqual([303, 303, 303, 303])
+    expect((await usernames(server)).filter((name) => name.startsWith('erin'))).toEqual(['erin'])
+  })
+
+  test.each([
+    { name: 'missing', claims: {}, count: 1 },
+    { name: 'there', claims: { name: 'F', preferred_username: 'f' }, count: 0 }
+  ])('causes $count UserInfo requests if the claims are $name in the ID token', async ({ claims, count }) => {
+    provider.requests.length = 0
+    await signInWith(provider, server.newBrowser(), { claims: { sub: 'frank', ...claims } })
+    expect(provider.requests.filter(({ path }) => path === '/userinfo')).toHaveLength(count)
+  })
+
+  test('is refused if UserInfo is about another subject (OpenID Connect Core §5.3.2)', async () => {
+    provider.tells({ sub: 'another person', name: 'Mallory' })
+    const page = await signInWith(provider, server.newBrowser(), { claims: { sub: 'grace' } })
+    expect(page.statusCode).toBe(500)
+    expect(log.lines).toContainEqual(expect.objectContaining({ event: 'provider_failed', reason: 'wrong_subject' }))
+  })
+
+  test('without a linked identity is refused by provisioning deny, and no user is created', async () => {
+    const before = await usernames(server)
+    const browser = server.newBrowser()
+    const page = await signInAtDenying(browser, { sub: 'henry', groups: ['staff'], name: 'Henry' })
+    expect([page.statusCode, page.body]).toEqual([403, expect.stringContaining('No account here')])
+    expect(log.lines).toContainEqual(expect.objectContaining({ event: 'sign_in_failed', reason: 'not_linked' }))
+    expect([await usernames(server), await signedInUser(browser)]).toEqual([before, undefined])
+  })
+
+  test('with a linked identity signs in, but not once the claim is gone, and not while disabled', async () => {
+    const userId = await server.createUser(`linked-${randomUUID()}`, PASSWORD)
+    const identity = { issuer: denying.issuer, subject: 'ivy' }
+    await createIdentityStore(server.database).link(userId, identity, NOTE)
+    const claims = { sub: 'ivy', name: 'Ivy', groups: ['staff'] }
+    const browser = server.newBrowser()
+    expect((await signInAtDenying(browser, claims)).statusCode).toBe(303)
+    expect(await signedInUser(browser)).toMatch(/^linked-/)
+    const left = await signInAtDenying(server.newBrowser(), { ...claims, groups: ['guests'] })
+    expect([left.statusCode, left.body]).toEqual([403, expect.stringContaining('may not be used here')])
+    expect(log.lines).toContainEqual(expect.objectContaining({ event: 'sign_in_failed', reason: 'claim_refused' }))
+    const text = 'update users set disabled_at = now() where user_id = $1'
+    await server.database.query({ name: 'test_disable', text, values: [userId] })
+    const disabled = await signInAtDenying(server.newBrowser(), claims)
+    expect([disabled.statusCode, disabled.body]).toEqual([403, expect.stringContaining('No account here')])
+  })
+
+  test('with too many Entra groups is refused with that reason', async () => {
+    const claims = { sub: 'jack', name: 'Jack', _claim_names: { groups: 'src1' }, _claim_sources: { src1: {} } }
+    const page = await signInAtDenying(server.newBrowser(), claims)
+    expect(page.statusCode).toBe(403)
+    expect(log.lines).toContainEqual(expect.objectContaining({ event: 'sign_in_failed', reason: 'groups_overage' }))
+  })
+
+  test('has a session that ends after session_hours', async () => {
+    const browser = server.newBrowser()
+    await signInWith(provider, browser, { claims: { sub: 'kate', preferred_username: 'kate' } })
+    const [user] = await server.database.query<{ user_id: string }>({
+      name: 'test_user_id',
+      text: "select user_id from users where username = 'kate'",
+      values: []
+    })
+    const [session] = await server.deps.session.sessions.list(user?.user_id ?? '')
+    const { signedInAt = 0, endsAt = 0, way } = session?.record ?? {}
+    expect(endsAt - signedInAt).toBe(3_600_000)
+    expect(way).toMatchObject({ kind: 'provider', id: 'forger', issuer: provider.issuer, subject: 'kate' })
+  })
+})

@@ -1,0 +1,94 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { clientAuthentication, loadCredential } from '../../../src/platform/providers/client-credential.js'
+
+describe('credential for a provider', () => {
+  let folder: string
+
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'credential-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  function file(content: string): string {
+    const name = path.join(folder, crypto.randomUUID())
+    writeFileSync(name, content)
+    return name
+  }
+
+  const load = (credential: Parameters<typeof loadCredential>[0]['credential']) =>
+    loadCredential({ id: 'corp', credential } as Parameters<typeof loadCredential>[0])
+  const pem = (key: KeyObject) => String(key.export({ type: 'pkcs8', format: 'pem' }))
+
+  async function sent(credential: ReturnType<typeof load>, methods?: string[]) {
+    const announced = methods && { token_endpoint_auth_methods_supported: methods }
+    const server = { issuer: 'https://id.example', ...announced }
+    const [body, headers] = [new URLSearchParams(), new Headers()]
+    const authenticate = await clientAuthentication(credential, server)
+    await authenticate(server, { client_id: 'us' }, body, headers)
+    return { body, authorization: headers.get('authorization') }
+  }
+
+  test('is a secret of the setting or of a file, without its line break', () => {
+    expect(load({ kind: 'secret', value: 's' })).toEqual({ kind: 'secret', value: 's' })
+    expect(load({ kind: 'secret_file', path: file('from a file\n') })).toEqual({ kind: 'secret', value: 'from a file' })
+  })
+
+  test.each([
+    { methods: undefined, basic: true },
+    { methods: ['client_secret_post', 'client_secret_basic'], basic: true },
+    { methods: ['client_secret_post'], basic: false },
+    { methods: ['private_key_jwt'], basic: true }
+  ])('is sent by Basic: $basic, if the provider announces $methods', async ({ methods, basic }) => {
+    const { body, authorization } = await sent({ kind: 'secret', value: 's' }, methods)
+    expect([authorization !== null, body.has('client_secret')]).toEqual([basic, !basic])
+  })
+
+  test.each([
+    { name: 'RSA', key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, alg: 'RS256' },
+    { name: 'P-256', key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, alg: 'ES256' },
+    { name: 'Ed25519', key: generateKeyPairSync('ed25519').privateKey, alg: 'EdDSA' }
+  ])('is a signed assertion with a key of $name (private_key_jwt)', async ({ key, alg }) => {
+    const { body, authorization } = await sent(load({ kind: 'private_key_file', path: file(pem(key)) }))
+    const assertion = body.get('client_assertion') ?? ''
+    expect(authorization).toBeNull()
+    expect(decodeProtectedHeader(assertion).alg).toBe(alg)
+    expect(decodeJwt(assertion)).toMatchObject({ iss: 'us', sub: 'us', aud: 'https://id.example' })
+  })
+
+  test('names the kid of a JWK', async () => {
+    const { privateKey } = generateKeyPairSync('ed25519')
+    const text = JSON.stringify({ ...privateKey.export({ format: 'jwk' }), kid: 'our-key' })
+    const { body } = await sent(load({ kind: 'private_key_file', path: file(text) }))
+    expect(decodeProtectedHeader(body.get('client_assertion') ?? '').kid).toBe('our-key')
+  })
+
+  test.each([
+    {
+      name: 'a missing file',
+      credential: () => ({ kind: 'secret_file' as const, path: '/nowhere/secret' }),
+      says: 'cannot be read'
+    },
+    { name: 'an empty file', credential: () => ({ kind: 'secret_file' as const, path: file('\n') }), says: 'is empty' },
+    {
+      name: 'no key',
+      credential: () => ({ kind: 'private_key_file' as const, path: file('SECRET') }),
+      says: 'is not a private key'
+    },
+    {
+      name: 'a key of another curve',
+      credential: () => ({
+        kind: 'private_key_file' as const,
+        path: file(pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey))
+      }),
+      says: 'is not a private key for RS256, ES256 or EdDSA'
+    }
+  ])('with $name stops the start with a line that names the provider, and no content', ({ credential, says }) => {
+    expect(() => load(credential())).toThrow(expect.objectContaining({ message: expect.stringContaining(says) }))
+    expect(() => load(credential())).toThrow(/^SIGN_IN_PROVIDERS: provider corp: (?!.*SECRET)/)
+  })
+})
