@@ -13,10 +13,13 @@ import {
 import type { FastifyInstance } from 'fastify'
 import type { PasskeyPageOptions } from './browser/account/passkeys/passkey-page.js'
 import { passkeyRoutes } from './browser/account/passkeys/routes.js'
+import { type PasswordRouteOptions, passwordRoutes } from './browser/account/password-routes.js'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
+import { type SessionRouteOptions, sessionRoutes } from './browser/account/session-routes.js'
 import { type SignInsRouteOptions, signInsRoutes } from './browser/account/sign-ins-routes.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
+import { type AccountLinkRouteOptions, accountLinkRoutes } from './browser/login/account-link/routes.js'
 import { type HandoffRouteOptions, handoffRoutes } from './browser/login/handoff/routes.js'
 import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking/routes.js'
 import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
@@ -55,6 +58,9 @@ export type PublicDeps = {
   providerLogout: ProviderLogoutOptions
   consent: ConsentRouteOptions
   account: AccountRouteOptions
+  accountLink: AccountLinkRouteOptions
+  password: PasswordRouteOptions
+  sessionList: SessionRouteOptions
   passkeys: PasskeyPageOptions
   signIns: SignInsRouteOptions
   token: TokenRouteOptions
@@ -121,6 +127,9 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         pages.register(providerRoutes, deps.providers)
         pages.register(consentRoutes, deps.consent)
         pages.register(accountRoutes, deps.account)
+        pages.register(accountLinkRoutes, deps.accountLink)
+        pages.register(passwordRoutes, deps.password)
+        pages.register(sessionRoutes, deps.sessionList)
         pages.register(passkeyRoutes, deps.passkeys)
         pages.register(signInsRoutes, deps.signIns)
       })

@@ -1,5 +1,5 @@
 import { type Environment, environmentReader } from '@valetkey/service-kit'
-import { readSignInConfig } from './sign-in-config.js'
+import { readAccountConfig, readSignInConfig } from './sign-in-config.js'
 
 export type Config = ReturnType<typeof readConfig>
 
@@ -52,7 +52,7 @@ export function readConfig(environment: Environment) {
   return Object.freeze(config)
 }
 
-/** The settings of the command line: only the database. @throws {ConfigurationError} */
+/** The settings of the command line that every command needs: only the database. @throws {ConfigurationError} */
 export function readCommandLineConfig(environment: Environment) {
   const read = environmentReader(environment)
   const config = {
@@ -60,6 +60,19 @@ export function readCommandLineConfig(environment: Environment) {
   }
   read.finish()
   return Object.freeze(config)
+}
+
+/** Settings for commands about accounts; the same variables as for the service. @throws {ConfigurationError} */
+export function readAccountSettings(environment: Environment) {
+  const read = environmentReader(environment)
+  const settings = {
+    /** Undefined if it is not set: only links need it. */
+    issuer: environment.ISSUER || environment.ISSUER_FILE ? read.baseUrl('ISSUER', '') : undefined,
+    productName: read.optionalText('PRODUCT_NAME', 'Valetkey'),
+    ...readAccountConfig(read)
+  }
+  read.finish()
+  return Object.freeze(settings)
 }
 
 const DAY = 86_400

@@ -22,13 +22,27 @@ export function readSignInConfig(read: Reader) {
     handoff,
     /** Shown on the sign-in page. */
     helpUrl: read.optionalUrl('SIGN_IN_HELP_URL', ['https:', 'http:']),
-    /** Characters (code points) of a new password (NIST SP 800-63B-4 §3.1.1.2). */
-    passwordMinLength: read.integer('PASSWORD_MIN_LENGTH', 15, { min: 8, max: 64 }),
     /** Seconds; 0: off. A refresh is refused if the user has not signed in for that long. */
     atLeastEvery: read.integer('SIGN_IN_AT_LEAST_EVERY', 0, { min: 0, max: 3650 }) * DAY,
+    ...readAccountConfig(read)
+  }
+}
+
+/** The settings of passwords and mail, which the command line needs as well. */
+export function readAccountConfig(read: Reader) {
+  const smtpUrl = read.optionalUrl('SMTP_URL', ['smtp:', 'smtps:'])
+  const mailFrom = read.optionalText('MAIL_FROM', '') || undefined
+  read.require(
+    smtpUrl === undefined || mailFrom !== undefined,
+    'MAIL_FROM',
+    'is missing: the sender of mails by SMTP_URL'
+  )
+  return {
+    /** Characters (code points) of a new password (NIST SP 800-63B-4 §3.1.1.2). */
+    passwordMinLength: read.integer('PASSWORD_MIN_LENGTH', 15, { min: 8, max: 64 }),
     /** The mail server, with user name and password if it needs them. */
-    smtpUrl: read.optionalUrl('SMTP_URL', ['smtp:', 'smtps:']),
-    mailFrom: read.optionalText('MAIL_FROM', '') || undefined
+    smtpUrl,
+    mailFrom
   }
 }
 

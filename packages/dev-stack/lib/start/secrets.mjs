@@ -31,7 +31,7 @@ function freshSecrets() {
     cookieKey: randomSecret(),
     pageTokenKey: randomSecret(),
     demoProviderSecret: randomSecret(),
-    userPassword: randomBytes(9).toString('base64url'),
+    userPassword: randomBytes(12).toString('base64url'),
     resourceServers: {},
     demo: {}
   }

@@ -26,5 +26,5 @@ const demoProvider = ({ demoProviderUrl }) => `
 
 const unknownPassword = (username) => `
 The user ${username} existed before, and this checkout does not know the password.
-Create another user: printf '%s' 'a password' | npm run --silent valetkey -- users create NAME --password-stdin
+Create another user: printf '%s' 'a long password of yours' | npm run --silent valetkey -- users create NAME --password-stdin
 `

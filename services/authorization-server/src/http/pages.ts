@@ -39,7 +39,17 @@ const WEBAUTHN_SCRIPT = path.resolve(
 
 const SCRIPT = 'text/javascript; charset=utf-8'
 
-const PARTIALS = ['account-nav', 'api', 'login-form', 'login-passkey', 'login-ways', 'scope-words', 'tick']
+const PARTIALS = [
+  'account-nav',
+  'api',
+  'login-form',
+  'login-passkey',
+  'login-ways',
+  'new-password',
+  'scope-words',
+  'session',
+  'tick'
+]
 
 /** Templates, language and security headers of all pages. */
 export const pagesPlugin = fastifyPlugin<PagesOptions>(
@@ -90,6 +100,7 @@ export const assetRoutes: FastifyPluginAsync<{ branding: Branding }> = async (si
     { name: 'style.css', type: 'text/css; charset=utf-8', content: Buffer.from(stylesheet + accent) },
     { name: 'icon.svg', type: 'image/svg+xml', content: await readFile(path.join(VIEWS, 'icon.svg')) },
     { name: 'webauthn.js', type: SCRIPT, content: await readFile(WEBAUTHN_SCRIPT) },
+    { name: 'show-password.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'show-password.js')) },
     { name: 'passkey.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'passkey.js')) },
     ...(branding.logo === undefined ? [] : [{ name: 'logo', ...branding.logo }])
   ]

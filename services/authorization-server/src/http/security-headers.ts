@@ -24,6 +24,9 @@ export function allowForms(reply: FastifyReply, targets: readonly string[]): voi
   amendPolicy(reply, "form-action 'self'", ["form-action 'self'", ...targets].join(' '))
 }
 
+/** Scripts of a page with a password field. */
+export const SHOW_PASSWORD: readonly string[] = ['show-password.js']
+
 /** Allows a page to load scripts from `/assets/…`. Inline scripts remain forbidden. */
 export function allowScripts(reply: FastifyReply): void {
   amendPolicy(reply, "default-src 'none'; style-src", "default-src 'none'; script-src 'self'; style-src")

@@ -1,6 +1,11 @@
 import { checkWritable, type Database, type DatabaseClock, type HealthChecks } from '@valetkey/service-kit'
 import type { OperatorDeps } from '../app.js'
+import type { Config } from '../config.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
+import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../platform/i18n/language.js'
+import { type AccountLinkMailer, createAccountLinkMailer } from '../platform/mail/mail-account-link.js'
+import { createMailer } from '../platform/mail/mailer.js'
+import { newPasswordRules } from '../platform/passwords/new-password.js'
 import { hashPassword } from '../platform/passwords/password.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
@@ -8,13 +13,25 @@ import type { Stores } from './stores.js'
 const WRITTEN_TABLES = ['users', 'authorizations', 'consents', 'grants', 'refresh_tokens', 'audit_events']
 
 /** The operator listener: the administration API. */
-export function wireOperator(stores: Stores, { audit, limiter, passwordQueue }: Platform): OperatorDeps {
-  const { auditEntries, consents, grantedAccess, identities, operatorKeys, registered, users } = stores
+export function wireOperator(
+  config: Config,
+  stores: Stores,
+  { audit, limiter, passwordQueue }: Platform
+): OperatorDeps {
+  const { accountLinks, auditEntries, consents, grantedAccess, identities, operatorKeys, registered, users } = stores
   return {
     admin: {
       authentication: { operatorKeys, limiter, audit },
       operatorKeys: { operatorKeys },
-      users: { users, identities, hashPassword: (password) => passwordQueue.run(() => hashPassword(password)) },
+      users: {
+        users,
+        identities,
+        hashPassword: (password) => passwordQueue.run(() => hashPassword(password)),
+        passwordRules: newPasswordRules({ ...config, ...config.signIn }),
+        issuer: config.issuer,
+        accountLinks,
+        mailLink: accountLinkMailer(config)
+      },
       identities: { identities, users },
       grants: { grants: grantedAccess, users, clients: stores.registry.clients },
       audit: { entries: auditEntries },
@@ -23,6 +40,13 @@ export function wireOperator(stores: Stores, { audit, limiter, passwordQueue }: 
       resourceServers: { resourceServers: registered.resourceServers }
     }
   }
+}
+
+/** Undefined without a mail server. */
+function accountLinkMailer({ productName, signIn: { smtpUrl, mailFrom } }: Config): AccountLinkMailer | undefined {
+  if (smtpUrl === undefined || mailFrom === undefined) return undefined
+  const language = loadLanguages().get(DEFAULT_LANGUAGE) as Language
+  return createAccountLinkMailer(createMailer({ smtpUrl, mailFrom }), productName, language)
 }
 
 /** The checks of `/readyz`. */

@@ -12,6 +12,7 @@ import { hashPassword } from '../platform/passwords/password.js'
 import { loadCredential } from '../platform/providers/client-credential.js'
 import { createProvider, type Provider } from '../platform/providers/provider.js'
 import type { CodeReturns } from '../protocol/token/return-codes.js'
+import { decoyAt, type LocalAccountDeps, wireLocalAccounts } from './local-accounts.js'
 import type { Platform } from './platform.js'
 import { wireForeignSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
@@ -20,7 +21,8 @@ type PageDeps = Pick<
   PublicDeps,
   | ('session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns' | 'passkeys')
   | ProviderPages
->
+> &
+  LocalAccountDeps
 type ProviderPages = 'providers' | 'providerLogout'
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
@@ -64,7 +66,7 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       ways,
       providers,
       helpUrl: config.signIn.helpUrl,
-      signIn: { users, passwordQueue, limiter, audit, decoyHash },
+      signIn: { users, passwordQueue, limiter, audit, decoyHash, decoyAt: decoyAt(cookieKeys) },
       passkeys: passkeySignIn(config, stores, platform),
       completion
     },
@@ -104,7 +106,8 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       providers: config.signIn.providers
     },
     signIns,
-    passkeys: wirePasskeys(config, stores, session, platform)
+    passkeys: wirePasskeys(config, stores, session, platform),
+    ...wireLocalAccounts(config, stores, platform, { ways, completion })
   }
 }
 

@@ -3,6 +3,7 @@ import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import { createRegistry } from '../storage/cached/registry.js'
 import { createAccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
 import { createAccessTokenStore } from '../storage/postgres/access-tokens.js'
+import { createAccountLinkStore } from '../storage/postgres/account-links.js'
 import { createAllowanceStore } from '../storage/postgres/allowances.js'
 import { createAuditEntryStore } from '../storage/postgres/audit-entries.js'
 import { createAuditEventStore } from '../storage/postgres/audit-events.js'
@@ -18,6 +19,7 @@ import { createIdentityStore } from '../storage/postgres/identities.js'
 import { createIntrospectionStore } from '../storage/postgres/introspections.js'
 import { createOperatorKeyStore } from '../storage/postgres/operator-keys.js'
 import { createOwnIdentityStore } from '../storage/postgres/own-identities.js'
+import { createOwnSessionStore } from '../storage/postgres/own-sessions.js'
 import { createPasskeyStore } from '../storage/postgres/passkeys.js'
 import { createRefreshTokenStore } from '../storage/postgres/refresh-tokens.js'
 import { createRegistryAnnouncements } from '../storage/postgres/registry-announcements.js'
@@ -60,6 +62,7 @@ export function createStores({ database, redis, records, watched, signInAtLeastE
   }
   return {
     accessTokens: createAccessTokenStore(database, buckets),
+    accountLinks: createAccountLinkStore(database),
     allowances: createAllowanceStore(database, watched.batchOf('authorize')),
     attemptCounters: createAttemptCounterStore(redis),
     auditEntries: createAuditEntryStore(database),
@@ -75,6 +78,7 @@ export function createStores({ database, redis, records, watched, signInAtLeastE
     introspections: createIntrospectionStore(database, buckets, watched.batchOf('introspect')),
     linkProposals: createLinkProposalStore(redis, records),
     operatorKeys: createOperatorKeyStore(database),
+    ownSessions: createOwnSessionStore(database),
     passkeys: createPasskeyStore(database),
     ownIdentities: createOwnIdentityStore(database),
     pending: createPendingRequestStore(redis),

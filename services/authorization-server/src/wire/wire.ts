@@ -65,6 +65,6 @@ export function wire(
     dependencies: watchDependencies(checks, states),
     ...wirePublic(config, stores, platform, returns),
     ...wireInternal(config, stores, platform, watched, channel),
-    ...wireOperator(stores, platform)
+    ...wireOperator(config, stores, platform)
   }
 }

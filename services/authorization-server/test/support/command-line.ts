@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Database } from '@valetkey/service-kit'
+import type { Database, Environment } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import type { CommandDeps } from '../../src/operator/cli/context.js'
 import { CommandFailure, EXIT, exitCodeOf } from '../../src/operator/cli/exit.js'
@@ -12,6 +12,8 @@ export const OPERATOR = 'olivia'
 type Surroundings = {
   stdin?: string | Buffer
   databaseUrl?: string
+  /** Settings beside the database. */
+  environment?: Environment
   /** The reply at the terminal; undefined: no terminal. */
   answer?: boolean
 }
@@ -22,11 +24,11 @@ export type CommandResult = { code: number; out: string; said: string }
 export async function runCommand(
   database: Database,
   args: readonly string[],
-  { stdin = '', databaseUrl = 'postgres://unused', answer }: Surroundings = {}
+  { stdin = '', databaseUrl = 'postgres://unused', environment = {}, answer }: Surroundings = {}
 ): Promise<CommandResult> {
   const [out, said]: [string[], string[]] = [[], []]
   const context: CommandDeps = {
-    environment: () => ({}),
+    environment: () => environment,
     databaseUrl: () => databaseUrl,
     database: () => database,
     stdin: Readable.from([Buffer.from(stdin)]),

@@ -5,7 +5,8 @@ import type { IdentityStore } from '../../storage/postgres/identities.js'
 import type { OwnIdentityStore } from '../../storage/postgres/own-identities.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
-import { isFresh, openSession, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
+import { reopenSession } from '../session/reopen-session.js'
+import { isFresh, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
 import { accountNavigation } from './account-navigation.js'
 import { type LinkableWay, signInsNotice, signInsView } from './sign-ins-view.js'
 
@@ -54,7 +55,7 @@ export const signInsRoutes: FastifyPluginAsync<SignInsRouteOptions> = async (pag
 }
 
 async function unlink(
-  { userId, way, authenticatedAt }: SignedIn,
+  { userId }: SignedIn,
   request: FastifyRequest,
   reply: FastifyReply,
   { issuer, identities, own, ways, local, session }: SignInsRouteOptions
@@ -72,7 +73,6 @@ async function unlink(
   if (user === undefined) return reply.redirect(`${issuer}/account/sign-ins?problem=last_way`, 303)
   request.log.info({ event, userId, address: request.ip, ...identity }, 'identity unlinked')
   // All sessions of the user have ended; this browser gets a new one.
-  const since = authenticatedAt === undefined ? undefined : new Date(authenticatedAt)
-  await openSession(request, reply, { user, way, authenticatedAt: since }, session)
+  await reopenSession(request, reply, { user }, session)
   return reply.redirect(`${issuer}/account/sign-ins?done=unlinked`, 303)
 }

@@ -1,6 +1,6 @@
 import { redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { allowForms, allowScripts } from '../../http/security-headers.js'
+import { allowForms, allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import type { Provider } from '../../platform/providers/provider.js'
@@ -20,7 +20,7 @@ import { type PasskeySignInDeps, signInOptions, signInWithPasskey } from './pass
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
 import { signOut } from './sign-out.js'
 import { findVisit, leave, stepQuery, type Visit } from './visit.js'
-import { onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
+import { type ForeignWay, onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
 
 export type LoginRouteOptions = PageOptions & {
   validation: ValidationDeps
@@ -185,8 +185,8 @@ async function showForm(
   if (authorization !== undefined) {
     allowForms(reply, formActionSources(redirectTarget(authorization.request.redirectUri)))
   }
+  if (ways.local) allowScripts(reply)
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
-  if (passkeys !== undefined) allowScripts(reply)
   const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
   return reply.view('login.hbs', {
     title: { key: 'login.title' },
@@ -199,17 +199,13 @@ async function showForm(
     helpUrl: helpUrl ?? '',
     csrfToken: createCsrfToken(cookieKeys, owner),
     action: stepUrl(issuer, '/login', stepQuery(request)),
-    scripts: passkeys === undefined ? [] : PASSKEY_SCRIPTS,
+    scripts: [...(ways.local ? SHOW_PASSWORD : []), ...(passkeys === undefined ? [] : PASSKEY_SCRIPTS)],
     passkeyOptions: passkeys === undefined ? '' : signInOptions(owner, passkeys),
     passkeyAction: stepUrl(issuer, '/login/passkey', stepQuery(request))
   })
 }
 
 /** A link and not a form: the policy `form-action` would stop the redirects of the provider (ADR 0010). */
-function startUrl(
-  way: Parameters<typeof startPath>[0],
-  request: FastifyRequest,
-  { issuer }: LoginRouteOptions
-): string {
+function startUrl(way: ForeignWay, request: FastifyRequest, { issuer }: LoginRouteOptions): string {
   return stepUrl(issuer, startPath(way), stepQuery(request))
 }

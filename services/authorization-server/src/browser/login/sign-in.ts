@@ -8,12 +8,14 @@ import { type Limit, signInLimits } from '../../platform/rate-limits/rules.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
 
 export type SignInDeps = {
-  users: Pick<UserStore, 'findWithPassword' | 'replacePasswordHash'>
+  users: Pick<UserStore, 'findForSignIn' | 'replacePasswordHash'>
   passwordQueue: Pick<PasswordQueue, 'run'>
   limiter: Pick<Limiter, 'attempt'>
   audit: AuditTrail
   /** The hash of a random password, with the present hashing parameters. */
   decoyHash: () => Promise<string>
+  /** The same UUID for the same account, which others cannot compute. */
+  decoyAt: (account: string) => string
 }
 
 export type SignInAttempt = { account: string; password: string; knownBrowser: boolean }
@@ -79,10 +81,11 @@ async function checkPassword(
   turn: HashingTurn,
   deps: SignInDeps
 ): Promise<CheckedSignIn> {
-  const found = await deps.users.findWithPassword(account)
+  const { found, decoyHash } = await deps.users.findForSignIn(account, deps.decoyAt(account))
   // Always awaited, also if the user exists: the time must not reveal that.
-  const decoyHash = await deps.decoyHash()
-  const matches = await deps.passwordQueue.run(() => verifyPassword(found?.passwordHash ?? decoyHash, password), turn)
+  const ownDecoyHash = await deps.decoyHash()
+  const compared = found?.passwordHash ?? decoyHash ?? ownDecoyHash
+  const matches = await deps.passwordQueue.run(() => verifyPassword(compared, password), turn)
   if (found === undefined) return { refusal: 'unknown_user', user: undefined }
   const { user, passwordHash } = found
   if (passwordHash === undefined) return { refusal: 'no_password', user }

@@ -2,7 +2,7 @@ import type { CookieSerializeOptions } from '@fastify/cookie'
 
 /** Names of the cookies of this server, and the attributes of all of them. */
 export type CookiePolicy = {
-  names: { browser: string; session: string; knownAccounts: string; lastWay: string }
+  names: { browser: string; session: string; knownAccounts: string; lastWay: string; accountLink: string }
   attributes: CookieSerializeOptions
 }
 
@@ -19,7 +19,8 @@ export function cookiePolicy(issuer: string): CookiePolicy {
       browser: `${prefix}vk_browser`,
       session: `${prefix}vk_session`,
       knownAccounts: `${prefix}vk_known`,
-      lastWay: `${prefix}vk_way`
+      lastWay: `${prefix}vk_way`,
+      accountLink: `${prefix}vk_link`
     },
     // Lax and not Strict, because the browser comes to /oauth/authorize from another site.
     attributes: { path: '/', httpOnly: true, sameSite: 'lax', secure }

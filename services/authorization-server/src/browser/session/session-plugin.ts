@@ -166,22 +166,6 @@ export function openIdToken(request: FastifyRequest, { cookies }: Pick<SessionOp
   return openText(Buffer.from(encrypted, 'base64url'), sessionId, ID_TOKEN)
 }
 
-/** Opens a session in place of the present one, after a change that ended all sessions of the user. It lasts no longer. */
-export async function renewSession(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  user: NewSession['user'],
-  options: SessionOptions
-): Promise<void> {
-  const present = request.unverifiedSession
-  if (present === undefined) return
-  const { way, authenticatedAt, endsAt } = present
-  const maxSeconds = (endsAt - options.now().getTime()) / 1000
-  const at = authenticatedAt === undefined ? undefined : new Date(authenticatedAt)
-  const idToken = openIdToken(request, options)
-  await openSession(request, reply, { user, way, authenticatedAt: at, maxSeconds, idToken }, options)
-}
-
 /** Ends the session in the store, so that every copy of its cookie is invalid. */
 export async function closeSession(request: FastifyRequest, sessions: SessionStore): Promise<void> {
   const { signedIn } = request

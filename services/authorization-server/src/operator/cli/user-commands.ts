@@ -1,5 +1,7 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
+import { readAccountSettings } from '../../config.js'
+import { newPasswordRules } from '../../platform/passwords/new-password.js'
 import { hashPassword } from '../../platform/passwords/password.js'
 import { createUserStore } from '../../storage/postgres/users.js'
 import {
@@ -10,13 +12,16 @@ import {
   type UserAdministration,
   userDocument
 } from '../use-cases/administer-users.js'
+import { giveAccountLink } from '../use-cases/give-account-link.js'
 import { readAllPages } from '../use-cases/pages.js'
+import { accountLinkDeps, addAccountLinkCommands, printLink } from './account-link-commands.js'
 import { authorOf, type CommandDeps, table } from './context.js'
 import { addIdentityCommands } from './identity-commands.js'
 import { addPasskeyCommands } from './passkey-commands.js'
 import { readSecret } from './read-secret.js'
 import { addRebindCommand } from './rebind-command.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
+import { addUserImportCommand } from './user-import-command.js'
 
 const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
 
@@ -24,21 +29,11 @@ export function addUserCommands(program: Command, context: CommandDeps): void {
   const users = program.command('users').description('users who sign in')
   const deps = (): UserAdministration => ({
     users: createUserStore(context.database()),
-    hashPassword
+    hashPassword,
+    passwordRules: newPasswordRules(readAccountSettings(context.environment()))
   })
 
-  users
-    .command('create')
-    .description('create a user')
-    .argument('<username>', 'the name to sign in with, 1 to 100 characters')
-    .requiredOption('--password-stdin', PASSWORD_STDIN)
-    .option('--json', 'print {"user_id","username"}')
-    .action(async (given: string, { json }: { json?: boolean }) => {
-      const password = await readSecret(context.stdin, 'password')
-      const { userId, username } = await createUser({ username: given, password }, authorOf(context), deps())
-      const lines = [`Created user ${username}`, `user id: ${userId}`]
-      printResult(context, json, { user_id: userId, username }, lines)
-    })
+  addCreateCommand(users, deps, context)
 
   users
     .command('list')
@@ -65,8 +60,34 @@ export function addUserCommands(program: Command, context: CommandDeps): void {
       printResult(context, json, userDocument(user), lines)
     })
 
+  addAccountLinkCommands(users, context)
+  addUserImportCommand(users, context)
   addUserEndingCommands(users, deps, context)
   addPasskeyCommands(users, deps, context)
   addIdentityCommands(users, context)
   addRebindCommand(users, context)
+}
+
+type CreateOptions = { passwordStdin?: boolean; email?: string; json?: boolean }
+
+function addCreateCommand(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
+  users
+    .command('create')
+    .description('create a user; without a password, print an invitation link that is valid for 72 hours')
+    .argument('<username>', 'the name to sign in with, 1 to 100 characters')
+    .option('--password-stdin', PASSWORD_STDIN)
+    .option('--email <address>', 'for invitations and reset links')
+    .option('--json', 'print {"user_id","username"}; without a password also "url", "expires_at", "mailed"')
+    .action(async (given: string, { passwordStdin, email, json }: CreateOptions) => {
+      // First: without ISSUER nothing is created.
+      const linkDeps = passwordStdin ? undefined : accountLinkDeps(context)
+      const password = passwordStdin ? await readSecret(context.stdin, 'password') : undefined
+      const { userId, username } = await createUser({ username: given, password, email }, authorOf(context), deps())
+      if (linkDeps !== undefined) {
+        const link = await giveAccountLink({ userId, purpose: 'invitation' }, authorOf(context), linkDeps)
+        return printLink(link, 'invitation', json, context)
+      }
+      const lines = [`Created user ${username}`, `user id: ${userId}`]
+      printResult(context, json, { user_id: userId, username }, lines)
+    })
 }

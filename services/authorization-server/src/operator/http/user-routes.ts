@@ -9,14 +9,18 @@ import {
   enableUser,
   findUser,
   listUsers,
+  type NewUser,
   setPassword,
   type UserAdministration,
   userDocument
 } from '../use-cases/administer-users.js'
+import { type AccountLinkAdministration, giveAccountLink, givenLinkDocument } from '../use-cases/give-account-link.js'
 import { authorOf } from './authenticate-operator.js'
 import * as schemas from './user-schemas.js'
 
-export type UserRouteOptions = UserAdministration & Pick<IdentityAdministration, 'identities'>
+export type UserRouteOptions = UserAdministration &
+  AccountLinkAdministration &
+  Pick<IdentityAdministration, 'identities'>
 
 type OfUser = { Params: { user_id: string } }
 
@@ -27,15 +31,23 @@ export const userRoutes: FastifyPluginAsync<UserRouteOptions> = async (admin, de
     return { users: entries.map(userDocument), next }
   })
 
-  admin.post<{ Body: { username: string; password: string } }>(
-    '/users',
-    { schema: schemas.createUser },
-    async (request, reply) => {
-      const user = await createUser(request.body, authorOf(request), deps)
-      reply.code(201)
-      return userDocument(user)
-    }
-  )
+  admin.post<{ Body: NewUser }>('/users', { schema: schemas.createUser }, async (request, reply) => {
+    const user = await createUser(request.body, authorOf(request), deps)
+    reply.code(201)
+    return userDocument(user)
+  })
+
+  admin.post<OfUser>('/users/:user_id/invitation', { schema: schemas.inviteUser }, async (request, reply) => {
+    const command = { userId: request.params.user_id, purpose: 'invitation' } as const
+    reply.code(201)
+    return givenLinkDocument(await giveAccountLink(command, authorOf(request), deps))
+  })
+
+  admin.post<OfUser>('/users/:user_id/reset-link', { schema: schemas.createResetLink }, async (request, reply) => {
+    const command = { userId: request.params.user_id, purpose: 'password_reset' } as const
+    reply.code(201)
+    return givenLinkDocument(await giveAccountLink(command, authorOf(request), deps))
+  })
 
   admin.get<OfUser>('/users/:user_id', { schema: schemas.findUser }, async ({ params }) =>
     userDocument(await findUser(params.user_id, deps))

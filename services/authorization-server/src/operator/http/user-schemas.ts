@@ -12,7 +12,7 @@ const user = object(
   },
   ['display_name', 'last_signed_in_at']
 )
-const password = text('1 to 1024 bytes, no control characters.')
+const password = text('`PASSWORD_MIN_LENGTH` characters to 1024 bytes, not a common one.')
 
 const params = object({ user_id: text('The user id.') })
 
@@ -38,8 +38,15 @@ export const listUsers = {
 
 export const createUser = {
   operationId: 'createUser',
-  summary: 'Create a user',
-  body: object({ username: text('1 to 100 characters; no other user may have it.'), password }),
+  summary: 'Create a user; without a password, invite the user afterwards',
+  body: object(
+    {
+      username: text('1 to 100 characters; no other user may have it.'),
+      password,
+      email: text('For invitations and reset links.')
+    },
+    ['password', 'email']
+  ),
   response: { 201: jsonAnswer('The user.', user), ...problemAnswers }
 } as const
 
@@ -59,6 +66,34 @@ export const setPassword = {
   ...onUser('setPassword', 'Set a new password; all sessions and tokens of the user end'),
   body: object({ password })
 } as const
+const givenLink = object(
+  {
+    user_id: recordId('The `sub` of tokens.'),
+    username: text('The name to sign in with.'),
+    url: text('The link, for one use. It cannot be read again.'),
+    expires_at: time('UTC.'),
+    mailed: { type: 'boolean', description: 'The mail server accepted a mail with the link.' },
+    mail_problem: text('Why no mail was sent, if one should have been.')
+  },
+  ['mail_problem']
+)
+/** The schema of an operation that makes a link. */
+function givesLink(operationId: string, summary: string) {
+  return {
+    operationId,
+    summary,
+    params,
+    response: { 201: jsonAnswer('The link.', givenLink), ...problemAnswers }
+  } as const
+}
+export const inviteUser = givesLink(
+  'inviteUser',
+  'Make a link, valid for 72 hours, with which the user sets a password or links a provider; ends the earlier link'
+)
+export const createResetLink = givesLink(
+  'createResetLink',
+  'Make a link, valid for one hour, with which the user sets a new password; ends the earlier link'
+)
 export const deleteUser = {
   ...onUser('deleteUser', 'Delete a user permanently; all sessions and tokens end'),
   response: { 200: jsonAnswer('The deleted user.', user), ...problemAnswers }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AdministrationEventName } from '../../platform/audit/audit-trail.js'
-import { isAcceptablePassword } from '../../platform/passwords/password.js'
+import type { NewPasswordRules } from '../../platform/passwords/new-password.js'
 import type { AuditNote } from '../../storage/postgres/audited.js'
 import type { Page } from '../../storage/postgres/page.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
@@ -9,6 +9,7 @@ import { AdministrationError } from './administration-error.js'
 import { isRecordId, requireName } from './name-of-record.js'
 import { type PageOf, readPage } from './pages.js'
 import { recordChange } from './record-change.js'
+import { requireEmail, requireNewPassword } from './user-input.js'
 
 export type UserAdministration = {
   users: Pick<
@@ -16,16 +17,20 @@ export type UserAdministration = {
     'create' | 'list' | 'findById' | 'findByName' | 'disable' | 'enable' | 'setPassword' | 'delete'
   >
   hashPassword: (password: string) => Promise<string>
+  passwordRules: NewPasswordRules
 }
 
-export async function createUser(
-  command: { username: string; password: string },
-  author: Author,
-  { users, hashPassword }: UserAdministration
-): Promise<User> {
+/** Without a password, the user signs in with an invitation, a provider or a login page. */
+export type NewUser = { username: string; password?: string | undefined; email?: string | undefined }
+
+export async function createUser(command: NewUser, author: Author, deps: UserAdministration): Promise<User> {
+  const { users, hashPassword, passwordRules } = deps
   const username = requireName(command.username, 'a user name')
-  const password = requirePassword(command.password)
-  const user = { userId: randomUUID(), username, passwordHash: await hashPassword(password) }
+  const email = command.email === undefined ? undefined : requireEmail(command.email)
+  const password =
+    command.password === undefined ? undefined : await requireNewPassword(command.password, username, passwordRules)
+  const passwordHash = password === undefined ? undefined : await hashPassword(password)
+  const user = { userId: randomUUID(), username, passwordHash, email }
   const event = { event: 'user_created', userId: user.userId, details: { username } } as const
   const created = await recordChange(event, author, (note) => users.create(user, note))
   if (!created) throw new AdministrationError('conflict', `user ${username} exists already`)
@@ -74,8 +79,8 @@ export async function setPassword(
   deps: UserAdministration
 ): Promise<User> {
   // Before the password is hashed, because hashing is slow.
-  await findUser(userId, deps)
-  const passwordHash = await deps.hashPassword(requirePassword(password))
+  const { username } = await findUser(userId, deps)
+  const passwordHash = await deps.hashPassword(await requireNewPassword(password, username, deps.passwordRules))
   return change('user_password_set', userId, author, deps, (note) => deps.users.setPassword(userId, passwordHash, note))
 }
 
@@ -95,11 +100,6 @@ async function change(
   const { username } = await findUser(userId, deps)
   const changed = await recordChange({ event, userId, details: { username } }, author, make)
   return changed ?? findUser(userId, deps)
-}
-
-function requirePassword(password: string): string {
-  if (isAcceptablePassword(password)) return password
-  throw new AdministrationError('invalid', 'a password must have 1 to 1024 bytes and no control characters')
 }
 
 export function userDocument(user: User) {

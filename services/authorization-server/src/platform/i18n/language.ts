@@ -32,7 +32,8 @@ const UNITS = [
 ] as const
 
 // The server does not know the time zone of the user, so days are those of UTC.
-const FORMATS = { date: { day: { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } } } as const
+const DAY = { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } as const
+const FORMATS = { date: { day: DAY, minute: { ...DAY, hour: '2-digit', minute: '2-digit' } } } as const
 
 const MESSAGES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../messages')
 

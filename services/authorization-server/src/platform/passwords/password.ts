@@ -1,4 +1,5 @@
 import { hash, verify } from '@node-rs/argon2'
+import { verifyForeignHash } from './foreign-hash.js'
 
 /** argon2id with 19 MiB, two passes, one lane (OWASP's first recommendation). The library does not block the event loop. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -12,7 +13,7 @@ function prepare(password: string): string {
 }
 
 /** Control characters cannot be typed into a form, and forms that contain one are refused. */
-export function isAcceptablePassword(password: string): boolean {
+function isAcceptablePassword(password: string): boolean {
   return password !== '' && !/\p{Cc}/u.test(password) && Buffer.byteLength(prepare(password)) <= MAX_BYTES
 }
 
@@ -21,7 +22,13 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 export async function verifyPassword(passwordHash: string, password: string): Promise<boolean> {
-  return isAcceptablePassword(password) && verify(passwordHash, prepare(password))
+  if (!isAcceptablePassword(password)) return false
+  if (passwordHash.startsWith('$argon2id$')) {
+    if (await verify(passwordHash, prepare(password))) return true
+    // An imported hash may be of the characters as they were typed.
+    return isOutdated(passwordHash) && password !== prepare(password) && verify(passwordHash, password)
+  }
+  return verifyForeignHash(passwordHash, password)
 }
 
 /** Whether a hash has other parameters than the current ones; then the next sign-in replaces it. */

@@ -19,6 +19,11 @@ export function signInLimits(account: string, address: string, knownBrowser: boo
   return knownBrowser ? [perPair, perAddress] : [perPair, perAddress, perAccount]
 }
 
+/** Invitations and reset links that are not found, by address. */
+export function accountLinkLimit(address: string): Limit {
+  return { name: `account-link-address:${hashed(addressGroup(address))}`, count: 100, windowSeconds: QUARTER_HOUR }
+}
+
 /** Failed sign-ins by address: the only limit for a passkey, whose account is known only if it is valid. */
 export function signInAddressLimit(address: string): Limit {
   return { name: `sign-in-address:${hashed(addressGroup(address))}`, count: 100, windowSeconds: QUARTER_HOUR }

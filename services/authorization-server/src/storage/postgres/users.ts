@@ -68,16 +68,46 @@ function findUsers(database: Database) {
       return rows.map(toUser)[0]
     },
 
-    /** For sign-in only: no other query returns the hash of a password. */
-    async findWithPassword(username: string): Promise<{ user: User; passwordHash: string | undefined } | undefined> {
+    /** No other query but `findForSignIn` returns the hash of a password. */
+    async findWithPassword(username: string): Promise<UserWithPassword | undefined> {
       const rows = await database.query<UserRow & { password_hash: string | null }>({
         name: 'find_user_with_password',
         text: `select ${USER_COLUMNS}, password_hash from users where username = $1`,
         values: [username]
       })
-      return rows.map((row) => ({ user: toUser(row), passwordHash: row.password_hash ?? undefined }))[0]
+      return rows.map(withPassword)[0]
+    },
+
+    /**
+     * The user, and the password hash of another user as a decoy: a name that does not exist then costs as much time as the
+     * names that exist, also while some have imported hashes (ADR 0028). Always the same work, whether the user exists or not.
+     * @param decoyAt any UUID; the decoy is of the user with the next id
+     */
+    async findForSignIn(username: string, decoyAt: string): Promise<UserForSignIn> {
+      const rows = await database.query<{
+        user_id: string | null
+        password_hash: string | null
+        decoy_hash: string | null
+      }>({
+        name: 'find_user_for_sign_in',
+        text: `select ${USER_COLUMNS}, users.password_hash, decoy.password_hash as decoy_hash
+          from (values (1)) always (one) left join users on users.username = $1
+          left join (select password_hash from users where user_id >= $2 order by user_id limit 1) decoy on true`,
+        values: [username, decoyAt]
+      })
+      const row = rows[0]
+      const found = row === undefined || row.user_id === null ? undefined : (row as UserRow & typeof row)
+      return { found: found && withPassword(found), decoyHash: row?.decoy_hash ?? undefined }
     }
   }
+}
+
+type UserWithPassword = { user: User; passwordHash: string | undefined }
+
+type UserForSignIn = { found: UserWithPassword | undefined; decoyHash: string | undefined }
+
+function withPassword(row: UserRow & { password_hash: string | null }): UserWithPassword {
+  return { user: toUser(row), passwordHash: row.password_hash ?? undefined }
 }
 
 function changeUsers(database: Database) {
@@ -109,10 +139,10 @@ function changeUsers(database: Database) {
       return change(database, 'enable_user', `update users ${set}`, [userId], note)
     },
 
-    /** Also ends all sessions and tokens. @returns undefined if there is no user with that id */
+    /** Also ends all sessions, tokens and links. @returns undefined if there is no user with that id */
     async setPassword(userId: string, passwordHash: string, note: AuditNote): Promise<User | undefined> {
       const set = 'set password_hash = $2, generation = generation + 1 where user_id = $1'
-      return change(database, 'set_password', `update users ${set}`, [userId, passwordHash], note)
+      return change(database, 'set_password', `update users ${set}`, [userId, passwordHash], note, END_LINKS)
     },
 
     /** Tokens end as well, because introspection joins the user. @returns undefined if there is no user with that id */
@@ -149,15 +179,19 @@ function changeUsers(database: Database) {
   }
 }
 
+/** Part of a `with`: a link that an operator gave is not needed any more. */
+const END_LINKS = 'ended_links as (delete from account_links where user_id = $1)'
+
 /** @returns the user after the change; for a deletion, the user before it */
 async function change(
   database: Database,
   name: string,
   statement: string,
   values: readonly unknown[],
-  note: AuditNote
+  note: AuditNote,
+  furtherPart?: string
 ): Promise<User | undefined> {
-  const parts = `changed as (${statement} returning ${USER_COLUMNS})`
+  const parts = [`changed as (${statement} returning ${USER_COLUMNS})`, furtherPart].filter(Boolean).join(', ')
   const result = 'select * from changed'
   return (await database.query<UserRow>(audited({ name, parts, result, values }, note))).map(toUser)[0]
 }

@@ -196,8 +196,9 @@ describe('form-action contains the redirect target, because browsers would block
 describe('assets', () => {
   test.each([
     ['style.css', 'text/css; charset=utf-8'],
-    ['icon.svg', 'image/svg+xml']
-  ])('%s may be cached, has its type, and runs no script', async (name, type) => {
+    ['icon.svg', 'image/svg+xml'],
+    ['show-password.js', 'text/javascript; charset=utf-8']
+  ])('%s may be cached, has its type, and loads nothing', async (name, type) => {
     const { statusCode, headers, body } = await server.publicServer.inject(`/assets/${name}`)
     expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([200, type, 'public, max-age=300'])
     expect(headers['x-content-type-options']).toBe('nosniff')

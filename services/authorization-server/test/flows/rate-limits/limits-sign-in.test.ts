@@ -94,7 +94,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
 
   test('a refused attempt causes no account lookup and no hash', async () => {
     await setCounter(server, counter(PAIR), 20)
-    const look = jest.spyOn(server.deps.login.signIn.users, 'findWithPassword')
+    const look = jest.spyOn(server.deps.login.signIn.users, 'findForSignIn')
     expect(await statusOf({ password: PASSWORD })).toBe(429)
     expect(look).not.toHaveBeenCalled()
     await clearCounters(server)
@@ -162,7 +162,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
   })
 
   test('an attempt that fails because of an outage is not counted', async () => {
-    jest.spyOn(server.deps.login.signIn.users, 'findWithPassword').mockRejectedValueOnce(new Error('away'))
+    jest.spyOn(server.deps.login.signIn.users, 'findForSignIn').mockRejectedValueOnce(new Error('away'))
     expect(await statusOf()).toBe(500)
     expect(await countCounters(server)).toBe(0)
   })

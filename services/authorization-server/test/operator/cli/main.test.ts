@@ -73,11 +73,19 @@ describe('all commands work with DATABASE_URL only', () => {
 
   test('users create from a pipe', async () => {
     const environment = { DATABASE_URL: database.url }
-    const created = await run(['users', 'create', 'alice', '--password-stdin', '--json'], environment, 'a password\n')
+    const created = await run(
+      ['users', 'create', 'alice', '--password-stdin', '--json'],
+      environment,
+      'a password of words\n'
+    )
     expect([created.code, created.errors]).toEqual([0, ''])
     expect(JSON.parse(created.out)).toMatchObject({ username: 'alice' })
     expect(JSON.parse((await run(['users', 'list', '--json'], environment)).out).users).toHaveLength(1)
-    const again = await run(['users', 'create', 'alice', '--password-stdin', '--json'], environment, 'a password\n')
+    const again = await run(
+      ['users', 'create', 'alice', '--password-stdin', '--json'],
+      environment,
+      'a password of words\n'
+    )
     expect(again).toEqual({ code: 4, out: '', errors: 'valetkey: user alice exists already\n' })
   })
 })
@@ -88,7 +96,7 @@ test('audit tail --follow prints new events, one document per line, until interr
   const child = spawn(process.execPath, args, { env: settings, stdio: 'pipe' })
   const ended = new Promise((resolve) => child.once('close', (_code, signal) => resolve(signal)))
   const line = new Promise<string>((resolve) => child.stdout.once('data', (chunk) => resolve(String(chunk))))
-  await run(['users', 'create', 'bob', '--password-stdin'], settings, 'a password')
+  await run(['users', 'create', 'bob', '--password-stdin'], settings, 'a password of words')
   await run(['users', 'disable', 'bob', '--yes'], settings)
   expect(JSON.parse(await line)).toMatchObject({
     event: 'user_disabled',

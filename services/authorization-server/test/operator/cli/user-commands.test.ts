@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const create = (username: string, stdin: string | Buffer = 'a password', ...more: string[]) =>
+const create = (username: string, stdin: string | Buffer = 'a password of words', ...more: string[]) =>
   runCommand(server.database, ['users', 'create', username, '--password-stdin', ...more], { stdin })
 
 const findHash = async (username: string) =>
@@ -22,24 +22,24 @@ const findHash = async (username: string) =>
 
 describe('users create', () => {
   test('--json prints one document with id and name, and nothing else', async () => {
-    const { code, out, said } = await create('alice', 'correct horse', '--json')
+    const { code, out, said } = await create('alice', 'correct horse stable', '--json')
     expect([code, said]).toEqual([0, ''])
     expect(JSON.parse(out)).toEqual({ user_id: expect.stringMatching(UUID), username: 'alice' })
-    expect((await attemptSignIn(server, { username: 'alice', password: 'correct horse' })).statusCode).toBe(303)
+    expect((await attemptSignIn(server, { username: 'alice', password: 'correct horse stable' })).statusCode).toBe(303)
   })
 
   test('without --json: text without the password', async () => {
-    const { code, out } = await create('bob', 'battery staple')
+    const { code, out } = await create('bob', 'battery staple wire')
     expect([code, out]).toEqual([0, expect.stringMatching(/^Created user bob\nuser id: [0-9a-f-]{36}\n$/)])
     expect(out).not.toContain('battery')
   })
 
   test.each([
-    { name: 'nothing', sent: 'secret word', password: 'secret word' },
-    { name: 'a line break', sent: 'secret word\n', password: 'secret word' },
-    { name: 'CRLF', sent: 'secret word\r\n', password: 'secret word' },
-    { name: 'spaces', sent: '  secret word  ', password: '  secret word  ' },
-    { name: 'characters outside ASCII', sent: 'Schlüssel 🔑\n', password: 'Schlüssel 🔑' }
+    { name: 'nothing', sent: 'a secret of words', password: 'a secret of words' },
+    { name: 'a line break', sent: 'a secret of words\n', password: 'a secret of words' },
+    { name: 'CRLF', sent: 'a secret of words\r\n', password: 'a secret of words' },
+    { name: 'blanks', sent: '  a secret of words  ', password: '  a secret of words  ' },
+    { name: 'characters beyond ASCII', sent: 'Schlüssel zur Tür 🔑\n', password: 'Schlüssel zur Tür 🔑' }
   ])('the password is read to the end without one trailing line break: $name', async ({ name, sent, password }) => {
     expect((await create(`user of ${name}`, sent)).code).toBe(0)
     const hash = await findHash(`user of ${name}`)
@@ -51,11 +51,11 @@ describe('users create', () => {
   test.each([
     { name: 'no password', stdin: '' },
     { name: 'a line break only', stdin: '\n' },
-    { name: 'a second line break', stdin: 'secret word\n\n' },
-    { name: 'a carriage return', stdin: 'secret word\r' },
-    { name: 'two lines', stdin: 'secret\nword' },
-    { name: 'a tab', stdin: 'secret\tword' },
-    { name: 'NUL', stdin: 'secret\0word' },
+    { name: 'a second line break', stdin: 'a secret of words\n\n' },
+    { name: 'a carriage return', stdin: 'a secret of words\r' },
+    { name: 'two lines', stdin: 'secret of\nmany words' },
+    { name: 'a tab', stdin: 'secret of\tmany words' },
+    { name: 'NUL', stdin: 'secret of\0many words' },
     { name: 'a password over 1024 bytes', stdin: 'ü'.repeat(513) },
     { name: 'a password over 64 KiB', stdin: 'x'.repeat(70_000) }
   ])('$name is wrong usage (2)', async ({ stdin }) => {
@@ -63,6 +63,24 @@ describe('users create', () => {
     expect([code, out]).toEqual([2, ''])
     expect(said).toMatch(/password/)
     expect(await findHash('unknown')).toBe('')
+  })
+
+  test.each([
+    { name: 'too short', stdin: 'fourteen chars', said: /at least 15 characters/ },
+    { name: 'a sequence', stdin: 'abcdefghijklmno', said: /sequence/ },
+    { name: 'a repetition', stdin: 'xk7xk7xk7xk7xk7x', said: /repeats/ },
+    { name: 'a common one', stdin: '1qaz2wsx3edc4rfv', said: /common/ },
+    { name: 'the name of the product', stdin: 'valetkey valetkey-1', said: /product name/ }
+  ])('a password that is $name is wrong usage (2)', async ({ stdin, said }) => {
+    const result = await create('unknown', stdin)
+    expect([result.code, result.said]).toEqual([2, expect.stringMatching(said)])
+    expect(await findHash('unknown')).toBe('')
+  })
+
+  test('PASSWORD_MIN_LENGTH lowers the limit', async () => {
+    const args = ['users', 'create', 'short', '--password-stdin']
+    const environment = { PASSWORD_MIN_LENGTH: '8' }
+    expect((await runCommand(server.database, args, { stdin: 'wet wall', environment })).code).toBe(0)
   })
 
   test.each(['', '   ', 'x'.repeat(101), 'two\nlines', 'bell\u0007'])(
@@ -74,19 +92,18 @@ describe('users create', () => {
   )
 
   test('an existing name in any Unicode form is a conflict (4) and changes nothing', async () => {
-    expect((await create('zo\u00eb', 'first password')).code).toBe(0)
+    expect((await create('zo\u00eb', 'first of all passwords')).code).toBe(0)
     for (const username of ['zo\u00eb', ' zo\u00eb ', 'zoe\u0308']) {
-      const { code, out, said } = await create(username, 'second password')
+      const { code, out, said } = await create(username, 'second of all passwords')
       expect([code, out]).toEqual([4, ''])
       expect(said).toBe('user zo\u00eb exists already')
     }
-    expect(await verifyPassword(await findHash('zo\u00eb'), 'first password')).toBe(true)
+    expect(await verifyPassword(await findHash('zo\u00eb'), 'first of all passwords')).toBe(true)
   })
 
   test('a password on the command line is not an option', async () => {
-    const args = ['users', 'create', 'carol', '--password', 'secret word']
+    const args = ['users', 'create', 'carol', '--password', 'a secret of words']
     expect((await runCommand(server.database, args)).code).toBe(2)
-    expect((await runCommand(server.database, ['users', 'create', 'carol'])).code).toBe(2)
   })
 })
 

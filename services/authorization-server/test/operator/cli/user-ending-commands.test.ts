@@ -42,7 +42,12 @@ const obtain = async () => pairOf(await exchange(server, client, await obtainCod
 const ENDINGS = [
   { command: ['disable'], more: ['--yes'], event: 'user_disabled', stdin: '' },
   { command: ['delete'], more: ['--yes'], event: 'user_deleted', stdin: '' },
-  { command: ['set-password'], more: ['--password-stdin'], event: 'user_password_set', stdin: 'a new password\n' }
+  {
+    command: ['set-password'],
+    more: ['--password-stdin'],
+    event: 'user_password_set',
+    stdin: 'a new password of words\n'
+  }
 ]
 
 describe.each(ENDINGS)('users $command', ({ command, more, event, stdin }) => {
@@ -127,8 +132,8 @@ describe('users disable and enable', () => {
 
 describe('users set-password', () => {
   test('the new password signs in, the old one does not', async () => {
-    await users(['set-password', username, '--password-stdin'], { stdin: 'a new password\n' })
-    expect((await attemptSignIn(server, { username, password: 'a new password' })).statusCode).toBe(303)
+    await users(['set-password', username, '--password-stdin'], { stdin: 'a new password of words\n' })
+    expect((await attemptSignIn(server, { username, password: 'a new password of words' })).statusCode).toBe(303)
     expect((await attemptSignIn(server, { username, password: PASSWORD })).statusCode).toBe(422)
   })
 

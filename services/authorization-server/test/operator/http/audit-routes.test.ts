@@ -28,7 +28,7 @@ test('pages list each event once, newest first, with the documents of the comman
 })
 
 test('an event has actor, request id and address', async () => {
-  const answer = await admin.call('POST', '/users', { username: 'alice', password: 'x' })
+  const answer = await admin.call('POST', '/users', { username: 'alice', password: 'a password of words' })
   const { user_id } = answer.json()
   const { events } = await read(
     `?user_id=${user_id}&event=user_created&since=1h&request_id=${answer.headers['x-request-id']}`

@@ -32,25 +32,25 @@ const signIn = async (password: string) => (await attemptSignIn(server, { userna
 
 describe('POST /admin/users', () => {
   test('creates a user who can sign in, and returns the document of the command line', async () => {
-    const answer = await admin.call('POST', '/users', { username: ' bob ', password: 'a password' })
+    const answer = await admin.call('POST', '/users', { username: ' bob ', password: 'a password of words' })
     expect(answer.statusCode).toBe(201)
     const { out } = await runCommand(server.database, ['users', 'list', '--json'])
     expect(JSON.parse(out).users[1]).toEqual(answer.json())
-    expect((await attemptSignIn(server, { username: 'bob', password: 'a password' })).statusCode).toBe(303)
+    expect((await attemptSignIn(server, { username: 'bob', password: 'a password of words' })).statusCode).toBe(303)
   })
 
   test('an existing name is 409, and nothing is audited', async () => {
     const before = await changesIn(server)
-    const answer = await admin.call('POST', '/users', { username: 'alice', password: 'another' })
+    const answer = await admin.call('POST', '/users', { username: 'alice', password: 'another one of words' })
     expect([answer.statusCode, answer.json().detail]).toEqual([409, 'user alice exists already'])
     expect([await changesIn(server), await signIn(PASSWORD)]).toEqual([before, 303])
   })
 
   test.each([
-    { username: '', password: 'x' },
-    { username: 'a\u0000b', password: 'x' },
+    { username: '', password: 'a password of words' },
+    { username: 'a\u0000b', password: 'a password of words' },
     { username: 'carol', password: '' },
-    { username: 'carol', password: 'two\nlines' }
+    { username: 'carol', password: 'two lines\nof many words' }
   ])('%j is 422', async (body) => {
     expect((await admin.call('POST', '/users', body)).statusCode).toBe(422)
   })
@@ -61,7 +61,7 @@ describe('operations that end a user’s access', () => {
     { name: 'disable', call: () => admin.call('POST', `/users/${userId}/disable`), event: 'user_disabled' },
     {
       name: 'password',
-      call: () => admin.call('PUT', `/users/${userId}/password`, { password: 'new words' }),
+      call: () => admin.call('PUT', `/users/${userId}/password`, { password: 'new words for alice' }),
       event: 'user_password_set'
     },
     { name: 'delete', call: () => admin.call('DELETE', `/users/${userId}`), event: 'user_deleted' }
@@ -92,7 +92,7 @@ describe('operations that end a user’s access', () => {
   })
 
   test('no password is in a response, the table or the log', async () => {
-    const answer = await admin.call('PUT', `/users/${userId}/password`, { password: 'canary words' })
+    const answer = await admin.call('PUT', `/users/${userId}/password`, { password: 'canary words of yellow' })
     const kept = JSON.stringify([answer.json(), await changesIn(server), eventsOf(answer)])
     expect(kept).not.toMatch(/canary|argon2/)
   })
@@ -105,7 +105,7 @@ test.each([randomUUID(), 'alice', "' or true"])('the unknown user %j is 404', as
     await admin.call('DELETE', path),
     await admin.call('POST', `${path}/disable`),
     await admin.call('POST', `${path}/enable`),
-    await admin.call('PUT', `${path}/password`, { password: 'x' })
+    await admin.call('PUT', `${path}/password`, { password: 'a password of words' })
   ]
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 404, 404, 404])
 })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
+import { PASSWORD_PROBLEMS } from '@valetkey/sign-in-rules'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { SIGN_IN_PROBLEMS } from '../../../src/browser/login/sign-in-problem.js'
 import { ERROR_PAGE_REASONS } from '../../../src/http/send-error-page.js'
@@ -24,7 +25,19 @@ function usedKeys(): Set<string> {
   ]
   const ofPages = pages.flatMap((page) => ['title', 'message', 'advice'].map((part) => `${page}.${part}`))
   const ofCodes = ERROR_CATALOGUE.flatMap(({ meaning, causes, remedies }) => [meaning, ...causes, ...remedies])
-  return new Set(['direction', ...written.filter((key) => key in english), ...ofPages, ...ofCodes])
+  const ofPasswords = PASSWORD_PROBLEMS.map((problem) => `password.${problem}`)
+  const ofLinks = ['invitation', 'password_reset'].flatMap((purpose) => [
+    ...['title', 'lead'].map((part) => `account_link.${purpose}.${part}`),
+    ...['subject', 'text', 'advice'].map((part) => `mail.${purpose}.${part}`)
+  ])
+  const ofRefusedLinks = ['unknown', 'too_many'].flatMap((reason) =>
+    ['title', 'message', 'advice'].map((part) => `account_link.${reason}.${part}`)
+  )
+  const ofPasskeys = ['bad_name', 'full', 'not_added', 'not_local', 'done_added', 'done_removed', 'done_renamed'].map(
+    (outcome) => `passkeys.${outcome}`
+  )
+  const composed = [...ofPasskeys, ...ofPages, ...ofCodes, ...ofPasswords, ...ofLinks, ...ofRefusedLinks]
+  return new Set(['direction', ...written.filter((key) => key in english), ...composed])
 }
 
 function filesUnder(folder: string, extension: string): string[] {

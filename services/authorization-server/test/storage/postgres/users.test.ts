@@ -47,6 +47,24 @@ test.each(['Alice', 'alice ', 'ALICE', 'alic', '', "alice' or '1'='1", '%', 'a_i
   }
 )
 
+describe('for sign-in', () => {
+  const FIRST = '00000000-0000-0000-0000-000000000000'
+  const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+  test('the decoy is the hash of the user with the next id, whether the name exists or not', async () => {
+    const [next] = await stores.run('select password_hash from users order by user_id limit 1')
+    const known = await users.findForSignIn('alice', FIRST)
+    const unknown = await users.findForSignIn('unknown', FIRST)
+    expect(known).toEqual({ found: await users.findWithPassword('alice'), decoyHash: next?.password_hash })
+    expect(unknown).toEqual({ found: undefined, decoyHash: next?.password_hash })
+  })
+
+  test('after the last id there is no decoy', async () => {
+    expect(await users.findForSignIn('unknown', LAST)).toEqual({ found: undefined, decoyHash: undefined })
+    expect((await users.findForSignIn('alice', LAST)).found?.user.username).toBe('alice')
+  })
+})
+
 test('an unknown id finds no user', async () => {
   expect(await users.findById(randomUUID())).toBeUndefined()
 })

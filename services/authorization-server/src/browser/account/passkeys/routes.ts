@@ -3,7 +3,8 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { formOf } from '../../../platform/request-parts.js'
 import { checkForm, refuseForeignForm } from '../../csrf/check-form.js'
 import { isPasskeyId } from '../../passkeys/verify-response.js'
-import { isFresh, renewSession, type SignedIn } from '../../session/session-plugin.js'
+import { reopenSession } from '../../session/reopen-session.js'
+import { isFresh, type SignedIn } from '../../session/session-plugin.js'
 import { addPasskey } from './add-passkey.js'
 import { confirmUrl, type PasskeyPageOptions, showPasskeys } from './passkey-page.js'
 
@@ -47,7 +48,7 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (page
     const changed = isPasskeyId(passkeyId) && (await passkeys.remove(user.userId, passkeyId, user.sessionGeneration))
     if (!changed) return reply.redirect(page, 303)
     audit.record(request, { event: 'passkey_removed', userId: user.userId })
-    await renewSession(request, reply, changed, session)
+    await reopenSession(request, reply, { user: changed }, session)
     return reply.redirect(`${page}?done=removed`, 303)
   })
 }

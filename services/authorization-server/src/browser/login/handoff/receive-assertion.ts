@@ -4,11 +4,11 @@ import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import type { IdentityStore } from '../../../storage/postgres/identities.js'
 import type { ForeignSignIn } from '../../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../../pending-requests/pending-request.js'
+import { createUserOf } from '../create-user.js'
 import { type ForeignSignInDeps, takeForeignSignIn } from '../foreign-sign-in.js'
 import { startAgain } from '../page-responses.js'
 import { type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
 import { type SignInProblem, type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
-import { createHandoffUser } from './create-handoff-user.js'
 import { verifyAssertion } from './verify-assertion.js'
 
 export type HandoffDeps = {
@@ -56,8 +56,9 @@ export async function receiveAssertion(
     authenticatedAt,
     maxSeconds: SESSION_SECONDS
   } as const
-  const creates = settings.provisioning === 'create'
-  const createUser = creates ? () => createHandoffUser(claims, identity, request, identities) : undefined
+  const creates = settings.provisioning === 'create' && attempt.purpose.kind === 'sign_in'
+  const newUser = { username: displayName, displayName, way: 'handoff' }
+  const createUser = creates ? () => createUserOf(identity, newUser, request, identities) : undefined
   return receiveIdentity(received, attempt, request, reply, receive, createUser)
 }
 

@@ -1,4 +1,4 @@
-import { cleanDisplayName, evaluateGate, type ProviderFailure } from '@valetkey/sign-in-rules'
+import { cleanDisplayName, evaluateGate, ownClaim, type ProviderFailure } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { describeError } from '../../../platform/providers/classify-error.js'
 import type { Provider, ProviderSignIn } from '../../../platform/providers/provider.js'
@@ -6,10 +6,10 @@ import { rawQuery } from '../../../platform/request-parts.js'
 import type { IdentityStore } from '../../../storage/postgres/identities.js'
 import type { ForeignSignIn } from '../../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../../pending-requests/pending-request.js'
+import { createUserOf } from '../create-user.js'
 import { type ForeignSignInDeps, queryOfAttempt, takeForeignSignIn } from '../foreign-sign-in.js'
 import { type ReceivedIdentity, type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
 import { showSignInProblem } from '../sign-in-problem.js'
-import { createUserOf } from './create-user.js'
 
 export type ReceiveResponseDeps = ForeignSignInDeps & {
   issuer: string
@@ -77,9 +77,11 @@ async function finish(
     const problem = { status: 403, reason: 'not_admitted', label: settings.label, attempt } as const
     return showSignInProblem(request, reply, problem, problems)
   }
-  const identity = toIdentity(provider, result)
+  const identity = toIdentity(provider, result, deps.now())
   const creates = settings.provisioning === 'create' && attempt.purpose.kind === 'sign_in'
-  const createUser = () => createUserOf(identity, result.claims, settings, request, deps.identities)
+  const username = ownClaim(result.claims, settings.usernameClaim)
+  const newUser = { username, displayName: identity.displayName, way: settings.id }
+  const createUser = () => createUserOf(identity, newUser, request, deps.identities)
   return receiveIdentity(identity, attempt, request, reply, deps.receive, creates ? createUser : undefined)
 }
 
@@ -90,7 +92,8 @@ export function mustConfirm({ purpose }: Pick<ForeignSignIn, 'purpose'>): boolea
 
 function toIdentity(
   { settings }: Provider,
-  { claims, idToken }: Extract<ProviderSignIn, { kind: 'verified' }>
+  { claims, idToken }: Extract<ProviderSignIn, { kind: 'verified' }>,
+  now: Date
 ): ReceivedIdentity {
   const { issuer, id, label, sessionHours } = settings
   const { sub: subject, iat: issuedAt, auth_time: authTime, sid, name } = claims
@@ -101,7 +104,7 @@ function toIdentity(
     way: { kind: 'provider', id, issuer, subject, sid: typeof sid === 'string' ? sid : undefined, issuedAt },
     displayName: cleanDisplayName(name),
     // Not later than now: a provider whose clock is ahead must not make the session fresh for longer.
-    authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, Date.now())) : undefined,
+    authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, now.getTime())) : undefined,
     maxSeconds: sessionHours * 3600,
     idToken
   }

@@ -1,14 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import {
-  type Claims,
-  cleanDisplayName,
-  ownClaim,
-  type ProviderSettings,
-  usernameCandidates
-} from '@valetkey/sign-in-rules'
+import { usernameCandidates } from '@valetkey/sign-in-rules'
 import type { FastifyRequest } from 'fastify'
-import type { IdentityKey, IdentityStore } from '../../../storage/postgres/identities.js'
-import type { User } from '../../../storage/postgres/users.js'
+import type { IdentityKey, IdentityStore } from '../../storage/postgres/identities.js'
+import type { User } from '../../storage/postgres/users.js'
+
+export type NewUser = {
+  /** From which the user name is made, as the provider or login page gave it. */
+  username: unknown
+  displayName: string | undefined
+  /** Id of the provider, or `handoff`. */
+  way: string
+}
+
+const RANDOM_NAMES = 3
 
 /**
  * Creates the user of an identity that is linked to no user. A user with the same name or e-mail address is never linked: that
@@ -17,17 +21,15 @@ import type { User } from '../../../storage/postgres/users.js'
  */
 export async function createUserOf(
   identity: IdentityKey,
-  claims: Claims,
-  { id, usernameClaim }: Pick<ProviderSettings, 'id' | 'usernameClaim'>,
+  { username: given, displayName, way }: NewUser,
   request: FastifyRequest,
   identities: Pick<IdentityStore, 'createUser' | 'findUser'>
 ): Promise<User | undefined> {
-  const displayName = cleanDisplayName(ownClaim(claims, 'name'))
-  const suffixes = [randomBytes(4), randomBytes(4)].map((bytes) => bytes.toString('hex'))
+  const suffixes = Array.from({ length: RANDOM_NAMES }, () => randomBytes(4).toString('hex'))
   const address = request.ip
-  for (const username of usernameCandidates(ownClaim(claims, usernameClaim), suffixes)) {
+  for (const username of usernameCandidates(given, suffixes)) {
     const userId = randomUUID()
-    const details = { username, actor: { kind: 'provider', name: id } }
+    const details = { username, actor: { kind: 'provider', name: way } }
     const note = { event: 'user_created', requestId: request.id, clientId: undefined, userId, address, details }
     const created = await identities.createUser({ userId, username, displayName }, identity, note)
     if (created !== undefined) {

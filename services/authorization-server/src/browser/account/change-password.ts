@@ -1,0 +1,101 @@
+import type { PasswordProblem } from '@valetkey/sign-in-rules'
+import type { AuditEvent, AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import { type NewPasswordRules, problemOfNewPassword } from '../../platform/passwords/new-password.js'
+import { hashPassword, verifyPassword } from '../../platform/passwords/password.js'
+import type { PasswordQueue } from '../../platform/passwords/password-queue.js'
+import { addressGroup, addressNetwork } from '../../platform/rate-limits/address-group.js'
+import { type Limiter, type LimitReason, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
+import { signInLimits } from '../../platform/rate-limits/rules.js'
+import type { OwnSessionStore } from '../../storage/postgres/own-sessions.js'
+import type { User, UserStore } from '../../storage/postgres/users.js'
+import type { SignedIn } from '../session/session-plugin.js'
+
+export type ChangePasswordDeps = {
+  users: Pick<UserStore, 'findWithPassword'>
+  ownSessions: Pick<OwnSessionStore, 'changePassword'>
+  passwordQueue: Pick<PasswordQueue, 'run'>
+  passwordRules: NewPasswordRules
+  limiter: Pick<Limiter, 'attempt'>
+  audit: AuditTrail
+}
+
+export type PasswordChange = {
+  user: SignedIn
+  /** Whether the user has just signed in: then the current password is not needed. */
+  isFresh: boolean
+  currentPassword: string
+  newPassword: string
+}
+
+export type PasswordChangeResult =
+  | { kind: 'changed'; user: User }
+  | { kind: 'bad_password'; problem: PasswordProblem }
+  | { kind: 'wrong_current_password' }
+  /** The user has no password to confirm the change with, and the sign-in is too long ago. */
+  | { kind: 'must_sign_in' }
+  | { kind: 'session_ended' }
+  | { kind: 'not_evaluated'; reason: LimitReason; retryAfterSeconds: number }
+
+/** The current password, as `/account/password` needs it; `none`: the user has to sign in again. */
+export function confirmationOf(isFresh: boolean, hasPassword: boolean): 'fresh' | 'current_password' | 'none' {
+  if (isFresh) return 'fresh'
+  return hasPassword ? 'current_password' : 'none'
+}
+
+/**
+ * Sets a new password for the signed-in user and ends all sessions. A wrong current password counts as a failed sign-in.
+ * @throws {PasswordQueueFull} when too many passwords are waiting; then nothing is changed
+ */
+export async function changePassword(
+  change: PasswordChange,
+  deps: ChangePasswordDeps,
+  audited: AuditedRequest
+): Promise<PasswordChangeResult> {
+  const { user, isFresh, newPassword } = change
+  const { users, ownSessions, passwordQueue, passwordRules, audit } = deps
+  const turn = { network: addressNetwork(audited.ip), group: addressGroup(audited.ip), isKnown: true }
+  const record = (event: AuditEvent['event'], reason: string) =>
+    audit.record(audited, { event, userId: user.userId, reason })
+  const passwordHash = (await users.findWithPassword(user.username))?.passwordHash
+  const confirmation = confirmationOf(isFresh, passwordHash !== undefined)
+  if (confirmation === 'none') return { kind: 'must_sign_in' }
+  // Before the current password, which costs time to check.
+  const problem = await problemOfNewPassword(newPassword, user.username, passwordRules)
+  if (problem !== undefined) return { kind: 'bad_password', problem }
+  if (confirmation === 'current_password') {
+    const check = () => passwordQueue.run(() => verifyPassword(passwordHash ?? '', change.currentPassword), turn)
+    const result = await limited(check, user.username, audited, deps)
+    if (result !== 'right') {
+      record('password_change_refused', result === 'wrong' ? 'wrong_password' : result.reason)
+      return result === 'wrong' ? { kind: 'wrong_current_password' } : { kind: 'not_evaluated', ...result }
+    }
+  }
+  const newHash = await passwordQueue.run(() => hashPassword(newPassword), turn)
+  const changed = await ownSessions.changePassword(user, newHash)
+  if (changed === undefined) return { kind: 'session_ended' }
+  record('password_changed', confirmation)
+  return { kind: 'changed', user: changed }
+}
+
+type Limited = 'right' | 'wrong' | { reason: LimitReason; retryAfterSeconds: number }
+
+/** The limits of sign-in, as for a browser that knows the account: it has a session. */
+async function limited(
+  check: () => Promise<boolean>,
+  username: string,
+  { ip }: AuditedRequest,
+  { limiter }: ChangePasswordDeps
+): Promise<Limited> {
+  try {
+    const isRight = await limiter.attempt({
+      limits: signInLimits(username, ip, true),
+      isKnown: true,
+      evaluate: check,
+      isFailure: (right) => !right
+    })
+    return isRight ? 'right' : 'wrong'
+  } catch (error) {
+    if (!(error instanceof TooManyAttempts)) throw error
+    return { reason: error.reason, retryAfterSeconds: error.retryAfterSeconds }
+  }
+}

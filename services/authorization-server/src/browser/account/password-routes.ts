@@ -1,0 +1,114 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
+import { sendErrorPage } from '../../http/send-error-page.js'
+import type { Message } from '../../platform/i18n/language.js'
+import { formOf } from '../../platform/request-parts.js'
+import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
+import { createCsrfToken } from '../csrf/csrf-token.js'
+import { reopenSession } from '../session/reopen-session.js'
+import { isFresh, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
+import { accountNavigation } from './account-navigation.js'
+import {
+  type ChangePasswordDeps,
+  changePassword,
+  confirmationOf,
+  type PasswordChangeResult
+} from './change-password.js'
+
+export type PasswordRouteOptions = ChangePasswordDeps & {
+  issuer: string
+  cookieKeys: readonly string[]
+  session: SessionOptions
+  /** Whether users sign in with a password at all. */
+  isLocal: boolean
+}
+
+/** `/account/password`: users change their password, or set the first one after they have signed in again. */
+export const passwordRoutes: FastifyPluginAsync<PasswordRouteOptions> = async (pages, options) => {
+  const { issuer, audit, session, isLocal } = options
+  if (!isLocal) return
+  const pageUrl = `${issuer}/account/password`
+
+  pages.get<{ Querystring: { done?: string } }>('/account/password', async (request, reply) => {
+    const user = request.signedIn
+    if (user === undefined) return reply.redirect(`${issuer}/login?page=password`, 303)
+    return showForm('', request.query.done === 'saved', user, request, reply, options)
+  })
+
+  pages.post('/account/password', async (request, reply) => {
+    const check = checkForm(request, options)
+    if (check === 'foreign') return refuseForeignForm(request, reply, { issuer, audit, retryUrl: pageUrl })
+    const user = request.signedIn
+    if (check === 'stale' || user === undefined) return reply.redirect(pageUrl, 303)
+    const form = formOf(request)
+    const change = {
+      user,
+      isFresh: isFresh(user, session.now()),
+      currentPassword: form.get('current_password') ?? '',
+      newPassword: form.get('new_password') ?? ''
+    }
+    const result = await changePassword(change, options, request)
+    if (result.kind !== 'changed') return refuse(result, user, request, reply, options)
+    const confirmedAt = change.isFresh ? undefined : session.now()
+    await reopenSession(request, reply, { user: result.user, confirmedAt }, session)
+    return reply.redirect(`${pageUrl}?done=saved`, 303)
+  })
+}
+
+async function refuse(
+  result: Exclude<PasswordChangeResult, { kind: 'changed' }>,
+  user: SignedIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: PasswordRouteOptions
+): Promise<FastifyReply> {
+  const { issuer, passwordRules } = options
+  const show = (problem: Message) => showForm(problem, false, user, request, reply, options)
+  switch (result.kind) {
+    case 'session_ended':
+    case 'must_sign_in':
+      return reply.redirect(`${issuer}/login?page=password`, 303)
+    case 'bad_password': {
+      reply.code(422)
+      return show({ key: `password.${result.problem}`, values: { minLength: passwordRules.minLength } })
+    }
+    case 'wrong_current_password':
+      reply.code(422)
+      return show({ key: 'password.wrong_current' })
+    case 'not_evaluated': {
+      reply.code(429).header('retry-after', String(result.retryAfterSeconds))
+      if (result.reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 429, reason: 'busy' })
+      const minutes = Math.ceil(result.retryAfterSeconds / 60)
+      return show({ key: 'password.too_many_attempts', values: { minutes } })
+    }
+  }
+}
+
+async function showForm(
+  problem: Message | '',
+  isDone: boolean,
+  user: SignedIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer, cookieKeys, users, passwordRules, session }: PasswordRouteOptions
+): Promise<FastifyReply> {
+  const hasPassword = (await users.findWithPassword(user.username))?.passwordHash !== undefined
+  const confirmation = confirmationOf(isFresh(user, session.now()), hasPassword)
+  if (confirmation === 'none') return reply.redirect(`${issuer}/login?page=password`, 303)
+  allowScripts(reply)
+  return reply.view('account-password.hbs', {
+    scripts: SHOW_PASSWORD,
+    title: { key: 'password.title' },
+    account: accountNavigation(issuer, 'sign-ins'),
+    username: user.username,
+    hasPassword,
+    asksCurrent: confirmation === 'current_password',
+    signInUrl: `${issuer}/login?page=password`,
+    done: isDone ? 'password.done' : '',
+    problem,
+    isWrongCurrent: problem !== '' && problem.key === 'password.wrong_current',
+    minLength: passwordRules.minLength,
+    csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
+    action: `${issuer}/account/password`
+  })
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import type { Message } from '../../platform/i18n/language.js'
+import type { ListedSession, SignInWay } from '../../storage/redis/sessions.js'
+import type { SignedIn } from '../session/session-plugin.js'
+
+export type SessionView = {
+  id: string
+  isThisOne: boolean
+  browser: string
+  begun: Date
+  lastSeen: Date
+  /** Name of the provider or login page; empty for `way`. */
+  label: string
+  way: Message
+}
+
+/** Providers and login pages have a name of their own. */
+const WAYS: Readonly<Record<SignInWay['kind'], string>> = {
+  password: 'sessions.way_password',
+  passkey: 'sessions.way_passkey',
+  link: 'sessions.way_link',
+  provider: '',
+  handoff: ''
+}
+
+/** Id of a session in the list. Neither the cookie's value nor the hash in the store can be computed from it. */
+export function listedId(sessionHash: string): string {
+  return createHash('sha256').update(`listed_session\n${sessionHash}`).digest('base64url').slice(0, 22)
+}
+
+/** Whether the session is valid: neither its time nor a generation of the user has ended it. */
+export function isLive({ record }: ListedSession, user: SignedIn, now: Date): boolean {
+  const { userGeneration, sessionGeneration, endsAt } = record
+  return (
+    userGeneration === user.userGeneration && sessionGeneration === user.sessionGeneration && endsAt > now.getTime()
+  )
+}
+
+/** @param labels names of the providers and the login page, by their id */
+export function sessionView(
+  { hash, record, lastSeenSecondsAgo }: ListedSession,
+  user: SignedIn,
+  labels: ReadonlyMap<string, string>,
+  now: Date
+): SessionView {
+  return {
+    id: listedId(hash),
+    isThisOne: hash === user.sessionHash,
+    browser: record.browser,
+    begun: new Date(record.signedInAt),
+    lastSeen: new Date(now.getTime() - lastSeenSecondsAgo * 1000),
+    label: labelOf(record.way, labels),
+    way: { key: WAYS[record.way.kind] }
+  }
+}
+
+function labelOf(way: SignInWay, labels: ReadonlyMap<string, string>): string {
+  switch (way.kind) {
+    case 'provider':
+      // The operator may have removed the provider from the settings.
+      return labels.get(way.id) ?? way.issuer
+    case 'handoff':
+      return labels.get('handoff') ?? way.issuer
+    case 'password':
+    case 'passkey':
+    case 'link':
+      return ''
+  }
+}

@@ -1,0 +1,82 @@
+import type { PasswordProblem } from '@valetkey/sign-in-rules'
+import type { AuditedRequest, AuditTrail } from '../../../platform/audit/audit-trail.js'
+import { type NewPasswordRules, problemOfNewPassword } from '../../../platform/passwords/new-password.js'
+import { hashPassword } from '../../../platform/passwords/password.js'
+import type { PasswordQueue } from '../../../platform/passwords/password-queue.js'
+import { addressGroup, addressNetwork } from '../../../platform/rate-limits/address-group.js'
+import { type Limiter, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
+import { accountLinkLimit } from '../../../platform/rate-limits/rules.js'
+import type { AccountLink, AccountLinkStore } from '../../../storage/postgres/account-links.js'
+import type { User } from '../../../storage/postgres/users.js'
+
+export type RedeemLinkDeps = {
+  accountLinks: Pick<AccountLinkStore, 'find' | 'redeem'>
+  limiter: Pick<Limiter, 'attempt'>
+  passwordQueue: Pick<PasswordQueue, 'run'>
+  passwordRules: NewPasswordRules
+  audit: AuditTrail
+}
+
+export type FoundLink =
+  | { kind: 'found'; link: AccountLink }
+  /** Unknown, used or expired, or its user is disabled. */
+  | { kind: 'unknown' }
+  | { kind: 'too_many_attempts'; retryAfterSeconds: number }
+
+/** Looks a link up and changes nothing. Links that are not found are counted for each address, so tokens cannot be guessed. */
+export async function findLink(
+  tokenHash: Buffer | undefined,
+  { accountLinks, limiter, audit }: RedeemLinkDeps,
+  audited: AuditedRequest
+): Promise<FoundLink> {
+  try {
+    const link = await limiter.attempt({
+      limits: [accountLinkLimit(audited.ip)],
+      isKnown: false,
+      evaluate: async () => (tokenHash === undefined ? undefined : accountLinks.find(tokenHash)),
+      isFailure: (found) => found === undefined
+    })
+    if (link !== undefined) return { kind: 'found', link }
+    audit.record(audited, { event: 'account_link_refused', reason: 'unknown_link' })
+    return { kind: 'unknown' }
+  } catch (error) {
+    if (!(error instanceof TooManyAttempts)) throw error
+    audit.record(audited, { event: 'account_link_refused', reason: error.reason })
+    return { kind: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds }
+  }
+}
+
+export type RedeemedLink =
+  | { kind: 'redeemed'; user: User }
+  | { kind: 'bad_password'; problem: PasswordProblem }
+  | { kind: 'unknown' }
+
+/**
+ * Sets the password with a link that was found. The link is used up only if the password is good.
+ * @throws {PasswordQueueFull} when too many passwords are waiting; then the link is not used up
+ */
+export async function redeemLink(
+  {
+    link,
+    tokenHash,
+    password,
+    endsAccess
+  }: { link: AccountLink; tokenHash: Buffer; password: string; endsAccess: boolean },
+  { accountLinks, passwordQueue, passwordRules, audit }: RedeemLinkDeps,
+  audited: AuditedRequest
+): Promise<RedeemedLink> {
+  const { user, purpose } = link
+  const problem = await problemOfNewPassword(password, user.username, passwordRules)
+  if (problem !== undefined) return { kind: 'bad_password', problem }
+  const turn = { network: addressNetwork(audited.ip), group: addressGroup(audited.ip), isKnown: true }
+  const passwordHash = await passwordQueue.run(() => hashPassword(password), turn)
+  const redeemed = await accountLinks.redeem(tokenHash, { passwordHash, endsAccess })
+  if (redeemed === undefined) {
+    audit.record(audited, { event: 'account_link_refused', userId: user.userId, reason: 'unknown_link' })
+    return { kind: 'unknown' }
+  }
+  audit.record(audited, { event: 'account_link_used', userId: user.userId, reason: purpose })
+  if (endsAccess)
+    audit.record(audited, { event: 'grant_ended', userId: user.userId, reason: 'ended_with_password_reset' })
+  return { kind: 'redeemed', user: redeemed }
+}

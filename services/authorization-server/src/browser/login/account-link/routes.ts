@@ -1,0 +1,129 @@
+import { parseParameters } from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { allowScripts, SHOW_PASSWORD } from '../../../http/security-headers.js'
+import { hashAccountLinkToken } from '../../../platform/account-link-token.js'
+import type { Message } from '../../../platform/i18n/language.js'
+import { formOf, rawQuery } from '../../../platform/request-parts.js'
+import type { AccountLink } from '../../../storage/postgres/account-links.js'
+import { checkForm, refuseForeignForm } from '../../csrf/check-form.js'
+import { createCsrfToken } from '../../csrf/csrf-token.js'
+import { type CompletionDeps, completeSignIn } from '../complete-sign-in.js'
+import { type SignInWays, startPath } from '../ways.js'
+import { findLink, type RedeemLinkDeps, redeemLink } from './redeem-link.js'
+
+export type AccountLinkRouteOptions = RedeemLinkDeps & {
+  issuer: string
+  cookieKeys: readonly string[]
+  ways: SignInWays
+  completion: CompletionDeps
+}
+
+/** From the link in the mail to the form. */
+const COOKIE_SECONDS = 3600
+
+/**
+ * `/account-link`: with an invitation or a reset link, a user sets a password. The token moves from the address to a cookie at
+ * once: the page with the form has no secret in its address, so history and `Referer` have none.
+ */
+export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = async (pages, options) => {
+  const { issuer, cookieKeys, ways, completion, passwordRules, audit } = options
+  const { cookies, now } = completion.session
+  const pageUrl = `${issuer}/account-link`
+
+  pages.get('/account-link', async (request, reply) => {
+    reply.header('referrer-policy', 'no-referrer')
+    const given = parseParameters(rawQuery(request)).get('token')
+    if (given !== undefined && hashAccountLinkToken(given) !== undefined) {
+      reply.setCookie(cookies.names.accountLink, given, { ...cookies.attributes, maxAge: COOKIE_SECONDS })
+      return reply.redirect(pageUrl, 303)
+    }
+    const token = given ?? request.cookies[cookies.names.accountLink]
+    const found = await findLink(hashAccountLinkToken(token), options, request)
+    if (found.kind === 'unknown') return showUnknown(reply)
+    if (found.kind === 'too_many_attempts') return showTooMany(found.retryAfterSeconds, reply)
+    return showForm({ link: found.link, token: token ?? '', problem: '' }, request, reply, options)
+  })
+
+  pages.post('/account-link', async (request, reply) => {
+    const check = checkForm(request, { issuer, cookieKeys })
+    if (check === 'foreign') return refuseForeignForm(request, reply, { issuer, audit, retryUrl: pageUrl })
+    if (check === 'stale') return reply.redirect(pageUrl, 303)
+    const form = formOf(request)
+    const token = form.get('token')
+    const tokenHash = hashAccountLinkToken(token)
+    const found = await findLink(tokenHash, options, request)
+    if (found.kind === 'too_many_attempts') return showTooMany(found.retryAfterSeconds, reply)
+    if (found.kind === 'unknown' || tokenHash === undefined || !ways.local) return showUnknown(reply)
+    const { link } = found
+    const endsAccess = form.get('end_access') === 'on'
+    const redemption = { link, tokenHash, password: form.get('new_password') ?? '', endsAccess }
+    const result = await redeemLink(redemption, options, request)
+    switch (result.kind) {
+      case 'unknown':
+        return showUnknown(reply)
+      case 'bad_password': {
+        const problem = { key: `password.${result.problem}`, values: { minLength: passwordRules.minLength } }
+        return showForm({ link, token: token ?? '', problem, endsAccess }, request, reply.code(422), options)
+      }
+      case 'redeemed': {
+        reply.clearCookie(cookies.names.accountLink, cookies.attributes)
+        const session = { user: result.user, way: { kind: 'link' }, authenticatedAt: now() } as const
+        return completeSignIn(request, reply, session, { query: '', authorization: undefined }, completion)
+      }
+    }
+  })
+}
+
+type FormContent = { link: AccountLink; token: string; problem: Message | ''; endsAccess?: boolean }
+
+async function showForm(
+  { link, token, problem, endsAccess = false }: FormContent,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer, cookieKeys, ways, passwordRules }: AccountLinkRouteOptions
+): Promise<FastifyReply> {
+  const { user, purpose } = link
+  // Without local sign-in, a password is of no use.
+  if (!ways.local && purpose === 'password_reset') return showUnknown(reply)
+  // Browsers send `Origin: null` with forms of a page without referrer. The address of this page has no token.
+  reply.header('referrer-policy', 'same-origin')
+  allowScripts(reply)
+  const invited = new URLSearchParams({ purpose: 'invitation', token })
+  const foreign = purpose === 'invitation' ? ways.foreign : []
+  return reply.view('account-link.hbs', {
+    scripts: SHOW_PASSWORD,
+    title: { key: `account_link.${purpose}.title` },
+    lead: { key: `account_link.${purpose}.lead`, values: { username: user.username } },
+    isReset: purpose === 'password_reset',
+    hasLocal: ways.local,
+    localFirst: ways.local,
+    foreign: foreign.map((way) => ({ label: way.label, url: `${issuer}${startPath(way)}?${invited}` })),
+    username: user.username,
+    token,
+    problem,
+    endsAccess,
+    minLength: passwordRules.minLength,
+    csrfToken: createCsrfToken(cookieKeys, {
+      browserId: request.browserId,
+      sessionHash: request.signedIn?.sessionHash
+    }),
+    action: `${issuer}/account-link`
+  })
+}
+
+/** The same page whatever the reason, so that it says nothing about users. */
+function showUnknown(reply: FastifyReply): FastifyReply {
+  return showMessage('account_link.unknown', {}, reply.code(404))
+}
+
+function showTooMany(retryAfterSeconds: number, reply: FastifyReply): FastifyReply {
+  const values = { minutes: Math.ceil(retryAfterSeconds / 60) }
+  reply.code(429).header('retry-after', String(retryAfterSeconds))
+  return showMessage('account_link.too_many', values, reply)
+}
+
+function showMessage(key: string, values: Record<string, number>, reply: FastifyReply): FastifyReply {
+  const text = (part: string) => ({ key: `${key}.${part}`, values })
+  const content = { title: text('title'), message: text('message'), advice: text('advice') }
+  return reply.view('account-link-problem.hbs', content)
+}

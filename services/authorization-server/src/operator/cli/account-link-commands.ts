@@ -1,0 +1,69 @@
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { readAccountSettings } from '../../config.js'
+import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../../platform/i18n/language.js'
+import { createAccountLinkMailer } from '../../platform/mail/mail-account-link.js'
+import { createMailer } from '../../platform/mail/mailer.js'
+import { type AccountLinkPurpose, createAccountLinkStore } from '../../storage/postgres/account-links.js'
+import { createUserStore } from '../../storage/postgres/users.js'
+import { findUserByEither } from '../use-cases/administer-users.js'
+import {
+  type AccountLinkAdministration,
+  type GivenLink,
+  giveAccountLink,
+  givenLinkDocument
+} from '../use-cases/give-account-link.js'
+import { authorOf, type CommandDeps } from './context.js'
+import { CommandFailure } from './exit.js'
+
+const VALID = { invitation: '72 hours', password_reset: 'one hour' } as const
+
+export function addAccountLinkCommands(users: Command, context: CommandDeps): void {
+  const add = (name: string, description: string, purpose: AccountLinkPurpose) =>
+    users
+      .command(name)
+      .description(description)
+      .argument('<user>', 'id or name')
+      .option('--json', 'print {"user_id","username","url","expires_at","mailed"}')
+      .action(async (given: string, { json }: { json?: boolean }) => {
+        const deps = accountLinkDeps(context)
+        const { userId } = await findUserByEither(given, deps)
+        printLink(await giveAccountLink({ userId, purpose }, authorOf(context), deps), purpose, json, context)
+      })
+  add('invite', 'print a link, valid for 72 hours, with which a user sets a password or links a provider', 'invitation')
+  add('reset-link', 'print a link, valid for one hour, with which a user sets a new password', 'password_reset')
+}
+
+/** @throws {CommandFailure} without `ISSUER` */
+export function accountLinkDeps(
+  context: CommandDeps
+): AccountLinkAdministration & { users: ReturnType<typeof createUserStore> } {
+  const { issuer, productName, smtpUrl, mailFrom } = readAccountSettings(context.environment())
+  if (issuer === undefined) {
+    throw new CommandFailure(
+      'usage',
+      'ISSUER: is missing: the public base URL of the server, which the link begins with'
+    )
+  }
+  const mailer = smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer({ smtpUrl, mailFrom })
+  const language = () => loadLanguages().get(DEFAULT_LANGUAGE) as Language
+  return {
+    issuer,
+    users: createUserStore(context.database()),
+    accountLinks: createAccountLinkStore(context.database()),
+    mailLink: mailer && createAccountLinkMailer(mailer, productName, language())
+  }
+}
+
+export function printLink(
+  link: GivenLink,
+  purpose: AccountLinkPurpose,
+  json: boolean | undefined,
+  context: CommandDeps
+): void {
+  const { user, url, isMailed, mailProblem } = link
+  const mailed = isMailed ? [`It was also sent to ${user.email}.`] : []
+  const lines = [url, `For user ${user.username}, once, within ${VALID[purpose]}. It cannot be shown again.`, ...mailed]
+  printResult(context, json, givenLinkDocument(link), lines)
+  if (mailProblem !== undefined) context.say(`valetkey: the link was not sent: ${mailProblem}\n`)
+}

@@ -1,0 +1,64 @@
+import { hashAccountLinkToken, newAccountLinkToken } from '../../platform/account-link-token.js'
+import type { AccountLinkMailer } from '../../platform/mail/mail-account-link.js'
+import type { AccountLinkPurpose, AccountLinkStore } from '../../storage/postgres/account-links.js'
+import type { User, UserStore } from '../../storage/postgres/users.js'
+import type { Author } from './actor.js'
+import { findUser } from './administer-users.js'
+import { AdministrationError } from './administration-error.js'
+import { recordChange } from './record-change.js'
+
+export type AccountLinkAdministration = {
+  /** Links begin with it, never with a `Host` header. */
+  issuer: string
+  users: Pick<UserStore, 'findById'>
+  accountLinks: Pick<AccountLinkStore, 'add'>
+  /** Undefined without `SMTP_URL`. */
+  mailLink: AccountLinkMailer | undefined
+}
+
+/** @property mailProblem why the mail was not sent; undefined if it was, or if there is no mail server or no address */
+export type GivenLink = { user: User; url: string; expiresAt: Date; isMailed: boolean; mailProblem: string | undefined }
+
+const HOUR = 3600
+const SECONDS: Readonly<Record<AccountLinkPurpose, number>> = { invitation: 72 * HOUR, password_reset: HOUR }
+const EVENTS = { invitation: 'user_invited', password_reset: 'user_reset_link_created' } as const
+
+/** Makes a link with which the user sets a password or, if invited, links a provider. An earlier link of the user ends. */
+export async function giveAccountLink(
+  { userId, purpose }: { userId: string; purpose: AccountLinkPurpose },
+  author: Author,
+  deps: AccountLinkAdministration
+): Promise<GivenLink> {
+  const user = await findUser(userId, deps)
+  const token = newAccountLinkToken()
+  const link = { userId, purpose, tokenHash: hashAccountLinkToken(token) as Buffer, seconds: SECONDS[purpose] }
+  const event = { event: EVENTS[purpose], userId, details: { username: user.username } }
+  const expiresAt = await recordChange(event, author, (note) => deps.accountLinks.add(link, note))
+  if (expiresAt === undefined) {
+    throw new AdministrationError('conflict', `user ${user.username} is disabled; enable the user first`)
+  }
+  const url = `${deps.issuer}/account-link?token=${token}`
+  return { user, url, expiresAt, ...(await mail(user, purpose, url, deps)) }
+}
+
+async function mail(
+  { email, username }: User,
+  purpose: AccountLinkPurpose,
+  url: string,
+  { mailLink }: AccountLinkAdministration
+): Promise<Pick<GivenLink, 'isMailed' | 'mailProblem'>> {
+  if (mailLink === undefined || email === undefined) return { isMailed: false, mailProblem: undefined }
+  const mailProblem = await mailLink({ to: email, username, purpose, url })
+  return { isMailed: mailProblem === undefined, mailProblem }
+}
+
+export function givenLinkDocument({ user, url, expiresAt, isMailed, mailProblem }: GivenLink) {
+  return {
+    user_id: user.userId,
+    username: user.username,
+    url,
+    expires_at: expiresAt.toISOString(),
+    mailed: isMailed,
+    ...(mailProblem !== undefined && { mail_problem: mailProblem })
+  }
+}

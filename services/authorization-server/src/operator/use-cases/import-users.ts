@@ -1,0 +1,108 @@
+import { type ImportedUser, identityName, type UserImportStore } from '../../storage/postgres/user-imports.js'
+import type { Author } from './actor.js'
+import { AdministrationError } from './administration-error.js'
+import { readImportedUser } from './read-imported-user.js'
+import { recordChange } from './record-change.js'
+
+export type UserImport = {
+  /** The lines of the file, from the first; called twice. */
+  lines: () => AsyncIterable<string>
+  isDryRun: boolean
+  /** Called for each problem, with the number of its line. */
+  onProblem: (line: number, problem: string) => void
+}
+
+export type ImportedCounts = {
+  created: number
+  /** Users who existed before; they are not changed. */
+  existing: number
+  /** Lines with a problem. */
+  refused: number
+}
+
+type ReadLine = { line: number; user: ImportedUser }
+
+const BATCH = 500
+const MOST_PROBLEMS = 20
+
+/**
+ * Imports users in two passes: the first checks the whole file, so that a mistake is found before a user is created; the second
+ * creates users in batches. A run that was interrupted is repeated: users who exist are skipped.
+ * @throws {AdministrationError} if the file has a mistake; then no user was created
+ */
+export async function importUsers(
+  { lines, isDryRun, onProblem }: UserImport,
+  author: Author,
+  { imports }: { imports: UserImportStore }
+): Promise<ImportedCounts> {
+  await checkAllLines(lines(), onProblem)
+  const counts = { created: 0, existing: 0, refused: 0 }
+  for await (const batch of batchesOf(lines())) {
+    const existing = await imports.findExisting(batch.map(({ user }) => user))
+    const added = batch.filter(({ line, user }) => {
+      if (existing.usernames.has(user.username)) {
+        counts.existing += 1
+        return false
+      }
+      const taken = user.identities.find((identity) => existing.identities.has(identityName(identity)))
+      if (taken === undefined) return true
+      onProblem(line, `the identity ${taken.subject} of ${taken.issuer} is linked to another user`)
+      counts.refused += 1
+      return false
+    })
+    counts.created += isDryRun ? added.length : await add(added, author, imports)
+  }
+  return counts
+}
+
+async function add(batch: readonly ReadLine[], author: Author, imports: UserImportStore): Promise<number> {
+  if (batch.length === 0) return 0
+  const event = { event: 'users_imported', details: { fromLine: batch[0]?.line } } as const
+  const users = batch.map(({ user }) => user)
+  return recordChange(event, author, (note) => imports.add(users, note))
+}
+
+/** A user name or an identity that occurs twice is a mistake as well: its first line would win by chance. */
+async function checkAllLines(lines: AsyncIterable<string>, onProblem: UserImport['onProblem']): Promise<void> {
+  const seen = new Map<string, number>()
+  let problems = 0
+  let line = 0
+  for await (const text of lines) {
+    line += 1
+    if (text.trim() === '') continue
+    const problem = problemOfLine(text, line, seen)
+    if (problem === undefined) continue
+    problems += 1
+    if (problems <= MOST_PROBLEMS) onProblem(line, problem)
+  }
+  if (problems > 0) throw new AdministrationError('invalid', `${problems} lines have mistakes; no user was created`)
+}
+
+function problemOfLine(text: string, line: number, seen: Map<string, number>): string | undefined {
+  try {
+    const { username, identities } = readImportedUser(text)
+    for (const key of [username, ...identities.map(identityName)]) {
+      const earlier = seen.get(key)
+      if (earlier !== undefined) return `${key} is in line ${earlier} as well`
+      seen.set(key, line)
+    }
+    return undefined
+  } catch (error) {
+    if (error instanceof AdministrationError) return error.message
+    throw error
+  }
+}
+
+async function* batchesOf(lines: AsyncIterable<string>): AsyncGenerator<readonly ReadLine[]> {
+  let batch: ReadLine[] = []
+  let line = 0
+  for await (const text of lines) {
+    line += 1
+    if (text.trim() === '') continue
+    batch.push({ line, user: readImportedUser(text) })
+    if (batch.length < BATCH) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { readForeignHash } from '../../platform/passwords/foreign-hash.js'
+import type { IdentityKey } from '../../storage/postgres/identities.js'
+import type { ImportedUser } from '../../storage/postgres/user-imports.js'
+import { AdministrationError } from './administration-error.js'
+import { NO_TEXT, requireName } from './name-of-record.js'
+import { requireEmail } from './user-input.js'
+
+const MEMBERS = ['username', 'password_hash', 'identities', 'display_name', 'email']
+const MOST_IDENTITIES = 20
+const MOST_CHARACTERS = 255
+
+/**
+ * Reads one line of an import.
+ * @throws {AdministrationError} naming what is wrong; never with the hash
+ */
+export function readImportedUser(line: string): ImportedUser {
+  const given = parseObject(line)
+  const unknown = Object.keys(given).find((name) => !MEMBERS.includes(name))
+  if (unknown !== undefined) throw invalid(`${JSON.stringify(unknown)} is not a member of a user`)
+  const { username, password_hash: hash, identities = [], display_name: displayName, email } = given
+  if (typeof username !== 'string') throw invalid('username is missing or not a text')
+  return {
+    userId: randomUUID(),
+    username: requireName(username, 'username'),
+    passwordHash: hash === undefined || hash === null ? undefined : requireHash(hash),
+    displayName: optionalText(displayName, 'display_name', (text) => requireName(text, 'display_name')),
+    email: optionalText(email, 'email', requireEmail),
+    identities: requireIdentities(identities)
+  }
+}
+
+function parseObject(line: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(line)
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
+      return parsed as Record<string, unknown>
+  } catch {
+    // The message of the parser repeats a part of the line, which has a hash.
+  }
+  throw invalid('is not a JSON object')
+}
+
+function requireHash(given: unknown): string {
+  if (typeof given !== 'string') throw invalid('password_hash is not a text')
+  const read = readForeignHash(given)
+  if ('problem' in read) throw invalid(`password_hash: ${read.problem}`)
+  return read.passwordHash
+}
+
+function optionalText(given: unknown, name: string, read: (text: string) => string): string | undefined {
+  if (given === undefined || given === null || given === '') return undefined
+  if (typeof given !== 'string') throw invalid(`${name} is not a text`)
+  return read(given)
+}
+
+function requireIdentities(given: unknown): readonly IdentityKey[] {
+  if (!Array.isArray(given) || given.length > MOST_IDENTITIES) {
+    throw invalid(`identities is not a list of at most ${MOST_IDENTITIES}`)
+  }
+  return given.map((identity: unknown) => {
+    const { issuer, subject, ...others } = (identity ?? {}) as Record<string, unknown>
+    if (!isKeyPart(issuer) || !isKeyPart(subject) || Object.keys(others).length > 0) {
+      throw invalid(`an identity is not {"issuer","subject"} with 1 to ${MOST_CHARACTERS} characters each`)
+    }
+    return { issuer, subject }
+  })
+}
+
+function isKeyPart(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MOST_CHARACTERS && !NO_TEXT.test(value)
+}
+
+function invalid(message: string): AdministrationError {
+  return new AdministrationError('invalid', message)
+}

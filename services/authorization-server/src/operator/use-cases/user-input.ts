@@ -1,0 +1,29 @@
+import type { PasswordProblem } from '@valetkey/sign-in-rules'
+import { type NewPasswordRules, problemOfNewPassword } from '../../platform/passwords/new-password.js'
+import { AdministrationError } from './administration-error.js'
+
+const PASSWORD_PROBLEMS: Readonly<Record<PasswordProblem, (rules: NewPasswordRules) => string>> = {
+  too_short: ({ minLength }) => `must have at least ${minLength} characters`,
+  too_long: () => 'must have at most 1024 bytes',
+  not_typeable: () => 'must have no control characters',
+  common: () => 'is on the list of common passwords',
+  repeated: () => 'repeats a short or common part',
+  sequence: () => 'is a sequence of neighbouring letters, digits or keys',
+  contains_name: () => 'consists mainly of the user name, the product name or the host name'
+}
+
+/** @throws {AdministrationError} naming the rule that the password breaks */
+export async function requireNewPassword(password: string, username: string, rules: NewPasswordRules): Promise<string> {
+  const problem = await problemOfNewPassword(password, username, rules)
+  if (problem === undefined) return password
+  throw new AdministrationError('invalid', `the password ${PASSWORD_PROBLEMS[problem](rules)}`)
+}
+
+/** One address without display name; only the mail server knows whether it exists. */
+const EMAIL = /^[^\s@<>,;:"()[\]\\\p{C}]{1,64}@[^\s@<>,;:"()[\]\\\p{C}]{1,250}$/u
+
+export function requireEmail(given: string): string {
+  const email = given.trim()
+  if (email.length <= 254 && EMAIL.test(email)) return email
+  throw new AdministrationError('invalid', 'the e-mail address must be one address, such as bob@example.com')
+}

@@ -1,0 +1,138 @@
+import { pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import { verify as verifyArgon2 } from '@node-rs/argon2'
+import { verify as verifyBcrypt } from '@node-rs/bcrypt'
+import phc from '@phc/format'
+
+const deriveScrypt = promisify<string, Buffer, number, object, Buffer>(scrypt)
+const derivePbkdf2 = promisify(pbkdf2)
+
+/**
+ * The most that one sign-in with an imported hash may cost: about two seconds of one processor and 256 MiB. Otherwise an import
+ * could stop sign-in for all users (docs/adr/0028-local-accounts.md).
+ */
+const MOST = {
+  argon2KiB: 256 * 1024,
+  /** Memory in KiB, times passes. */
+  argon2Work: 1024 * 1024,
+  bcryptCost: 15,
+  scryptBytes: 256 * 1024 * 1024,
+  /** Memory in bytes, times `p`. */
+  scryptWork: 1024 * 1024 * 1024,
+  pbkdf2Iterations: 3_000_000
+}
+/** A hash of few bytes would match many passwords. */
+const HASH_BYTES = { min: 16, max: 64 }
+const SALT_BYTES = { min: 8, max: 64 }
+
+const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+type Parts = { id: string; version: number | undefined; numbers: Record<string, number>; salt: Buffer; hash: Buffer }
+
+/**
+ * Reads the hash of a password from another system: a PHC string of argon2id, argon2i, bcrypt, scrypt, pbkdf2-sha256 or
+ * pbkdf2-sha512, or a bcrypt hash in its own format.
+ * @returns the text to store, or what is wrong with it
+ */
+export function readForeignHash(text: string): { passwordHash: string } | { problem: string } {
+  const stored = BCRYPT.test(text) ? text : bcryptOfPhc(text)
+  if (stored !== undefined) {
+    const problem = atMost('the bcrypt cost', Number(BCRYPT.exec(stored)?.[1]), MOST.bcryptCost)
+    return problem === undefined ? { passwordHash: stored } : { problem }
+  }
+  if (text.startsWith('$2')) return { problem: 'is no bcrypt hash with $2a$, $2b$ or $2y$ and 60 characters' }
+  const parts = parse(text)
+  if (parts === undefined) return { problem: 'is no PHC string with salt and hash, and no bcrypt hash' }
+  const problem = problemOfLengths(parts) ?? problemOfCost(parts)
+  return problem === undefined ? { passwordHash: text } : { problem }
+}
+
+/** @throws {Error} if the text was not accepted by `readForeignHash` */
+export async function verifyForeignHash(stored: string, password: string): Promise<boolean> {
+  // bcrypt ignores what follows byte 72, as the system that made the hash did. The argon2id hash that replaces it does not.
+  if (BCRYPT.test(stored)) return verifyBcrypt(password, stored)
+  if (stored.startsWith('$argon2')) return verifyArgon2(stored, password)
+  const parts = parse(stored)
+  if (parts === undefined) throw new Error('a stored password hash has an unknown format')
+  return timingSafeEqual(await derive(parts, password), parts.hash)
+}
+
+function derive({ id, numbers, salt, hash }: Parts, password: string): Promise<Buffer> {
+  if (id !== 'scrypt') return derivePbkdf2(password, salt, numbers.i ?? 0, hash.length, id.replace('pbkdf2-', ''))
+  const { ln = 0, r = 0, p = 0 } = numbers
+  const cost = { N: 2 ** ln, r, p }
+  // Node's own limit of 32 MiB is below common parameters; `readForeignHash` has checked them.
+  return deriveScrypt(password, salt, hash.length, { ...cost, maxmem: 2 * MOST.scryptBytes })
+}
+
+function parse(text: string): Parts | undefined {
+  const [, id] = /^\$([a-z0-9-]{1,32})\$/.exec(text) ?? []
+  if (id === undefined || text.length > 512) return undefined
+  try {
+    const { version, params = {}, salt, hash } = phc.deserialize(text)
+    const values = Object.entries(params)
+    if (salt === undefined || hash === undefined || values.some(([, value]) => typeof value !== 'number'))
+      return undefined
+    return { id, version, numbers: Object.fromEntries(values) as Record<string, number>, salt, hash }
+  } catch {
+    return undefined
+  }
+}
+
+/** The bcrypt format of a PHC string: base64 with another alphabet. */
+function bcryptOfPhc(text: string): string | undefined {
+  const [, rounds, salt, hash] =
+    /^\$bcrypt\$(?:v=98\$)?r=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{31})$/.exec(text) ?? []
+  if (rounds === undefined) return undefined
+  const characters = [...`${salt}${hash}`].map((character) => BCRYPT_BASE64[BASE64.indexOf(character)])
+  return `$2b$${rounds.padStart(2, '0')}$${characters.join('')}`
+}
+
+function problemOfLengths({ salt, hash }: Parts): string | undefined {
+  const isWithin = (value: Buffer, { min, max }: { min: number; max: number }) =>
+    value.length >= min && value.length <= max
+  if (!isWithin(salt, SALT_BYTES)) return `the salt must have ${SALT_BYTES.min} to ${SALT_BYTES.max} bytes`
+  if (!isWithin(hash, HASH_BYTES)) return `the hash must have ${HASH_BYTES.min} to ${HASH_BYTES.max} bytes`
+  return undefined
+}
+
+function problemOfCost({ id, version, numbers }: Parts): string | undefined {
+  const { m = 0, t = 0, p = 0, ln = 0, r = 0, i = 0 } = numbers
+  switch (id) {
+    case 'argon2id':
+    case 'argon2i':
+      if (version !== 19) return 'must be of argon2 version 19 (v=19)'
+      return (
+        exactly(numbers, ['m', 't', 'p']) ??
+        atMost('the memory in KiB (m)', m, MOST.argon2KiB) ??
+        atMost('the lanes (p)', p, 16) ??
+        atMost('memory times passes (m times t)', m * t, MOST.argon2Work)
+      )
+    case 'scrypt':
+      return (
+        exactly(numbers, ['ln', 'r', 'p']) ??
+        atMost('ln', ln, 20) ??
+        atMost('the memory in bytes (128 times r times 2^ln)', 128 * r * 2 ** ln, MOST.scryptBytes) ??
+        atMost('memory times p', 128 * r * 2 ** ln * p, MOST.scryptWork)
+      )
+    case 'pbkdf2-sha256':
+    case 'pbkdf2-sha512':
+      return exactly(numbers, ['i']) ?? atMost('the iterations (i)', i, MOST.pbkdf2Iterations)
+    default:
+      return `${id} is not supported; supported are argon2id, argon2i, bcrypt, scrypt, pbkdf2-sha256, pbkdf2-sha512`
+  }
+}
+
+/** A key length `l` repeats the length of the hash. */
+function exactly(numbers: Record<string, number>, names: readonly string[]): string | undefined {
+  const given = Object.keys(numbers).filter((name) => name !== 'l')
+  const areAllGiven = given.length === names.length && names.every((name) => given.includes(name))
+  return areAllGiven ? undefined : `must have the parameters ${names.join(', ')} as numbers, and no others`
+}
+
+function atMost(what: string, value: number, most: number): string | undefined {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= most) return undefined
+  return `${what} must be from 1 to ${most}: a sign-in would take too much time or memory`
+}

@@ -1,0 +1,81 @@
+import type { Database } from '@valetkey/service-kit'
+import { type AuditNote, audited } from './audited.js'
+import type { IdentityKey } from './identities.js'
+
+/** A user of another system. */
+export type ImportedUser = {
+  userId: string
+  username: string
+  passwordHash: string | undefined
+  displayName: string | undefined
+  email: string | undefined
+  identities: readonly IdentityKey[]
+}
+
+/** Users and identities that exist already. */
+export type Existing = {
+  usernames: ReadonlySet<string>
+  /** As `identityName` writes them. */
+  identities: ReadonlySet<string>
+}
+
+export function identityName({ issuer, subject }: IdentityKey): string {
+  return JSON.stringify([issuer, subject])
+}
+
+/** Creates many users in one statement. */
+export function createUserImportStore(database: Database) {
+  return {
+    async findExisting(users: readonly ImportedUser[]): Promise<Existing> {
+      const keys = users.flatMap(({ identities }) => identities)
+      const [usernames, identities] = await Promise.all([
+        database.query<{ username: string }>({
+          name: 'find_imported_users',
+          text: 'select username from users where username = any($1::text[])',
+          values: [users.map(({ username }) => username)]
+        }),
+        database.query<IdentityKey>({
+          name: 'find_imported_identities',
+          text: `select issuer, subject from identities
+            join unnest($1::text[], $2::text[]) as imported (issuer, subject) using (issuer, subject)`,
+          values: [keys.map(({ issuer }) => issuer), keys.map(({ subject }) => subject)]
+        })
+      ])
+      return {
+        usernames: new Set(usernames.map(({ username }) => username)),
+        identities: new Set(identities.map(identityName))
+      }
+    },
+
+    /**
+     * Creates all of these users with their identities, or none.
+     * @returns how many were created: without users that were created meanwhile
+     */
+    async add(users: readonly ImportedUser[], note: AuditNote): Promise<number> {
+      const identities = users.flatMap((user) => user.identities.map((key) => ({ ...key, user_id: user.userId })))
+      const rows = users.map(({ userId, username, passwordHash, displayName, email }) => ({
+        ...{ user_id: userId, username, email },
+        ...{ password_hash: passwordHash, display_name: displayName }
+      }))
+      const change = {
+        name: 'import_users',
+        parts: `changed as (
+            insert into users (user_id, username, password_hash, display_name, email, created_at)
+            select user_id, username, password_hash, display_name, email, now()
+            from jsonb_to_recordset($1::jsonb)
+              as given (user_id uuid, username text, password_hash text, display_name text, email text)
+            on conflict (username) do nothing returning user_id),
+          linked as (
+            insert into identities (issuer, subject, user_id, created_at)
+            select issuer, subject, user_id, now()
+            from jsonb_to_recordset($2::jsonb) as given (issuer text, subject text, user_id uuid) join changed using (user_id))`,
+        details: `jsonb_build_object('count', (select count(*) from changed))`,
+        result: 'select count(*)::integer as created from changed',
+        values: [JSON.stringify(rows), JSON.stringify(identities)]
+      }
+      return (await database.query<{ created: number }>(audited(change, note)))[0]?.created ?? 0
+    }
+  }
+}
+
+export type UserImportStore = ReturnType<typeof createUserImportStore>

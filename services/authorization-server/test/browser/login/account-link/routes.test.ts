@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { giveAccountLink } from '../../../../src/operator/use-cases/give-account-link.js'
+import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../../support/authorization-server.js'
+import type { Browser, Page } from '../../../support/browser.js'
+import { OPERATOR } from '../../../support/command-line.js'
+import { clearCounters } from '../../../support/counters.js'
+import { exchange, obtainCode, PASSWORD } from '../../../support/flow.js'
+import { collectLog } from '../../../support/log-lines.js'
+import { addressesOn, visibleText } from '../../../support/page-content.js'
+import { signedInBrowser } from '../../../support/pages.js'
+import { attemptSignIn } from '../../../support/sign-in.js'
+import { disable, isActive, pairOf } from '../../../support/tokens.js'
+
+const NEW_PASSWORD = 'gravel walks at dawn'
+const author = { actor: { kind: 'command_line', name: OPERATOR } } as const
+const { logger, lines } = collectLog()
+
+let server: TestServer
+let client: Credentials
+let resourceServer: Credentials
+let userId: string
+let count = 0
+let username = ''
+
+beforeAll(async () => {
+  server = await startTestServer({}, logger)
+  client = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+beforeEach(async () => {
+  count += 1
+  username = `alice ${count}`
+  userId = await server.createUser(username, PASSWORD)
+  await clearCounters(server)
+})
+afterAll(() => server.close())
+
+async function newLink(purpose: 'invitation' | 'password_reset' = 'password_reset'): Promise<string> {
+  return (await giveAccountLink({ userId, purpose }, author, server.deps.admin.users)).url
+}
+
+async function openLink(url: string): Promise<{ browser: Browser; page: Page }> {
+  const browser = server.newBrowser()
+  return { browser, page: await browser.open(url) }
+}
+
+const signIn = async (password: string) => (await attemptSignIn(server, { username, password })).statusCode
+const storedLinks = () =>
+  server.database.query({ name: '', text: 'select 1 from account_links where user_id = $1', values: [userId] })
+
+describe('a reset link', () => {
+  test('sets the password, ends all sessions, signs the user in and keeps the access of apps', async () => {
+    const other = await signedInBrowser(server, username)
+    const { access_token: token } = pairOf(
+      await exchange(server, client, await obtainCode(server, client, { username }))
+    )
+    const { browser, page } = await openLink(await newLink())
+    expect(visibleText(page.body)).toContain(`Choose a new password for ${username}`)
+    const done = await browser.submit(page, { new_password: NEW_PASSWORD })
+    expect([done.url, done.statusCode]).toEqual([`${ISSUER}/account/apps`, 200])
+    expect([await signIn(PASSWORD), await signIn(NEW_PASSWORD)]).toEqual([422, 303])
+    expect((await other.open(`${ISSUER}/account/apps`)).url).toBe(`${ISSUER}/login`)
+    expect(await isActive(server, resourceServer, token)).toBe(true)
+  })
+
+  test('ends the access of all apps if asked', async () => {
+    const { access_token: token } = pairOf(
+      await exchange(server, client, await obtainCode(server, client, { username }))
+    )
+    const { browser, page } = await openLink(await newLink())
+    await browser.submit(page, { new_password: NEW_PASSWORD, end_access: 'on' })
+    expect(await isActive(server, resourceServer, token)).toBe(false)
+  })
+
+  test('opening it any number of times changes nothing (mail scanners)', async () => {
+    const url = await newLink()
+    for (const browser of [server.newBrowser(), server.newBrowser(), server.newBrowser()]) {
+      expect((await browser.open(url)).statusCode).toBe(200)
+    }
+    expect(await storedLinks()).toHaveLength(1)
+    expect(await signIn(PASSWORD)).toBe(303)
+  })
+
+  test('is spent once, also by two requests at the same time', async () => {
+    const url = await newLink()
+    const opened = [await openLink(url), await openLink(url)]
+    const pages = await Promise.all(
+      opened.map(({ browser, page }, index) => browser.submit(page, { new_password: `${NEW_PASSWORD} ${index}` }))
+    )
+    expect(pages.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 404])
+    expect(await storedLinks()).toEqual([])
+  })
+
+  test('a bad password names the rule and does not use the link up', async () => {
+    const { browser, page } = await openLink(await newLink())
+    const refused = await browser.submit(page, { new_password: 'too short' })
+    expect([refused.statusCode, visibleText(refused.body)]).toEqual([422, expect.stringContaining('at least 15')])
+    expect((await browser.submit(refused, { new_password: NEW_PASSWORD })).statusCode).toBe(200)
+  })
+
+  test('gives a fresh session of the way "link"', async () => {
+    const { browser, page } = await openLink(await newLink())
+    await browser.submit(page, { new_password: NEW_PASSWORD })
+    expect(visibleText((await browser.open(`${ISSUER}/account/sessions`)).body)).toContain('Link from the operator')
+    // A fresh sign-in needs no current password.
+    expect((await browser.open(`${ISSUER}/account/password`)).body).not.toContain('current_password')
+  })
+})
+
+describe('links that cannot be used look alike', () => {
+  const expire = () =>
+    server.database.query({
+      name: '',
+      text: 'update account_links set expires_at = now() where user_id = $1',
+      values: [userId]
+    })
+
+  test.each([
+    { name: 'unknown', spoil: async () => `${ISSUER}/account-link?token=${'A'.repeat(43)}` },
+    { name: 'malformed', spoil: async () => `${ISSUER}/account-link?token=x` },
+    { name: 'missing', spoil: async () => `${ISSUER}/account-link` },
+    {
+      name: 'used',
+      spoil: async (url: string) => {
+        const { browser, page } = await openLink(url)
+        await browser.submit(page, { new_password: NEW_PASSWORD })
+        return url
+      }
+    },
+    {
+      name: 'expired',
+      spoil: async (url: string) => {
+        await expire()
+        return url
+      }
+    },
+    {
+      name: 'replaced by a newer one',
+      spoil: async (url: string) => {
+        await newLink('invitation')
+        return url
+      }
+    },
+    {
+      name: 'of a disabled user',
+      spoil: async (url: string) => {
+        await disable(server, 'user', userId)
+        return url
+      }
+    },
+    {
+      name: 'of a user whose password an operator has set',
+      spoil: async (url: string) => {
+        await server.deps.admin.users.users.setPassword(userId, 'hash', {
+          ...{ event: 'user_password_set', requestId: undefined, clientId: undefined },
+          ...{ userId, address: undefined, details: {} }
+        })
+        return url
+      }
+    }
+  ])('$name', async ({ spoil }) => {
+    const { page } = await openLink(await spoil(await newLink()))
+    const unknown = await server.newBrowser().open(`${ISSUER}/account-link?token=${'B'.repeat(43)}`)
+    expect(page.statusCode).toBe(404)
+    expect(page.body).toBe(unknown.body)
+  })
+
+  test('a link that expires while its page is open sets no password', async () => {
+    const { browser, page } = await openLink(await newLink())
+    await expire()
+    expect((await browser.submit(page, { new_password: NEW_PASSWORD })).statusCode).toBe(404)
+    expect(await signIn(PASSWORD)).toBe(303)
+  })
+
+  test('100 unknown links from one address are answered, then 429 with Retry-After', async () => {
+    const browser = server.newBrowser()
+    const statuses = new Set<number>()
+    for (let attempt = 0; attempt < 100; attempt++) {
+      statuses.add((await browser.get(`${ISSUER}/account-link`)).statusCode)
+    }
+    expect([...statuses]).toEqual([404])
+    const limited = await server.newBrowser().open(await newLink())
+    expect([limited.statusCode, Number(limited.headers['retry-after'])]).toEqual([429, expect.any(Number)])
+  })
+})
+
+describe('secrecy of the token', () => {
+  test('the link redirects to an address without token, with no-referrer and no-store', async () => {
+    const browser = server.newBrowser()
+    const redirect = await browser.get(await newLink())
+    expect([redirect.statusCode, redirect.headers.location]).toEqual([303, `${ISSUER}/account-link`])
+    expect(redirect.headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' })
+    expect(redirect.cookies.find(({ name }) => name === 'vk_link')).toMatchObject({ httpOnly: true, sameSite: 'Lax' })
+    const page = await browser.open(`${ISSUER}/account-link`)
+    expect(page.headers['cache-control']).toBe('no-store')
+    expect(addressesOn(page.body).filter((address) => address.includes('token'))).toEqual([])
+  })
+
+  test('no log line has it', async () => {
+    const url = await newLink()
+    const { browser, page } = await openLink(url)
+    await browser.submit(page, { new_password: NEW_PASSWORD })
+    await openLink(url)
+    const token = new URL(url).searchParams.get('token') ?? ''
+    expect(lines.length).toBeGreaterThan(0)
+    expect(JSON.stringify(lines)).not.toContain(token)
+  })
+
+  test('a form of another site is refused and does not use the link up', async () => {
+    const { browser, page } = await openLink(await newLink())
+    const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+    expect((await browser.submitOnly(page, { new_password: NEW_PASSWORD }, headers)).statusCode).toBe(403)
+    expect(await storedLinks()).toHaveLength(1)
+  })
+})
+
+describe('an invitation', () => {
+  test('offers a password and each provider, with the token for that provider', async () => {
+    const providers = [
+      { id: 'acme', label: 'Acme', issuer: 'https://id.example', client_id: 'x', client_secret: 'y'.repeat(32) }
+    ]
+    const other = await startTestServer({ SIGN_IN_PROVIDERS: JSON.stringify(providers) })
+    try {
+      const invited = await other.createUser('bob', PASSWORD)
+      const command = { userId: invited, purpose: 'invitation' } as const
+      const { url } = await giveAccountLink(command, author, other.deps.admin.users)
+      const page = await other.newBrowser().open(url)
+      const token = new URL(url).searchParams.get('token')
+      expect(page.body).toContain('name="new_password"')
+      const link = `${ISSUER}/login/with/acme?purpose&#x3D;invitation&amp;token&#x3D;${token}`
+      expect(addressesOn(page.body)).toContain(link)
+    } finally {
+      await other.close()
+    }
+  })
+})

@@ -1,0 +1,151 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { hash as hashBcrypt } from '@node-rs/bcrypt'
+import { createUserStore } from '../../../src/storage/postgres/users.js'
+import { lastChangeIn } from '../../support/administration.js'
+import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { OPERATOR, runCommand } from '../../support/command-line.js'
+import { attemptSignIn } from '../../support/sign-in.js'
+
+const PASSWORD = 'old secret'
+const ISSUER_OF_IDENTITY = 'https://id.example'
+
+let server: TestServer
+let directory: string
+let bcryptHash: string
+
+beforeAll(async () => {
+  server = await startTestServer()
+  directory = await mkdtemp(path.join(tmpdir(), 'import-'))
+  bcryptHash = await hashBcrypt(PASSWORD, { cost: 4 })
+})
+beforeEach(() => server.database.query({ name: '', text: 'delete from users', values: [] }))
+afterAll(async () => {
+  await rm(directory, { recursive: true })
+  await server.close()
+})
+
+async function importLines(lines: readonly (object | string)[], ...more: string[]) {
+  const file = path.join(directory, 'users.ndjson')
+  const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
+  await writeFile(file, `${text}\n`)
+  return runCommand(server.database, ['users', 'import', file, '--json', ...more])
+}
+
+const countUsers = async () =>
+  (await server.database.query({ name: '', text: 'select 1 from users', values: [] })).length
+const hashOf = async (username: string) =>
+  (await createUserStore(server.database).findWithPassword(username))?.passwordHash
+
+describe('users import', () => {
+  test('a user signs in with the old password; then the hash is argon2id, and the password still works', async () => {
+    const { code, out, said } = await importLines([{ username: 'alice', password_hash: bcryptHash }])
+    expect([code, said]).toEqual([0, ''])
+    expect(JSON.parse(out)).toEqual({ created: 1, existing: 0, refused: 0, dry_run: false })
+    expect((await attemptSignIn(server, { username: 'alice', password: 'wrong' })).statusCode).toBe(422)
+    expect(await hashOf('alice')).toBe(bcryptHash)
+    expect((await attemptSignIn(server, { username: 'alice', password: PASSWORD })).statusCode).toBe(303)
+    expect(await hashOf('alice')).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect((await attemptSignIn(server, { username: 'alice', password: PASSWORD })).statusCode).toBe(303)
+  })
+
+  test('stores identities, name and address; a user without a hash cannot sign in with a password', async () => {
+    const identities = [{ issuer: ISSUER_OF_IDENTITY, subject: '42' }]
+    await importLines([{ username: 'bob', identities, display_name: 'Bob B.', email: 'bob@example.com' }])
+    const found = await server.deps.admin.users.users.findByName('bob')
+    expect(found).toMatchObject({ displayName: 'Bob B.', email: 'bob@example.com' })
+    const text = 'select issuer, subject, user_id from identities'
+    const rows = await server.database.query({ name: '', text, values: [] })
+    expect(rows).toEqual([{ ...identities[0], user_id: found?.userId }])
+    expect((await attemptSignIn(server, { username: 'bob', password: PASSWORD })).statusCode).toBe(422)
+  })
+
+  test('a second run creates nothing and changes no user', async () => {
+    const lines = [{ username: 'alice', password_hash: bcryptHash }, { username: 'bob' }]
+    await importLines(lines)
+    await attemptSignIn(server, { username: 'alice', password: PASSWORD })
+    const { code, out } = await importLines([...lines, { username: 'carol' }])
+    expect([code, JSON.parse(out)]).toEqual([0, { created: 1, existing: 2, refused: 0, dry_run: false }])
+    expect(await hashOf('alice')).toMatch(/^\$argon2id/)
+  })
+
+  test('--dry-run checks all and changes nothing', async () => {
+    const { code, out } = await importLines([{ username: 'alice' }, '', { username: 'bob' }], '--dry-run')
+    expect([code, JSON.parse(out)]).toEqual([0, { created: 2, existing: 0, refused: 0, dry_run: true }])
+    expect(await countUsers()).toBe(0)
+  })
+
+  test('each batch is audited with the actor and the number, without hashes', async () => {
+    await importLines([{ username: 'alice', password_hash: bcryptHash }, { username: 'bob' }])
+    const entry = await lastChangeIn(server)
+    const details = { actor: { kind: 'command_line', name: OPERATOR }, fromLine: 1, count: 2 }
+    expect(entry).toMatchObject({ event: 'users_imported', details })
+    expect(JSON.stringify(entry)).not.toContain('$2b$')
+  })
+
+  test('more users than one batch', async () => {
+    const lines = Array.from({ length: 1201 }, (_, index) => ({ username: `user ${index}` }))
+    const { out } = await importLines(lines)
+    expect([JSON.parse(out).created, await countUsers()]).toEqual([1201, 1201])
+  })
+})
+
+describe('a file with mistakes creates no user (2), and each mistake is named with its line', () => {
+  test.each([
+    { name: 'no JSON', line: '{"username":', problem: /is not a JSON object/ },
+    { name: 'a list', line: '[]', problem: /is not a JSON object/ },
+    { name: 'no username', line: {}, problem: /username is missing/ },
+    { name: 'an empty username', line: { username: ' ' }, problem: /username must have/ },
+    { name: 'a plain password', line: { username: 'x', password: 'p' }, problem: /"password" is not a member/ },
+    { name: 'a hash that is none', line: { username: 'x', password_hash: 'md5' }, problem: /password_hash: is no PHC/ },
+    {
+      name: 'a costly hash',
+      line: { username: 'x', password_hash: `$2b$31$${'a'.repeat(53)}` },
+      problem: /bcrypt cost/
+    },
+    { name: 'an address', line: { username: 'x', email: 'nobody' }, problem: /e-mail address/ },
+    {
+      name: 'identities that are no list',
+      line: { username: 'x', identities: {} },
+      problem: /identities is not a list/
+    },
+    {
+      name: 'an identity without subject',
+      line: { username: 'x', identities: [{ issuer: 'i' }] },
+      problem: /identity/
+    },
+    { name: 'a username for the second time', line: { username: 'alice' }, problem: /alice is in line 1 as well/ }
+  ])('$name', async ({ line, problem }) => {
+    const { code, out, said } = await importLines([{ username: 'alice' }, line])
+    expect([code, out]).toEqual([2, ''])
+    expect(said).toMatch(/^line 2: /)
+    expect(said).toMatch(problem)
+    expect(await countUsers()).toBe(0)
+  })
+
+  test('an identity twice in the file', async () => {
+    const identities = [{ issuer: ISSUER_OF_IDENTITY, subject: '1' }]
+    const { code, said } = await importLines([
+      { username: 'alice', identities },
+      { username: 'bob', identities }
+    ])
+    expect([code, said]).toEqual([2, expect.stringContaining('is in line 1 as well')])
+  })
+
+  test('an identity of another user: its line is refused (4), the others are imported', async () => {
+    const identities = [{ issuer: ISSUER_OF_IDENTITY, subject: '1' }]
+    await importLines([{ username: 'alice', identities }])
+    const { code, out, said } = await importLines([{ username: 'bob' }, { username: 'carol', identities }])
+    expect([code, JSON.parse(out).created]).toEqual([4, 1])
+    expect(said).toMatch(/^line 2: the identity 1 of https:\/\/id\.example is linked to another user/)
+  })
+
+  test('a line without end, and a file that does not exist', async () => {
+    const { code, said } = await importLines(['x'.repeat(300_000)])
+    expect([code, said]).toEqual([2, expect.stringContaining('line 1 is too long')])
+    const missing = await runCommand(server.database, ['users', 'import', path.join(directory, 'missing')])
+    expect([missing.code, missing.said]).toEqual([2, expect.stringContaining('cannot be read')])
+  })
+})
