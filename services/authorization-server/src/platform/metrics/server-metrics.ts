@@ -20,6 +20,7 @@ export type ServerMetrics = {
 const LISTENERS = ['public', 'internal', 'operator']
 const LIMITS = [
   ...['sign-in', 'sign-in-address', 'sign-in-account', 'sign-in-waiting'],
+  'account-link-address',
   ...['client-address', 'resource-server-address', 'operator-address']
 ]
 const RECORDS = ['vk:session', 'vk:code', 'vk:attempt', 'vk:proposal']

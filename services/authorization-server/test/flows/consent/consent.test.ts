@@ -126,7 +126,11 @@ describe('the consent page shows the app, the permissions and the redirect targe
     expect(page.body).toContain(`<title>Allow ${shown}? · Valetkey</title>`)
     expect(page.body).toContain(`<h1>Allow <bdi>${shown}</bdi>?</h1>`)
     for (const body of [login.body, page.body]) {
-      expect(body.match(/<(script|img|meta http-equiv|b|i)\b/g)).toBeNull()
+      const withoutOurs = body.replaceAll(
+        /<script src="http:\/\/localhost:4000\/assets\/[a-z-]+\.js" defer><\/script>/g,
+        ''
+      )
+      expect(withoutOurs.match(/<(script|img|meta http-equiv|b|i)\b/g)).toBeNull()
       expect(body.match(/<title>/g)).toHaveLength(1)
     }
   })
