@@ -39,6 +39,7 @@ export function wirePublic(config: Config, stores: Stores, platform: Platform, r
 function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps {
   const { audit, limiter, passwordQueue, now } = platform
   const { issuer, cookieKeys } = config
+  const page = { issuer, cookieKeys, audit }
   const { allowances, codes, connectedApps, consents, pending, sessions, users } = stores
   const { clients, resourceServers, scopes } = stores.registry
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
@@ -58,11 +59,9 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
     session,
     authorize: { issuer, validation, pending, allowances, issue, audit },
     login: {
-      issuer,
-      cookieKeys,
+      ...page,
       validation,
       session,
-      audit,
       ways,
       providers,
       helpUrl: config.signIn.helpUrl,
@@ -84,27 +83,16 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
     },
     providerLogout: { providers, logouts: stores.providerLogouts, audit, now },
     consent: {
-      issuer,
-      cookieKeys,
+      ...page,
       validation,
       pending,
       consents,
       scopes,
       lifetimes: tokenLifetimes(config),
       decide: { issuer, pending, consents, allowances, issue, audit },
-      repeat: { pending, codes },
-      audit
+      repeat: { pending, codes }
     },
-    account: {
-      issuer,
-      cookieKeys,
-      apps: connectedApps,
-      scopes,
-      resourceServers,
-      audit,
-      now,
-      providers: config.signIn.providers
-    },
+    account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
     signIns,
     passkeys: wirePasskeys(config, stores, session, platform),
     ...wireLocalAccounts(config, stores, platform, { ways, completion })

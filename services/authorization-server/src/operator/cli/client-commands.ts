@@ -57,6 +57,12 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
       ])
     })
 
+  addClientReadCommands(clients, context, deps)
+  addClientChangeCommands(clients, context, deps)
+  addClientSecretCommands(clients, context, deps)
+}
+
+function addClientReadCommands(clients: Command, context: CommandDeps, deps: () => ClientAdministration): void {
   clients
     .command('list')
     .description('list all clients')
@@ -82,9 +88,6 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
       const document = clientDocument(await findClient(clientId, deps()))
       printResult(context, json, document, linesOf(document))
     })
-
-  addClientChangeCommands(clients, context, deps)
-  addClientSecretCommands(clients, context, deps)
 }
 
 /** One line for each member. */

@@ -123,7 +123,9 @@ describe('scopes', () => {
       discoverable: false,
       built_in: false
     })
-    expect((await scopes('list')).out).toMatch(/^NAME +TITLE +API\nfiles\.read +See the list of all your files +default API +built in\n/)
+    expect((await scopes('list')).out).toMatch(
+      /^NAME +TITLE +API\nfiles\.read +See the list of all your files +default API +built in\n/
+    )
   })
 })
 
