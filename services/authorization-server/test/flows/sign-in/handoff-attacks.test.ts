@@ -84,7 +84,7 @@ test('HEAD takes nothing, as a program that previews links sends it', async () =
 test('a wrong signature does not use up the request', async () => {
   const { browser, nonce } = await begin()
   const forged = `${(await signAssertion({ nonce, sub: 'alice' })).slice(0, -8)}AAAAAAAA`
-  expectRefusal(await browser.open(callbackUrl(forged)), 'does not work')
+  expectRefusal(await browser.open(callbackUrl(forged)), 'is set up wrongly')
   await browser.open(callbackUrl(await signAssertion({ nonce, sub: 'alice' })))
   expect(await isSignedIn(browser)).toBe(true)
 })
