@@ -45,7 +45,7 @@ test.each(['disable', 'delete'])('users %s announces the user (contract 3)', asy
 
 test('users set-password announces the user', async () => {
   const args = ['users', 'set-password', grant.userId, '--password-stdin']
-  await runCommand(stores.database, args, { stdin: 'a new password' })
+  await runCommand(stores.database, args, { stdin: 'a new long password' })
   await listener.query('select 1')
   expect(heard).toEqual([{ sub: grant.userId }])
 })
