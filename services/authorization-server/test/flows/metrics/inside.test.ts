@@ -6,6 +6,7 @@ import { watchPasswordQueue } from '../../../src/platform/metrics/watch.js'
 import { createPasswordQueue } from '../../../src/platform/passwords/password-queue.js'
 import { createLimiter, TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
 import {
+  accountLinkLimit,
   clientAuthenticationLimit,
   operatorAuthenticationLimit,
   resourceServerAuthenticationLimit,
@@ -90,7 +91,12 @@ test('the stored tokens, as of the last run of housekeeping', async () => {
 test('refusals of rate limits count under the kind of the limit, and every kind is known', async () => {
   const watched = createServerMetrics()
   const limiter = createLimiter(createAttemptCounterStore(server.redis), 0.000001, watched.limiterRefused)
-  const ofCallers = [clientAuthenticationLimit, resourceServerAuthenticationLimit, operatorAuthenticationLimit]
+  const ofCallers = [
+    accountLinkLimit,
+    clientAuthenticationLimit,
+    resourceServerAuthenticationLimit,
+    operatorAuthenticationLimit
+  ]
   const kinds = [...signInLimits('a', '::1', false), ...ofCallers.map((limitOf) => limitOf('::1'))]
   for (const limit of kinds) {
     await limiter.count(limit)
