@@ -88,7 +88,11 @@ describe('a changed credential ends its streams at every process, and no others'
     {
       name: 'credential with another audience',
       change: () =>
-        run("update resource_servers set audience = 'https://other.example' where client_id = $1", [deleted.clientId])
+        run(
+          `update resource_servers set audience = 'https://other.example', normal_audience = 'https://other.example/'
+            where client_id = $1`,
+          [deleted.clientId]
+        )
     }
   ])('$name', async ({ change }) => {
     const streams = await openStreams(deleted)

@@ -33,7 +33,7 @@ describe('attack on the sign-in with a provider', () => {
     await Promise.all([honest?.close(), evil?.close()])
   })
 
-  test("login CSRF: the attacker's response in the victim's browser shows a page and signs nobody in (RFC 9700 §4.7)", async () => {
+  test("login CSRF: the attacker's response in the victim's browser shows a page and signs no user in (RFC 9700 §4.7)", async () => {
     const [attacker, victim] = [server.newBrowser(), server.newBrowser()]
     const { state, nonce } = await depart(attacker)
     honest.signs({ claims: { nonce, sub: 'attacker' } })

@@ -185,7 +185,7 @@ describe('response of a provider', () => {
     expect(page.body).toContain(`href="${ISSUER}/login"`)
   })
 
-  test('with a repeated state or code signs nobody in', async () => {
+  test('with a repeated state or code signs no user in', async () => {
     const browser = server.newBrowser()
     const { state, nonce } = await depart(browser)
     provider.signs({ claims: { nonce } })
