@@ -107,8 +107,7 @@ function readProvider(element: Element, report: Report): ProviderSettings {
 /** @param fallback for a missing member; without it, the member is required */
 function readText(element: Element, member: string, report: Report, fallback?: string): string {
   const value = element[member] ?? fallback
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not be in a label or an identifier.
-  if (typeof value === 'string' && value !== '' && value.length <= 500 && !/[\x00-\x1f\x7f]/.test(value)) return value
+  if (typeof value === 'string' && value !== '' && value.length <= 500 && !/\p{Cc}/u.test(value)) return value
   report(value === undefined ? `.${member} is missing` : `.${member} must be text of 1 to 500 characters`)
   return ''
 }

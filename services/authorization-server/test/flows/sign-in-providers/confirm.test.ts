@@ -72,7 +72,7 @@ describe('confirmation with a provider before a change of the account', () => {
   })
 
   test('never creates a user', async () => {
-    const page = await confirm(await arriveOld(), { sub: 'nobody-yet', auth_time: now() })
+    const page = await confirm(await arriveOld(), { sub: 'not-linked-yet', auth_time: now() })
     expect([page.statusCode, page.body]).toEqual([403, expect.stringContaining('No account here')])
   })
 })

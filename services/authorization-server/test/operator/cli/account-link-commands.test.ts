@@ -87,7 +87,7 @@ describe.each([
   })
 
   test('an unknown user is not found (3); a disabled one is a conflict (4)', async () => {
-    expect((await run([command, 'nobody'])).code).toBe(3)
+    expect((await run([command, 'unknown-user'])).code).toBe(3)
     await disable(server, 'user', await server.createUser(`disabled ${command}`, 'a password of words'))
     const { code, out, said } = await run([command, `disabled ${command}`])
     expect([code, out, said]).toEqual([4, '', expect.stringContaining('is disabled')])

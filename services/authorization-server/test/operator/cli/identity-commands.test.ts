@@ -54,7 +54,7 @@ describe('users link', () => {
   })
 
   test('to an unknown user is refused', async () => {
-    expect((await users('link', 'nobody', ...identity())).code).toBe(3)
+    expect((await users('link', 'unknown-user', ...identity())).code).toBe(3)
   })
 })
 

@@ -105,7 +105,7 @@ describe('a file with mistakes creates no user (2), and each mistake is named wi
       line: { username: 'x', password_hash: `$2b$31$${'a'.repeat(53)}` },
       problem: /bcrypt cost/
     },
-    { name: 'an address', line: { username: 'x', email: 'nobody' }, problem: /e-mail address/ },
+    { name: 'an address', line: { username: 'x', email: 'no-address' }, problem: /e-mail address/ },
     {
       name: 'identities that are no list',
       line: { username: 'x', identities: {} },
