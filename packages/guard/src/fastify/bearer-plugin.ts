@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import fastifyPlugin from 'fastify-plugin'
+import { ANY_ORIGIN, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from '../guard/any-origin.js'
+import { createGuard, type Guard } from '../guard/guard.js'
+import type { GuardOptions } from '../guard/guard-options.js'
+import type { Outcome } from '../guard/outcome.js'
+import {
+  type AccessToken,
+  requirementOf,
+  type ScopeRequirement,
+  type Scopes
+} from '../guard/validate-token-and-scope.js'
+import { REQUIREMENT, sendOutcome, TOKEN } from './guarded-request.js'
+import { refuseTokenInForm } from './token-in-form.js'
+
+/** Options of a guard of its own, which the server closes; or a guard that other adapters use as well. */
+export type BearerOptions = GuardOptions | { guard: Guard }
+
+/**
+ * Makes the onRequest hook of a route. `requireAccessToken('files.read', 'files.share')` requires both scopes,
+ * `requireAccessToken({ anyOf: ['files.read', 'files.read:images'] })` one of them, and `requireAccessToken()` a valid
+ * token of any scope.
+ */
+export type RequireAccessToken = (...scopes: Scopes) => onRequestHookHandler
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    requireAccessToken: RequireAccessToken
+  }
+  interface FastifyRequest {
+    /** The token of an accepted request. Throws on a route without a guard. */
+    readonly accessToken: AccessToken
+  }
+}
+
+async function bearer(server: FastifyInstance, options: BearerOptions): Promise<void> {
+  const guard = 'guard' in options ? options.guard : createGuard({ log: server.log, ...options })
+  if (!('guard' in options)) server.addHook('onClose', () => guard.close())
+
+  server.decorateRequest(TOKEN, null)
+  server.decorateRequest(REQUIREMENT, null)
+  server.decorateRequest('accessToken', { getter: acceptedToken })
+  const hooks = new WeakSet<object>()
+  server.decorate('requireAccessToken', (...scopes: Scopes) => {
+    const hook = guardHook(guard, requirementOf(scopes))
+    hooks.add(hook)
+    return hook
+  })
+  // A second token in the body makes the request ambiguous (RFC 6750 §2). The body is read only after the guard.
+  server.addHook('preHandler', refuseTokenInForm(guard))
+  serveMetadata(server, guard)
+  if (guard.anyOrigin) answerPreflights(server, (hook) => hooks.has(hook))
+}
+
+/** Guards the routes of a Fastify server with OAuth 2.0 bearer tokens. */
+export const bearerPlugin = fastifyPlugin(bearer, { name: '@valetkey/guard', fastify: '5.x' })
+
+function acceptedToken(this: FastifyRequest): AccessToken {
+  const accessToken = this[TOKEN]
+  if (accessToken === null) throw new Error('request.accessToken: this route has no guard (requireAccessToken)')
+  return accessToken
+}
+
+/** Uses a callback instead of a promise, so that a cached token costs no turn of the event loop. */
+function guardHook(guard: Guard, requirement: ScopeRequirement): onRequestHookHandler {
+  return function requireAccessToken(request, reply, done) {
+    if (guard.anyOrigin) reply.headers(ANY_ORIGIN)
+    const outcome = guard.check(request.raw, requirement, request)
+    if ('kind' in outcome) decide(outcome)
+    else void outcome.then(decide)
+
+    function decide(outcome: Outcome): void {
+      if (outcome.kind !== 'accepted') {
+        sendOutcome(reply, outcome)
+        return
+      }
+      request[TOKEN] = outcome.accessToken
+      request[REQUIREMENT] = requirement
+      done()
+    }
+  }
+}
+
+/** Public, and readable from any origin (RFC 9728 §3.1). */
+function serveMetadata(server: FastifyInstance, { metadata }: Guard): void {
+  server.get(metadata.path, async (_request, reply) => reply.headers(METADATA_HEADERS).send(metadata.document))
+  server.options(metadata.path, async (_request, reply) => reply.code(204).headers(METADATA_PREFLIGHT).send())
+}
+
+/** Adds an OPTIONS route for each guarded path. */
+function answerPreflights(server: FastifyInstance, isGuard: (hook: object) => boolean): void {
+  server.addHook('onRoute', function addOptions(route) {
+    const hooks = [route.onRequest ?? []].flat()
+    if (!hooks.some(isGuard) || this.hasRoute({ method: 'OPTIONS', url: route.url })) return
+    this.options(route.routePath, async (_request, reply) => reply.code(204).headers(PREFLIGHT).send())
+  })
+}

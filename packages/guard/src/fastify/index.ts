@@ -1,0 +1,1 @@
+export { type BearerOptions, bearerPlugin, type RequireAccessToken } from './bearer-plugin.js'

@@ -1,0 +1,52 @@
+import type { IntrospectionOptions, Introspector } from '../introspection/introspector.js'
+import type { GuardLog } from './token-guard.js'
+
+export type GuardOptions = {
+  /** The authorization server whose tokens are accepted. Compared with `iss` of a result, where present. */
+  issuer: string
+  /** This API's resource identifier: the audience that tokens must have, and the base of the metadata URL. */
+  resource: string
+  /** For challenges. Default: the host of `resource`. */
+  realm?: string
+  /** For the metadata. Leave out scopes that clients should not request by default. */
+  scopesSupported: readonly string[]
+  /** Options of the introspection call, or an introspector that the caller built and closes. */
+  introspection: IntrospectionOptions | Introspector
+  /** `any` for an authorization server other than Valetkey. Default `valetkey`. */
+  tokenFormat?: 'valetkey' | 'any'
+  /**
+   * Whether a result must have `aud`. `required` is the default. `if-present` accepts a result without it, for servers
+   * that never send one; then this API accepts tokens that were issued for any other API of that server (RFC 9700 §2.3).
+   */
+  audience?: 'required' | 'if-present'
+  /** Whether browser apps of any origin may call the guarded routes, without cookies. Default false. */
+  anyOrigin?: boolean
+  /** This API's clock. A token is expired if both this clock and the authorization server's `Date` say so. */
+  now?: () => Date
+  /** For refusals, outages and the revocation feed. Never gets a token. */
+  log?: GuardLog
+  /** Called with the reason of each refusal, one of a few words that suit a counter. It must not throw. */
+  onRefusal?: (reason: string) => void
+}
+
+/** @throws {TypeError} that names the first wrong option, because users of JavaScript have no compiler for it */
+export function checkOptions({ issuer, resource, scopesSupported, introspection }: GuardOptions): void {
+  mustBeUrl('issuer', issuer)
+  mustBeUrl('resource', resource)
+  // RFC 8707 §2, RFC 9728 §1.2.
+  if (resource.includes('#')) throw new TypeError('resource must not have a fragment')
+  if (!Array.isArray(scopesSupported)) throw new TypeError('scopesSupported must be a list of scopes')
+  if (typeof introspection !== 'object' || introspection === null) {
+    throw new TypeError('introspection must have url, clientId and clientSecret')
+  }
+  if ('introspect' in introspection) return
+  mustBeUrl('introspection.url', introspection.url)
+  for (const name of ['clientId', 'clientSecret'] as const) {
+    if (typeof introspection[name] !== 'string') throw new TypeError(`introspection.${name} must be a string`)
+  }
+}
+
+function mustBeUrl(name: string, value: unknown): void {
+  const isUrl = typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value)
+  if (!isUrl) throw new TypeError(`${name} must be an http or https URL`)
+}

@@ -1,0 +1,83 @@
+import {
+  protectedResourceMetadata,
+  protectedResourceMetadataPath,
+  protectedResourceMetadataUrl
+} from '@valetkey/oauth-protocol'
+import { buildIntrospector } from '../introspection/introspector.js'
+import type { IntrospectorStatistics } from '../introspection/introspector-statistics.js'
+import { checkOptions, type GuardOptions } from './guard-options.js'
+import type { Outcome, Refused } from './outcome.js'
+import {
+  checkRequest,
+  type GuardRequest,
+  type RequestContext,
+  refuseAndLog,
+  type TokenGuardDeps
+} from './token-guard.js'
+import { hasTokenInForm } from './token-in-parameters.js'
+import type { ScopeRequirement } from './validate-token-and-scope.js'
+
+/** One cache, one feed connection and one set of counters, for every adapter that gets this object. */
+export type Guard = {
+  /**
+   * Decides about a request. It returns refusals and outages, and never throws them.
+   * @param requirement default: any valid token
+   */
+  check(request: GuardRequest, requirement?: ScopeRequirement, context?: RequestContext): Outcome | Promise<Outcome>
+  /**
+   * Refuses the form of an accepted request if it has a second token (RFC 6750 §2).
+   * @param form parsed, or as text or bytes
+   */
+  checkForm(form: unknown, requirement?: ScopeRequirement, context?: RequestContext): Refused | undefined
+  /** How a client that was refused finds the authorization server (RFC 9728): the document, and where to serve it. */
+  readonly metadata: { path: string; url: string; document: ProtectedResourceMetadata }
+  /** Whether browser apps of any origin may call the guarded routes. */
+  readonly anyOrigin: boolean
+  /** Undefined with a custom introspector that has none. */
+  statistics(): IntrospectorStatistics | undefined
+  /** Ends the feed connection and the calls. Later requests get 503, unless their token is not even well-formed. */
+  close(): Promise<void>
+}
+
+/** RFC 9728 §2. */
+export type ProtectedResourceMetadata = ReturnType<typeof protectedResourceMetadata>
+
+const ANY_SCOPE: ScopeRequirement = []
+const NO_CONTEXT: RequestContext = {}
+
+/**
+ * Guards an API with OAuth 2.0 access tokens, whatever its framework.
+ * @throws {TypeError} that names the first wrong option
+ */
+export function createGuard(options: GuardOptions): Guard {
+  checkOptions(options)
+  const { issuer, resource, scopesSupported, introspection, log, anyOrigin = false } = options
+  const { tokenFormat = 'valetkey', now = () => new Date(), realm = new URL(resource).host, onRefusal } = options
+  const isAudienceRequired = options.audience !== 'if-present'
+  if (!isAudienceRequired) log?.warn({ event: 'audience_not_required' }, 'tokens without an audience are accepted')
+  const introspector = 'introspect' in introspection ? introspection : buildIntrospector(introspection, log)
+  const resourceMetadata = protectedResourceMetadataUrl(resource)
+  const expected = { issuer, resource, isAudienceRequired, tokenFormat, now }
+  const responses = { realm, resourceMetadata, isAnyOriginAllowed: anyOrigin }
+  const deps: TokenGuardDeps = { introspector, ...expected, ...responses, log, onRefusal }
+
+  return {
+    check: (request, requirement = ANY_SCOPE, context = NO_CONTEXT) =>
+      checkRequest(request, { deps, requirement, context }),
+    checkForm(form, requirement = ANY_SCOPE, context = NO_CONTEXT) {
+      if (!hasTokenInForm(form)) return undefined
+      return refuseAndLog({ deps, requirement, context }, 'token_in_body', 'invalid_request')
+    },
+    metadata: {
+      path: protectedResourceMetadataPath(resource),
+      url: resourceMetadata,
+      document: protectedResourceMetadata({ resource, authorizationServers: [issuer], scopesSupported })
+    },
+    anyOrigin,
+    statistics: () => introspector.statistics?.(),
+    async close() {
+      // Only what this guard built.
+      if (introspector !== introspection) await introspector.close()
+    }
+  }
+}

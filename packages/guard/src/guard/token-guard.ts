@@ -1,0 +1,145 @@
+import {
+  authorizationHeaders,
+  type BearerErrorCode,
+  carriesAccessToken,
+  isWellFormed,
+  readBearerCredentials
+} from '@valetkey/oauth-protocol'
+import type { IntrospectionResult } from '../introspection/introspection-result.js'
+import { IntrospectionUnavailableError } from '../introspection/introspection-unavailable.js'
+import type { Introspector } from '../introspection/introspector.js'
+import type { FeedLog } from '../revocations/revocation-feed.js'
+import type { Outcome, Refused, Unavailable } from './outcome.js'
+import { type ChallengeOptions, refuse, requestCredentials, unavailable } from './refusals.js'
+import { hasTokenMember } from './token-in-parameters.js'
+import {
+  challengeScope,
+  type ScopeRequirement,
+  type TokenValidation,
+  validateTokenAndScope
+} from './validate-token-and-scope.js'
+
+/** The members of `IncomingMessage` that a guard reads. */
+export type GuardRequest = {
+  method?: string | undefined
+  /** As received: path and query, or the complete URL. */
+  url?: string | undefined
+  /** Names and values in turn. A repeated header must be there twice, because a second token is refused. */
+  rawHeaders: readonly string[]
+}
+
+/** A pino logger fits. */
+export type GuardLog = FeedLog & { error(members: object, message: string): void }
+
+/** What a framework adds to a request. A Fastify request fits. */
+export type RequestContext = {
+  /** For `X-Request-Id` of the introspection call. */
+  id?: string | undefined
+  /** The parsed query. A framework may use other delimiters than `&`. */
+  query?: unknown
+  log?: GuardLog | undefined
+}
+
+export type TokenGuardDeps = {
+  introspector: Pick<Introspector, 'introspect'>
+  issuer: string
+  resource: string
+  isAudienceRequired: boolean
+  realm: string
+  resourceMetadata: string
+  isAnyOriginAllowed: boolean
+  /** Tokens of Valetkey have a checksum, so a made-up token is refused without an introspection call. */
+  tokenFormat: 'valetkey' | 'any'
+  now: () => Date
+  log: GuardLog | undefined
+  onRefusal: ((reason: string) => void) | undefined
+}
+
+type Check = { deps: TokenGuardDeps; requirement: ScopeRequirement; context: RequestContext }
+
+/** Decides about a request. No promise if the token is cached, so that it costs no turn of the event loop. */
+export function checkRequest({ url, rawHeaders }: GuardRequest, check: Check): Outcome | Promise<Outcome> {
+  const { deps, context } = check
+  // Checked before the header, because a token in the URL may have leaked (RFC 6750 §2.3, §5.3).
+  if (hasTokenInQuery(url ?? '', context.query)) return refuseAndLog(check, 'token_in_query', 'invalid_request')
+  const credentials = readBearerCredentials(authorizationHeaders(rawHeaders))
+  switch (credentials.kind) {
+    case 'none':
+    case 'other_scheme':
+      return requestCredentials(challengeOf(check))
+    case 'doubled':
+      return refuseAndLog(check, 'doubled_header', 'invalid_request')
+    case 'malformed':
+      return refuseAndLog(check, 'malformed', 'invalid_token')
+    case 'token':
+      if (deps.tokenFormat === 'valetkey' && !isWellFormed('accessToken', credentials.accessToken)) {
+        return refuseAndLog(check, 'never_issued', 'invalid_token')
+      }
+      return checkToken(credentials.accessToken, check)
+    default:
+      return credentials satisfies never
+  }
+}
+
+/** Refuses a request and records why. */
+export function refuseAndLog(check: Check, reason: string, code: BearerErrorCode, jti?: string): Refused {
+  const { deps, context } = check
+  const log = context.log ?? deps.log
+  log?.info({ event: 'access_token_refused', reason, ...(jti && { jti }) }, 'access token refused')
+  deps.onRefusal?.(reason)
+  return refuse(challengeOf(check), code, reason)
+}
+
+function challengeOf({ deps, requirement }: Check): ChallengeOptions {
+  const { realm, resourceMetadata, isAnyOriginAllowed } = deps
+  return { realm, resourceMetadata, isAnyOriginAllowed, scope: challengeScope(requirement) }
+}
+
+type Introspection = ReturnType<Introspector['introspect']>
+
+function checkToken(accessToken: string, check: Check): Outcome | Promise<Outcome> {
+  const { deps, context } = check
+  let introspection: Introspection
+  try {
+    introspection = deps.introspector.introspect(accessToken, context.id ?? '')
+  } catch (error) {
+    return fail(error, check)
+  }
+  if (!isThenable(introspection)) return decide(introspection, check)
+  return introspection.then(
+    (result) => decide(result, check),
+    (error: unknown) => fail(error, check)
+  )
+}
+
+function decide(result: IntrospectionResult, check: Check): Outcome {
+  const { deps, requirement } = check
+  let validation: TokenValidation
+  try {
+    validation = validateTokenAndScope(result, deps, requirement, deps.now())
+  } catch (error) {
+    // A custom introspector returned something else.
+    return fail(error, check)
+  }
+  if (validation.kind === 'accepted') return validation
+  const reason = validation.kind === 'invalid_token' ? validation.reason : validation.kind
+  return refuseAndLog(check, reason, validation.kind, validation.jti)
+}
+
+function fail(error: unknown, { deps, context }: Check): Unavailable {
+  const reason = error instanceof IntrospectionUnavailableError ? error.reason : 'unexpected_error'
+  const log = context.log ?? deps.log
+  log?.error({ event: 'introspection_unavailable', reason, err: error }, 'introspection failed')
+  return unavailable(deps, reason)
+}
+
+/** Not `instanceof Promise`: a custom introspector may return a promise of another realm. */
+function isThenable(introspection: Introspection): introspection is Promise<IntrospectionResult> {
+  return typeof introspection === 'object' && introspection !== null && 'then' in introspection
+}
+
+function hasTokenInQuery(url: string, query: unknown): boolean {
+  const questionMark = url.indexOf('?')
+  if (questionMark >= 0 && carriesAccessToken(url.slice(questionMark + 1))) return true
+  return hasTokenMember(query)
+}

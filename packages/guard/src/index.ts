@@ -1,0 +1,17 @@
+export { createGuard, type Guard, type ProtectedResourceMetadata } from './guard/guard.js'
+export type { GuardOptions } from './guard/guard-options.js'
+export type { Accepted, Outcome, Problem, Refused, Unavailable } from './guard/outcome.js'
+export type { GuardLog, GuardRequest, RequestContext } from './guard/token-guard.js'
+export type { AccessToken, AnyOfScopes, ScopeRequirement } from './guard/validate-token-and-scope.js'
+export type { ActiveResult, IntrospectionResult } from './introspection/introspection-result.js'
+export { IntrospectionUnavailableError, type UnavailableReason } from './introspection/introspection-unavailable.js'
+export {
+  buildIntrospector,
+  type CacheOptions,
+  type CacheState,
+  type IntrospectionOptions,
+  type Introspector,
+  type WatchedIntrospector
+} from './introspection/introspector.js'
+export type { CallStatistics, FeedStatistics, IntrospectorStatistics } from './introspection/introspector-statistics.js'
+export type { FeedLog } from './revocations/revocation-feed.js'

@@ -1,0 +1,60 @@
+import { readBearerCredentials } from '@valetkey/oauth-protocol'
+import type { Guard } from './guard/guard.js'
+import type { AccessToken, ScopeRequirement } from './guard/validate-token-and-scope.js'
+
+/** `AuthInfo` of the MCP SDK, versions 1 and 2. */
+export type AuthInfo = {
+  token: string
+  clientId: string
+  scopes: string[]
+  /** In seconds. */
+  expiresAt?: number
+  resource?: URL
+  extra?: Record<string, unknown>
+}
+
+/** @param token as sent; an MCP server must not pass it on to other APIs */
+export function toAuthInfo(accessToken: AccessToken, token: string): AuthInfo {
+  const { clientId = '', scope, expiresAt, audience, subject, grantId } = accessToken
+  const [resource, ...others] = audience
+  return {
+    token,
+    clientId,
+    scopes: [...scope],
+    ...(expiresAt && { expiresAt: Math.floor(expiresAt.getTime() / 1000) }),
+    ...(resource !== undefined && others.length === 0 && URL.canParse(resource) && { resource: new URL(resource) }),
+    extra: { subject, grantId }
+  }
+}
+
+/** The bearer token of a request of `node:http`, Express or Fastify, or of a web request. '' without one. */
+export function bearerTokenOf({ headers }: { headers: Headers | { authorization?: string | undefined } }): string {
+  const authorization = headers instanceof Headers ? headers.get('authorization') : headers.authorization
+  const credentials = readBearerCredentials([authorization ?? ''])
+  return credentials.kind === 'token' ? credentials.accessToken : ''
+}
+
+/**
+ * An `OAuthTokenVerifier` for the SDK's `requireBearerAuth`. Second choice: the SDK responds to an outage with 500, where
+ * the adapters respond with 503, and it refuses tokens without an expiry.
+ * @param invalidToken makes the SDK's error: `(message) => new InvalidTokenError(message)` (version 1),
+ * `(message) => new OAuthError(OAuthErrorCode.InvalidToken, message)` (version 2)
+ */
+export function tokenVerifier(guard: Guard, invalidToken: (message: string) => Error, requirement?: ScopeRequirement) {
+  return {
+    async verifyAccessToken(token: string): Promise<AuthInfo> {
+      const rawHeaders = ['authorization', `Bearer ${token}`]
+      const outcome = await guard.check({ method: 'POST', url: '/', rawHeaders }, requirement)
+      switch (outcome.kind) {
+        case 'accepted':
+          return toAuthInfo(outcome.accessToken, token)
+        case 'refused':
+          throw invalidToken(outcome.problem.detail)
+        case 'unavailable':
+          throw new Error(outcome.problem.detail)
+        default:
+          return outcome satisfies never
+      }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from './guard/any-origin.js'
+import type { Guard } from './guard/guard.js'
+import type { Outcome, Refused, Unavailable } from './guard/outcome.js'
+import type { AccessToken, ScopeRequirement } from './guard/validate-token-and-scope.js'
+
+/** A handler of Next, Bun, Deno or Hono; `rest` is what the framework passes after the request. */
+type GuardedHandler<Incoming extends Request, Rest extends unknown[]> = (
+  request: Incoming,
+  accessToken: AccessToken,
+  ...rest: Rest
+) => Response | Promise<Response>
+
+/** Decides about a request; `toResponse` makes the response of a refusal. Never reads the body. */
+export function checkRequest(
+  guard: Guard,
+  { method, url, headers }: Request,
+  requirement?: ScopeRequirement
+): Outcome | Promise<Outcome> {
+  const rawHeaders = authorizationsOf(headers).flatMap((value) => ['authorization', value])
+  return guard.check({ method, url, rawHeaders }, requirement)
+}
+
+export function toResponse({ status, headers, problem }: Refused | Unavailable): Response {
+  return new Response(JSON.stringify(problem), { status, headers })
+}
+
+/**
+ * A handler that calls another one only for requests with a valid token: `protect(guard, ['reports.read'], list)`. If the
+ * guard allows any origin, it also responds to preflight requests.
+ */
+export function protect<Incoming extends Request, Rest extends unknown[]>(
+  guard: Guard,
+  requirement: ScopeRequirement,
+  handler: GuardedHandler<Incoming, Rest>
+): (request: Incoming, ...rest: Rest) => Promise<Response> {
+  return async (request, ...rest) => {
+    if (guard.anyOrigin && isPreflight(request.method, request.headers.get('access-control-request-method'))) {
+      return new Response(null, { status: 204, headers: PREFLIGHT })
+    }
+    const outcome = await checkRequest(guard, request, requirement)
+    if (outcome.kind !== 'accepted') return toResponse(outcome)
+    const response = await handler(request, outcome.accessToken, ...rest)
+    return guard.anyOrigin ? withHeaders(response, ANY_ORIGIN) : response
+  }
+}
+
+/** The metadata (RFC 9728) for a request to its well-known path; undefined for other requests. */
+export function metadataResponse({ metadata }: Guard, { method, url }: Request): Response | undefined {
+  if (new URL(url).pathname !== metadata.path) return undefined
+  if (method === 'OPTIONS') return new Response(null, { status: 204, headers: METADATA_PREFLIGHT })
+  if (method !== 'GET' && method !== 'HEAD') return undefined
+  return Response.json(metadata.document, { headers: METADATA_HEADERS })
+}
+
+const BEARER = /^\s*bearer(?![!#$%&'*+.^_`|~0-9a-z-])/i
+
+/**
+ * `Headers` joins repeated headers with a comma, so one Authorization header with a comma may have been two. It counts as
+ * two if a part is a bearer token; the credentials of other schemes may have commas.
+ */
+function authorizationsOf(headers: Headers): readonly string[] {
+  const value = headers.get('authorization')
+  if (value === null) return []
+  const parts = value.split(',')
+  return parts.length > 1 && parts.some((part) => BEARER.test(part)) ? parts : [value]
+}
+
+/** In a copy, because the headers of a redirect or of a fetched response cannot be changed. */
+function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  // An upgraded connection cannot be copied.
+  if (response.status < 200) return response
+  const copy = new Response(response.body, response)
+  for (const [name, value] of Object.entries(headers)) copy.headers.set(name, value)
+  return copy
+}

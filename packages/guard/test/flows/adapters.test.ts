@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createGuard, type Guard } from '../../src/index.js'
+import { ADAPTER_CASES, type ApiRequest, CASES, ISSUER, live, METADATA_PATH, RESOURCE } from '../adapters/cases.js'
+import { checkCase, requestOf, send } from '../adapters/check-case.js'
+import { ADAPTERS, type Adapter } from '../adapters/servers.js'
+import { type FakeEndpoint, json, startFakeEndpoint } from '../fake-introspection-endpoint.js'
+
+const EXPOSED = 'www-authenticate, retry-after, etag, x-request-id'
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  invalid_request: 'Send one access token, in one Authorization header, and nowhere else.',
+  invalid_token: 'The access token is not valid here.',
+  insufficient_scope: 'The access token does not cover this request.'
+}
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  503: 'Service Unavailable'
+}
+
+let endpoint: FakeEndpoint
+beforeAll(async () => {
+  endpoint = await startFakeEndpoint()
+})
+afterAll(() => endpoint.close())
+
+const guardWith = (anyOrigin: boolean) =>
+  createGuard({
+    issuer: ISSUER,
+    resource: RESOURCE,
+    scopesSupported: ['reports.read'],
+    tokenFormat: 'any',
+    anyOrigin,
+    introspection: { url: endpoint.url, clientId: 'rs', clientSecret: 'secret' }
+  })
+
+describe.each(ADAPTERS)('$name', (adapter) => {
+  let guard: Guard
+  let api: Awaited<ReturnType<Adapter['start']>>
+  beforeAll(async () => {
+    guard = guardWith(true)
+    api = await adapter.start(guard)
+  })
+  afterAll(async () => {
+    await api.close()
+    await guard.close()
+  })
+
+  test.each([...CASES, ...ADAPTER_CASES])('$name: $expected.status', async (each) => {
+    const { request, response, expected } = await checkCase({ ...adapter, ...api }, endpoint, each)
+    const { status, error } = expected
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(response.headers.get('access-control-expose-headers')).toBe(EXPOSED)
+    if (status === 200) return
+    const description = /, error_description="([^"]*)"$/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
+    expect(description).toBe(DESCRIPTIONS[error ?? ''])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/)
+    if (request.method === 'HEAD') {
+      expect(response.body).toBe('')
+      return
+    }
+    const { title, error: code, status: inBody } = JSON.parse(response.body)
+    expect([title, inBody, code]).toEqual([TITLES[status], status, status === 503 ? 'temporarily_unavailable' : error])
+  })
+
+  test('the guarded handler gets the token', async () => {
+    endpoint.answers(json(live))
+    const { body } = await send(api, requestOf())
+    expect(JSON.parse(body)).toEqual({ subject: 'alice-id', clientId: 'printer', scope: ['profile', 'reports.read'] })
+  })
+
+  test('a handler without a guard that reads the token fails: 500', async () => {
+    expect((await send(api, requestOf({ target: '/open' }))).status).toBe(500)
+  })
+
+  test('a preflight request: 204 without a token, allowing Authorization (Fetch standard)', async () => {
+    endpoint.answers(json(live))
+    const response = await send(api, preflight('/reports'))
+    expect([response.status, endpoint.calls.length]).toEqual([204, 0])
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(response.headers.get('access-control-allow-headers')).toBe('authorization, *')
+    expect(response.headers.get('access-control-allow-methods')).toBe('*')
+  })
+
+  test.each(['GET', 'HEAD'])('metadata, %s: readable from any origin (RFC 9728 §2, §3.2)', async (method) => {
+    const response = await send(api, requestOf({ method, target: `${METADATA_PATH}?a=b`, headers: [] }))
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    if (method === 'HEAD') return
+    expect(JSON.parse(response.body)).toEqual({
+      resource: RESOURCE,
+      authorization_servers: [ISSUER],
+      scopes_supported: ['reports.read'],
+      bearer_methods_supported: ['header']
+    })
+  })
+
+  test('metadata, preflight request: 204, allowing mcp-protocol-version', async () => {
+    const response = await send(api, preflight(METADATA_PATH))
+    expect([response.status, response.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      'mcp-protocol-version'
+    ])
+  })
+
+  test('without anyOrigin: a preflight request is no exception, and no response names an origin', async () => {
+    endpoint.answers(json(live))
+    const strict = guardWith(false)
+    const strictApi = await adapter.start(strict)
+    const refused = await send(strictApi, preflight('/reports'))
+    // Fastify has no OPTIONS route then.
+    expect(refused.status).toBe(adapter.name === 'Fastify' ? 404 : 401)
+    const accepted = await send(strictApi, requestOf())
+    expect(accepted.status).toBe(200)
+    for (const { headers } of [refused, accepted]) expect(headers.get('access-control-allow-origin')).toBeNull()
+    await strictApi.close()
+    await strict.close()
+  })
+})
+
+function preflight(target: string): ApiRequest {
+  const asked = ['Access-Control-Request-Method', 'GET'] as const
+  return requestOf({ method: 'OPTIONS', target, headers: [['Origin', 'https://app.example'], asked] })
+}
