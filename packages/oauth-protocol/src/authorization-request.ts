@@ -77,7 +77,7 @@ export function validateAuthorizationRequest(
       audience: access.audience,
       state,
       codeChallenge: parameters.get('code_challenge'),
-      prompt: PROMPTS.filter((prompt) => promptValues(parameters).includes(prompt))
+      prompt: readPrompt(parameters)
     }
   }
 }
@@ -127,6 +127,11 @@ function refusePrompt(parameters: FormParameters): Refusal | undefined {
   const values = promptValues(parameters)
   if (!values.includes('none') || values.every((value) => value === 'none')) return undefined
   return { error: 'invalid_request', description: 'The prompt none cannot be combined with another value.' }
+}
+
+/** The known values of `prompt`. */
+export function readPrompt(parameters: FormParameters): readonly Prompt[] {
+  return PROMPTS.filter((prompt) => promptValues(parameters).includes(prompt))
 }
 
 function promptValues(parameters: FormParameters): string[] {

@@ -1,4 +1,4 @@
-/** A registered client (RFC 6749 §2), without its secrets. */
+/** A client (RFC 6749 §2), without its secrets. */
 export type Client = {
   clientId: string
   name: string
@@ -15,6 +15,8 @@ export type Client = {
   consent: 'ask' | 'remember'
   /** Seconds, where the tokens of this client end earlier than the server's settings say. */
   lifetimes?: ClientLifetimes | undefined
+  /** No operator registered it: its id is the URL of its metadata document. */
+  isDiscovered?: boolean | undefined
 }
 
 export type ClientLifetimes = {
@@ -49,8 +51,14 @@ export function remembersConsent(client: Pick<Client, 'consent' | 'type'>): bool
   return client.consent === 'remember' && client.type === 'confidential'
 }
 
-/** Characters that form-encoding does not change, so Basic works with and without encoding (RFC 6749 §2.3.1). */
-const IDENTIFIER = /^[A-Za-z0-9_-]{1,128}$/
+/**
+ * The unreserved characters (RFC 3986 §2.3), so that Basic works with and without form-encoding (RFC 6749 §2.3.1) and a
+ * client id is a path segment and a file name as it is. `.` and `..` are neither. Without a colon, it is no URL.
+ */
+const IDENTIFIER = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,128}$/
+
+/** What `isClientIdentifier` accepts, for messages. */
+export const CLIENT_IDENTIFIER_RULE = '1 to 128 characters of A-Z a-z 0-9 - . _ ~, and not be . or ..'
 
 export function isClientIdentifier(value: string): boolean {
   return IDENTIFIER.test(value)

@@ -39,9 +39,10 @@ export function evaluateRequestedAccess(
   client: Client,
   catalogue: AccessCatalogue
 ): RequestedAccess | AccessRefusal {
-  const requested = text === undefined ? [] : parseScope(text)
   const registeredScopes = scopesOf(client)
   const known = catalogue.scopes.filter(({ name }) => registeredScopes.includes(name))
+  const sent = text === undefined ? [] : parseScope(text)
+  const requested = client.isDiscovered === true ? sent?.filter((name) => !isIgnored(name, registeredScopes)) : sent
   if (requested === undefined || !requested.every((name) => known.some((scope) => scope.name === name))) {
     return refuse({ error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' })
   }
@@ -67,13 +68,21 @@ export function evaluateRequestedAccess(
       description: `${wanted}, and the request is for the API ${audience}. Send one request for each API.`
     })
   }
-  if (text !== undefined) return { kind: 'requested', scope: requested, audience }
+  if (requested.length > 0) return { kind: 'requested', scope: requested, audience }
   const scope = known.filter((each) => each.isDefault && isOfAudience(each))
   if (scope.length > 0) return { kind: 'requested', scope: scope.map(({ name }) => name), audience }
   return refuse({
     error: 'invalid_scope',
     description: `The parameter scope is missing, and the API ${audience} has no default scope.`
   })
+}
+
+/**
+ * Clients without a registration add `offline_access` by themselves (OpenID Connect Core §11). Their refresh tokens do not depend on
+ * it, and without the request they could not know that it is not supported.
+ */
+function isIgnored(name: string, registeredScopes: readonly string[]): boolean {
+  return name === 'offline_access' && !registeredScopes.includes(name)
 }
 
 /** A scope of the default API: the API of a request with neither `scope` nor `resource`. */

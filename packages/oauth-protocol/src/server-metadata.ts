@@ -13,6 +13,8 @@ export function serverMetadata(server: {
   scopes: readonly string[]
   /** Language tags of the pages (BCP 47). */
   languages: readonly string[]
+  /** Whether a client id may be the URL of a metadata document. */
+  discoversClients?: boolean
 }) {
   const { issuer } = server
   const methods = ['client_secret_basic', 'client_secret_post', 'none'] as const
@@ -29,6 +31,7 @@ export function serverMetadata(server: {
     revocation_endpoint_auth_methods_supported: methods,
     code_challenge_methods_supported: ['S256'],
     ui_locales_supported: server.languages,
-    authorization_response_iss_parameter_supported: true
+    authorization_response_iss_parameter_supported: true,
+    ...(server.discoversClients && { client_id_metadata_document_supported: true })
   }
 }

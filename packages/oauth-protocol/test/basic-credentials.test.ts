@@ -64,12 +64,14 @@ test.each([
 })
 
 test('Basic credentials: characters of identifiers and secrets are not changed by form-encoding (RFC 6749 §2.3.1)', () => {
-  const identifier = fc.stringMatching(/^[A-Za-z0-9_-]{1,60}$/)
+  const identifier = fc.stringMatching(/^[A-Za-z0-9._~-]{1,60}$/)
   fc.assert(
     fc.property(identifier, identifier, (clientId, clientSecret) => {
       const encoded = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`
       expect(encoded).toBe(`${clientId}:${clientSecret}`)
       expect(readBasicCredentials(basic(encoded))).toEqual({ clientId, clientSecret })
+      // Some libraries encode the tilde, as the form serializer of URLs does.
+      expect(readBasicCredentials(basic(encoded.replaceAll('~', '%7E')))).toEqual({ clientId, clientSecret })
     })
   )
 })

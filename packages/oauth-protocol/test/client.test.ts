@@ -3,7 +3,9 @@ import { type Client, isClientIdentifier, lifetimesOf, remembersConsent, scopesO
 import { CLIENT } from './authorization-fixture.js'
 
 test.each([
-  { name: 'letters, digits, hyphen and underscore', value: 'aZ09-_', valid: true },
+  { name: 'every unreserved character', value: 'aZ09-._~', valid: true },
+  { name: 'an id of another server', value: '123-abc.apps.example.com', valid: true },
+  { name: 'three dots', value: '...', valid: true },
   { name: 'one character', value: 'a', valid: true },
   { name: '128 characters', value: 'a'.repeat(128), valid: true },
   { name: 'nothing', value: '', valid: false },
@@ -12,11 +14,14 @@ test.each([
   { name: 'a plus sign', value: 'a+b', valid: false },
   { name: 'a percent sign', value: 'a%62', valid: false },
   { name: 'a space', value: 'a b', valid: false },
-  { name: 'a dot', value: 'a.b', valid: false },
+  { name: 'a dot segment', value: '.', valid: false },
+  { name: 'the parent segment', value: '..', valid: false },
+  { name: 'a slash', value: 'a/b', valid: false },
+  { name: 'a URL', value: 'https://app.example/client', valid: false },
   { name: 'a letter outside ASCII', value: 'é', valid: false },
   { name: 'a NUL', value: 'a\u0000', valid: false },
   { name: 'a line break at the end', value: 'a\n', valid: false }
-])('client identifier: $name gives $valid (RFC 6749 §2.3.1)', (given) => {
+])('client identifier: $name gives $valid (RFC 3986 §2.3)', (given) => {
   expect(isClientIdentifier(given.value)).toBe(given.valid)
 })
 

@@ -189,3 +189,34 @@ test.each<Case & { error: string; names?: string }>([
     expect(refusal).toMatchObject({ description: expect.stringContaining(names) })
   }
 )
+
+test.each([
+  { name: 'beside a scope', scope: 'reports.write offline_access', granted: ['reports.write'] },
+  {
+    name: 'alone, for the API of resource',
+    scope: 'offline_access',
+    resource: REPORTS,
+    granted: ['reports.read', 'reports.export']
+  }
+])('offline_access of a discovered client is ignored: $name', ({ scope, resource, granted }) => {
+  const client: Client = { ...CLIENT, requiredScopes: [], optionalScopes: ALL, isDiscovered: true }
+  expect(evaluateRequestedAccess({ scope, resource }, client, CATALOGUE)).toMatchObject({
+    kind: 'requested',
+    scope: granted
+  })
+  const registered = { ...client, isDiscovered: undefined }
+  expect(evaluateRequestedAccess({ scope, resource }, registered, CATALOGUE)).toMatchObject({ error: 'invalid_scope' })
+})
+
+test('offline_access of a discovered client counts if the operator offers a scope with this name', () => {
+  const offline = { name: 'offline_access', audience: undefined, isDefault: false }
+  const client: Client = {
+    ...CLIENT,
+    requiredScopes: [],
+    optionalScopes: [...ALL, 'offline_access'],
+    isDiscovered: true
+  }
+  const catalogue = { ...CATALOGUE, scopes: [...CATALOGUE.scopes, offline] }
+  const sent = { scope: 'files.read offline_access', resource: undefined }
+  expect(evaluateRequestedAccess(sent, client, catalogue)).toMatchObject({ scope: ['files.read', 'offline_access'] })
+})

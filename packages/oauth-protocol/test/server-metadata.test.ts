@@ -38,3 +38,10 @@ test.each(['https://auth.example', 'https://auth.example/tenant', 'http://localh
     })
   }
 )
+
+test('server metadata: says that client ids may be URLs only if they may', () => {
+  const server = { issuer: 'https://auth.example', scopes: [], languages: ['en'] }
+  const name = 'client_id_metadata_document_supported'
+  expect(serverMetadata({ ...server, discoversClients: true })).toMatchObject({ [name]: true })
+  expect(serverMetadata({ ...server, discoversClients: false })).not.toHaveProperty(name)
+})

@@ -42,6 +42,12 @@ export function evaluateLogoutToken(typ: unknown, claims: Claims): LogoutOutcome
   return isText(subject) ? { ...accepted, ends: { subject } } : refuse('no_sub_or_sid')
 }
 
+/** The session id of an ID token. @returns undefined for none, and for one that no logout token may name */
+export function readSessionId(claims: Claims): string | undefined {
+  const sid = ownClaim(claims, 'sid')
+  return isText(sid) ? sid : undefined
+}
+
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH
 }

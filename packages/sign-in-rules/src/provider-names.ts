@@ -1,8 +1,11 @@
 const MAX_LENGTH = 100
+/** Longer names are cut first: a provider may send megabytes. */
+const LONGEST_GIVEN = 1_000
 
 /** Control characters, lone surrogates, line separators, and characters that change the text direction (Unicode TR 36 §2.3). */
 const UNWANTED = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
-const VISIBLE = /[^\p{C}\p{Z}]/u
+/** `DI`: characters that are not shown, such as the zero-width space and the Hangul filler. */
+const VISIBLE = /[^\p{C}\p{Z}\p{DI}]/u
 
 /** A name as a provider gives it, fit for pages. @returns undefined if nothing visible remains */
 export function cleanDisplayName(given: unknown): string | undefined {
@@ -16,15 +19,16 @@ export function cleanDisplayName(given: unknown): string | undefined {
  */
 export function usernameCandidates(given: unknown, suffixes: readonly string[]): readonly string[] {
   const longest = Math.max(2, ...suffixes.map(({ length }) => length + 1))
-  const name = cleanName(given, MAX_LENGTH - longest)
+  // A name with a character that is not shown would look like that of another user.
+  const shown = typeof given === 'string' ? given.slice(0, LONGEST_GIVEN).replace(/\p{DI}/gu, '') : undefined
+  const name = cleanName(shown, MAX_LENGTH - longest)
   const random = suffixes.map((suffix) => `${name ?? 'user'}-${suffix}`)
   return name === undefined ? random : [name, ...[2, 3, 4, 5].map((number) => `${name}-${number}`), ...random]
 }
 
 function cleanName(given: unknown, length: number): string | undefined {
   if (typeof given !== 'string') return undefined
-  // Long names are cut first: a provider may send megabytes.
-  const name = given.slice(0, 1_000).normalize('NFC').replace(UNWANTED, ' ').replace(/\s+/g, ' ').trim()
+  const name = given.slice(0, LONGEST_GIVEN).normalize('NFC').replace(UNWANTED, ' ').replace(/\s+/g, ' ').trim()
   if (!VISIBLE.test(name)) return undefined
   // A cut must not divide a character into two surrogates.
   return name

@@ -23,6 +23,7 @@ describe('gate of a provider', () => {
     { name: 'an array in an array', claims: { groups: [['staff']] }, required: { groups: ['staff'] } },
     { name: 'an object', claims: { groups: { staff: true } }, required: { groups: ['staff'] } },
     { name: 'an inherited member', claims: {}, required: { constructor: ['function Object() { [native code] }'] } },
+    { name: 'a prototype', claims: JSON.parse('{"__proto__":{"hd":"a.example"}}'), required: { hd: ['a.example'] } },
     { name: 'one of two claims', claims: { tid: 't', groups: ['x'] }, required: { tid: ['t'], groups: ['g'] } }
   ])('refuses $name', ({ claims, required }) => {
     expect(evaluateGate(claims, required)).toMatchObject({ kind: 'refused', reason: 'claim_refused' })

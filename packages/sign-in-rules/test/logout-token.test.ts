@@ -1,10 +1,20 @@
 import { describe, expect, test } from '@jest/globals'
-import { evaluateLogoutToken } from '../src/logout-token.js'
+import { evaluateLogoutToken, readSessionId } from '../src/logout-token.js'
 
 const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
 const valid = { iss: 'https://id.example', jti: 'one', iat: 1_000, exp: 1_120, events, sub: 'person', sid: 'session' }
 const { sid: _sid, ...onlySub } = valid
 const { sub: _sub, ...onlySid } = valid
+
+test.each([
+  { sid: 'session', read: 'session' },
+  { sid: 'a'.repeat(255), read: 'a'.repeat(255) },
+  { sid: 'a'.repeat(256), read: undefined },
+  { sid: '', read: undefined },
+  { sid: 7, read: undefined }
+])('a session id is kept only if a logout token may name it', ({ sid, read }) => {
+  expect(readSessionId({ sid })).toBe(read)
+})
 
 describe('logout token (Back-Channel Logout 1.0 §2.6)', () => {
   const accepted = { kind: 'accepted', jti: 'one', issuedAt: 1_000, expiresAt: 1_120 }

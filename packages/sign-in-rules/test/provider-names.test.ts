@@ -10,6 +10,8 @@ describe('display name of a provider', () => {
     { name: 'control characters', given: 'Al\u0000ice\u001b[31m', cleaned: 'Al ice [31m' },
     { name: 'a decomposed character', given: 'A\u0308nne', cleaned: 'Änne' },
     { name: 'only invisible characters', given: '\u200b\u2066 ', cleaned: undefined },
+    { name: 'only characters that are not shown', given: '\u3164\u115f', cleaned: undefined },
+    { name: 'joiners, which scripts and emoji need', given: 'می\u200cخواهم', cleaned: 'می\u200cخواهم' },
     { name: 'an empty text', given: '', cleaned: undefined },
     { name: 'a number', given: 7, cleaned: undefined },
     { name: 'no claim', given: undefined, cleaned: undefined }
@@ -39,6 +41,10 @@ describe('user names for a new user', () => {
       'alice-5',
       'alice-1a2b'
     ])
+  })
+
+  test('have no characters that are not shown, so that none looks like that of another user', () => {
+    expect(usernameCandidates('al\u200bi\u00adce\u2060\ufeff', ['1a2b'])[0]).toBe('alice')
   })
 
   test('are random without a usable claim', () => {
