@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyPluginOptions } from 'fastify'
 
 /**
- * The purpose of a route. Alerts compare failures with the requests of the same group (infra/alerts/rules.yaml), because
- * frequent requests would otherwise hide an outage of rare ones.
+ * The purpose of a route. Alerts compare failures with the requests of the same group (infra/helm/valetkey/alerts.yaml),
+ * because frequent requests would otherwise hide an outage of rare ones.
  */
 const ROUTE_GROUPS = [
   /** Pages of the authorization server for users: authorize, login, consent, logout, account. */

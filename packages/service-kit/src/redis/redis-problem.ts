@@ -6,8 +6,13 @@ const CREDENTIALS = {
   isSetting: true
 }
 const CLUSTER = {
-  reason: 'is a Redis Cluster, which is not supported',
-  remedy: 'name one server, or Sentinels, in REDIS_URL',
+  reason: 'is a Redis Cluster',
+  remedy: 'begin REDIS_URL with redis+cluster:// (rediss+cluster:// for TLS)',
+  isSetting: true
+}
+const NO_CLUSTER = {
+  reason: 'is one server and no Redis Cluster',
+  remedy: 'begin REDIS_URL with redis:// (rediss:// for TLS)',
   isSetting: true
 }
 
@@ -22,7 +27,12 @@ const ERRORS: readonly (readonly [RegExp, StoreProblem])[] = [
       isSetting: true
     }
   ],
-  [/\b(MOVED|ASK|TRYAGAIN|CROSSSLOT|CLUSTERDOWN)\b/, CLUSTER],
+  [/cluster support disabled/, NO_CLUSTER],
+  [
+    /\bCLUSTERDOWN\b|Cluster redirections|refresh slots cache/,
+    { reason: 'is a Cluster that cannot serve all keys', remedy: 'see CLUSTER INFO on its nodes' }
+  ],
+  [/\b(MOVED|ASK|TRYAGAIN|CROSSSLOT)\b/, CLUSTER],
   [
     /\b(READONLY|MASTERDOWN)\b|against a read only/,
     { reason: 'is a replica and takes no writes', remedy: 'name the primary, or the Sentinels, in REDIS_URL' }
@@ -52,12 +62,16 @@ const ERRORS: readonly (readonly [RegExp, StoreProblem])[] = [
   ]
 ]
 
+type RedisError = { name?: string; message?: string; lastNodeError?: unknown }
+
 /**
  * The problem of the server according to an error of a command or a connection.
  * @returns undefined if the server works and only the command was wrong
  */
 export function problemOfRedis(error: unknown): StoreProblem | undefined {
-  const { name, message = '' } = Object(error) as { name?: string; message?: string }
+  const { name, message = '', lastNodeError } = Object(error) as RedisError
+  // No node of a Cluster could be used: the error of the last one says why.
+  if (lastNodeError !== undefined) return problemOfRedis(lastNodeError)
   const known = ERRORS.find(([pattern]) => pattern.test(message))?.[1]
   if (known !== undefined) return known
   return name === 'ReplyError' ? undefined : problemOfConnection(error)

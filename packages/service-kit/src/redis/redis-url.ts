@@ -1,9 +1,10 @@
 /** The parts of `REDIS_URL`. */
 export type RedisAddress = {
-  /** The server, or all Sentinels. */
+  /** The server, all Sentinels, or some nodes of a Redis Cluster, which name the others. */
   hosts: readonly { host: string; port: number }[]
   /** The Sentinels' name of the primary; undefined without Sentinels. */
   sentinelName: string | undefined
+  isCluster: boolean
   username: string | undefined
   password: string | undefined
   /** Credentials of the Sentinels themselves. */
@@ -13,35 +14,40 @@ export type RedisAddress = {
   tls: boolean
 }
 
-const PARTS = /^(redis|rediss)(\+sentinel)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/i
+const PARTS = /^(redis|rediss)(\+sentinel|\+cluster)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/i
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/i
 const QUERY = ['sentinelUsername', 'sentinelPassword']
 
 /**
- * `redis://user:password@host:6379/0` and `redis+sentinel://user:password@one:26379,other:26379/mymaster/0`; with `rediss`
- * every connection is TLS. @throws {Error} with the problem, as `problemOfRedisUrl` returns it
+ * `redis://user:password@host:6379/0` and `redis+sentinel://user:password@one:26379,other:26379/mymaster/0`, and
+ * `redis+cluster://user:password@one:6379,other:6379`; with `rediss` every connection is TLS. @throws {Error} with the problem, as `problemOfRedisUrl` returns it
  */
 export function readRedisUrl(url: string): RedisAddress {
-  const [, protocol, sentinel, credentials, hosts = '', path = '', query] = PARTS.exec(url) ?? []
+  const [, protocol, kind, credentials, hosts = '', path = '', query] = PARTS.exec(url) ?? []
   if (protocol === undefined) {
-    throw new Error('must start with redis://, rediss://, redis+sentinel:// or rediss+sentinel://, and name a host')
+    throw new Error('must start with redis://, redis+sentinel:// or redis+cluster:// (rediss for TLS), and name a host')
   }
+  const isSentinel = kind?.toLowerCase() === '+sentinel'
   const segments = path.split('/')
-  const sentinelName = sentinel === undefined ? undefined : decoded(segments.shift() ?? '')
+  const sentinelName = isSentinel ? decoded(segments.shift() ?? '') : undefined
   if (sentinelName === '')
     throw new Error('must name the primary as the Sentinels do: redis+sentinel://host:26379/NAME')
   const options = new URLSearchParams(query)
-  const unknown = [...options.keys()].find((name) => sentinel === undefined || !QUERY.includes(name))
+  const unknown = [...options.keys()].find((name) => !isSentinel || !QUERY.includes(name))
   if (unknown !== undefined) throw new Error(`has the unknown parameter ${unknown}`)
   const [, username = '', password] = /^([^:]*)(?::(.*))?$/s.exec(credentials ?? '') ?? []
+  const isCluster = kind !== undefined && !isSentinel
+  const database = readDatabase(segments)
+  if (isCluster && database !== 0) throw new Error('names a database, but a Redis Cluster has only database 0')
   return {
-    hosts: readHosts(hosts, sentinel === undefined ? 6379 : 26_379, sentinel !== undefined),
+    hosts: readHosts(hosts, isSentinel ? 26_379 : 6379, kind !== undefined),
     sentinelName,
+    isCluster,
     username: decoded(username) || undefined,
     password: decoded(password ?? '') || undefined,
     sentinelUsername: options.get('sentinelUsername') ?? undefined,
     sentinelPassword: options.get('sentinelPassword') ?? undefined,
-    database: readDatabase(segments),
+    database,
     tls: protocol.toLowerCase() === 'rediss'
   }
 }
@@ -58,7 +64,8 @@ export function problemOfRedisUrl(url: string): string | undefined {
 
 function readHosts(text: string, defaultPort: number, several: boolean): RedisAddress['hosts'] {
   const names = text.split(',')
-  if (names.length > 1 && !several) throw new Error('names several hosts, which only redis+sentinel:// allows')
+  if (names.length > 1 && !several)
+    throw new Error('names several hosts, which only redis+sentinel:// and redis+cluster:// allow')
   return names.map((name) => {
     const [whole, ipv6, other, port] = HOST.exec(name) ?? []
     if (whole === undefined || Number(port ?? defaultPort) > 65_535) throw new Error('a host must be host or host:port')

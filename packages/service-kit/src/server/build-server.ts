@@ -101,7 +101,8 @@ const LIMITS = {
     // problemOfHead refuses a missing Host instead, because Node's response would lack our headers.
     requireHostHeader: false
   },
-  routerOptions: { maxParamLength: 200 },
+  // The longest parameter is a client id that is a URL.
+  routerOptions: { maxParamLength: 500 },
   // While the server closes, requests on open connections still get their response, with `Connection: close`.
   return503OnClosing: false
 }

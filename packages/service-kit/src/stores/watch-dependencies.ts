@@ -1,4 +1,4 @@
-import { answerInTime, type HealthCheck, type HealthChecks, type Probe } from '../server/health-routes.js'
+import { answerInTime, type HealthCheck, type HealthChecks, type Probe } from '../server/readiness.js'
 import { problemOfConnection, type StoreProblem } from './store-problem.js'
 import type { StoreState } from './store-state.js'
 import { problemOf } from './store-unavailable.js'

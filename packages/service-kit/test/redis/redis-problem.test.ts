@@ -17,6 +17,14 @@ test.each<[string, Error, string, boolean]>([
   ['a Cluster', reply('MOVED 3999 127.0.0.1:6381'), 'is a Redis Cluster', true],
   ['a Cluster that moves', reply('ASK 3999 127.0.0.1:6381'), 'is a Redis Cluster', true],
   ['a Cluster, two keys', reply("CROSSSLOT Keys in request don't hash to the same slot"), 'is a Redis Cluster', true],
+  ['one server as a Cluster', reply('ERR This instance has cluster support disabled'), 'is one server', true],
+  ['a Cluster without some nodes', reply('CLUSTERDOWN Hash slot not served'), 'is a Cluster that cannot serve', false],
+  [
+    'no node of a Cluster',
+    Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: reply('WRONGPASS invalid') }),
+    'refuses the pass',
+    true
+  ],
   ['a replica', reply("READONLY You can't write against a read only replica."), 'is a replica', false],
   ['a replica within a script', reply('ERR Error running script: -READONLY You can’t write'), 'is a replica', false],
   ['memory', reply("OOM command not allowed when used memory > 'maxmemory'."), 'is full', false],

@@ -4,6 +4,7 @@ import { problemOfRedisUrl, readRedisUrl } from '../../src/redis/redis-url.js'
 const one = (host: string, port: number) => [{ host, port }]
 const least = {
   sentinelName: undefined,
+  isCluster: false,
   username: undefined,
   password: undefined,
   sentinelUsername: undefined,
@@ -31,6 +32,11 @@ test.each([
       database: 2
     }
   ],
+  [
+    'redis+cluster://user:secret@one,[::1]:7001',
+    { hosts: [...one('one', 6379), ...one('::1', 7001)], isCluster: true, username: 'user', password: 'secret' }
+  ],
+  ['rediss+cluster://one/0', { hosts: one('one', 6379), isCluster: true, tls: true }],
   ['rediss+sentinel://one/main', { hosts: one('one', 26379), sentinelName: 'main', tls: true }]
 ])('%s', (url, expected) => {
   expect(readRedisUrl(url)).toEqual({ ...least, ...expected })
@@ -47,6 +53,9 @@ describe('an invalid URL is a problem, without its secrets in the message', () =
     'redis://:hush@cache:99999',
     'redis://:hush@cache?sentinelPassword=hush',
     'redis://:hu%sh@cache',
+    'redis+cluster://:hush@one,other/1',
+    'redis+cluster://:hush@one/mymaster',
+    'redis+cluster://:hush@one?sentinelPassword=hush',
     'redis+sentinel://:hush@one,other',
     'redis+sentinel://:hush@one,/mymaster',
     'redis+sentinel://:hush@one/mymaster/0?password=hush'

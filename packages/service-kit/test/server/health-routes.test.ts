@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { buildLogger } from '../../src/process/logger.js'
 import { buildServer } from '../../src/server/build-server.js'
-import { type HealthChecks, healthRoutes } from '../../src/server/health-routes.js'
+import { healthRoutes } from '../../src/server/health-routes.js'
+import { createReadiness, type HealthChecks } from '../../src/server/readiness.js'
 import { StoreUnavailable } from '../../src/stores/store-unavailable.js'
 
 const servers: ReturnType<typeof buildServer>[] = []
@@ -11,7 +12,7 @@ afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())))
 function serverWith(checks: HealthChecks) {
   const server = buildServer({ logger: buildLogger('test', 'silent') })
   servers.push(server)
-  server.register(healthRoutes, { checks })
+  server.register(healthRoutes, { readiness: createReadiness({ checks }) })
   return server
 }
 
@@ -70,7 +71,9 @@ test('/livez runs no check', async () => {
 test('/readyz is 503 while draining, without running checks', async () => {
   const server = buildServer({ logger: buildLogger('test', 'silent') })
   servers.push(server)
-  server.register(healthRoutes, { checks: { postgres: fine }, draining: AbortSignal.abort() })
+  server.register(healthRoutes, {
+    readiness: createReadiness({ checks: { postgres: fine }, draining: AbortSignal.abort() })
+  })
   const answer = await server.inject('/readyz')
   expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'draining', checks: {} }])
   expect((await server.inject('/livez')).statusCode).toBe(200)

@@ -1,5 +1,5 @@
-import type { Redis } from './redis.js'
-import { reached } from './redis.js'
+import { Cluster } from 'ioredis'
+import { primariesOf, type Redis, reached } from './redis.js'
 
 export type RedisState = {
   version: string
@@ -10,6 +10,30 @@ export type RedisState = {
   appendOnly: boolean
   /** Whether snapshots are written; undefined if the user has no permission to read the configuration. */
   snapshots: boolean | undefined
+}
+
+export type RedisClusterState = {
+  /** Whether every key has a node. */
+  isComplete: boolean
+  primaries: readonly { address: string; replicas: number }[]
+}
+
+/** Each server with data, and its address. */
+export function redisServers(redis: Redis): readonly { address: string; server: Redis }[] {
+  return primariesOf(redis).map((server) => ({ address: `${server.options.host}:${server.options.port}`, server }))
+}
+
+/** @returns undefined without a Cluster @throws {StoreUnavailable} */
+export async function readRedisClusterState(redis: Redis): Promise<RedisClusterState | undefined> {
+  if (!(redis instanceof Cluster)) return undefined
+  const info = await reached(redis.cluster('INFO'))
+  const ranges = await reached(redis.cluster('SLOTS'))
+  const replicas = new Map<string, number>()
+  for (const [, , primary, ...others] of ranges) replicas.set(`${primary?.[0]}:${primary?.[1]}`, others.length)
+  return {
+    isComplete: /^cluster_state:ok\r?$/m.test(info),
+    primaries: [...replicas].map(([address, count]) => ({ address, replicas: count }))
+  }
 }
 
 /** @throws {StoreUnavailable} */

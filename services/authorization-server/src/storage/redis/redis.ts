@@ -1,15 +1,19 @@
-import { problemOfRedis, type StoreState, StoreUnavailable } from '@valetkey/service-kit'
-import { Redis } from 'ioredis'
-import { redisOptions } from './redis-options.js'
+import { problemOfRedis, readRedisUrl, type StoreState, StoreUnavailable } from '@valetkey/service-kit'
+import { Cluster, type Command, Redis as Server } from 'ioredis'
+import { COMMAND_TIMEOUT_MS, clusterOptions, redisOptions } from './redis-options.js'
 
-export type { Redis } from 'ioredis'
+/** One server, the primary of Sentinels, or a Redis Cluster. */
+export type Redis = Server | Cluster
 
 /**
  * @param ca certificates of trusted authorities instead of the system's, as PEM
  * @param state receives failures of connections and commands
  */
 export function connectRedis(url: string, ca?: string, state?: StoreState): Redis {
-  const redis = new Redis(redisOptions(url, ca))
+  const address = readRedisUrl(url)
+  const redis = address.isCluster
+    ? new Cluster([...address.hosts], clusterOptions(address, ca))
+    : new Server(redisOptions(address, ca))
   const note = (error: unknown) => {
     const problem = problemOfRedis(error)
     // After we close the connection, all commands fail.
@@ -17,8 +21,32 @@ export function connectRedis(url: string, ca?: string, state?: StoreState): Redi
   }
   // Failed commands reject by themselves; without a listener, this event would end the process.
   redis.on('error', note)
+  if (redis instanceof Cluster) limitCommands(redis)
   if (state !== undefined) noteCommands(redis, note)
   return redis
+}
+
+/** The servers with data: of a Cluster, every primary that is known. */
+export function primariesOf(redis: Redis): readonly Server[] {
+  return redis instanceof Cluster ? redis.nodes('master') : [redis]
+}
+
+/**
+ * The limit covers the time in which a Cluster elects another primary, and a command that is sent again because its slot has
+ * moved. While no node can be used, a command fails at once with the reason.
+ */
+function limitCommands(cluster: Cluster): void {
+  let failure: Error | undefined
+  cluster.on('error', (error: Error) => {
+    failure = error
+  })
+  const send = cluster.sendCommand.bind(cluster)
+  cluster.sendCommand = (command: Command, ...others) => {
+    if (cluster.status === 'ready') failure = undefined
+    if (failure !== undefined) return Promise.reject(failure)
+    command.setTimeout(COMMAND_TIMEOUT_MS)
+    return send(command, ...others)
+  }
 }
 
 // ioredis sends them at each connection and works without them, so a refusal is no problem.
@@ -26,10 +54,10 @@ const OPTIONAL = ['client', 'info']
 
 /** All commands use `sendCommand`, including those of scripts and pipelines. */
 function noteCommands(redis: Redis, note: (error: unknown) => void): void {
-  const send = redis.sendCommand.bind(redis)
-  redis.sendCommand = (command, stream) => {
+  const send: Cluster['sendCommand'] = redis.sendCommand.bind(redis)
+  redis.sendCommand = (command: Command, stream?: Parameters<typeof send>[1], node?: unknown) => {
     if (!OPTIONAL.includes(command.name)) command.promise.catch(note)
-    return send(command, stream)
+    return send(command, stream, node)
   }
 }
 

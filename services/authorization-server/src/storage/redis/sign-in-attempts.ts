@@ -1,9 +1,19 @@
+import { hash } from 'node:crypto'
 import { createLatestKeeper } from './keep-latest.js'
 import type { RecordAuthentication } from './record-authentication.js'
 import { defineScript, type Redis, reached } from './redis.js'
 
 /** A page of the account to which the browser returns after a sign-in without an authorization request. */
-export type AccountPage = 'apps' | 'sign-ins' | 'password' | 'passkeys' | 'sessions'
+export type AccountPage =
+  | 'apps'
+  | 'sign-ins'
+  | 'password'
+  | 'passkeys'
+  | 'sessions'
+  | 'developer'
+  | 'developer/new'
+  | AppPage
+export type AppPage = `developer/apps/${string}`
 
 /** What an identity is wanted for. */
 export type SignInPurpose =
@@ -57,8 +67,9 @@ export function createSignInAttemptStore(redis: Redis, records: RecordAuthentica
       const { pending } = keys(stateHash)
       const protectedRecord = records.protect(pending, `${browserHash} ${JSON.stringify(attempt)}`)
       await reached(redis.set(pending, protectedRecord, 'EX', KEPT_SECONDS))
-      const dropped = await keepLatest(`vk:attempts:${addressGroup}`, stateHash)
-      await Promise.all(dropped.map((oldest) => reached(redis.del(keys(oldest).pending))))
+      const dropped = await keepLatest(listKey(addressGroup), stateHash)
+      // Also the used ones: a response with an error uses an attempt up without any credential.
+      await Promise.all(dropped.map((oldest) => reached(redis.del(...Object.values(keys(oldest))))))
     },
 
     /**
@@ -78,6 +89,9 @@ export function createSignInAttemptStore(redis: Redis, records: RecordAuthentica
 }
 
 export type SignInAttemptStore = ReturnType<typeof createSignInAttemptStore>
+
+/** Like the counters of failures, without the address itself. */
+const listKey = (addressGroup: string): string => `vk:attempt-list:${hash('sha256', addressGroup, 'base64url')}`
 
 function keys(stateHash: string): { pending: string; used: string } {
   // The braces keep both keys on one node of a Redis cluster.

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
+import { deleteKeys } from '../../support/delete-keys.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
 import { openConsent, signedInBrowser, signOut } from '../../support/pages.js'
@@ -38,9 +39,9 @@ async function expectToFinish(page: Page): Promise<void> {
 }
 
 /** The sign-in page, which says what happened and for which app to go on. */
-function expectSaidAtSignIn(page: Page): void {
-  expect([pathOf(page), page.statusCode]).toEqual(['/login', 200])
-  expect(visibleText(page.body)).toContain(INTERRUPTED)
+function expectSaidAtSignIn(page: Page, status = 200, notice = INTERRUPTED): void {
+  expect([pathOf(page), page.statusCode]).toEqual(['/login', status])
+  expect(visibleText(page.body)).toContain(notice)
   expect(visibleText(page.body)).toContain('to continue to Photo Printer')
 }
 
@@ -122,10 +123,7 @@ describe('Redis loses its data during the flow: the page says so, and the reques
 })
 
 describe('Redis loses the request, but not the session', () => {
-  const loseRequests = async () => {
-    const keys = await server.redis.keys('vk:request*')
-    if (keys.length > 0) await server.redis.del(...keys)
-  }
+  const loseRequests = () => deleteKeys(server, 'vk:request*')
 
   test.each(['allow', 'deny'])('before %s: the consent page again, with a notice', async (decision) => {
     const opened = await openConsent(server, client.clientId, { change: { state: 'mine' } })
@@ -162,6 +160,6 @@ test('cookies cleared between the sign-in page and its form: a notice, and the r
   const page = await open()
   browser.cookies.clear()
   const again = await browser.submit(page, SIGN_IN)
-  expectSaidAtSignIn(again)
+  expectSaidAtSignIn(again, 422, 'Your browser sent no cookie for this sign-in')
   await expectToFinish(again)
 })

@@ -4,6 +4,7 @@ import { mintOpaqueToken } from '@valetkey/oauth-protocol'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { dumpPostgres } from '../../support/dump-stores.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
+import { HANDOFF } from '../../support/handoff.js'
 import { signedInBrowser, signOut } from '../../support/pages.js'
 import { attemptSignIn } from '../../support/sign-in.js'
 
@@ -16,7 +17,7 @@ let client: Credentials
 let publicClient: Credentials
 
 beforeAll(async () => {
-  server = await startTestServer({ LIMITS_FACTOR: String(LIMITS_FACTOR) })
+  server = await startTestServer({ ...HANDOFF, LIMITS_FACTOR: String(LIMITS_FACTOR) })
   await server.createUser('alice', PASSWORD)
   client = await server.createClient()
   publicClient = await server.createClient({ type: 'public', requiresPkce: true })
@@ -41,9 +42,9 @@ async function bytesOf(key: string): Promise<number> {
 
 const kindsOf = (keys: Stored[]) => [...new Set(keys.map(({ key }) => key.split(':').slice(0, 2).join(':')))]
 
-/** All rows of Postgres except audit events. */
+/** All rows of Postgres except audit events and refused requests of clients, which have limits and tests of their own. */
 async function rowsBesideAudit(): Promise<Record<string, string>> {
-  const { audit_events: _audit, ...others } = await dumpPostgres(server)
+  const { audit_events: _audit, client_refusals: _refusals, ...others } = await dumpPostgres(server)
   return others
 }
 
@@ -146,6 +147,30 @@ describe('data that anonymous requests can store', () => {
   })
 })
 
+describe('sign-ins that leave for a login page or a provider', () => {
+  test('one record with the query for an hour, and one list for each address', async () => {
+    for (let count = 0; count < FAILURES; count++)
+      await get(
+        '192.0.2.1',
+        authorizeUrl(client.clientId, { state: LONG }).replace('/oauth/authorize', '/login/handoff')
+      )
+    const keys = await stored()
+    expect(kindsOf(keys).sort()).toEqual(['vk:attempt', 'vk:attempt-list'])
+    expect(keys).toHaveLength(FAILURES + 1)
+    for (const { bytes, ttl } of keys) {
+      expect(bytes).toBeLessThan(9_000)
+      expect([ttl > 0, ttl <= 3_600]).toEqual([true, true])
+    }
+  })
+
+  test('an invalid or too long request stores nothing', async () => {
+    await get('192.0.2.1', `${ISSUER}/login/handoff?client_id=unknown&state=${LONG}`)
+    const long = authorizeUrl(client.clientId, { state: 'x'.repeat(8_000) })
+    await get('192.0.2.1', long.replace('/oauth/authorize', '/login/handoff'))
+    expect(await stored()).toEqual([])
+  })
+})
+
 describe('data that a signed-in user can store', () => {
   const bytes = async (kinds: string[]) =>
     (await stored())
@@ -177,6 +202,21 @@ describe('data that a signed-in user can store', () => {
     expect(keys.filter((key) => key.startsWith('vk:session:hash-'))).toHaveLength(100)
     expect(keys).toContain('vk:session:hash-249')
     expect(await bytes(['vk:session', 'vk:sessions'])).toBeLessThan(60_000)
+  })
+
+  test('many identities that wait to be linked: only the last ten', async () => {
+    const proposals = server.deps.handoff.handoff?.receive.linking.proposals
+    const proposal = {
+      identity: { issuer: 'https://id.example', subject: 's'.repeat(255) },
+      purpose: { kind: 'link', userId: 'a-user', sessionHash: randomId() },
+      ...{ userId: 'a-user', browserHash: randomId(), label: 'Example', displayName: 'n'.repeat(100) },
+      way: { kind: 'handoff', issuer: 'https://id.example', subject: 's'.repeat(255) },
+      ...{ proposedAt: Date.now(), authenticatedAt: Date.now(), maxSeconds: undefined }
+    } as const
+    for (let count = 0; count < 25; count++) await proposals?.add(`proposal-${count}`, proposal)
+    const keys = await stored()
+    expect(keys.filter(({ key }) => key.startsWith('vk:proposal:'))).toHaveLength(10)
+    for (const { bytes, ttl } of keys) expect([bytes < 2_000, ttl > 0, ttl <= 600]).toEqual([true, true, true])
   })
 
   test('repeated sign-in and sign-out ends no session of another browser', async () => {

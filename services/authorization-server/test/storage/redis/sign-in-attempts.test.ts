@@ -70,6 +70,18 @@ describe.each(REDIS_KINDS)('sign-in attempts in $name', ({ create }) => {
     expect((await attempts.take(of('of others')))?.kind).toBe('taken')
   })
 
+  test('counts used attempts too: a browser cannot keep more by sending responses', async () => {
+    await attempts.add(of('used'), ATTEMPT, '192.0.2.10')
+    await attempts.take(of('used'))
+    for (let count = 0; count < 1_000; count++) await attempts.add(of(`later ${count}`), ATTEMPT, '192.0.2.10')
+    expect(await attempts.take(of('used'))).toBeUndefined()
+  })
+
+  test('no key contains the address', async () => {
+    await attempts.add(of('state-9'), ATTEMPT, '192.0.2.11')
+    expect((await redis.client.keys('*')).filter((key) => key.includes('192.0.2'))).toEqual([])
+  })
+
   test('a stored attempt ends within an hour', async () => {
     await attempts.add(of('state-8'), ATTEMPT, '192.0.2.1')
     expect(await redis.client.ttl('vk:attempt:{state-8}')).toBeLessThanOrEqual(3_600)
