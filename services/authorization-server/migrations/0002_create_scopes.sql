@@ -18,18 +18,18 @@ create table scopes (
 
 insert into scopes (name, title, description, built_in, translations) values
   ('files.read', 'See the list of all your files', 'Names, sizes, types and dates of every file you keep here.', true, '{
-    "de": {"title": "Die Liste aller Ihrer Dateien sehen", "description": "Namen, Größen, Arten und Daten aller Dateien, die Sie hier aufbewahren."},
+    "de": {"title": "Die Liste aller Ihrer Dateien sehen", "description": "Namen, Größen, Arten und Datumsangaben aller Dateien, die Sie hier aufbewahren."},
     "ar": {"title": "رؤية قائمة جميع ملفاتك", "description": "أسماء كل الملفات التي تحفظها هنا وأحجامها وأنواعها وتواريخها."}
   }'),
   ('files.read:documents', 'See the list of your documents', 'Names, sizes, types and dates of your documents.', true, '{
-    "de": {"title": "Die Liste Ihrer Dokumente sehen", "description": "Namen, Größen, Arten und Daten Ihrer Dokumente."},
+    "de": {"title": "Die Liste Ihrer Dokumente sehen", "description": "Namen, Größen, Arten und Datumsangaben Ihrer Dokumente."},
     "ar": {"title": "رؤية قائمة مستنداتك", "description": "أسماء مستنداتك وأحجامها وأنواعها وتواريخها."}
   }'),
   ('files.read:images', 'See the list of your images', 'Names, sizes, types and dates of your images.', true, '{
-    "de": {"title": "Die Liste Ihrer Bilder sehen", "description": "Namen, Größen, Arten und Daten Ihrer Bilder."},
+    "de": {"title": "Die Liste Ihrer Bilder sehen", "description": "Namen, Größen, Arten und Datumsangaben Ihrer Bilder."},
     "ar": {"title": "رؤية قائمة صورك", "description": "أسماء صورك وأحجامها وأنواعها وتواريخها."}
   }'),
   ('files.read:media', 'See the list of your audio and video', 'Names, sizes, types and dates of your audio and video files.', true, '{
-    "de": {"title": "Die Liste Ihrer Audio- und Videodateien sehen", "description": "Namen, Größen, Arten und Daten Ihrer Audio- und Videodateien."},
+    "de": {"title": "Die Liste Ihrer Audio- und Videodateien sehen", "description": "Namen, Größen, Arten und Datumsangaben Ihrer Audio- und Videodateien."},
     "ar": {"title": "رؤية قائمة ملفاتك الصوتية والمرئية", "description": "أسماء ملفاتك الصوتية والمرئية وأحجامها وأنواعها وتواريخها."}
   }');

@@ -5,8 +5,16 @@ import type { CachedRows } from './cached-table.js'
 
 export type ResourceServerRecord = NonNullable<Awaited<ReturnType<ResourceServerStore['findWithSecret']>>>
 
-/** Reads clients from the cache if possible, otherwise from the store. */
-export function cachedClients(store: Pick<ClientStore, 'find' | 'findWithSecrets'>, cache: CachedRows<ClientRecord>) {
+/**
+ * Reads clients from the cache if possible, otherwise from the store.
+ * @param mayAppear whether requests of users create such a client: its first token request can come before the announcement of
+ *   its row
+ */
+export function cachedClients(
+  store: Pick<ClientStore, 'find' | 'findWithSecrets'>,
+  cache: CachedRows<ClientRecord>,
+  mayAppear: (clientId: string) => boolean = () => false
+) {
   return {
     async find(clientId: string): ReturnType<ClientStore['find']> {
       const found = cache.find(clientId)
@@ -16,7 +24,7 @@ export function cachedClients(store: Pick<ClientStore, 'find' | 'findWithSecrets
     /** @param now the time of Postgres; the store compares the expiry of secrets with it by itself */
     async findWithSecrets(clientId: string, now: Date): ReturnType<ClientStore['findWithSecrets']> {
       const found = cache.find(clientId)
-      if (!found.isKnown) return store.findWithSecrets(clientId)
+      if (!found.isKnown || (found.row === undefined && mayAppear(clientId))) return store.findWithSecrets(clientId)
       const { client, secrets } = found.row ?? {}
       if (client === undefined || secrets === undefined || client.disabled) return undefined
       const live = secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now)

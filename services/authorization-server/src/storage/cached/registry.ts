@@ -27,9 +27,14 @@ const TABLES = ['clients', 'scopes', 'resource_servers'] as const satisfies read
  * A cache around three stores (ADR 0016): clients with their secrets, scopes and resource servers. The cache is used only
  * while it is verified that this process receives every change; otherwise each lookup is one statement, whether the row exists
  * or not. Gain: an exchange or an introspection costs one statement instead of two (`npm run bench:gates`).
- * @param onBypass is called for each lookup that reads from Postgres
+ * @param onBypass is called for each lookup that reads from Postgres because the cache cannot be used
+ * @param mayAppear see `cachedClients`
  */
-export function createRegistry(stores: RegistryStores, onBypass: (table: Table) => void = () => {}) {
+export function createRegistry(
+  stores: RegistryStores,
+  onBypass: (table: Table) => void = () => {},
+  mayAppear?: (clientId: string) => boolean
+) {
   /** Undefined while there is no LISTEN connection. */
   let current: { cache: Cache; isVerified: () => boolean } | undefined
 
@@ -51,7 +56,7 @@ export function createRegistry(stores: RegistryStores, onBypass: (table: Table) 
   }
 
   return {
-    clients: cachedClients(stores.clients, cached('clients')),
+    clients: cachedClients(stores.clients, cached('clients'), mayAppear),
     scopes: cachedScopes(stores.scopes, cached('scopes')),
     resourceServers: cachedResourceServers(stores.resourceServers, cached('resource_servers')),
 

@@ -24,3 +24,10 @@ export const RAISE_OF_PAIR = `insert into authorizations (user_id, client_id, ge
 /** Ends all authorizations by user $1. */
 export const RAISE_OF_USER =
   'update users set authorization_generation = authorization_generation + 1 where user_id = $1'
+
+/**
+ * The generation of a new row for client $1. Grants outlive the row of a deleted client. A later row with the same id must not
+ * make them valid again, so it starts above the numbers of the earlier row: at the seconds since 2020.
+ */
+export const FIRST_GENERATION_OF_CLIENT = `case when exists (select 1 from grants g where g.client_id = $1)
+  then (extract(epoch from now()) - 1577836800)::integer else 0 end`

@@ -1,6 +1,7 @@
 import { scopesOf, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited, type Change } from './audited.js'
+import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
 import type { ClientRegistration, NewClient } from './clients.js'
 
 /** The version of a client that was read. A change based on it is refused if the client has been changed since. */
@@ -41,17 +42,17 @@ function changeClients(database: Database) {
      * @returns when it was created; undefined if one of its scopes is not in the catalogue
      */
     async create(client: NewClient, secretHash: TokenHash | undefined, note: AuditNote): Promise<Date | undefined> {
-      const parts = `${knownScopes('$16')}, changed as (
+      const parts = `${knownScopes('$21')}, changed as (
           insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
             issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-            audiences, type, created_at)
+            audiences, home_page, publisher, privacy_policy, terms, logo, type, created_at, generation)
           select $1, $2, $3::text[], $4::text[], $5::text[], $6::boolean, $7::boolean, $8,
             case when $9::boolean then now() end, $10::integer, $11::integer, $12::integer,
-            $13::text[], $14, now()
+            $13::text[], $14, $15, $16, $17, $18, $19, now(), ${FIRST_GENERATION_OF_CLIENT}
           from known where known.are_all returning client_id, created_at
         ), secret as (
           insert into client_secrets (client_id, secret_hash, created_at)
-          select client_id, $15::bytea, now() from changed where $15::bytea is not null)`
+          select client_id, $20::bytea, now() from changed where $20::bytea is not null)`
       const settings = settingsOf(client)
       const values = [client.clientId, ...settings, client.type, secretHash, scopesOf(client)]
       const change = { name: 'create_client', parts, result: 'select created_at from changed', values }
@@ -67,12 +68,13 @@ function changeClients(database: Database) {
       version: string,
       note: AuditNote
     ): Promise<boolean> {
-      const parts = `${knownScopes('$15')}, changed as (
+      const parts = `${knownScopes('$20')}, changed as (
           update clients set name = $2, redirect_uris = $3, required_scopes = $4, optional_scopes = $5, requires_pkce = $6,
             issues_refresh_tokens = $7, consent = $8,
             verified_at = case when $9 then coalesce(verified_at, now()) end,
-            access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12, audiences = $13
-          from known where client_id = $1 and xmin = $14::xid and known.are_all returning client_id)`
+            access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12, audiences = $13,
+            home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18
+          from known where client_id = $1 and xmin = $19::xid and known.are_all returning client_id)`
       const values = [client.clientId, ...settingsOf(client), version, added]
       return make(database, { name: 'update_client', parts, values }, note)
     }
@@ -107,12 +109,12 @@ function changeSecrets(database: Database) {
   return {
     /**
      * Adds a secret. Live secrets expire at `othersUntil` at the latest; expired ones are deleted.
-     * @param secret.othersUntil by Postgres's clock, which `findVersion` returns
+     * @param secret.othersUntil by Postgres's clock, which `findVersion` returns; undefined: they stay as they are
      * @returns false if the client has changed since that version
      */
     async addSecret(
       { clientId, version }: ClientVersion,
-      secret: { hash: TokenHash; othersUntil: Date },
+      secret: { hash: TokenHash; othersUntil: Date | undefined },
       note: AuditNote
     ): Promise<boolean> {
       const parts = `${NEW_VERSION},
@@ -144,7 +146,7 @@ async function make(database: Database, change: Omit<Change, 'result'>, note: Au
   return (await database.query(audited({ ...change, result }, note))).length > 0
 }
 
-/** Parameters $2 to $13 of `create` and `update`. */
+/** Parameters $2 to $18 of `create` and `update`. */
 function settingsOf(client: NewClient): unknown[] {
   return [
     client.name,
@@ -158,6 +160,11 @@ function settingsOf(client: NewClient): unknown[] {
     client.lifetimes?.accessToken,
     client.lifetimes?.refreshTokenIdle,
     client.lifetimes?.refreshTokenMax,
-    client.audiences ?? []
+    client.audiences ?? [],
+    client.branding.homePage,
+    client.branding.publisher,
+    client.branding.privacyPolicy,
+    client.branding.terms,
+    client.branding.logo
   ]
 }

@@ -1,15 +1,21 @@
 import type { Client, ClientLifetimes } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
+import { BRANDING_COLUMNS, type BrandingRow, type ClientBranding, toBranding } from './client-branding.js'
 import type { Page } from './page.js'
 
 /** A stored client. */
 export type ClientRegistration = NewClient & { createdAt: Date }
 
-/** A client with the fields that only operators see. */
+/** A client with the fields that only operators see, whether it is stored or not. */
 export type NewClient = Client & {
   disabled: boolean
   /** An operator has verified its owner. */
   verified: boolean
+  /** A user registered it. */
+  isOfDeveloper?: boolean | undefined
+  /** Of these: only its owners and testers may use it. */
+  isUnpublished?: boolean | undefined
+  branding: ClientBranding
 }
 
 /** A client with all of its secrets, live or expired. */
@@ -18,7 +24,10 @@ export type ClientRecord = {
   secrets: readonly { hash: Buffer; expiresAt: Date | undefined }[]
 }
 
-type ClientRow = {
+/** Registered by an operator, described by its metadata document and allowed by a user, or registered by a user. */
+export type ClientOrigin = 'registered' | 'discovered' | 'developer'
+
+type ClientRow = BrandingRow & {
   client_id: string
   name: string
   type: Client['type']
@@ -35,11 +44,13 @@ type ClientRow = {
   refresh_token_idle_ttl: number | null
   refresh_token_max_ttl: number | null
   audiences: string[]
+  origin: ClientOrigin
+  published: boolean
 }
 
 const COLUMNS = `client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
   issues_refresh_tokens, consent, created_at, disabled_at, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-  audiences`
+  audiences, origin, published, ${BRANDING_COLUMNS}`
 
 export function createClientStore(database: Database) {
   return { ...listClients(database), ...findClients(database) }
@@ -58,12 +69,13 @@ function listClients(database: Database) {
       return rows.map(toRegistration)
     },
 
-    /** By id. @param page.after the last id of the previous page */
-    async listPage({ after = '', limit }: Page): Promise<ClientRegistration[]> {
+    /** By id. @param page.after the last id of the previous page; @param origin undefined for all */
+    async listPage({ after = '', limit }: Page, origin?: ClientOrigin): Promise<ClientRegistration[]> {
       const rows = await database.query<ClientRow>({
-        name: 'list_clients_after',
-        text: `select ${COLUMNS} from clients where client_id > $1 order by client_id limit $2`,
-        values: [after, limit]
+        name: origin === undefined ? 'list_clients_after' : 'list_clients_of_origin_after',
+        text: `select ${COLUMNS} from clients
+          where client_id > $1 ${origin === undefined ? '' : 'and origin = $3'} order by client_id limit $2`,
+        values: [after, limit, ...(origin === undefined ? [] : [origin])]
       })
       return rows.map(toRegistration)
     },
@@ -131,8 +143,12 @@ function toRegistration(row: ClientRow): ClientRegistration {
     createdAt: row.created_at,
     disabled: row.disabled_at !== null,
     verified: row.verified_at !== null,
+    branding: toBranding(row),
     lifetimes: toLifetimes(row),
-    audiences: row.audiences.length === 0 ? undefined : row.audiences
+    audiences: row.audiences.length === 0 ? undefined : row.audiences,
+    isDiscovered: row.origin === 'discovered' || undefined,
+    isOfDeveloper: row.origin === 'developer' || undefined,
+    isUnpublished: !row.published || undefined
   }
 }
 

@@ -6,6 +6,7 @@ import {
   REMEMBERED_BY,
   STILL_REMEMBERED
 } from './authorization-generation.js'
+import { BRANDING_COLUMNS, type BrandingRow, type ClientBranding, toBranding } from './client-branding.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { noteUseIn } from './note-use.js'
 
@@ -14,6 +15,7 @@ export type ConnectedApp = {
   clientId: string
   name: string
   verified: boolean
+  branding: ClientBranding
   scope: readonly string[]
   /** Resource identifiers of the APIs that it has access to. */
   audiences: readonly string[]
@@ -25,7 +27,7 @@ export type ConnectedApp = {
   refreshableUntil: Date | undefined
 }
 
-type ConnectedAppRow = {
+type ConnectedAppRow = BrandingRow & {
   client_id: string
   name: string
   verified: boolean
@@ -63,13 +65,13 @@ function listApps(database: Database) {
             from consents r ${REMEMBERED_BY}
             where r.user_id = $1 and c.consent = 'remember' and c.type = 'confidential' and ${STILL_REMEMBERED}
           )
-          select c.client_id, c.name, c.verified_at is not null as verified,
+          select c.client_id, c.name, c.verified_at is not null as verified, ${BRANDING_COLUMNS},
             array(select distinct unnest(h.scope) from access h where h.client_id = c.client_id order by 1) as scope,
             array_agg(distinct access.audience) as audiences,
             min(access.since) as since, max(access.last_used_at) as last_used_at, bool_or(access.live) as live,
             max(access.refreshable_until) as refreshable_until
           from access join clients c on c.client_id = access.client_id and c.disabled_at is null
-          group by c.client_id, c.name, c.verified_at
+          group by c.client_id
           order by c.name, c.client_id`,
         values: [userId]
       })
@@ -77,6 +79,7 @@ function listApps(database: Database) {
         clientId: row.client_id,
         name: row.name,
         verified: row.verified,
+        branding: toBranding(row),
         scope: row.scope,
         audiences: row.audiences,
         since: row.since,

@@ -17,8 +17,8 @@ export type FirstTokens = {
 export type Exchange = { grantId: string; codeHash: TokenHash; allowed: AllowedGrant; tokens: FirstTokens }
 
 /**
- * Whether the grant and its tokens were stored. False if a grant for this code exists, or if the user, the client or the user's
- * authorization of the client has ended since Allow.
+ * Whether the grant and its tokens were stored. False if a grant for this code exists, or if since Allow the user, the client or
+ * the user's authorization of the client has ended, or the client has lost the redirect URI of the code.
  */
 type IsStored = boolean
 
@@ -66,6 +66,7 @@ function storeStatement(table: string): { name: string; text: string } {
         from input a
         join users u on u.user_id = a.user_id and u.generation = a.user_generation
         join clients c on c.client_id = a.client_id and c.generation = a.client_generation
+          and (a.redirect_uri = any (c.redirect_uris) or a.redirect_uri like 'http://%')
         left join authorizations n on n.user_id = a.user_id and n.client_id = a.client_id
         where ${AUTHORIZATION_GENERATION} = a.authorization_generation
         order by a.code_hash

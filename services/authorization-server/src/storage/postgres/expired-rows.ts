@@ -1,4 +1,5 @@
 import { type Database, LONG_STATEMENT_MS } from '@valetkey/service-kit'
+import { REFUSALS_KEPT_DAYS } from './client-refusals.js'
 
 const BATCH = 1_000
 /**
@@ -18,7 +19,10 @@ export function createExpiredRows(database: Database, { auditRetentionDays } = {
     async deleteSome(): Promise<boolean> {
       const [tokens, grants] = [await deleteRefreshTokens(database), await deleteGrants(database)]
       const events = await deleteAuditEvents(database, auditRetentionDays)
-      return tokens === LARGE_BATCH || grants === LARGE_BATCH || events === BATCH
+      const clients = await deleteUnusedClients(database)
+      const logos = await deleteUnusedLogos(database)
+      const refusals = await deleteClientRefusals(database)
+      return tokens === LARGE_BATCH || grants === LARGE_BATCH || [events, clients, logos, refusals].includes(BATCH)
     },
 
     /** Erases stored refresh responses whose retry window has ended. @returns as `deleteSome` */
@@ -81,6 +85,58 @@ async function deleteAuditEvents(database: Database, retentionDays: number): Pro
         select ctid from audit_events where occurred_at < now() - make_interval(days => $1) order by occurred_at limit ${BATCH} for update skip locked
       )) returning 1 as deleted`,
     values: [retentionDays],
+    withinMs: LONG_STATEMENT_MS
+  })
+  return rows.length
+}
+
+/**
+ * Deletes discovered clients without grants, so that users cannot fill the table and the registry; the next Allow creates them
+ * again. A disabled one is kept. After a day, no code of the first Allow is left.
+ */
+async function deleteUnusedClients(database: Database): Promise<number> {
+  const rows = await database.query({
+    name: 'delete_unused_clients',
+    text: `delete from clients where client_id = any (array(
+        select c.client_id from clients c
+        where c.origin = 'discovered' and c.disabled_at is null and c.created_at < now() - interval '1 day'
+          and not exists (select 1 from grants g where g.client_id = c.client_id)
+        order by c.client_id limit ${BATCH} for update skip locked
+      )) returning 1 as deleted`,
+    values: [],
+    withinMs: LONG_STATEMENT_MS
+  })
+  return rows.length
+}
+
+async function deleteClientRefusals(database: Database): Promise<number> {
+  const rows = await database.query({
+    name: 'delete_expired_client_refusals',
+    text: `delete from client_refusals where ctid = any (array(
+        select ctid from client_refusals where occurred_at <= now() - interval '${REFUSALS_KEPT_DAYS} days'
+        limit ${BATCH} for update skip locked
+      )) returning 1 as deleted`,
+    values: [],
+    withinMs: LONG_STATEMENT_MS
+  })
+  return rows.length
+}
+
+/**
+ * Deletes logos that no client shows. A logo is stored before its client is changed, which takes less than a day. A pending change
+ * of an app also keeps its logo.
+ */
+async function deleteUnusedLogos(database: Database): Promise<number> {
+  const rows = await database.query({
+    name: 'delete_unused_logos',
+    text: `delete from client_logos where hash = any (array(
+        select l.hash from client_logos l
+        where l.created_at < now() - interval '1 day'
+          and not exists (select 1 from clients c where c.logo = l.hash)
+          and not exists (select 1 from developer_apps a where a.pending_logo = l.hash)
+        order by l.hash limit ${BATCH} for update skip locked
+      )) returning 1 as deleted`,
+    values: [],
     withinMs: LONG_STATEMENT_MS
   })
   return rows.length

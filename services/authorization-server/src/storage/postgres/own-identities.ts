@@ -3,54 +3,56 @@ import { type AuditNote, audited } from './audited.js'
 import type { IdentityKey } from './identities.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from './users.js'
 
-/** The ways in that an account has besides its identities. */
-export type SignInMeans = { hasPassword: boolean; passkeys: number }
-
-/** Which ways count as a way in: those that are configured. */
-export type ConfiguredWays = { issuers: readonly string[]; local: boolean }
+type OwnSession = { userId: string; userGeneration: number; sessionGeneration: number }
 
 /** Identities as users change them on their own account. */
 export function createOwnIdentityStore(database: Database) {
   return {
-    async readMeans(userId: string): Promise<SignInMeans> {
-      const [row] = await database.query<{ has_password: boolean; passkeys: number }>({
-        name: 'read_sign_in_means',
-        text: `select password_hash is not null as has_password,
-            (select count(*)::int from passkeys where passkeys.user_id = users.user_id) as passkeys
-          from users where user_id = $1`,
-        values: [userId]
-      })
-      return { hasPassword: row?.has_password ?? false, passkeys: row?.passkeys ?? 0 }
+    /**
+     * @param session in which the user links it: if it has ended meanwhile, the identity must not outlive it
+     * @returns whether it was linked; false also if it is linked already
+     */
+    async link(
+      { userId, userGeneration, sessionGeneration }: OwnSession,
+      { issuer, subject }: IdentityKey,
+      note: AuditNote
+    ): Promise<boolean> {
+      const change = {
+        name: 'link_own_identity',
+        parts: `owner as (
+            select user_id from users where user_id = $3 and generation = $4 and session_generation = $5 for share),
+          changed as (
+            insert into identities (issuer, subject, user_id, created_at) select $1, $2, user_id, now() from owner
+            on conflict do nothing returning user_id)`,
+        result: 'select user_id from changed',
+        values: [issuer, subject, userId, userGeneration, sessionGeneration]
+      }
+      return (await database.query(audited(change, note))).length > 0
     },
 
     /**
-     * Unlinks the identity unless it is the last configured way in. Ends all sessions of the user, because some may have begun
-     * with the identity.
-     * @returns the user after the change; undefined if nothing was changed
+     * Unlinks the identity and ends all sessions of the user, because some may have begun with it. Removals of ways of the same
+     * user take effect one after the other: each needs the session generation that it was decided with.
+     * @returns the user after the change; undefined if the identity is not linked, or the generation has changed
      */
     async unlink(
       userId: string,
       { issuer, subject }: IdentityKey,
-      { issuers, local }: ConfiguredWays,
+      sessionGeneration: number,
       note: AuditNote
     ): Promise<User | undefined> {
       const change = {
         name: 'unlink_own_identity',
-        // The locks, in one order, make a parallel unlinking wait: two requests must not remove the last two ways in.
-        parts: `own as (
-            select issuer, subject from identities where user_id = $3 order by issuer, subject for update),
-          keys as (select passkey_id from passkeys where user_id = $3 order by passkey_id for update),
+        parts: `ended as (
+            update users set session_generation = session_generation + 1
+            where user_id = $3 and session_generation = $4
+              and exists (select from identities where issuer = $1 and subject = $2 and user_id = $3)
+            returning ${USER_COLUMNS}),
           changed as (
-            delete from identities where issuer = $1 and subject = $2 and user_id = $3 and (
-              exists (select from own where (own.issuer, own.subject) <> ($1, $2) and own.issuer = any($4::text[]))
-              or $5::boolean and (exists (select from keys)
-                or exists (select from users where user_id = $3 and password_hash is not null)))
-            returning user_id),
-          ended as (
-            update users set session_generation = session_generation + 1 from changed
-            where users.user_id = changed.user_id returning ${USER_COLUMNS})`,
+            delete from identities where issuer = $1 and subject = $2 and user_id in (select user_id from ended)
+            returning user_id)`,
         result: 'select * from ended',
-        values: [issuer, subject, userId, issuers, local]
+        values: [issuer, subject, userId, sessionGeneration]
       }
       return (await database.query<UserRow>(audited(change, note))).map(toUser)[0]
     },

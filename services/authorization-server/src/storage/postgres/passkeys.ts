@@ -91,16 +91,21 @@ function changePasskeys(database: Database) {
       return rows[0]?.user_handle ?? proposed
     },
 
-    /** @returns false if the user has 20 passkeys, or the passkey exists, or another one is added at this moment */
-    async add(passkey: NewPasskey): Promise<boolean> {
+    /**
+     * @param session in which the user adds it: if it has ended meanwhile, the passkey must not outlive it
+     * @returns false if the session has ended, the user has 20 passkeys, the passkey exists, or another one is added at this moment
+     */
+    async add(passkey: NewPasskey, session: { userGeneration: number; sessionGeneration: number }): Promise<boolean> {
       const statement = {
         name: 'add_passkey',
-        text: `insert into passkeys (passkey_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid, name,
+        text: `with owner as (
+            select user_id from users where user_id = $2 and generation = $10 and session_generation = $11 for share)
+          insert into passkeys (passkey_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid, name,
             position, created_at)
-          select $1, $2::uuid, $3, $4, $5, $6, $7, $8, $9, min(free.position), now()
-          from generate_series(1, ${MOST_PASSKEYS}) as free (position)
-          where not exists (select from passkeys p where p.user_id = $2::uuid and p.position = free.position)
-          having count(*) > 0 returning passkey_id`,
+          select $1, owner.user_id, $3, $4, $5, $6, $7, $8, $9, min(free.position), now()
+          from owner cross join generate_series(1, ${MOST_PASSKEYS}) as free (position)
+          where not exists (select from passkeys p where p.user_id = owner.user_id and p.position = free.position)
+          group by owner.user_id returning passkey_id`,
         values: [
           passkey.passkeyId,
           passkey.userId,
@@ -110,7 +115,9 @@ function changePasskeys(database: Database) {
           passkey.synced ? 'multiDevice' : 'singleDevice',
           passkey.backedUp,
           passkey.aaguid,
-          passkey.name
+          passkey.name,
+          session.userGeneration,
+          session.sessionGeneration
         ]
       }
       try {
@@ -170,18 +177,18 @@ function changePasskeys(database: Database) {
 /** For operators, who may remove the last way to sign in. */
 function removeAll(database: Database) {
   return {
-    /** Also ends all sessions of the user. @returns undefined if the user has no passkeys */
-    async removeAll(userId: string, note: AuditNote): Promise<User | undefined> {
+    /** Also ends all sessions of the user. @returns how many were removed; undefined if the user has none */
+    async removeAll(userId: string, note: AuditNote): Promise<number | undefined> {
       const change = {
         name: 'remove_all_passkeys',
         parts: `removed as (delete from passkeys where user_id = $1 returning user_id),
         changed as (
           update users set session_generation = session_generation + 1
-          where user_id in (select user_id from removed) returning ${USER_COLUMNS})`,
-        result: 'select * from changed',
+          where user_id in (select user_id from removed) returning user_id)`,
+        result: 'select count(*)::integer as count from removed having count(*) > 0',
         values: [userId]
       }
-      return (await database.query<UserRow>(audited(change, note))).map(toUser)[0]
+      return (await database.query<{ count: number }>(audited(change, note)))[0]?.count
     }
   }
 }

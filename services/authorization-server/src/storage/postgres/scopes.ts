@@ -17,6 +17,8 @@ export type Scope = {
   isDefault: boolean
   /** May be requested by clients that no operator registered. */
   isDiscoverable: boolean
+  /** Users may choose it for apps that they register. */
+  isSelfService: boolean
 }
 
 /** `version` changes with every change of the scope. */
@@ -37,9 +39,11 @@ type ScopeRow = {
   audience: string | null
   is_default: boolean
   is_discoverable: boolean
+  is_self_service: boolean
 }
 
-const COLUMNS = 'name, title, description, translations, built_in, audience, is_default, is_discoverable'
+const COLUMNS =
+  'name, title, description, translations, built_in, audience, is_default, is_discoverable, is_self_service'
 
 export function createScopeStore(database: Database) {
   return { ...findScopes(database), ...changeScopes(database), ...removeScopes(database) }
@@ -88,8 +92,9 @@ function changeScopes(database: Database) {
       const change = {
         name: 'create_scope',
         parts: `changed as (
-          insert into scopes (name, title, description, translations, audience, is_default, is_discoverable)
-          values ($1, $2, $3, $4, $5, $6, $7) returning name)`,
+          insert into scopes (name, title, description, translations, audience, is_default, is_discoverable,
+            is_self_service)
+          values ($1, $2, $3, $4, $5, $6, $7, $8) returning name)`,
         result: 'select name from changed',
         values: valuesOf(scope)
       }
@@ -102,8 +107,8 @@ function changeScopes(database: Database) {
         name: 'update_scope',
         parts: `changed as (
           update scopes set title = $2, description = $3, translations = $4, audience = $5, is_default = $6,
-            is_discoverable = $7
-          where name = $1 and xmin = $8::xid returning name)`,
+            is_discoverable = $7, is_self_service = $8
+          where name = $1 and xmin = $9::xid returning name)`,
         result: 'select name from changed',
         values: [...valuesOf(scope), version]
       }
@@ -159,10 +164,10 @@ function removeScopes(database: Database) {
   }
 }
 
-/** Parameters $1 to $7 of `create` and `update`. */
+/** Parameters $1 to $8 of `create` and `update`. */
 function valuesOf(scope: Omit<Scope, 'builtIn'>): unknown[] {
-  const { name, title, description, translations, audience, isDefault, isDiscoverable } = scope
-  return [name, title, description, JSON.stringify(translations), audience, isDefault, isDiscoverable]
+  const { name, title, description, translations, audience, isDefault, isDiscoverable, isSelfService } = scope
+  return [name, title, description, JSON.stringify(translations), audience, isDefault, isDiscoverable, isSelfService]
 }
 
 function toScope(row: ScopeRow): Scope {
@@ -174,6 +179,7 @@ function toScope(row: ScopeRow): Scope {
     builtIn: row.built_in,
     audience: row.audience ?? undefined,
     isDefault: row.is_default,
-    isDiscoverable: row.is_discoverable
+    isDiscoverable: row.is_discoverable,
+    isSelfService: row.is_self_service
   }
 }

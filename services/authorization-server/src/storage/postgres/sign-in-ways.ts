@@ -1,14 +1,19 @@
 import type { Database } from '@valetkey/service-kit'
 import type { UsableWays } from '@valetkey/sign-in-rules'
 
+/** The ways in which users of this service can sign in. Others of a user do not count. */
+export type ConfiguredWays = {
+  password: boolean
+  passkeys: boolean
+  /** Of the providers and of the login page. */
+  issuers: readonly string[]
+}
+
 export function createSignInWayStore(database: Database) {
   return {
-    /**
-     * The ways in which the user can sign in.
-     * @param issuers of the configured providers and of the login page: an identity of another issuer does not count
-     */
-    async find(userId: string, issuers: readonly string[]): Promise<UsableWays> {
-      const rows = await database.query<{ has_password: boolean; passkeys: number; identities: number }>({
+    /** The ways in which the user can sign in. */
+    async find(userId: string, { password, passkeys, issuers }: ConfiguredWays): Promise<UsableWays> {
+      const [row] = await database.query<{ has_password: boolean; passkeys: number; identities: number }>({
         name: 'find_sign_in_ways',
         text: `select password_hash is not null as has_password,
             (select count(*)::integer from passkeys where user_id = $1) as passkeys,
@@ -16,10 +21,9 @@ export function createSignInWayStore(database: Database) {
           from users where user_id = $1`,
         values: [userId, issuers]
       })
-      const [row] = rows
       return {
-        hasPassword: row?.has_password ?? false,
-        passkeys: row?.passkeys ?? 0,
+        hasPassword: password && (row?.has_password ?? false),
+        passkeys: passkeys ? (row?.passkeys ?? 0) : 0,
         identities: row?.identities ?? 0
       }
     }

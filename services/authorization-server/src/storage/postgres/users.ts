@@ -127,10 +127,10 @@ function changeUsers(database: Database) {
       return (await createAudited<UserRow>(database, change, note)).map(toUser)[0]
     },
 
-    /** Also ends all sessions and tokens. @returns undefined if there is no enabled user with that id */
+    /** Also ends all sessions, tokens and links. @returns undefined if there is no enabled user with that id */
     async disable(userId: string, note: AuditNote): Promise<User | undefined> {
       const set = 'set disabled_at = now(), generation = generation + 1 where user_id = $1 and disabled_at is null'
-      return change(database, 'disable_user', `update users ${set}`, [userId], note)
+      return change(database, 'disable_user', `update users ${set}`, [userId], note, END_LINKS)
     },
 
     /** @returns undefined if there is no disabled user with that id */

@@ -42,7 +42,8 @@ beforeEach(async () => {
     issuesRefreshTokens: true,
     consent: 'ask',
     disabled: false,
-    verified: false
+    verified: false,
+    branding: {}
   } as const
   await changes.create(client, hash, NOTE)
 })

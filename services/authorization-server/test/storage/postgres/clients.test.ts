@@ -9,6 +9,7 @@ import { atTime } from '../../support/postgres-clock.js'
 import { newHash } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
+const LOGO = 'a0'.repeat(32)
 const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
 
 let opened: MigratedDatabase
@@ -21,6 +22,7 @@ beforeAll(async () => {
   opened = await createMigratedDatabase()
   clients = createClientStore(atTime(opened.database, NOW))
   changes = changesAt(NOW)
+  await opened.run("insert into client_logos values ($1, 'image', $2)", [LOGO, NOW])
 })
 beforeEach(async () => {
   client = {
@@ -35,7 +37,14 @@ beforeEach(async () => {
     consent: 'remember',
     createdAt: NOW,
     disabled: false,
-    verified: true
+    verified: true,
+    branding: {
+      homePage: 'https://app.example/',
+      publisher: 'Example “Prints” GmbH',
+      privacyPolicy: 'https://app.example/privacy',
+      terms: 'https://app.example/terms',
+      logo: LOGO
+    }
   }
   await changes.create(client, secret, NOTE)
 })
@@ -68,7 +77,8 @@ describe('a client', () => {
       issuesRefreshTokens: true,
       consent: 'ask',
       createdAt: after(1),
-      verified: false
+      verified: false,
+      branding: {}
     }
     await changesAt(after(1)).create(opposite, undefined, NOTE)
     expect(await clients.findWithSecrets(opposite.clientId)).toEqual({ client: opposite, secretHashes: [] })

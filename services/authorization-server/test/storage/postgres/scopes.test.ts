@@ -24,7 +24,7 @@ const TRANSLATIONS = Object.fromEntries(
 )
 
 // e2e/file-scopes.test.ts compares their names with the scopes of the resource server.
-const OF_REPORTS = { audience: 'https://reports.example', isDefault: true, isDiscoverable: true }
+const OF_REPORTS = { audience: 'https://reports.example', isDefault: true, isDiscoverable: true, isSelfService: true }
 
 test('every built-in scope has a title and a description in each language of the pages (contract 4)', async () => {
   const found = await scopes.list()
@@ -37,7 +37,8 @@ test('every built-in scope has a title and a description in each language of the
       builtIn: true,
       audience: undefined,
       isDefault: false,
-      isDiscoverable: false
+      isDiscoverable: false,
+      isSelfService: false
     })
 })
 

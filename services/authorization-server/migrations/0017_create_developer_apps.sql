@@ -1,0 +1,107 @@
+-- Apps that users register themselves (docs/adr/0034-users-register-apps.md). Each has a row in `clients`.
+alter table clients drop constraint clients_origin_check;
+alter table clients add constraint clients_origin_check check (origin in ('registered', 'discovered', 'developer'));
+
+-- False: only owners and testers of the app can allow it.
+alter table clients add column published boolean not null default true;
+
+create table developer_apps (
+  client_id text primary key references clients on delete cascade,
+  -- Who registered it; for the limit of apps, also after the app got other owners.
+  created_by uuid references users on delete set null,
+  position smallint not null check (position between 1 and 20),
+  -- Raised by each change of what operators approve. An approval names the revision that the operator saw.
+  revision integer not null default 1,
+  -- When its owner asked for approval: of the app if it is not published, else of the change. Null: nothing waits.
+  requested_at timestamptz,
+  -- A change of a published app that is not in effect: name, redirect URIs, scopes and branding.
+  pending jsonb,
+  -- So that the logo of a pending change is not deleted.
+  pending_logo text generated always as (pending #>> '{branding,logo}') stored references client_logos,
+  -- The last decision of an operator, and why it was refused; null: it was approved.
+  decided_at timestamptz,
+  refusal text,
+  unique (created_by, position)
+);
+
+create index developer_apps_requested_at on developer_apps (requested_at) where requested_at is not null;
+
+create table app_owners (
+  client_id text not null references developer_apps on delete cascade,
+  user_id uuid not null references users on delete cascade,
+  added_at timestamptz not null,
+  primary key (client_id, user_id)
+);
+
+create index app_owners_user_id on app_owners (user_id);
+
+-- Who else can use an app that is not published. By name, so that the owner of an app does not learn which users exist.
+create table app_testers (
+  client_id text not null references developer_apps on delete cascade,
+  username text not null,
+  position smallint not null check (position between 1 and 25),
+  primary key (client_id, username),
+  unique (client_id, position)
+);
+
+-- Users become owners only when they accept. By name, for the same reason.
+create table app_invitations (
+  client_id text not null references developer_apps on delete cascade,
+  username text not null,
+  -- The owner who invited; with `transfers`, the one who stops to be an owner when the other accepts.
+  invited_by uuid not null references users on delete cascade,
+  transfers boolean not null,
+  invited_at timestamptz not null,
+  position smallint not null check (position between 1 and 5),
+  primary key (client_id, username),
+  unique (client_id, position)
+);
+
+create index app_invitations_username on app_invitations (username);
+
+-- The names of these apps and of their pending changes, in the form in which look-alikes are equal: each is taken once, also if
+-- two users ask for it at the same moment.
+create table app_names (
+  name_key text primary key,
+  client_id text not null references developer_apps on delete cascade
+);
+
+create index developer_apps_pending_logo on developer_apps (pending_logo) where pending_logo is not null;
+create index app_names_client_id on app_names (client_id);
+
+-- How many apps a user registered on their last day of registering. Deleted apps count.
+create table app_registrations (
+  user_id uuid primary key references users on delete cascade,
+  day date not null,
+  count integer not null
+);
+
+-- An app whose last enabled owner is disabled or deleted is disabled by the same transaction, and its tokens end. The lock makes
+-- two owners who are disabled at the same moment see each other: the statement after it reads what has been committed by then.
+create function disable_orphaned_apps() returns trigger language plpgsql set search_path from current as $$
+begin
+  if tg_op = 'UPDATE' and (old.disabled_at is not null or new.disabled_at is null) then
+    return new;
+  end if;
+  perform 1 from clients c where c.client_id in (select o.client_id from app_owners o where o.user_id = old.user_id)
+    order by c.client_id for update;
+  with orphaned as (
+    update clients c set disabled_at = now(), generation = c.generation + 1
+    where c.disabled_at is null and c.client_id in (select o.client_id from app_owners o where o.user_id = old.user_id)
+      and not exists (
+        select from app_owners o join users u on u.user_id = o.user_id
+        where o.client_id = c.client_id and o.user_id <> old.user_id and u.disabled_at is null)
+    returning c.client_id)
+  insert into audit_events (occurred_at, event, client_id, user_id, details)
+  select now(), 'app_disabled', client_id, old.user_id, '{"reason": "last_owner_ended"}'::jsonb from orphaned;
+  if tg_op = 'DELETE' then
+    return old;
+  end if;
+  return new;
+end $$;
+
+create trigger disable_orphaned_apps before update of disabled_at or delete on users for each row
+  execute function disable_orphaned_apps();
+
+-- Scopes that users may choose for their apps.
+alter table scopes add column is_self_service boolean not null default false;

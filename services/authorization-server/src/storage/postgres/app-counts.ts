@@ -1,0 +1,54 @@
+import type { Database } from '@valetkey/service-kit'
+import { AUTHORIZED, BY_GENERATIONS } from './authorization-generation.js'
+import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
+
+/** What an owner has used up of the limits. */
+type AppCounts = { apps: number; today: number; waiting: number }
+
+/** Nothing is decided about a disabled app. */
+export const WAITS = 'a.requested_at is not null and c.disabled_at is null'
+
+const MOST_USERS_COUNTED = 10_000
+
+/** A part of the store of apps. */
+export function countApps(database: Database) {
+  return {
+    /** How many users have given it access that is still valid; at most 10,000. */
+    async countUsers(clientId: string): Promise<number> {
+      const rows = await database.query<{ count: number }>({
+        name: 'count_users_of_app',
+        text: `select count(*)::integer as count from (
+            select distinct g.user_id from grants g ${BY_GENERATIONS}
+            where ${AUTHORIZED} and g.client_id = $1 and g.redeemed_at is not null and g.ended_at is null
+              and ${GRANT_EXPIRES_AT} > now()
+            limit ${MOST_USERS_COUNTED}) as users`,
+        values: [clientId]
+      })
+      return rows[0]?.count ?? 0
+    },
+
+    /** How many apps or changes wait for operators. */
+    async countWaiting(): Promise<number> {
+      const rows = await database.query<{ count: number }>({
+        name: 'count_waiting_apps',
+        text: `select count(*)::integer as count from developer_apps a join clients c using (client_id) where ${WAITS}`,
+        values: []
+      })
+      return rows[0]?.count ?? 0
+    },
+
+    async countOf(userId: string): Promise<AppCounts> {
+      const rows = await database.query<AppCounts>({
+        name: 'count_apps_of_user',
+        text: `select
+            (select count(*)::integer from developer_apps where created_by = $1) as apps,
+            coalesce((select count from app_registrations
+              where user_id = $1 and day = (now() at time zone 'utc')::date), 0) as today,
+            (select count(*)::integer from developer_apps a join app_owners o using (client_id)
+              where o.user_id = $1 and a.requested_at is not null) as waiting`,
+        values: [userId]
+      })
+      return rows[0] ?? { apps: 0, today: 0, waiting: 0 }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import type { Database } from '@valetkey/service-kit'
+import { type AuditNote, audited, createAudited } from './audited.js'
+import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
+import type { NewClient } from './clients.js'
+
+/** The row of a discovered client: what its document said at the last Allow. */
+export type DiscoveredClientRow = Pick<NewClient, 'name' | 'redirectUris' | 'lifetimes'> & { version: string }
+
+type Row = { name: string; redirect_uris: string[]; refresh_token_max_ttl: number | null; version: string }
+
+/**
+ * Clients that users allowed and no operator registered. Their scopes are not stored: those of the catalogue count at each
+ * request.
+ */
+export function createDiscoveredClientStore(database: Database) {
+  return {
+    /** @returns undefined if there is no row */
+    async findVersion(clientId: string): Promise<DiscoveredClientRow | undefined> {
+      const rows = await database.query<Row>({
+        name: 'find_discovered_client',
+        text: `select name, redirect_uris, refresh_token_max_ttl, xmin::text as version from clients where client_id = $1`,
+        values: [clientId]
+      })
+      return rows.map(({ name, redirect_uris: redirectUris, refresh_token_max_ttl: max, version }) => {
+        return { name, redirectUris, version, lifetimes: { ...NO_LIFETIMES, refreshTokenMax: max ?? undefined } }
+      })[0]
+    },
+
+    /** @returns false if there is a row */
+    async create(client: NewClient, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'create_discovered_client',
+        parts: `changed as (
+          insert into clients (client_id, origin, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
+            issues_refresh_tokens, consent, refresh_token_max_ttl, created_at, generation)
+          values ($1, 'discovered', $2, 'public', $3, '{}', '{}', true, true, 'ask', $4, now(),
+            ${FIRST_GENERATION_OF_CLIENT}) returning client_id)`,
+        result: 'select client_id from changed',
+        values: [client.clientId, client.name, client.redirectUris, client.lifetimes?.refreshTokenMax]
+      }
+      return (await createAudited(database, change, note)).length > 0
+    },
+
+    /** @returns false if the row has changed since `version`, or belongs to a registered client */
+    async update(client: NewClient, version: string, note: AuditNote): Promise<boolean> {
+      const change = {
+        name: 'update_discovered_client',
+        parts: `changed as (
+          update clients set name = $2, redirect_uris = $3, refresh_token_max_ttl = $4
+          where client_id = $1 and origin = 'discovered' and xmin = $5::xid returning client_id)`,
+        result: 'select client_id from changed',
+        values: [client.clientId, client.name, client.redirectUris, client.lifetimes?.refreshTokenMax, version]
+      }
+      return (await database.query(audited(change, note))).length > 0
+    }
+  }
+}
+
+export type DiscoveredClientStore = ReturnType<typeof createDiscoveredClientStore>
+
+const NO_LIFETIMES = { accessToken: undefined, refreshTokenIdle: undefined }
