@@ -1,0 +1,41 @@
+import type { ClientBranding } from '../../storage/postgres/client-branding.js'
+import { readName } from './client-name.js'
+
+const LONGEST_PUBLISHER = 80
+const LONGEST_URL = 2_000
+
+/** A member of a branding that is typed. */
+export type BrandingField = Exclude<keyof ClientBranding, 'logo'>
+
+/** `value`: in the form that is stored; undefined for an empty text, which removes the member. */
+export type BrandingTextOutcome =
+  | { kind: 'text'; value: string | undefined }
+  | { kind: 'malformed' | 'text_direction' | 'too_long' | 'not_https' | 'credentials' }
+
+/** A publisher is a name of up to 80 characters. The others are addresses of web pages of up to 2,000. */
+export function readBrandingText(field: BrandingField, given: string): BrandingTextOutcome {
+  if (given.trim() === '') return { kind: 'text', value: undefined }
+  return field === 'publisher' ? readPublisher(given) : readPageUrl(given.trim())
+}
+
+function readPublisher(given: string): BrandingTextOutcome {
+  const outcome = readName(given, LONGEST_PUBLISHER)
+  return outcome.kind === 'name' ? { kind: 'text', value: outcome.name } : outcome
+}
+
+/** Characters that a browser would drop or replace: the address would not be the one that was read. */
+const NOT_IN_URL = /[\s\p{C}\\]/u
+
+const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
+
+/** The URL is stored normalised, so that a host that imitates another is shown in Punycode. */
+function readPageUrl(given: string): BrandingTextOutcome {
+  if (given.length > LONGEST_URL) return { kind: 'too_long' }
+  if (NOT_IN_URL.test(given) || !URL.canParse(given)) return { kind: 'malformed' }
+  const url = new URL(given)
+  const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.includes(url.hostname))
+  if (!isAllowed) return { kind: 'not_https' }
+  // Before the host, they make it look like another: https://bank.example@evil.example/
+  if (url.username !== '' || url.password !== '') return { kind: 'credentials' }
+  return url.href.length > LONGEST_URL ? { kind: 'too_long' } : { kind: 'text', value: url.href }
+}
