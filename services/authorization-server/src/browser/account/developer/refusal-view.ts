@@ -1,0 +1,28 @@
+import { errorUri } from '../../../http/send-oauth-error.js'
+import { textsOfReason } from '../../../platform/client-refusals/shown-reason.js'
+import type { RefusedEndpoint, StoredClientRefusal } from '../../../storage/postgres/client-refusals.js'
+
+const PATHS: Readonly<Record<RefusedEndpoint, string>> = {
+  authorize: '/oauth/authorize',
+  token: '/token',
+  revoke: '/oauth/revoke'
+}
+
+/** One refused request for its developer. Empty: the page does not have that line. */
+export function refusalView(refusal: StoredClientRefusal, issuer: string) {
+  const { error, requestId, authenticated } = refusal
+  const time = refusal.occurredAt.toISOString()
+  return {
+    ...textsOfReason(refusal.reason),
+    time,
+    // To the second and in UTC, as in logs.
+    shownTime: `${time.slice(0, 19).replace('T', ' ')} UTC`,
+    endpoint: PATHS[refusal.endpoint],
+    error,
+    errorUrl: errorUri(issuer, error),
+    description: refusal.description ?? '',
+    redirectUri: refusal.redirectUri ?? '',
+    requestId,
+    authenticated
+  }
+}

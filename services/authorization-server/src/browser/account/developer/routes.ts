@@ -1,0 +1,22 @@
+import { isClientIdentifier } from '@valetkey/oauth-protocol'
+import type { FastifyPluginAsync } from 'fastify'
+import { appFormRoutes } from './app-form-routes.js'
+import { appRoutes } from './app-routes.js'
+import { appListRoute } from './list-page.js'
+import { peopleRoutes } from './people-routes.js'
+import { secretRoutes } from './secret-routes.js'
+import { type DeveloperPageOptions, refuse } from './sender.js'
+
+/** `/account/developer`: users register apps and look after them. */
+export const developerRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
+  // Before a redirect to sign-in has the id: line breaks are refused in headers, and `&` would add a parameter.
+  pages.addHook<{ Params: { id?: string } }>('preHandler', async (request, reply) => {
+    const { id } = request.params
+    if (id !== undefined && !isClientIdentifier(id)) return refuse({ kind: 'unknown_app' }, request, reply, options)
+  })
+  await pages.register(appListRoute, options)
+  await pages.register(appFormRoutes, options)
+  await pages.register(appRoutes, options)
+  await pages.register(secretRoutes, options)
+  await pages.register(peopleRoutes, options)
+}

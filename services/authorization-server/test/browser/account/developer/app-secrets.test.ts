@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { answerInvitation, inviteOwner, removeOwner } from '../../../../src/browser/account/developer/app-owners.js'
+import { addAppSecret, deleteAppSecret } from '../../../../src/browser/account/developer/app-secrets.js'
+import type { Actor, OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
+import { newActor, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+
+let world: MigratedDatabase
+let deps: OwnAppDeps
+let alice: Actor
+let clientId: string
+
+beforeAll(async () => {
+  world = await createMigratedDatabase()
+  deps = ownAppDeps(world)
+  await releaseScope(world, 'notes.read')
+})
+beforeEach(async () => {
+  alice = await newActor(world)
+  clientId = (await registerApp(alice, deps)).clientId
+})
+afterAll(() => world.close())
+
+const add = (actor = alice) => addAppSecret(clientId, actor, deps)
+const liveSecrets = async () => (await deps.secrets.list(clientId)).filter(({ live }) => live)
+
+describe('secrets of an app', () => {
+  test('two can be valid at once', async () => {
+    expect(await add()).toMatchObject({ kind: 'created', clientSecret: expect.stringMatching(/^vk_cs_/) })
+    expect(await liveSecrets()).toHaveLength(2)
+    expect(await add()).toEqual({ kind: 'two_are_live' })
+  })
+
+  test('five requests at the same moment add one', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => add()))
+    expect(outcomes.filter(({ kind }) => kind === 'created')).toHaveLength(1)
+    expect(await liveSecrets()).toHaveLength(2)
+  })
+
+  test('the last one cannot be deleted', async () => {
+    const [first] = await liveSecrets()
+    const secretId = first?.secretId ?? ''
+    expect(await deleteAppSecret({ clientId, secretId }, alice, deps)).toEqual({ kind: 'only_live_secret' })
+    await add()
+    expect(await deleteAppSecret({ clientId, secretId }, alice, deps)).toEqual({ kind: 'done' })
+    expect(await liveSecrets()).toHaveLength(1)
+  })
+
+  test('a public app has none', async () => {
+    const app = await registerApp(alice, deps, { type: 'public' })
+    expect(await addAppSecret(app.clientId, alice, deps)).toEqual({ kind: 'public' })
+  })
+
+  test('others get the response of an unknown app', async () => {
+    const mallory = await newActor(world)
+    const [secret] = await liveSecrets()
+    expect(await add(mallory)).toEqual({ kind: 'unknown_app' })
+    const command = { clientId, secretId: secret?.secretId ?? '' }
+    expect(await deleteAppSecret(command, mallory, deps)).toEqual({ kind: 'unknown_app' })
+  })
+
+  test('an owner who is removed at the same moment gets none that outlives the removal unseen', async () => {
+    const bob = await newActor(world)
+    await inviteOwner({ clientId, username: bob.user.username, transfers: false }, alice, deps)
+    await answerInvitation({ clientId, accept: true }, bob, deps)
+    await Promise.all([add(bob), removeOwner({ clientId, userId: bob.user.userId }, alice, deps)])
+    const before = (await liveSecrets()).length
+    expect(await add(bob)).toEqual({ kind: 'unknown_app' })
+    expect(await liveSecrets()).toHaveLength(before)
+  })
+})
