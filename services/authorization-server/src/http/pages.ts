@@ -1,17 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import view from '@fastify/view'
 import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import handlebars, { type HelperOptions } from 'handlebars'
+import type handlebars from 'handlebars'
+import type { HelperOptions } from 'handlebars'
 import { chooseLanguage } from '../platform/i18n/choose-language.js'
 import { DEFAULT_LANGUAGE, type Language, type Message } from '../platform/i18n/language.js'
 import { rawQuery } from '../platform/request-parts.js'
 import type { Branding } from './branding.js'
+import type { PageFiles } from './own-pages/load-own-pages.js'
 import { setSecurityHeaders, setStrictTransportSecurity } from './security-headers.js'
+import { compilePages, newEngine, type Page, VIEWS } from './templates.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,7 +21,10 @@ declare module 'fastify' {
     language: Language
   }
   interface FastifyReply {
-    locals?: { language: Language }
+    /** Data of every page of this response. */
+    locals: { language: Language }
+    /** `view` with a compiled page. Routes call `view` with the file name of a template. */
+    viewCompiled(page: Page, data: object): FastifyReply
   }
   interface FastifyContextConfig {
     /** The route sends JSON and never a page, so it needs neither a language nor the headers of pages. */
@@ -27,9 +32,14 @@ declare module 'fastify' {
   }
 }
 
-export type PagesOptions = { issuer: string; languages: ReadonlyMap<string, Language>; branding: Branding }
-
-const VIEWS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../views')
+export type PagesOptions = {
+  issuer: string
+  languages: ReadonlyMap<string, Language>
+  branding: Branding
+  /** Whether the account has pages for developers of apps. */
+  hasDeveloperPages: boolean
+  files: PageFiles
+}
 
 /** The browser part of the WebAuthn library, as its package contains it. */
 const WEBAUTHN_SCRIPT = path.resolve(
@@ -37,41 +47,31 @@ const WEBAUTHN_SCRIPT = path.resolve(
   '../dist/bundle/index.umd.min.js'
 )
 
+const STYLESHEET = 'text/css; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
-
-const PARTIALS = [
-  'account-nav',
-  'api',
-  'login-form',
-  'login-passkey',
-  'login-ways',
-  'new-password',
-  'scope-words',
-  'session',
-  'tick'
-]
 
 /** Templates, language and security headers of all pages. */
 export const pagesPlugin = fastifyPlugin<PagesOptions>(
-  async (pages, { issuer, languages, branding }) => {
-    await pages.register(view, {
-      engine: { handlebars: withMessages(handlebars.create()) },
-      root: VIEWS,
-      layout: 'layout.hbs',
-      options: {
-        // A name that is missing in the data is an error and not an empty string.
-        compileOptions: { strict: true, preventIndent: true },
-        partials: Object.fromEntries(PARTIALS.map((name) => [name, `partials/${name}.hbs`]))
-      },
-      defaultContext: {
-        product: branding.productName,
-        assets: `${issuer}/assets`,
-        stylesheet: `${issuer}/assets/style.css`,
-        icon: `${issuer}/assets/icon.svg`,
-        logo: branding.logo === undefined ? '' : `${issuer}/assets/logo`,
-        // Names of assets. A page with scripts also calls `allowScripts`.
-        scripts: []
-      }
+  async (pages, { issuer, languages, branding, hasDeveloperPages, files }) => {
+    const engine = withMessages(newEngine())
+    const compiled = compilePages(files.templates, engine)
+    const defaultContext = {
+      product: branding.productName,
+      assets: `${issuer}/assets`,
+      errorsUrl: `${issuer}/errors`,
+      accountUrl: `${issuer}/account/apps`,
+      stylesheet: `${issuer}/assets/style.css`,
+      icon: `${issuer}/assets/icon.svg`,
+      logo: branding.logo === undefined ? '' : `${issuer}/assets/logo`,
+      developerPages: hasDeveloperPages ? `${issuer}/account/developer` : '',
+      // Names of assets. A page with scripts also calls `allowScripts`.
+      scripts: []
+    }
+    await pages.register(view, { engine: { handlebars: engine }, propertyName: 'viewCompiled', defaultContext })
+    pages.decorateReply('view', function (name: string, data: object = {}) {
+      const page = compiled.get(name)
+      if (page === undefined) throw new Error(`there is no template ${name}`)
+      return this.viewCompiled(page, data)
     })
     const tags = [DEFAULT_LANGUAGE, ...[...languages.keys()].filter((tag) => tag !== DEFAULT_LANGUAGE)]
     const fallback = languages.get(DEFAULT_LANGUAGE) as Language
@@ -93,12 +93,11 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
 )
 
 /** `GET /assets/…`: the stylesheet with the operator's accent colour, the icon, the scripts and the logo, read once at start. */
-export const assetRoutes: FastifyPluginAsync<{ branding: Branding }> = async (site, { branding }) => {
-  const stylesheet = await readFile(path.join(VIEWS, 'style.css'), 'utf8')
-  const accent = branding.accentColor === undefined ? '' : await propertiesOf(branding.accentColor)
+export const assetRoutes: FastifyPluginAsync<{ branding: Branding; files: PageFiles }> = async (site, options) => {
+  const { branding, files } = options
   const assets = [
-    { name: 'style.css', type: 'text/css; charset=utf-8', content: Buffer.from(stylesheet + accent) },
-    { name: 'icon.svg', type: 'image/svg+xml', content: await readFile(path.join(VIEWS, 'icon.svg')) },
+    { name: 'style.css', type: STYLESHEET, content: await withAccent(files.stylesheet, branding.accentColor) },
+    { name: 'icon.svg', type: 'image/svg+xml', content: await readIcon() },
     { name: 'webauthn.js', type: SCRIPT, content: await readFile(WEBAUTHN_SCRIPT) },
     { name: 'show-password.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'show-password.js')) },
     { name: 'passkey.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'passkey.js')) },
@@ -129,6 +128,17 @@ function withMessages(engine: typeof handlebars): typeof handlebars {
   })
   return engine
 }
+
+/** The built-in stylesheet with the operator's accent colour. */
+export async function readStylesheet(accentColor: string | undefined): Promise<Buffer> {
+  return withAccent(await readFile(path.join(VIEWS, 'style.css'), 'utf8'), accentColor)
+}
+
+async function withAccent(stylesheet: string, accentColor: string | undefined): Promise<Buffer> {
+  return Buffer.from(stylesheet + (accentColor === undefined ? '' : await propertiesOf(accentColor)))
+}
+
+export const readIcon = (): Promise<Buffer> => readFile(path.join(VIEWS, 'icon.svg'))
 
 /** Loads the colour library only if the operator has set a colour. */
 async function propertiesOf(accentColor: string): Promise<string> {

@@ -2,12 +2,18 @@ import { isOutage } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { MessageValues } from '../platform/i18n/language.js'
 import { PasswordQueueFull } from '../platform/passwords/password-queue.js'
+import { type SentByApp, technicalDetails } from './technical-details.js'
 
 /** The texts are `page_error.<reason>.title`, `.message` and `.advice` of the message files. */
 export const ERROR_PAGE_REASONS = [
   'request_too_long',
   'unknown_client',
   'redirect_uri_mismatch',
+  'app_not_published',
+  'client_not_allowed',
+  'client_unreachable',
+  'client_document_invalid',
+  'client_too_many',
   'no_cookie',
   'no_request',
   'foreign_form',
@@ -20,23 +26,44 @@ export const ERROR_PAGE_REASONS = [
   'unknown_code'
 ] as const
 
+/** The reasons that `/errors/…` explains to the developer of the app. */
+export const EXPLAINED_REASONS = [
+  'request_too_long',
+  'unknown_client',
+  'redirect_uri_mismatch',
+  'client_not_allowed',
+  'client_unreachable',
+  'client_document_invalid'
+] as const satisfies readonly ErrorPageReason[]
+
+/** After these errors the account page answers no better. */
+const WITHOUT_ACCOUNT: readonly ErrorPageReason[] = ['unavailable', 'busy', 'failed', 'client_too_many', 'no_cookie']
+
+type ErrorPageReason = (typeof ERROR_PAGE_REASONS)[number]
+
 export type ErrorPage = {
   status: number
-  reason: (typeof ERROR_PAGE_REASONS)[number]
+  reason: ErrorPageReason
   values?: MessageValues
   /** Always an address of this service. */
   retryUrl?: string | undefined
+  /** The app that the user came from: only a registered, enabled one, because the page links to its home page. */
+  app?: { name: string; homePage: string } | undefined
+  /** What the app sent. The page shows it as text, and never as a link. */
+  sent?: Omit<SentByApp, 'error'>
 }
 
 export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, page: ErrorPage): FastifyReply {
-  const { status, reason, values = {}, retryUrl = '' } = page
+  const { status, reason, values = {}, retryUrl = '', app, sent } = page
   const text = (part: string) => ({ key: `page_error.${reason}.${part}`, values })
   return reply.code(status).view('error.hbs', {
     title: text('title'),
     message: text('message'),
     advice: text('advice'),
     retryUrl,
-    requestId: request.id
+    app,
+    leadsToAccount: retryUrl === '' && !WITHOUT_ACCOUNT.includes(reason),
+    technical: technicalDetails(request, { ...sent, error: EXPLAINED_REASONS.find((each) => each === reason) })
   })
 }
 

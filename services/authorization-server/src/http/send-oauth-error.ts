@@ -1,4 +1,4 @@
-import { OAUTH_ERROR_STATUS, OAuthError, toErrorDescription } from '@valetkey/oauth-protocol'
+import { OAUTH_ERROR_STATUS, OAuthError, type OAuthErrorCode, toErrorDescription } from '@valetkey/oauth-protocol'
 import { isOutage, type UnreadableBody } from '@valetkey/service-kit'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../platform/audit/audit-trail.js'
@@ -16,8 +16,18 @@ declare module 'fastify' {
 type OAuthErrorDeps = {
   issuer: string
   audit: AuditTrail
-  /** Called for each error that is sent, with its reason. */
-  onRefusal?: (request: FastifyRequest, status: number, reason: string) => void
+  /** Called for each error that is sent. */
+  onRefusal?: (request: FastifyRequest, refusal: SentRefusal) => void
+}
+
+export type SentRefusal = {
+  status: number
+  error: OAuthErrorCode
+  description: string
+  /** As in the audit event. */
+  reason: string
+  /** The client that the request named, if it was found or looked up. */
+  clientId: string | undefined
 }
 
 const UNREADABLE = 'The request could not be read.'
@@ -35,20 +45,15 @@ const RETRY_AFTER_OUTAGE = 2
 export function oauthErrorHandler({ issuer, audit, onRefusal }: OAuthErrorDeps) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { refusal, status, retryAfter } = toRefusal(error)
-    const { reason, clientId, grantId, secretId, challenge } = refusal.details
-    onRefusal?.(request, status, reason ?? refusal.code)
+    const { code, description, details } = refusal
+    const { reason = code, clientId = request.authenticatedClientId, grantId, secretId, challenge } = details
+    onRefusal?.(request, { status, error: code, description, reason, clientId })
     if (challenge === 'Basic') reply.header('www-authenticate', 'Basic realm="valetkey", charset="UTF-8"')
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (status >= 500) {
-      request.log.error({ event: 'request_failed', code: refusal.code, err: refusal.cause }, 'request failed')
+      request.log.error({ event: 'request_failed', code, err: refusal.cause }, 'request failed')
     } else {
-      audit.record(request, {
-        event: 'request_refused',
-        clientId: clientId ?? request.authenticatedClientId,
-        grantId,
-        secretId,
-        reason: reason ?? refusal.code
-      })
+      audit.record(request, { event: 'request_refused', clientId, grantId, secretId, reason })
     }
     await reply
       .code(status)
