@@ -1,0 +1,80 @@
+import type { Finding, Readiness } from '@valetkey/service-kit'
+
+type Versions = Readonly<Record<'valetkey' | 'node' | 'postgres' | 'redis', string>>
+
+/** Findings about records name clients, credentials and addresses; findings about the service do not. */
+export type Examination = {
+  findings: { service: readonly Finding[]; records: readonly Finding[] }
+  versions: Versions
+  /** How many apps or changes wait for approval. `off`: users register no apps. */
+  queue: number | 'off' | 'unknown'
+}
+
+type Row = { name: string; state: State; text: string }
+type State = 'good' | 'warn' | 'bad'
+
+export type Overview = {
+  status: string
+  statusState: State
+  checks: readonly Row[]
+  versions: readonly { name: string; text: string }[]
+  problems: readonly { check: string; isFatal: boolean; what: string; why: string; fix: string }[]
+  passed: readonly { check: string; what: string }[]
+  examined: string
+  queue: string
+}
+
+const STATUS: Readonly<Record<Readiness['status'], { text: string; state: State }>> = {
+  ok: { text: 'This process is ready.', state: 'good' },
+  degraded: { text: 'This process is ready, but a part is unavailable.', state: 'warn' },
+  unavailable: { text: 'This process is not ready: it should get no requests.', state: 'bad' },
+  draining: { text: 'This process is stopping.', state: 'warn' }
+}
+
+const VERSION_NAMES = { valetkey: 'Valetkey', node: 'Node', postgres: 'Postgres', redis: 'Redis' } as const
+
+/** @param examination undefined until the first one has ended */
+export function describeOverview(
+  readiness: Readiness | undefined,
+  examination: { value: Examination; readAt: Date } | undefined
+): Overview {
+  const { text, state } = STATUS[readiness?.status ?? 'unavailable']
+  const { findings, versions } = examination?.value ?? { findings: { service: [], records: [] }, versions: undefined }
+  const shown = [...findings.service, ...findings.records.map(withoutRecords)]
+  return {
+    status: text,
+    statusState: state,
+    checks: Object.entries(readiness?.checks ?? {}).map(([name, answer]) => ({
+      name,
+      state: answer === 'ok' ? 'good' : 'bad',
+      text: answer === 'ok' ? 'ok' : (readiness?.reasons?.[name] ?? 'unavailable')
+    })),
+    versions: [
+      ...Object.entries(versions ?? {}).map(([name, version]) => ({
+        name: VERSION_NAMES[name as keyof Versions],
+        text: version
+      })),
+      ...shown.filter(({ check }) => check === 'migrations').map(({ what }) => ({ name: 'Migrations', text: what }))
+    ],
+    problems: (['fatal', 'warning'] as const).flatMap((severity) =>
+      shown.flatMap((finding) => (finding.severity === severity ? [{ ...finding, isFatal: severity === 'fatal' }] : []))
+    ),
+    passed: shown.filter(({ severity }) => severity === 'ok'),
+    queue: describeQueue(examination?.value.queue ?? 'off'),
+    examined: examination?.readAt.toISOString().replace('T', ' ').slice(0, 19) ?? ''
+  }
+}
+
+/** @returns an empty text if there is no queue */
+function describeQueue(queue: Examination['queue']): string {
+  if (queue === 'off') return ''
+  if (queue === 'unknown') return 'Postgres does not answer.'
+  return queue === 1 ? '1 app or change waits for approval.' : `${queue} apps or changes wait for approval.`
+}
+
+/** The listener has no sign-in, so the page names no client, credential, user or address. */
+function withoutRecords(finding: Finding): Finding {
+  return finding.severity === 'ok'
+    ? { ...finding, what: 'no problem' }
+    : { ...finding, what: 'valetkey doctor shows the details.' }
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { buildLogger, connectPostgres } from '@valetkey/service-kit'
+import { buildApp } from '../../../src/app.js'
+import { connectRedis } from '../../../src/storage/redis/redis.js'
+import { wire } from '../../../src/wire/wire.js'
+import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { atPort, freePort } from '../../support/failing-network.js'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer({ PRODUCT_NAME: 'Harbour & Co', ACCENT_COLOR: '#a01060' })
+})
+afterAll(() => server.close())
+
+const open = (path = '/', options = {}) => server.operatorServer.inject({ url: path, ...options })
+
+test('GET / of the operator listener shows readiness, findings, versions and links', async () => {
+  const answer = await open()
+  expect(answer.statusCode).toBe(200)
+  const { rows } = { rows: await server.database.query<{ v: string }>(VERSION) }
+  for (const text of ['This process is', 'postgres', 'Checks without a problem', 'Migrations', 'href="readyz"']) {
+    expect(answer.body).toContain(text)
+  }
+  expect(answer.body).toContain(`<dt>Postgres</dt><dd>${rows[0]?.v}</dd>`)
+  expect(answer.body).toContain(`<dt>Node</dt><dd>${process.versions.node}</dd>`)
+  expect(answer.body).toContain('Harbour &amp; Co')
+})
+
+const VERSION = { name: 'v', text: "select current_setting('server_version') as v", values: [] }
+
+test('the page has the headers of pages: CSP without scripts, no-store, no frames, no foreign embedding', async () => {
+  expect((await open()).headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': expect.stringMatching(/^default-src 'none'; style-src 'self';.*frame-ancestors 'none'/),
+    'cache-control': 'no-store',
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin'
+  })
+  expect((await open()).body).not.toMatch(/<script|style=|<form/)
+})
+
+test('the page shows no credential of the settings, and no client or user', async () => {
+  const { clientId } = await server.createClient({ name: 'Secretive Printer' })
+  const userId = await server.createUser('ulrike', 'correct horse battery')
+  const { body } = await open()
+  const { databaseUrl, cookieKeys } = server.config
+  const { password, username } = new URL(databaseUrl)
+  const secrets = [databaseUrl, ...cookieKeys, clientId, 'Secretive Printer', userId, 'ulrike', password]
+  for (const secret of secrets.filter((text) => text !== '' && text !== username)) expect(body).not.toContain(secret)
+})
+
+test('the stylesheet of the page has the accent colour, and the icon exists', async () => {
+  expect((await open('/assets/style.css')).body).toMatch(/\.overview[\s\S]*--accent: #a01060/)
+  expect((await open('/assets/icon.svg')).headers['content-type']).toBe('image/svg+xml')
+})
+
+test('other methods, other paths and the public listener have no such page', async () => {
+  expect((await open('/', { method: 'POST' })).statusCode).toBe(404)
+  expect((await open('/overview')).statusCode).toBe(404)
+  expect((await server.publicServer.inject('/')).body).not.toContain('Operator overview')
+  expect((await server.internalServer.inject('/')).statusCode).toBe(404)
+})
+
+test('the page works while Postgres and Redis are down, and says so', async () => {
+  const port = await freePort()
+  const config = {
+    ...server.config,
+    databaseUrl: atPort(server.config.databaseUrl, port),
+    redisUrl: `redis://127.0.0.1:${port}`
+  }
+  const database = connectPostgres(config.databaseUrl, { connections: 1 })
+  const redis = connectRedis(config.redisUrl)
+  const app = buildApp({ ...config, logger: buildLogger('test', 'silent') }, wire(config, database, redis))
+  const answer = await app.operatorServer.inject('/')
+  expect(answer.statusCode).toBe(200)
+  expect(answer.body).toContain('This process is not ready')
+  expect(answer.body).toMatch(/fatal<\/span> postgres<\/h3>\s*<p>cannot be reached/)
+  expect(answer.body).toMatch(/fatal<\/span> redis<\/h3>\s*<p>cannot be reached/)
+  expect(answer.body).toContain('<dt>Postgres</dt><dd>unknown</dd>')
+  redis.disconnect()
+  await Promise.all([...Object.values(app).map((each) => each.close()), database.close()])
+})
