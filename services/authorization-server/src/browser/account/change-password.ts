@@ -31,16 +31,13 @@ export type PasswordChangeResult =
   | { kind: 'changed'; user: User }
   | { kind: 'bad_password'; problem: PasswordProblem }
   | { kind: 'wrong_current_password' }
-  /** The user has no password to confirm the change with, and the sign-in is too long ago. */
-  | { kind: 'must_sign_in' }
+  /**
+   * The user signs in at a provider or login page, which may refuse former members. A password would go around it, so only an
+   * operator gives the first one, by a link.
+   */
+  | { kind: 'no_password' }
   | { kind: 'session_ended' }
   | { kind: 'not_evaluated'; reason: LimitReason; retryAfterSeconds: number }
-
-/** The current password, as `/account/password` needs it; `none`: the user has to sign in again. */
-export function confirmationOf(isFresh: boolean, hasPassword: boolean): 'fresh' | 'current_password' | 'none' {
-  if (isFresh) return 'fresh'
-  return hasPassword ? 'current_password' : 'none'
-}
 
 /**
  * Sets a new password for the signed-in user and ends all sessions. A wrong current password counts as a failed sign-in.
@@ -57,13 +54,12 @@ export async function changePassword(
   const record = (event: AuditEvent['event'], reason: string) =>
     audit.record(audited, { event, userId: user.userId, reason })
   const passwordHash = (await users.findWithPassword(user.username))?.passwordHash
-  const confirmation = confirmationOf(isFresh, passwordHash !== undefined)
-  if (confirmation === 'none') return { kind: 'must_sign_in' }
+  if (passwordHash === undefined) return { kind: 'no_password' }
   // Before the current password, which costs time to check.
   const problem = await problemOfNewPassword(newPassword, user.username, passwordRules)
   if (problem !== undefined) return { kind: 'bad_password', problem }
-  if (confirmation === 'current_password') {
-    const check = () => passwordQueue.run(() => verifyPassword(passwordHash ?? '', change.currentPassword), turn)
+  if (!isFresh) {
+    const check = () => passwordQueue.run(() => verifyPassword(passwordHash, change.currentPassword), turn)
     const result = await limited(check, user.username, audited, deps)
     if (result !== 'right') {
       record('password_change_refused', result === 'wrong' ? 'wrong_password' : result.reason)
@@ -73,7 +69,7 @@ export async function changePassword(
   const newHash = await passwordQueue.run(() => hashPassword(newPassword), turn)
   const changed = await ownSessions.changePassword(user, newHash)
   if (changed === undefined) return { kind: 'session_ended' }
-  record('password_changed', confirmation)
+  record('password_changed', isFresh ? 'fresh' : 'current_password')
   return { kind: 'changed', user: changed }
 }
 

@@ -8,12 +8,7 @@ import { createCsrfToken } from '../csrf/csrf-token.js'
 import { reopenSession } from '../session/reopen-session.js'
 import { isFresh, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
 import { accountNavigation } from './account-navigation.js'
-import {
-  type ChangePasswordDeps,
-  changePassword,
-  confirmationOf,
-  type PasswordChangeResult
-} from './change-password.js'
+import { type ChangePasswordDeps, changePassword, type PasswordChangeResult } from './change-password.js'
 
 export type PasswordRouteOptions = ChangePasswordDeps & {
   issuer: string
@@ -23,7 +18,7 @@ export type PasswordRouteOptions = ChangePasswordDeps & {
   isLocal: boolean
 }
 
-/** `/account/password`: users change their password, or set the first one after they have signed in again. */
+/** `/account/password`: users who have a password change it. */
 export const passwordRoutes: FastifyPluginAsync<PasswordRouteOptions> = async (pages, options) => {
   const { issuer, audit, session, isLocal } = options
   if (!isLocal) return
@@ -66,8 +61,9 @@ async function refuse(
   const show = (problem: Message) => showForm(problem, false, user, request, reply, options)
   switch (result.kind) {
     case 'session_ended':
-    case 'must_sign_in':
       return reply.redirect(`${issuer}/login?page=password`, 303)
+    case 'no_password':
+      return reply.redirect(`${issuer}/account/sign-ins`, 303)
     case 'bad_password': {
       reply.code(422)
       return show({ key: `password.${result.problem}`, values: { minLength: passwordRules.minLength } })
@@ -93,16 +89,14 @@ async function showForm(
   { issuer, cookieKeys, users, passwordRules, session }: PasswordRouteOptions
 ): Promise<FastifyReply> {
   const hasPassword = (await users.findWithPassword(user.username))?.passwordHash !== undefined
-  const confirmation = confirmationOf(isFresh(user, session.now()), hasPassword)
-  if (confirmation === 'none') return reply.redirect(`${issuer}/login?page=password`, 303)
+  if (!hasPassword) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   allowScripts(reply)
   return reply.view('account-password.hbs', {
     scripts: SHOW_PASSWORD,
     title: { key: 'password.title' },
     account: accountNavigation(issuer, 'sign-ins'),
     username: user.username,
-    hasPassword,
-    asksCurrent: confirmation === 'current_password',
+    asksCurrent: !isFresh(user, session.now()),
     signInUrl: `${issuer}/login?page=password`,
     done: isDone ? 'password.done' : '',
     problem,

@@ -1,9 +1,10 @@
-import { redirectTarget } from '@valetkey/oauth-protocol'
+import { parseParameters, redirectTarget } from '@valetkey/oauth-protocol'
 import type { ProviderSettings } from '@valetkey/sign-in-rules'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
-import { formOf } from '../../platform/request-parts.js'
+import type { Language } from '../../platform/i18n/language.js'
+import { formOf, rawQuery } from '../../platform/request-parts.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
@@ -13,7 +14,7 @@ import { formActionSources } from '../pending-requests/form-action.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { accountNavigation } from './account-navigation.js'
-import { appView } from './app-view.js'
+import { type AppView, appView } from './app-view.js'
 
 export type AccountRouteOptions = {
   issuer: string
@@ -26,19 +27,16 @@ export type AccountRouteOptions = {
   now: () => Date
 }
 
-/** `/account/apps`: lists the apps with access to the account, each with a button that ends its access. */
+/** `/account/apps`: lists the apps with access to the account. `/` leads there. */
 export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, apps, scopes, resourceServers, audit, now } = options
+  const { issuer, cookieKeys } = options
+
+  pages.get('/', async (_request, reply) => reply.redirect(`${issuer}/account/apps`, 303))
 
   pages.get<{ Querystring: { done?: string } }>('/account/apps', async (request, reply) => {
     const user = request.signedIn
     const step = nextStep({ session: stateOfPage(user), authorization: undefined })
     if (step !== 'show_account' || user === undefined) return reply.redirect(`${issuer}/login`, 303)
-    const [connected, catalogue, apis] = await Promise.all([
-      apps.list(user.userId),
-      scopes.list(),
-      resourceServers.listApis()
-    ])
     const provider = findEndingProvider(user, options)
     // The form of the sign-out ends at the provider, and browsers apply the policy to that redirect, too.
     if (provider !== undefined) allowForms(reply, formActionSources(redirectTarget(provider.issuer)))
@@ -47,31 +45,60 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
       account: accountNavigation(issuer, 'apps'),
       done: request.query.done === 'ended' ? 'account.ended' : '',
       username: user.username,
-      apps: connected.map((app) => appView(app, { catalogue, apis }, request.language, now())),
+      apps: await listApps(user, request.language, options),
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
-      endUrl: `${issuer}/account/apps/end`,
       logoutUrl: `${issuer}/logout`,
       providerLabel: provider?.label ?? ''
     })
   })
 
+  endingRoutes(pages, options)
+}
+
+/** `/account/apps/end`: asks before the access of an app is ended, and ends it. */
+function endingRoutes(pages: FastifyInstance, options: AccountRouteOptions): void {
+  const { issuer, cookieKeys, apps, audit } = options
+  const listUrl = `${issuer}/account/apps`
+
+  pages.get('/account/apps/end', async (request, reply) => {
+    const user = request.signedIn
+    if (user === undefined) return reply.redirect(`${issuer}/login`, 303)
+    const clientId = parseParameters(rawQuery(request)).get('client_id')
+    const app = (await listApps(user, request.language, options)).find((each) => each.clientId === clientId)
+    // Another browser may have ended the access, so the list is what the user wants to see.
+    if (app === undefined) return reply.redirect(clientId === undefined ? listUrl : `${listUrl}?done=ended`, 303)
+    return reply.view('account-app-end.hbs', {
+      title: { key: 'account.end_title', values: { client: app.name } },
+      account: accountNavigation(issuer, 'apps'),
+      app,
+      csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
+      endUrl: `${listUrl}/end`,
+      cancelUrl: listUrl
+    })
+  })
+
   pages.post('/account/apps/end', async (request, reply) => {
     const check = checkForm(request, { issuer, cookieKeys })
-    if (check === 'foreign') {
-      return refuseForeignForm(request, reply, { issuer, audit, retryUrl: `${issuer}/account/apps` })
-    }
+    if (check === 'foreign') return refuseForeignForm(request, reply, { issuer, audit, retryUrl: listUrl })
     const clientId = formOf(request).get('client_id')
     const user = request.signedIn
     // The form was shown to another session: show the present list.
-    if (check === 'stale' || user === undefined || clientId === undefined) {
-      return reply.redirect(`${issuer}/account/apps`, 303)
-    }
+    if (check === 'stale' || user === undefined || clientId === undefined) return reply.redirect(listUrl, 303)
     const ended = await apps.end(user.userId, clientId)
     for (const grantId of ended.grantIds) {
       audit.record(request, { event: 'grant_ended', clientId, userId: user.userId, grantId, reason: 'ended_by_user' })
     }
-    return reply.redirect(`${issuer}/account/apps?done=ended`, 303)
+    return reply.redirect(`${listUrl}?done=ended`, 303)
   })
+}
+
+async function listApps(
+  { userId }: SignedIn,
+  language: Language,
+  { issuer, apps, scopes, resourceServers, now }: AccountRouteOptions
+): Promise<AppView[]> {
+  const [connected, catalogue, apis] = await Promise.all([apps.list(userId), scopes.list(), resourceServers.listApis()])
+  return connected.map((app) => appView(app, { catalogue, apis, issuer }, language, now()))
 }
 
 /** The provider at which the user can sign out, too. */

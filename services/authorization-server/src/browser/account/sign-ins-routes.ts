@@ -1,8 +1,10 @@
+import { mayRemoveWay } from '@valetkey/sign-in-rules'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { IdentityStore } from '../../storage/postgres/identities.js'
 import type { OwnIdentityStore } from '../../storage/postgres/own-identities.js'
+import type { ConfiguredWays, SignInWayStore } from '../../storage/postgres/sign-in-ways.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { reopenSession } from '../session/reopen-session.js'
@@ -14,27 +16,28 @@ export type SignInsRouteOptions = {
   issuer: string
   cookieKeys: readonly string[]
   identities: Pick<IdentityStore, 'list'>
-  own: Pick<OwnIdentityStore, 'readMeans' | 'unlink'>
+  own: Pick<OwnIdentityStore, 'unlink'>
   ways: readonly LinkableWay[]
-  local: boolean
+  configured: ConfiguredWays
+  usableWays: SignInWayStore
   session: SessionOptions
   audit: AuditTrail
 }
 
 /** `/account/sign-ins`: the ways in which the user signs in; unlinks identities and leads to pages that change the others. */
 export const signInsRoutes: FastifyPluginAsync<SignInsRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, identities, own, ways, local, audit } = options
+  const { issuer, cookieKeys, identities, ways, configured, usableWays, audit } = options
 
   pages.get<{ Querystring: { done?: string; problem?: string } }>('/account/sign-ins', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
-    const [linked, means] = await Promise.all([identities.list(user.userId), own.readMeans(user.userId)])
+    const [linked, usable] = await Promise.all([identities.list(user.userId), usableWays.find(user.userId, configured)])
     return reply.view('account-sign-ins.hbs', {
       title: { key: 'account.sign_ins' },
       account: accountNavigation(issuer, 'sign-ins'),
       username: user.username,
       ...signInsNotice(request.query),
-      ...signInsView({ identities: linked, means, ways, local }),
+      ...signInsView({ identities: linked, usable, ways, hasPasskeys: configured.passkeys }),
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
       unlinkUrl: `${issuer}/account/sign-ins/unlink`,
       passwordUrl: `${issuer}/account/password`,
@@ -55,10 +58,10 @@ export const signInsRoutes: FastifyPluginAsync<SignInsRouteOptions> = async (pag
 }
 
 async function unlink(
-  { userId }: SignedIn,
+  { userId, sessionGeneration }: SignedIn,
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, identities, own, ways, local, session }: SignInsRouteOptions
+  { issuer, identities, own, configured, usableWays, session }: SignInsRouteOptions
 ): Promise<FastifyReply> {
   const form = formOf(request)
   const identity = { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' }
@@ -67,10 +70,15 @@ async function unlink(
   if (!linked.some(({ issuer, subject }) => issuer === identity.issuer && subject === identity.subject)) {
     return reply.redirect(`${issuer}/account/sign-ins`, 303)
   }
+  const isUsable = configured.issuers.includes(identity.issuer)
+  if (!mayRemoveWay(await usableWays.find(userId, configured), isUsable)) {
+    return reply.redirect(`${issuer}/account/sign-ins?problem=last_way`, 303)
+  }
   const event = 'identity_unlinked'
   const note = { event, requestId: request.id, clientId: undefined, userId, address: request.ip, details: identity }
-  const user = await own.unlink(userId, identity, { issuers: ways.map((each) => each.issuer), local }, note)
-  if (user === undefined) return reply.redirect(`${issuer}/account/sign-ins?problem=last_way`, 303)
+  const user = await own.unlink(userId, identity, sessionGeneration, note)
+  // Also after another removal at the same moment: the page shows what is left.
+  if (user === undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   request.log.info({ event, userId, address: request.ip, ...identity }, 'identity unlinked')
   // All sessions of the user have ended; this browser gets a new one.
   await reopenSession(request, reply, { user }, session)

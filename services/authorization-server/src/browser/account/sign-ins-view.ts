@@ -1,27 +1,26 @@
+import { mayRemoveWay, type UsableWays } from '@valetkey/sign-in-rules'
 import type { Identity } from '../../storage/postgres/identities.js'
-import type { SignInMeans } from '../../storage/postgres/own-identities.js'
 
 /** A configured provider or login page. */
 export type LinkableWay = { label: string; issuer: string; startUrl: string }
 
 export type SignInsSituation = {
   identities: readonly Identity[]
-  means: SignInMeans
+  usable: UsableWays
   ways: readonly LinkableWay[]
-  /** Whether passwords and passkeys are configured. */
-  local: boolean
+  /** Whether passkeys are configured. */
+  hasPasskeys: boolean
 }
 
 /** What `account-sign-ins.hbs` shows. An identity that is the last way in has no button. */
-export function signInsView({ identities, means, ways, local }: SignInsSituation) {
+export function signInsView({ identities, usable, ways, hasPasskeys }: SignInsSituation) {
   const isUsable = ({ issuer }: Identity) => ways.some((way) => way.issuer === issuer)
-  const hasLocalWay = local && (means.hasPassword || means.passkeys > 0)
-  const usable = identities.filter(isUsable)
   const linked = new Set(identities.map(({ issuer }) => issuer))
   return {
-    hasPassword: local && means.hasPassword,
-    hasPasskeys: local,
-    passkeys: means.passkeys,
+    hasPassword: usable.hasPassword,
+    // Passkeys belong to accounts with a password; others could only read that they cannot add one.
+    hasPasskeys: hasPasskeys && (usable.hasPassword || usable.passkeys > 0),
+    passkeys: usable.passkeys,
     identities: identities.map((identity) => ({
       issuer: identity.issuer,
       subject: identity.subject,
@@ -29,7 +28,7 @@ export function signInsView({ identities, means, ways, local }: SignInsSituation
       isUsable: isUsable(identity),
       since: identity.createdAt,
       lastUsed: identity.lastUsedAt ?? '',
-      mayUnlink: hasLocalWay || usable.some((other) => other !== identity)
+      mayUnlink: mayRemoveWay(usable, isUsable(identity))
     })),
     linkable: ways.filter(({ issuer }) => !linked.has(issuer)).map(({ label, startUrl }) => ({ label, url: startUrl }))
   }

@@ -1,8 +1,10 @@
-import { errorLocation, isClientIdentifier, parseParameters, successLocation } from '@valetkey/oauth-protocol'
+import { errorLocation, isClientId, parseParameters, successLocation } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import { type ClientRefusal, pageOfRefusal } from '../../platform/client-metadata/refusal.js'
+import type { ClientRefusals } from '../../platform/client-refusals/client-refusals.js'
 import type { AllowanceStore, AllowedGenerations } from '../../storage/postgres/allowances.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
@@ -16,6 +18,7 @@ import {
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import type { UnverifiedSession } from '../session/session-plugin.js'
 import { nextStep, requiresSignIn, type SessionState } from '../steps/next-step.js'
+import { noteRefusal } from './note-refusal.js'
 
 export type AuthorizeRouteOptions = {
   issuer: string
@@ -24,8 +27,10 @@ export type AuthorizeRouteOptions = {
   allowances: AllowanceStore
   issue: IssueCodeDeps
   audit: AuditTrail
+  refusals: Pick<ClientRefusals, 'note'>
 }
 
+type Unread = Extract<ValidatedRequest, { kind: 'client_unread' }>
 type Accepted = Extract<ValidatedRequest, { kind: 'accepted' }>
 type RedirectError = Omit<Extract<ValidatedRequest, { kind: 'redirect_error' }>, 'kind'>
 /** Errors that must not be sent by a redirect: the user sees a page. */
@@ -36,11 +41,17 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
   // No HEAD: it would store a pending authorization request or issue a code.
   const route = { exposeHeadRoute: false, config: { verifiesSession: true } }
   pages.get('/oauth/authorize', route, async (request, reply) => {
-    const validated = await validateRequest(clientQuery(request), options.validation)
+    const validated = await validateRequest(clientQuery(request), options.validation, request)
     switch (validated.kind) {
       case 'show_error_page':
+        noteRefusal(request, validated, options.refusals)
         return showErrorPage(validated.reason, request, reply, options)
+      case 'client_refused':
+        return refuseClient(validated.refusal, request, reply, options)
+      case 'client_unread':
+        return signInFirst(validated, request, reply, options)
       case 'redirect_error':
+        noteRefusal(request, { reason: validated.error, sent: validated }, options.refusals)
         await recordRefusal(validated.error, request, options)
         return redirectError(validated, reply, options)
       case 'accepted':
@@ -61,20 +72,30 @@ async function serve(
   if (user?.kind === 'client_disabled') return redirectError({ ...authorization.request, ...DISABLED }, reply, options)
   const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
   if (step === 'login_required' || step === 'consent_required') {
+    noteRefusal(request, { reason: step, sent: PAGE_REQUIRED[step] }, options.refusals)
     await recordRefusal(step, request, options)
     return redirectError({ ...authorization.request, ...PAGE_REQUIRED[step] }, reply, options)
   }
   if (user === undefined || step === 'sign_in') return redirectToPage('/login', undefined, request, reply, options)
-  if (step !== 'issue_code') return redirectToPage('/consent', user.session, request, reply, options)
+  const { generations } = user
+  if (step !== 'issue_code' || generations === undefined) {
+    return redirectToPage('/consent', user.session, request, reply, options)
+  }
   const { userId, userGeneration } = user.session
-  const allowed = { userId, userGeneration, ...user.generations, scope: authorization.request.scope }
+  const allowed = { userId, userGeneration, ...generations, scope: authorization.request.scope }
   const { code } = await issueCode(authorization.request, allowed, options.issue, request)
   return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, code), 303)
 }
 
 type FoundUser =
   | { kind: 'client_disabled' }
-  | { kind: 'signed_in'; session: UnverifiedSession; state: SessionState; generations: AllowedGenerations }
+  | {
+      kind: 'signed_in'
+      session: UnverifiedSession
+      state: SessionState
+      /** Undefined for a discovered client that was never allowed: it has no row yet, and its users are always asked. */
+      generations: AllowedGenerations | undefined
+    }
 
 /** One statement verifies the session and reads the remembered consent and the generations for the code. */
 async function findUser(
@@ -94,11 +115,43 @@ async function findUser(
   })
   if (allowance === undefined) return undefined
   const { rememberedScope, generations } = allowance
-  if (generations === undefined) return { kind: 'client_disabled' }
+  if (generations === undefined && client.isDiscovered !== true) return { kind: 'client_disabled' }
   // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.
   const signIn = requiresSignIn(authorizationRequest) ? namedPendingRequest(request, session) : undefined
   const isForThisRequest = signIn !== undefined && (await pending.take(signIn))
   return { kind: 'signed_in', session, state: { kind: 'signed_in', isForThisRequest, rememberedScope }, generations }
+}
+
+/** The client is looked at after sign-in. Until then no address is known that an error could be sent to. */
+async function signInFirst(
+  authorization: Unread,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AuthorizeRouteOptions
+): Promise<FastifyReply> {
+  if (nextStep({ session: { kind: 'none' }, authorization }) === 'sign_in')
+    return redirectToPage('/login', undefined, request, reply, options)
+  if (authorization.reason === 'app_not_published') noteRefusal(request, authorization, options.refusals)
+  return showErrorPage(authorization.reason, request, reply, options)
+}
+
+/** Never a redirect: the redirect URI is not known to belong to the app. */
+async function refuseClient(
+  refusal: ClientRefusal,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AuthorizeRouteOptions
+): Promise<FastifyReply> {
+  await recordRefusal(refusal.reason, request, options)
+  request.log.info({ event: 'client_document_refused', ...refusal }, 'client document refused')
+  const { detail, retryAfterSeconds } = refusal
+  const reason = pageOfRefusal(refusal)
+  noteRefusal(request, { reason, detail }, options.refusals)
+  const isLater = reason === 'client_too_many' || reason === 'client_unreachable'
+  const retryUrl = isLater ? stepUrl(options.issuer, '/oauth/authorize', clientQuery(request)) : undefined
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+  const status = reason === 'client_too_many' ? 429 : 400
+  return sendErrorPage(request, reply, { status, reason, retryUrl, sent: { ...sentByApp(request), detail } })
 }
 
 async function redirectToPage(
@@ -113,6 +166,7 @@ async function redirectToPage(
   const again = reasonForReturn(request)
   // A page has set our cookie and sent the browser here, and the browser did not send it.
   if (!request.browserIsKnown && again !== undefined) {
+    noteRefusal(request, { reason: 'no_cookie' }, options.refusals)
     return showErrorPage('no_cookie', request, reply, options, stepUrl(issuer, '/oauth/authorize', query))
   }
   const notice = again === 'interrupted' ? again : undefined
@@ -128,14 +182,33 @@ async function showErrorPage(
   retryUrl?: string
 ): Promise<FastifyReply> {
   await recordRefusal(reason, request, options)
-  return sendErrorPage(request, reply, { status: 400, reason, retryUrl })
+  const sent = sentByApp(request)
+  const app = await findHomePage(sent.clientId, options)
+  return sendErrorPage(request, reply, { status: 400, reason, retryUrl, app, sent })
+}
+
+function sentByApp(request: FastifyRequest): { clientId: string | undefined; redirectUri: string | undefined } {
+  const parameters = parseParameters(clientQuery(request))
+  return { clientId: parameters.get('client_id'), redirectUri: parameters.get('redirect_uri') }
+}
+
+/** Undefined unless the client is registered, enabled and has a home page. */
+async function findHomePage(
+  clientId: string | undefined,
+  { validation }: AuthorizeRouteOptions
+): Promise<{ name: string; homePage: string } | undefined> {
+  if (clientId === undefined || !isClientId(clientId)) return undefined
+  const client = await validation.clients.find(clientId)
+  if (client === undefined || client.disabled || client.isDiscovered === true) return undefined
+  const { homePage } = client.branding
+  return homePage === undefined ? undefined : { name: client.name, homePage }
 }
 
 async function recordRefusal(reason: string, request: FastifyRequest, { audit }: AuthorizeRouteOptions): Promise<void> {
   const userId = (await request.verifySession())?.userId
   // The client_id as sent: no client needs to have it.
   const named = parseParameters(clientQuery(request)).get('client_id')
-  const clientId = named !== undefined && isClientIdentifier(named) ? named : undefined
+  const clientId = named !== undefined && isClientId(named) ? named : undefined
   audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
 }
 

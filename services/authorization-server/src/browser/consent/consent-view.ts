@@ -5,16 +5,23 @@ import {
   redirectTarget,
   type TokenLifetimes
 } from '@valetkey/oauth-protocol'
+import { type AppBadge, appBadge } from '../../platform/clients/app-badge.js'
 import { type DescribedApi, describeApi } from '../../platform/i18n/describe-api.js'
 import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
 import type { Language, Message } from '../../platform/i18n/language.js'
-import type { ClientRegistration } from '../../storage/postgres/clients.js'
+import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Api } from '../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
+import { type UnregisteredApp, unregisteredApp } from './unregistered-app.js'
 
 export type ConsentView = {
+  /** The host of the client id for a client that no operator registered: it chose its own name. */
   clientName: string
-  verified: boolean
+  /** Undefined for a registered client. */
+  unregistered: UnregisteredApp | undefined
+  app: AppBadge
+  /** Key of a warning about an unverified client; empty if `destinationAdvice` warns already. */
+  makerAdvice: string
   /** The API that the token is for. */
   api: DescribedApi
   /** Target of the response: a host, or the scheme of an app. */
@@ -25,44 +32,59 @@ export type ConsentView = {
   optional: readonly DescribedScope[]
   /** Allowed earlier. The user cannot leave them out. */
   remembered: readonly DescribedScope[]
+  /** All of them. */
+  scopes: readonly DescribedScope[]
   lasts: Message
+  /** For the developer of the app, in `<details>`. */
+  technical: { resource: string; clientId: string; redirectUri: string }
 }
 
 /** The request that the user decides about. */
 export type ConsentQuestion = {
   request: AuthorizationRequest
-  client: ClientRegistration
+  client: NewClient
   /** Scope of the remembered consent; empty if the client does not remember consents. */
   rememberedScope: readonly string[]
 }
 
-/** Divides the requested scopes among the headings of the page. Each scope is in exactly one list. */
+/**
+ * Divides the requested scopes among the headings of the page. Each scope is in exactly one list. A request for one scope has
+ * no choice: the alternative is to deny it.
+ */
 export function sortScopes({ request, client, rememberedScope }: ConsentQuestion) {
   const remembered = request.scope.filter((name) => rememberedScope.includes(name))
   const others = request.scope.filter((name) => !rememberedScope.includes(name))
-  const isRequired = (name: string): boolean => client.requiredScopes.includes(name)
+  const isRequired = (name: string): boolean => client.requiredScopes.includes(name) || request.scope.length === 1
   return { remembered, required: others.filter(isRequired), optional: others.filter((name) => !isRequired(name)) }
 }
 
 /** The texts of the consent page. Scopes keep the order of the request. */
 export function consentView(
   question: ConsentQuestion,
-  { catalogue, apis }: { catalogue: readonly Scope[]; apis: readonly Api[] },
+  { catalogue, apis, issuer }: { catalogue: readonly Scope[]; apis: readonly Api[]; issuer: string },
   lifetimes: TokenLifetimes,
   language: Language
 ): ConsentView {
   const { client, request } = question
   const describe = (name: string) => describeScope(name, catalogue, language)
   const { required, optional, remembered } = sortScopes(question)
+  const { destination, destinationAdvice } = destinationOf(request.redirectUri)
+  const unregistered = unregisteredApp(client, request.redirectUri)
+  const clientName = unregistered?.clientIdHost ?? client.name
   return {
-    clientName: client.name,
-    verified: client.verified,
+    clientName,
+    unregistered,
+    app: appBadge(client, issuer),
+    makerAdvice: client.verified || unregistered || destinationAdvice !== '' ? '' : 'consent.unverified_advice',
     api: describeApi(request.audience, apis),
-    ...destinationOf(request.redirectUri),
+    destination,
+    destinationAdvice,
     required: required.map(describe),
     optional: optional.map(describe),
     remembered: remembered.map(describe),
-    lasts: durationOfAccess(client, lifetimesOf(client, lifetimes), language)
+    scopes: request.scope.map(describe),
+    lasts: durationOfAccess(client, lifetimesOf(client, lifetimes), language),
+    technical: { resource: request.audience, clientId: client.clientId, redirectUri: request.redirectUri }
   }
 }
 

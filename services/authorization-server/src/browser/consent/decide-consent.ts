@@ -2,11 +2,13 @@ import { type FormParameters, remembersConsent, successLocation } from '@valetke
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { AllowanceStore } from '../../storage/postgres/allowances.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
+import type { DiscoveredClientStore } from '../../storage/postgres/discovered-clients.js'
 import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { type ConsentQuestion, sortScopes } from './consent-view.js'
 import { encryptRedirect } from './encrypted-redirect.js'
+import { storeDiscoveredClient } from './store-discovered-client.js'
 
 export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'deny' }
 
@@ -15,6 +17,7 @@ export type DecideDeps = {
   pending: Pick<PendingRequestStore, 'take' | 'add' | 'saveDecision'>
   consents: Pick<ConsentStore, 'remember'>
   allowances: AllowanceStore
+  discovered: DiscoveredClientStore
   issue: IssueCodeDeps
   audit: AuditTrail
 }
@@ -28,16 +31,19 @@ type PendingDecision = ConsentQuestion & {
   answerKey: string
 }
 
-/** Reads the button and the ticked optional scopes from the form. */
-export function readDecision(form: FormParameters, question: ConsentQuestion): Decision | undefined {
+/** Reads the button and the ticked optional scopes from the form. Undefined if the form has no decision. */
+export function readDecision(
+  form: FormParameters,
+  question: ConsentQuestion
+): Decision | { kind: 'nothing_chosen' } | undefined {
   const decision = form.get('decision')
   if (decision === 'deny') return { kind: 'deny' }
   if (decision !== 'allow') return undefined
   const { optional } = sortScopes(question)
   const isLeftOut = (name: string): boolean => optional.includes(name) && form.get(`scope.${name}`) !== 'on'
   const scope = question.request.scope.filter((name) => !isLeftOut(name))
-  // Allow without any scope allows nothing.
-  return scope.length === 0 ? { kind: 'deny' } : { kind: 'allow', scope }
+  // Allow without any scope: probably the user has missed the boxes, so this is no Deny.
+  return scope.length === 0 ? { kind: 'nothing_chosen' } : { kind: 'allow', scope }
 }
 
 /** Carries out a decision. Only the first form of a pending authorization request gets here; later ones find it decided. */
@@ -72,6 +78,8 @@ async function allow(
   const { userId, userGeneration, sessionGeneration } = user
   const { clientId } = client
   const { audience } = request
+  // Only now: a request alone must not create a row. Before the allowance is read, which needs it.
+  if (client.isDiscovered === true) await storeDiscoveredClient(client, userId, deps.discovered, audited)
   // Before the code is issued, so that a failure leaves no code behind that no client receives.
   if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, scope)
   const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })

@@ -3,13 +3,15 @@ import {
   errorLocation,
   redirectTarget,
   remembersConsent,
-  type TokenLifetimes
+  type TokenLifetimes,
+  withoutParameter
 } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
+import { initialsOf } from '../../platform/clients/app-badge.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
@@ -31,6 +33,7 @@ import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, type SessionState, stateOfPage } from '../steps/next-step.js'
 import { type ConsentQuestion, consentView } from './consent-view.js'
 import { type DecideDeps, decideConsent, readDecision } from './decide-consent.js'
+import { questionHash } from './question-hash.js'
 import { type RepeatDeps, repeatDecision } from './repeat-decision.js'
 
 export type ConsentRouteOptions = {
@@ -47,6 +50,9 @@ export type ConsentRouteOptions = {
 }
 
 type PendingConsent = { pending: PendingAuthorizationRequest; question: ConsentQuestion; user: SignedIn }
+
+/** @property isNothingChosen the user pressed Allow without any scope */
+type ShownConsent = PendingConsent & { isNothingChosen?: boolean }
 
 /** `/consent`: shows what the client requests, and carries out Allow or Deny. */
 export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pages, options) => {
@@ -70,7 +76,7 @@ async function findPendingConsent(
   { validation, pending, consents }: ConsentRouteOptions
 ): Promise<PendingConsent | undefined> {
   const user = request.signedIn
-  const validated = await validateRequest(clientQuery(request), validation)
+  const validated = await validateRequest(clientQuery(request), validation, request)
   const named = namedPendingRequest(request, user)
   if (user === undefined || named === undefined || validated.kind !== 'accepted') return undefined
   const isPending = await pending.exists(named)
@@ -84,7 +90,7 @@ async function findPendingConsent(
 }
 
 async function showConsent(
-  { pending, question, user }: PendingConsent,
+  { pending, question, user, isNothingChosen = false }: ShownConsent,
   request: FastifyRequest,
   reply: FastifyReply,
   { issuer, cookieKeys, validation, scopes, lifetimes }: ConsentRouteOptions
@@ -92,17 +98,27 @@ async function showConsent(
   const query = clientQuery(request)
   allowForms(reply, formActionSources(redirectTarget(question.request.redirectUri)))
   const [catalogue, apis] = await Promise.all([scopes.list(), validation.resourceServers.listApis()])
+  const view = consentView(question, { catalogue, apis, issuer }, lifetimes, request.language)
   return reply.view('consent.hbs', {
-    title: { key: 'consent.title', values: { client: question.client.name } },
-    ...consentView(question, { catalogue, apis }, lifetimes, request.language),
-    isAskedAgain: reasonForReturn(request) === 'interrupted',
+    title: { key: 'consent.title', values: { client: view.clientName } },
+    ...view,
+    isAskedAgain: reasonForReturn(request) === 'interrupted' && !isNothingChosen,
+    isNothingChosen,
     username: user.username,
+    accountInitial: initialsOf(user.username),
     csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
     answerKey: newRandomId(),
+    question: questionHash(question),
     action: stepUrl(issuer, '/consent', query, { resume: pending.id }),
-    switchAction: stepUrl(issuer, '/logout', query),
+    switchAction: stepUrl(issuer, '/logout', withNewSignIn(query, question.request)),
     appsUrl: `${issuer}/account/apps`
   })
+}
+
+/** Without `prompt=login`, a provider that is the only way to sign in would sign the same user in again at once. */
+function withNewSignIn(query: string, { prompt }: AuthorizationRequest): string {
+  const wanted = [...prompt.filter((value) => value !== 'login'), 'login']
+  return `${withoutParameter(query, 'prompt')}&prompt=${encodeURIComponent(wanted.join(' '))}`
 }
 
 async function decide(
@@ -117,7 +133,12 @@ async function decide(
   if (consent === undefined) return repeatOrStartAgain(answerKey, request, reply, options)
   const { pending, question, user } = consent
   const decision = readDecision(formOf(request), question)
-  if (decision === undefined) return startAgain(request, reply, options, 'interrupted')
+  // The user has not seen what the request now asks for.
+  const isOutdated = formOf(request).get('question') !== questionHash(question)
+  if (decision === undefined || isOutdated) return startAgain(request, reply, options, 'interrupted')
+  if (decision.kind === 'nothing_chosen') {
+    return showConsent({ ...consent, isNothingChosen: true }, request, reply.code(422), options)
+  }
   const outcome = await decideConsent(decision, { ...question, pending, user, answerKey }, options.decide, request)
   switch (outcome.kind) {
     case 'allowed':
@@ -142,7 +163,7 @@ async function repeatOrStartAgain(
     return startAgain(request, reply, options, 'interrupted')
   }
   const outcome = await repeatDecision({ pending, decision, answerKey }, options.repeat)
-  const validated = await validateRequest(clientQuery(request), options.validation)
+  const validated = await validateRequest(clientQuery(request), options.validation, request)
   if (outcome.kind === 'decided_before' || validated.kind !== 'accepted') {
     return startAgain(request, reply, options, 'interrupted')
   }

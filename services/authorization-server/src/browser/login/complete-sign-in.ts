@@ -19,8 +19,8 @@ export type CompletionDeps = {
 export type Destination = {
   /** The client's query; empty without an authorization request. */
   query: string
-  /** The accepted authorization request of the query. */
-  authorization: Extract<ValidatedRequest, { kind: 'accepted' }> | undefined
+  /** The authorization request of the query. */
+  authorization: Extract<ValidatedRequest, { kind: 'accepted' | 'client_unread' }> | undefined
   /** Page of the account, for a sign-in without an authorization request. */
   page?: AccountPage | undefined
 }

@@ -1,17 +1,31 @@
 import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
 import { rawQuery } from '../../platform/request-parts.js'
-import type { AccountPage, SignInPurpose } from '../../storage/redis/sign-in-attempts.js'
+import type { AccountPage, AppPage, SignInPurpose } from '../../storage/redis/sign-in-attempts.js'
 import { hashId } from '../session/random-id.js'
 import { isFresh } from '../session/session-plugin.js'
 
 /** Pages of the account that a sign-in leads to. */
-const ACCOUNT_PAGES: readonly AccountPage[] = ['apps', 'sign-ins', 'password', 'passkeys', 'sessions']
+const ACCOUNT_PAGES: readonly AccountPage[] = [
+  'apps',
+  'sign-ins',
+  'password',
+  'passkeys',
+  'sessions',
+  'developer',
+  'developer/new'
+]
+/** Pages of an app of the user. */
+const APP_PAGE = /^developer\/apps\/[\w-]{1,64}(\/edit)?$/
 
 /** The page of the account that the address names with `page`. */
 export function accountPage(request: FastifyRequest): AccountPage | undefined {
   const named = parseParameters(rawQuery(request)).get('page')
-  return ACCOUNT_PAGES.find((page) => page === named)
+  return ACCOUNT_PAGES.find((page) => page === named) ?? (isAppPage(named) ? named : undefined)
+}
+
+function isAppPage(named: string | undefined): named is AppPage {
+  return named !== undefined && APP_PAGE.test(named)
 }
 
 /**

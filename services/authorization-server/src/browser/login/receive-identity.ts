@@ -56,8 +56,8 @@ export async function receiveIdentity(
   const user = (await identities.findUser(identity)) ?? (await createUser?.())
   // A disabled user gets the same page, so that the page says nothing about accounts.
   if (user === undefined || user.disabled) return refuse('not_linked', user?.userId)
-  const validated = query === '' ? undefined : await validateRequest(query, validation)
-  const authorization = validated?.kind === 'accepted' ? validated : undefined
+  const validated = query === '' ? undefined : await validateRequest(query, validation, request)
+  const authorization = validated?.kind === 'accepted' || validated?.kind === 'client_unread' ? validated : undefined
   // A provider that does not say when it authenticated the user got prompt=login; more cannot be known.
   const isKnown = authenticatedAt !== undefined && authorization?.request.prompt.includes('login') === true
   const session = { authenticatedAt: authenticatedAt?.getTime() }

@@ -19,7 +19,7 @@ import { type PageOptions, refuseForeign, startAgain } from './page-responses.js
 import { type PasskeySignInDeps, signInOptions, signInWithPasskey } from './passkey-sign-in.js'
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
 import { signOut } from './sign-out.js'
-import { findVisit, leave, stepQuery, type Visit } from './visit.js'
+import { findVisit, leave, redirectUriOf, stepQuery, type Visit } from './visit.js'
 import { type ForeignWay, onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
 
 export type LoginRouteOptions = PageOptions & {
@@ -35,9 +35,10 @@ export type LoginRouteOptions = PageOptions & {
   completion: CompletionDeps
 }
 
-type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; isInterrupted: boolean }
+/** @property notice a message key */
+type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; notice: string }
 
-const EMPTY_FORM: PageContent = { username: '', problem: '', wrong: false, done: '', isInterrupted: false }
+const EMPTY_FORM: PageContent = { username: '', problem: '', wrong: false, done: '', notice: '' }
 
 /** The notice for `?done=…`, after signing out. */
 const DONE: ReadonlyMap<unknown, string> = new Map([
@@ -64,7 +65,8 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     // Not after signing out, which a provider would undo, and not after a refusal, which could repeat for ever.
     if (only !== undefined && done === '' && !wasRefused) return reply.redirect(startUrl(only, request, options), 303)
     const content = { ...EMPTY_FORM, username: request.signedIn?.username ?? '', done }
-    return showForm({ ...content, isInterrupted: hasLostSession || wasRefused }, visit, request, reply, options)
+    const notice = hasLostSession || wasRefused ? 'login.interrupted' : ''
+    return showForm({ ...content, notice }, visit, request, reply, options)
   })
 
   pages.post('/login', async (request, reply) => {
@@ -96,11 +98,21 @@ async function findVisitOfForm(
     leave(request, reply, options)
   } else if (check === 'foreign') {
     refuseForeign(request, reply, options)
+  } else if (request.signedIn) {
+    // The user signed in in another tab meanwhile.
+    startAgain(clientQuery(request), reply, options)
   } else {
-    // If the user signed in in another tab meanwhile, nothing was interrupted.
-    startAgain(clientQuery(request), reply, options, request.signedIn ? undefined : 'interrupted')
+    await showFormWithoutCookie(request, reply, options)
   }
   return undefined
+}
+
+/** The browser did not send the cookie of the page, so the password is not checked. The response sets a new cookie. */
+async function showFormWithoutCookie(request: FastifyRequest, reply: FastifyReply, options: LoginRouteOptions) {
+  const visit = await findVisit(request, options)
+  if (visit === undefined || !options.ways.local) return leave(request, reply, options)
+  const content = { ...EMPTY_FORM, username: formOf(request).get('username') ?? '', notice: 'login.no_cookie' }
+  return showForm(content, visit, request, reply.code(422), options)
 }
 
 async function submit(
@@ -182,16 +194,15 @@ async function showForm(
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
   const { issuer, cookieKeys, ways, helpUrl, session, passkeys } = options
-  if (authorization !== undefined) {
-    allowForms(reply, formActionSources(redirectTarget(authorization.request.redirectUri)))
-  }
+  const redirectUri = authorization && redirectUriOf(authorization)
+  if (redirectUri !== undefined) allowForms(reply, formActionSources(redirectTarget(redirectUri)))
   if (ways.local) allowScripts(reply)
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
   const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
   return reply.view('login.hbs', {
     title: { key: 'login.title' },
     ...content,
-    clientName: authorization?.client.name ?? '',
+    clientName: authorization?.client?.name ?? '',
     isConfirmation: page !== undefined && request.signedIn !== undefined,
     hasLocal: ways.local,
     localFirst,

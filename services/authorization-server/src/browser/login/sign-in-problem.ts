@@ -1,6 +1,7 @@
 import { errorLocation } from '@valetkey/oauth-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorUri } from '../../http/send-oauth-error.js'
+import { technicalDetails } from '../../http/technical-details.js'
 import type { ForeignSignIn } from '../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
@@ -10,7 +11,7 @@ import { type SignInWays, startPath } from './ways.js'
 /** The texts are `sign_in_problem.<reason>.title`, `.message` and `.advice` of the message files. */
 export const SIGN_IN_PROBLEMS = [
   ...(['not_linked', 'not_confirmed', 'other_browser', 'unknown'] as const),
-  ...(['stopped', 'unavailable', 'misconfigured', 'not_admitted'] as const),
+  ...(['stopped', 'unavailable', 'misconfigured', 'not_admitted', 'too_many'] as const),
   ...(['linked_elsewhere', 'link_over'] as const)
 ] as const
 
@@ -38,7 +39,7 @@ export async function showSignInProblem(
   const query = attempt?.query ?? ''
   const stepQuery = attempt === undefined ? '' : queryOfAttempt(attempt)
   const text = (part: string) => ({ key: `sign_in_problem.${reason}.${part}`, values: { label } })
-  const validated = query === '' ? undefined : await validateRequest(query, validation)
+  const validated = query === '' ? undefined : await validateRequest(query, validation, request)
   const authorization = validated?.kind === 'accepted' ? validated : undefined
   const others = ways.foreign.filter(({ id }) => id !== attempt?.way)
   const again = ways.foreign.find(({ id }) => id === attempt?.way)
@@ -47,13 +48,12 @@ export async function showSignInProblem(
     message: text('message'),
     advice: text('advice'),
     againUrl: again === undefined ? `${issuer}/login` : stepUrl(issuer, startPath(again), stepQuery),
-    again:
-      again === undefined ? { key: 'page_error.start_again' } : { key: 'sign_in_problem.again', values: { label } },
+    again: again === undefined ? { key: 'page_error.try_again' } : { key: 'sign_in_problem.again', values: { label } },
     foreign: others.map((way) => ({ label: way.label, url: stepUrl(issuer, startPath(way), stepQuery) })),
     localUrl: ways.local && attempt !== undefined ? stepUrl(issuer, '/login', stepQuery, { again: 'interrupted' }) : '',
     clientName: authorization?.client.name ?? '',
     backUrl: authorization === undefined ? '' : deniedLocation(authorization.request, issuer),
-    requestId: request.id
+    technical: technicalDetails(request)
   })
 }
 

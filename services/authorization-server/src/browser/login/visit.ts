@@ -7,7 +7,9 @@ import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { accountPage } from './purpose.js'
 
 /** The authorization request in the address. Undefined if the user opened the page without one. */
-type Authorization = Extract<ValidatedRequest, { kind: 'accepted' }> | undefined
+type Authorization = Extract<ValidatedRequest, { kind: 'accepted' | 'client_unread' }> | undefined
+
+export type VisitDeps = { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
 
 /** What a visit of a sign-in page is about: an authorization request, a page of the account, or neither. */
 export type Visit = { authorization: Authorization; page: AccountPage | undefined }
@@ -18,16 +20,26 @@ export type Visit = { authorization: Authorization; page: AccountPage | undefine
  */
 export async function findVisit(
   request: FastifyRequest,
-  { validation, session }: { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
+  { validation, session }: VisitDeps
 ): Promise<Visit | undefined> {
   const query = clientQuery(request)
-  const validated = query === '' ? undefined : await validateRequest(query, validation)
-  if (validated !== undefined && validated.kind !== 'accepted') return undefined
+  const validated = query === '' ? undefined : await validateRequest(query, validation, request)
+  if (validated !== undefined && validated.kind !== 'accepted' && validated.kind !== 'client_unread') return undefined
   const page = accountPage(request)
   const user = request.signedIn
   const mustConfirm = page !== undefined && user !== undefined && !isFresh(user, session.now())
   const step = nextStep({ session: stateOfPage(user), authorization: validated, mustConfirm })
   return step === 'sign_in' ? { authorization: validated, page } : undefined
+}
+
+/**
+ * Where a redirect may lead that follows the form of the sign-in page. If the client's document was not read, the address is
+ * not verified; it is used for the policy `form-action` only.
+ */
+export function redirectUriOf(authorization: NonNullable<Authorization>): string | undefined {
+  return authorization.kind === 'accepted'
+    ? authorization.request.redirectUri
+    : authorization.request.unverifiedRedirectUri
 }
 
 /** The client's query, or the page of the account, for an address of this step. */

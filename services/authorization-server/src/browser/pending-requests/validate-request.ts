@@ -1,39 +1,87 @@
 import {
   type AuthorizationOutcome,
   type AuthorizationRequest,
-  isClientIdentifier,
+  isClientId,
+  isClientIdUrl,
+  objectionToRedirectUri,
   parseParameters,
+  readPrompt,
   validateAuthorizationRequest
 } from '@valetkey/oauth-protocol'
-import type { ClientRegistration, ClientStore } from '../../storage/postgres/clients.js'
+import type { FastifyRequest } from 'fastify'
+import type { ClientRefusal } from '../../platform/client-metadata/refusal.js'
+import type { ClientStore, NewClient } from '../../storage/postgres/clients.js'
+import type { DeveloperAppStore } from '../../storage/postgres/developer-apps.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import { type ClientDiscovery, toDiscoveredClient } from './discover-client.js'
 
 export type ValidationDeps = {
   clients: Pick<ClientStore, 'find'>
   resourceServers: Pick<ResourceServerStore, 'listApis'>
   scopes: Pick<ScopeStore, 'list'>
   defaultAudience: string
+  /** Apps of users that are not published. */
+  apps: Pick<DeveloperAppStore, 'mayTest'>
+  /** Undefined if only registered clients are accepted (`CLIENT_ID_METADATA=off`). */
+  discovery?: ClientDiscovery | undefined
+}
+
+/** The browser that sends the request. Documents of clients are read for signed-in users only. */
+export type Visitor = Pick<FastifyRequest, 'signedIn' | 'verifySession'>
+
+/** The request of a client that may be looked at only after sign-in. */
+type UnreadRequest = Pick<AuthorizationRequest, 'prompt'> & {
+  /** Not compared with the document. Undefined if it could not be registered. */
+  unverifiedRedirectUri: string | undefined
 }
 
 export type ValidatedRequest =
   | Exclude<AuthorizationOutcome, { kind: 'accepted' }>
-  | { kind: 'show_error_page'; reason: 'request_too_long' }
-  | { kind: 'accepted'; request: AuthorizationRequest; client: ClientRegistration }
+  | { kind: 'show_error_page'; reason: 'request_too_long' | 'app_not_published' }
+  | { kind: 'client_refused'; refusal: ClientRefusal }
+  | (Unread & { kind: 'client_unread'; request: UnreadRequest; client: undefined })
+  | { kind: 'accepted'; request: AuthorizationRequest; client: NewClient }
+
+/** What the user is told if they are not asked to sign in (`prompt=none`). */
+type Unread = { reason: 'unknown_client' | 'app_not_published' }
+
+type FoundClient =
+  | { kind: 'client'; client: NewClient }
+  | Extract<ValidatedRequest, { kind: 'show_error_page' | 'client_refused' }>
+  | (Unread & { kind: 'unread' })
 
 // The query is in the addresses of all pages and in the Referer of their forms, which must fit into the request headers.
 const MAX_QUERY_LENGTH = 8_000
 
+const UNKNOWN = { kind: 'show_error_page', reason: 'unknown_client' } as const
+
 /**
- * Looks up the client of a query, the APIs and their scopes, and validates the request. Every step does this again, so that a change
+ * Finds the client of a query, the APIs and their scopes, and validates the request. Every step does this again, so that a change
  * of the client takes effect at once.
  */
-export async function validateRequest(query: string, deps: ValidationDeps): Promise<ValidatedRequest> {
+export async function validateRequest(
+  query: string,
+  deps: ValidationDeps,
+  visitor: Visitor
+): Promise<ValidatedRequest> {
   if (query.length > MAX_QUERY_LENGTH) return { kind: 'show_error_page', reason: 'request_too_long' }
   const parameters = parseParameters(query)
-  const client = await findClient(parameters.get('client_id'), deps)
+  const found = await findClient(parameters.get('client_id'), deps, visitor)
   // A request of an unknown client needs no more lookups.
-  if (client === undefined) return { kind: 'show_error_page', reason: 'unknown_client' }
+  if (found.kind === 'show_error_page' || found.kind === 'client_refused') return found
+  if (found.kind === 'unread') {
+    const redirectUri = parameters.get('redirect_uri')
+    const isRegistrable = redirectUri !== undefined && objectionToRedirectUri(redirectUri) === undefined
+    const unverifiedRedirectUri = isRegistrable ? redirectUri : undefined
+    return {
+      kind: 'client_unread',
+      reason: found.reason,
+      request: { prompt: readPrompt(parameters), unverifiedRedirectUri },
+      client: undefined
+    }
+  }
+  const { client } = found
   const catalogue = {
     defaultAudience: deps.defaultAudience,
     audiences: (await deps.resourceServers.listApis()).map(({ audience }) => audience),
@@ -43,8 +91,54 @@ export async function validateRequest(query: string, deps: ValidationDeps): Prom
   return outcome.kind === 'accepted' ? { ...outcome, client } : outcome
 }
 
-async function findClient(clientId: string | undefined, deps: ValidationDeps): Promise<ClientRegistration | undefined> {
-  if (clientId === undefined || !isClientIdentifier(clientId)) return undefined
-  const found = await deps.clients.find(clientId)
-  return found?.disabled ? undefined : found
+/** A client that an operator registered has priority over a document with the same id. */
+async function findClient(clientId: string | undefined, deps: ValidationDeps, visitor: Visitor): Promise<FoundClient> {
+  if (clientId === undefined || !isClientId(clientId)) return refuseMalformed(clientId, deps)
+  const stored = await deps.clients.find(clientId)
+  if (stored !== undefined && stored.isDiscovered !== true) {
+    if (stored.disabled) return UNKNOWN
+    return stored.isUnpublished === true ? findUnpublished(stored, deps, visitor) : { kind: 'client', client: stored }
+  }
+  const { discovery } = deps
+  if (discovery === undefined || !isClientIdUrl(clientId)) return UNKNOWN
+  return discoverClient(clientId, stored?.disabled === true, { ...deps, discovery }, visitor)
+}
+
+/**
+ * An app that works only for its owners and testers. For all others nothing of its request is used: any user may register an app,
+ * and must not be able to make this service redirect browsers to their address.
+ */
+async function findUnpublished(
+  client: NewClient,
+  { apps }: Pick<ValidationDeps, 'apps'>,
+  visitor: Visitor
+): Promise<FoundClient> {
+  const user = visitor.signedIn ?? (await visitor.verifySession())
+  if (user === undefined) return { kind: 'unread', reason: 'app_not_published' }
+  if (await apps.mayTest(user.userId, client.clientId)) return { kind: 'client', client }
+  return { kind: 'show_error_page', reason: 'app_not_published' }
+}
+
+async function discoverClient(
+  clientId: string,
+  isDisabled: boolean,
+  { scopes, discovery }: Pick<ValidationDeps, 'scopes'> & { discovery: ClientDiscovery },
+  visitor: Visitor
+): Promise<FoundClient> {
+  const refusal = isDisabled
+    ? ({ reason: 'client_disabled', detail: '' } as const)
+    : discovery.documents.refuse(clientId)
+  if (refusal !== undefined) return { kind: 'client_refused', refusal }
+  const user = visitor.signedIn ?? (await visitor.verifySession())
+  if (user === undefined) return { kind: 'unread', reason: 'unknown_client' }
+  const found = await discovery.documents.find(clientId, user.userId)
+  if (found.kind === 'refused') return { kind: 'client_refused', refusal: found.refusal }
+  const catalogue = await scopes.list()
+  return { kind: 'client', client: toDiscoveredClient(clientId, found.metadata, catalogue, discovery) }
+}
+
+/** A URL with a mistake gets the page that names it. */
+function refuseMalformed(clientId: string | undefined, { discovery }: ValidationDeps): FoundClient {
+  const refusal = clientId?.startsWith('https://') ? discovery?.documents.refuse(clientId) : undefined
+  return refusal === undefined ? UNKNOWN : { kind: 'client_refused', refusal }
 }

@@ -79,7 +79,8 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       const browserId = request.cookies[cookies.names.browser]
       request.browserIsKnown = isRandomId(browserId)
       request.browserId = isRandomId(browserId) ? browserId : newRandomId()
-      if (!request.browserIsKnown) reply.setCookie(cookies.names.browser, request.browserId, cookies.attributes)
+      if (!request.browserIsKnown && !isFormOfAnotherSite(request))
+        reply.setCookie(cookies.names.browser, request.browserId, cookies.attributes)
       request.unverifiedSession = await findSession(request)
       if (request.routeOptions.config.verifiesSession !== true) await request.verifySession()
     })
@@ -105,6 +106,12 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
   },
   { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }
 )
+
+/** Such a form comes without our cookies, and the response must not replace them. `checkForm` refuses it. */
+function isFormOfAnotherSite({ method, headers }: FastifyRequest): boolean {
+  const site = headers['sec-fetch-site']
+  return method === 'POST' && site !== undefined && site !== 'same-origin'
+}
 
 /** A session from the future is refused, too: a process with a wrong clock must not open a session that never ends. */
 function isWithinLifetime({ signedInAt, endsAt }: SessionRecord, now: Date): boolean {

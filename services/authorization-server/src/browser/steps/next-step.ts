@@ -33,10 +33,13 @@ export function stateOfPage(user: object | undefined): SessionState {
   return user === undefined ? { kind: 'none' } : { kind: 'signed_in', isForThisRequest: false, rememberedScope: [] }
 }
 
+/** The document of the client may be read only after sign-in, so nothing but the user's side of the request is known. */
+type UnreadClient = { client: undefined; request: Pick<AuthorizationRequest, 'prompt'> }
+
 export type Situation = {
   session: SessionState
-  /** The accepted authorization request in the address. Undefined if the user opened a page without one. */
-  authorization: { client: Client; request: AuthorizationRequest } | undefined
+  /** The authorization request in the address. Undefined if the user opened a page without one. */
+  authorization: { client: Client; request: AuthorizationRequest } | UnreadClient | undefined
   /** A change of the account needs a new sign-in, because the last one is too old. */
   mustConfirm?: boolean
 }
@@ -47,9 +50,9 @@ export type Situation = {
  */
 export function nextStep({ session, authorization, mustConfirm = false }: Situation): NextStep {
   if (authorization === undefined) return session.kind === 'none' || mustConfirm ? 'sign_in' : 'show_account'
+  const mayShowPage = !authorization.request.prompt.includes('none')
+  if (session.kind === 'none' || authorization.client === undefined) return mayShowPage ? 'sign_in' : 'login_required'
   const { client, request } = authorization
-  const mayShowPage = !request.prompt.includes('none')
-  if (session.kind === 'none') return mayShowPage ? 'sign_in' : 'login_required'
   // The user is being asked, so sign-in is done. A consent remembered in another tab must not decide instead of the buttons.
   if (session.kind === 'decision_pending') return mayShowPage ? 'ask_consent' : 'consent_required'
   if (requiresSignIn(request) && !session.isForThisRequest) return 'sign_in'
@@ -59,6 +62,6 @@ export function nextStep({ session, authorization, mustConfirm = false }: Situat
 }
 
 /** Whether a session from before this request is not enough. */
-export function requiresSignIn({ prompt }: AuthorizationRequest): boolean {
+export function requiresSignIn({ prompt }: Pick<AuthorizationRequest, 'prompt'>): boolean {
   return prompt.includes('login') || prompt.includes('select_account')
 }

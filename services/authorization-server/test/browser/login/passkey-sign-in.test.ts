@@ -66,7 +66,7 @@ describe('sign-in with a passkey (WebAuthn Level 3 §7.2)', () => {
   test('goes on with the authorization request of the page', async () => {
     const browser = server.newBrowser()
     const page = await signInWithPasskey(browser, alice, {}, authorizeUrl(client.clientId))
-    expect(visibleText(page.body)).toContain('asks for access to your account alice')
+    expect(visibleText(page.body)).toContain('Signed in as alice Use another account')
   })
 
   test('counts as a new sign-in, for a change of the account', async () => {

@@ -84,3 +84,12 @@ test.each<{ session: SessionState; step: NextStep }>([
 ])('next step without an authorization request: session $session.kind: $step', ({ session, step }) => {
   expect(nextStep({ session, authorization: undefined })).toBe(step)
 })
+
+test.each<{ prompt: readonly Prompt[]; step: NextStep }>([
+  { prompt: [], step: 'sign_in' },
+  { prompt: ['login'], step: 'sign_in' },
+  { prompt: ['none'], step: 'login_required' }
+])('a client whose document was not read, prompt=$prompt: $step', ({ prompt, step }) => {
+  const authorization = { client: undefined, request: { prompt } }
+  for (const session of [NONE, signedIn()]) expect(nextStep({ session, authorization })).toBe(step)
+})

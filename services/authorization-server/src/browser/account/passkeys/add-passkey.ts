@@ -3,7 +3,7 @@ import { type RelyingParty, readPasskeyName, type UsableWays } from '@valetkey/s
 import type { FastifyRequest } from 'fastify'
 import { formOf } from '../../../platform/request-parts.js'
 import { MOST_PASSKEYS, type Passkey, type PasskeyStore } from '../../../storage/postgres/passkeys.js'
-import type { SignInWayStore } from '../../../storage/postgres/sign-in-ways.js'
+import type { ConfiguredWays, SignInWayStore } from '../../../storage/postgres/sign-in-ways.js'
 import type { UsedChallengeStore } from '../../../storage/redis/used-challenges.js'
 import { CHALLENGE_MS, createChallenge } from '../../passkeys/challenge.js'
 import { readResponse, verifyNewPasskey } from '../../passkeys/verify-response.js'
@@ -17,8 +17,7 @@ export type AddPasskeyDeps = {
   passkeys: PasskeyStore
   ways: SignInWayStore
   challenges: UsedChallengeStore
-  /** Issuers of the configured providers and of the login page. */
-  issuers: readonly string[]
+  configured: ConfiguredWays
   now: () => Date
 }
 
@@ -68,7 +67,7 @@ export async function addPasskey(user: SignedIn, request: FastifyRequest, deps: 
   const form = formOf(request)
   const name = readPasskeyName(form.get('name'))
   if (name === undefined) return 'passkeys.bad_name'
-  const obstacle = findObstacle(await deps.ways.find(user.userId, deps.issuers))
+  const obstacle = findObstacle(await deps.ways.find(user.userId, deps.configured))
   if (obstacle !== undefined) return obstacle
   const response = readResponse(form.get('response'))
   if (response === undefined || relyingParty === undefined) return 'passkeys.not_added'
@@ -76,5 +75,5 @@ export async function addPasskey(user: SignedIn, request: FastifyRequest, deps: 
   const verified = await verifyNewPasskey(response, { relyingParty, cookieKeys, owner, now: now() })
   if (verified === undefined || !(await challenges.use(verified.challengeHash))) return 'passkeys.not_added'
   const { challengeHash: _, ...passkey } = verified
-  return (await passkeys.add({ ...passkey, userId: user.userId, name })) ? 'added' : 'passkeys.not_added'
+  return (await passkeys.add({ ...passkey, userId: user.userId, name }, user)) ? 'added' : 'passkeys.not_added'
 }

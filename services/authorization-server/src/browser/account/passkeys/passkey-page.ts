@@ -39,7 +39,7 @@ export async function showPasskeys(
   if (relyingParty === undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   const [passkeys, ways] = await Promise.all([
     options.passkeys.list(user.userId),
-    options.ways.find(user.userId, options.issuers)
+    options.ways.find(user.userId, options.configured)
   ])
   const fresh = isFresh(user, session.now())
   const obstacle = findObstacle(ways)

@@ -42,7 +42,7 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (page
     const user = userOfForm(request, reply, options, 'must_be_fresh')
     if (user === undefined) return reply
     const passkeyId = formOf(request).get('passkey_id')
-    const ways = await options.ways.find(user.userId, options.issuers)
+    const ways = await options.ways.find(user.userId, options.configured)
     if (!mayRemoveWay(ways)) return showPasskeys({ user, problem: 'passkeys.only_way' }, request, reply, options)
     // Undefined also after another removal at the same moment: the page shows what is left.
     const changed = isPasskeyId(passkeyId) && (await passkeys.remove(user.userId, passkeyId, user.sessionGeneration))

@@ -23,19 +23,23 @@ export type FoundLink =
   | { kind: 'unknown' }
   | { kind: 'too_many_attempts'; retryAfterSeconds: number }
 
-/** Looks a link up and changes nothing. Links that are not found are counted for each address, so tokens cannot be guessed. */
+/**
+ * Looks a link up and changes nothing. Links that are not found are counted for each address, so tokens cannot be guessed. A
+ * missing token is no guess: images on another site could cause such requests from the address of a victim.
+ */
 export async function findLink(
   tokenHash: Buffer | undefined,
   { accountLinks, limiter, audit }: RedeemLinkDeps,
   audited: AuditedRequest
 ): Promise<FoundLink> {
   try {
-    const link = await limiter.attempt({
-      limits: [accountLinkLimit(audited.ip)],
-      isKnown: false,
-      evaluate: async () => (tokenHash === undefined ? undefined : accountLinks.find(tokenHash)),
-      isFailure: (found) => found === undefined
-    })
+    const link = await (tokenHash &&
+      limiter.attempt({
+        limits: [accountLinkLimit(audited.ip)],
+        isKnown: false,
+        evaluate: () => accountLinks.find(tokenHash),
+        isFailure: (found) => found === undefined
+      }))
     if (link !== undefined) return { kind: 'found', link }
     audit.record(audited, { event: 'account_link_refused', reason: 'unknown_link' })
     return { kind: 'unknown' }

@@ -1,10 +1,11 @@
 import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
 import { rawQuery } from '../../../platform/request-parts.js'
-import { clientQuery } from '../../pending-requests/pending-request.js'
-import { type ValidationDeps, validateRequest } from '../../pending-requests/validate-request.js'
+import type { ValidationDeps } from '../../pending-requests/validate-request.js'
+import { findDeparture, mustConfirm } from '../departure.js'
 import { beginForeignSignIn } from '../foreign-sign-in.js'
 import { purposeOf } from '../purpose.js'
+import { leave } from '../visit.js'
 import { type HandoffDeps, receiveAssertion, receiveRefusal } from './receive-assertion.js'
 
 /** Undefined if no login page is configured. */
@@ -20,10 +21,10 @@ export const handoffRoutes: FastifyPluginAsync<HandoffRouteOptions> = async (pag
   pages.get('/login/handoff', route, async (request, reply) => {
     const purpose = purposeOf(request, now())
     if (purpose === undefined) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
-    const query = clientQuery(request)
-    const validated = query === '' ? undefined : await validateRequest(query, validation)
-    const asksForLogin = validated?.kind === 'accepted' && validated.request.prompt.includes('login')
-    const mustAuthenticate = purpose.kind === 'confirm' || asksForLogin
+    const departure = await findDeparture(purpose, request, { validation, session: { now } })
+    if (departure === undefined) return leave(request, reply, handoff)
+    const { query, prompt } = departure
+    const mustAuthenticate = mustConfirm(departure) || prompt.includes('login')
     const { state } = await beginForeignSignIn(request, { way: 'handoff', query, purpose }, foreign)
     return reply.redirect(`${settings.url}?request=${state}${mustAuthenticate ? '&prompt=login' : ''}`, 303)
   })

@@ -6,8 +6,8 @@ import type { User } from '../../../storage/postgres/users.js'
 import type { LinkProposal } from '../../../storage/redis/link-proposals.js'
 
 export type ConfirmLinkDeps = {
-  identities: Pick<IdentityStore, 'link' | 'findUser'>
-  own: Pick<OwnIdentityStore, 'redeemInvitation'>
+  identities: Pick<IdentityStore, 'findUser'>
+  own: Pick<OwnIdentityStore, 'link' | 'redeemInvitation'>
 }
 
 export type ConfirmedLink =
@@ -28,11 +28,12 @@ export async function confirmLink(
     address: request.ip,
     details: { ...identity, label, reason: purpose.kind }
   }
-  const changed =
+  const { signedIn } = request
+  const isChanged =
     purpose.kind === 'link'
-      ? await identities.link(userId, identity, note)
-      : await own.redeemInvitation(purpose.tokenHash, identity, note)
-  if (changed !== undefined) {
+      ? signedIn !== undefined && (await own.link(signedIn, identity, note))
+      : (await own.redeemInvitation(purpose.tokenHash, identity, note)) !== undefined
+  if (isChanged) {
     const { event, address, details } = note
     request.log.info({ event, userId, address, ...details }, 'identity linked')
   }

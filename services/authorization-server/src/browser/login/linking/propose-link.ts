@@ -4,6 +4,7 @@ import type { IdentityKey, IdentityStore } from '../../../storage/postgres/ident
 import type { OwnIdentityStore } from '../../../storage/postgres/own-identities.js'
 import type { LinkProposal, LinkProposalStore } from '../../../storage/redis/link-proposals.js'
 import { hashId, newRandomId } from '../../session/random-id.js'
+import { isFresh } from '../../session/session-plugin.js'
 import { type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
 
 /** A verified identity, as `ReceivedIdentity` has it. */
@@ -37,11 +38,14 @@ export async function proposeLink(
   const { label, displayName, way, authenticatedAt, maxSeconds } = received
   const userId =
     purpose.kind === 'link' ? ownerOf(purpose, request) : (await own.findInvited(purpose.tokenHash))?.userId
-  const refuse = (reason: 'link_over' | 'linked_elsewhere') => {
+  const refuse = (reason: 'link_over' | 'linked_elsewhere' | 'not_confirmed') => {
     audit.record(request, { event: 'identity_refused', userId, reason })
     return showSignInProblem(request, reply, { status: 403, reason, label, attempt: undefined }, problems)
   }
   if (userId === undefined) return refuse('link_over')
+  // Another person may be signed in at the login page of this browser.
+  const isFreshThere = isFresh({ authenticatedAt: authenticatedAt?.getTime() }, now())
+  if (purpose.kind === 'link' && !isFreshThere) return refuse('not_confirmed')
   const linked = await identities.findUser(received)
   if (linked !== undefined && linked.userId !== userId) return refuse('linked_elsewhere')
   if (linked !== undefined && purpose.kind === 'link') {

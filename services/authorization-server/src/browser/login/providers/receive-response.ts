@@ -1,18 +1,22 @@
-import { cleanDisplayName, evaluateGate, ownClaim, type ProviderFailure } from '@valetkey/sign-in-rules'
+import { cleanDisplayName, evaluateGate, ownClaim, type ProviderFailure, readSessionId } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { describeError } from '../../../platform/providers/classify-error.js'
 import type { Provider, ProviderSignIn } from '../../../platform/providers/provider.js'
+import { type Limiter, type LimitReason, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
+import { providerAddressLimit } from '../../../platform/rate-limits/rules.js'
 import { rawQuery } from '../../../platform/request-parts.js'
 import type { IdentityStore } from '../../../storage/postgres/identities.js'
 import type { ForeignSignIn } from '../../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../../pending-requests/pending-request.js'
 import { createUserOf } from '../create-user.js'
+import { mustConfirm } from '../departure.js'
 import { type ForeignSignInDeps, queryOfAttempt, takeForeignSignIn } from '../foreign-sign-in.js'
 import { type ReceivedIdentity, type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
 import { showSignInProblem } from '../sign-in-problem.js'
 
 export type ReceiveResponseDeps = ForeignSignInDeps & {
   issuer: string
+  limiter: Pick<Limiter, 'attempt'>
   receive: ReceiveIdentityDeps
   identities: Pick<IdentityStore, 'createUser' | 'findUser'>
 }
@@ -69,7 +73,8 @@ async function finish(
   const query = rawQuery(request)
   const state = new URLSearchParams(query).get('state') ?? ''
   const secrets = { state, nonce: attempt.nonce, verifier: attempt.verifier }
-  const result = await provider.finish(query, secrets, mustConfirm(attempt))
+  const result = await withinLimit(request.ip, deps, () => provider.finish(query, secrets, mustConfirm(attempt)))
+  if (result.kind === 'too_many') return showTooMany(result, attempt, settings.label, request, reply, deps.receive)
   if (result.kind === 'failed') return showFailure(provider, result, attempt, request, reply, deps.receive)
   const gate = evaluateGate(result.claims, settings.require)
   if (gate.kind === 'refused') {
@@ -85,9 +90,38 @@ async function finish(
   return receiveIdentity(identity, attempt, request, reply, deps.receive, creates ? createUser : undefined)
 }
 
-/** Whether the user must sign in at the provider now: before a change of the account. */
-export function mustConfirm({ purpose }: Pick<ForeignSignIn, 'purpose'>): boolean {
-  return purpose.kind === 'confirm' || purpose.kind === 'link'
+type TooMany = { kind: 'too_many'; reason: LimitReason; retryAfterSeconds: number }
+
+/** Only codes that the provider refuses count: an outage is not the fault of the user. */
+async function withinLimit(
+  address: string,
+  { limiter }: ReceiveResponseDeps,
+  evaluate: () => Promise<ProviderSignIn>
+): Promise<ProviderSignIn | TooMany> {
+  try {
+    return await limiter.attempt({
+      limits: [providerAddressLimit(address)],
+      isKnown: false,
+      evaluate,
+      isFailure: (result) => result.kind === 'failed' && result.failure.reason === 'invalid_grant'
+    })
+  } catch (error) {
+    if (!(error instanceof TooManyAttempts)) throw error
+    return { kind: 'too_many', reason: error.reason, retryAfterSeconds: error.retryAfterSeconds }
+  }
+}
+
+function showTooMany(
+  { reason, retryAfterSeconds }: TooMany,
+  attempt: ForeignSignIn,
+  label: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { audit, problems }: Pick<ReceiveIdentityDeps, 'audit' | 'problems'>
+): Promise<FastifyReply> {
+  audit.record(request, { event: 'sign_in_failed', reason })
+  reply.header('retry-after', String(retryAfterSeconds))
+  return showSignInProblem(request, reply, { status: 429, reason: 'too_many', label, attempt }, problems)
 }
 
 function toIdentity(
@@ -96,12 +130,12 @@ function toIdentity(
   now: Date
 ): ReceivedIdentity {
   const { issuer, id, label, sessionHours } = settings
-  const { sub: subject, iat: issuedAt, auth_time: authTime, sid, name } = claims
+  const { sub: subject, iat: issuedAt, auth_time: authTime, name } = claims
   return {
     issuer,
     subject,
     label,
-    way: { kind: 'provider', id, issuer, subject, sid: typeof sid === 'string' ? sid : undefined, issuedAt },
+    way: { kind: 'provider', id, issuer, subject, sid: readSessionId(claims), issuedAt },
     displayName: cleanDisplayName(name),
     // Not later than now: a provider whose clock is ahead must not make the session fresh for longer.
     authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, now.getTime())) : undefined,

@@ -1,14 +1,13 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Provider } from '../../../platform/providers/provider.js'
-import type { SignInPurpose } from '../../../storage/redis/sign-in-attempts.js'
-import { clientQuery } from '../../pending-requests/pending-request.js'
 import type { ValidationDeps } from '../../pending-requests/validate-request.js'
 import type { SessionOptions } from '../../session/session-plugin.js'
+import { type Departure, findDeparture, mustConfirm } from '../departure.js'
 import { beginForeignSignIn } from '../foreign-sign-in.js'
 import { purposeOf } from '../purpose.js'
-import { findVisit, leave } from '../visit.js'
+import { leave } from '../visit.js'
 import { startPath } from '../ways.js'
-import { mustConfirm, type ReceiveResponseDeps, receiveResponse, showFailure } from './receive-response.js'
+import { type ReceiveResponseDeps, receiveResponse, showFailure } from './receive-response.js'
 
 export type ProviderRouteOptions = ReceiveResponseDeps & {
   providers: readonly Provider[]
@@ -36,29 +35,6 @@ export const providerRoutes: FastifyPluginAsync<ProviderRouteOptions> = async (p
     })
     pages.get(`${path}/callback`, route, (request, reply) => receiveResponse(provider, request, reply, options))
   }
-}
-
-/** Why the browser leaves for a provider. */
-type Departure = {
-  /** The client's query; empty without an authorization request. */
-  query: string
-  purpose: SignInPurpose
-  prompt: readonly string[]
-}
-
-/** Undefined if signing in is not the next step. */
-async function findDeparture(
-  purpose: SignInPurpose,
-  request: FastifyRequest,
-  options: ProviderRouteOptions
-): Promise<Departure | undefined> {
-  if (purpose.kind === 'link' || purpose.kind === 'invitation') return { query: '', purpose, prompt: [] }
-  const visit = await findVisit(request, options)
-  if (visit === undefined) return undefined
-  const { authorization } = visit
-  const query = clientQuery(request)
-  const prompt = authorization?.request.prompt ?? []
-  return { query, purpose, prompt: prompt.filter((value) => value === 'login' || value === 'select_account') }
 }
 
 async function depart(

@@ -1,12 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, describe, expect, test } from '@jest/globals'
 import { collectAuditLog } from '../../../support/audit-log.js'
-import { ISSUER, startTestServer, type TestServer } from '../../../support/authorization-server.js'
-import type { Browser, Page } from '../../../support/browser.js'
+import { ISSUER } from '../../../support/authorization-server.js'
 import { stopClock } from '../../../support/clock.js'
 import { PASSWORD } from '../../../support/flow.js'
 import { visibleText } from '../../../support/page-content.js'
-import { fromForm, signedInBrowser } from '../../../support/pages.js'
-import { addPasskey, optionsOn, signInWithPasskey, userWithPasskey } from '../../../support/passkeys.js'
+import { fromForm, postForm, signedInBrowser } from '../../../support/pages.js'
+import {
+  addPasskey,
+  optionsOn,
+  passkeyNames,
+  sendPasskeyForm,
+  signInWithPasskey,
+  userWithPasskey
+} from '../../../support/passkeys.js'
+import { startPausingInstance } from '../../../support/pausing-instance.js'
+import { serverWithUser } from '../../../support/server-with-user.js'
 import {
   attestationOf,
   createSoftwareAuthenticator,
@@ -19,49 +27,29 @@ import {
 const PAGE = `${ISSUER}/account/passkeys`
 const clock = stopClock()
 const { logger, eventsOf } = collectAuditLog()
-let server: TestServer
-let userId: string
-let username: string
-let users = 0
-
-beforeAll(async () => {
-  server = await startTestServer({ LOG_LEVEL: 'info' }, logger)
-})
-beforeEach(async () => {
-  username = `user-${++users}`
-  userId = await server.createUser(username, PASSWORD)
-})
-afterAll(async () => {
-  clock.restart()
-  await server.close()
-})
-
-const names = ({ body }: Page) => [...body.matchAll(/<h2><bdi>([^<]*)/g)].map((match) => match[1])
+// Before the server is closed.
+afterAll(() => clock.restart())
+const world = serverWithUser({ LOG_LEVEL: 'info' }, logger)
 const execute = (text: string, values: readonly unknown[] = []) =>
-  server.database.query({ name: `test_${text.length}`, text, values })
-
-/** Sends a form of the page without following the redirect. */
-async function send(browser: Browser, form: 'add' | 'rename' | 'remove', fields: Record<string, string>) {
-  return browser.submitOnly(fromForm(await browser.open(PAGE), `/account/passkeys/${form}`), fields)
-}
+  world.server.database.query({ name: `test_${text.length}`, text, values })
 
 describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
   test('adds it under its name, and the user can sign in with it', async () => {
-    const browser = await signedInBrowser(server, username)
+    const browser = await signedInBrowser(world.server, world.username)
     const authenticator = createSoftwareAuthenticator()
     const page = await addPasskey(browser, authenticator, { name: ' My\u202e  laptop ' })
-    expect(names(page)).toEqual(['My laptop'])
+    expect(passkeyNames(page)).toEqual(['My laptop'])
     expect(visibleText(page.body)).toContain('On one device only')
-    const other = server.newBrowser()
+    const other = world.server.newBrowser()
     expect((await signInWithPasskey(other, authenticator)).url).toBe(`${ISSUER}/account/apps`)
   })
 
   test('asks for user verification, a discoverable passkey and no attestation, and excludes those that exist', async () => {
-    const { browser, authenticator } = await userWithPasskey(server, username)
+    const { browser, authenticator } = await userWithPasskey(world.server, world.username)
     const options = optionsOn(await browser.open(PAGE))
     expect(options).toMatchObject({
       rp: { id: 'localhost', name: 'Valetkey' },
-      user: { name: username },
+      user: { name: world.username },
       attestation: 'none',
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       excludeCredentials: [{ id: authenticator.id }]
@@ -69,26 +57,37 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     expect(Buffer.from(options.user.id, 'base64url')).toHaveLength(32)
     // The same handle for each passkey of the user, and another one for each user.
     expect(optionsOn(await browser.open(PAGE)).user.id).toBe(options.user.id)
-    await server.createUser(`${username}-other`, PASSWORD)
-    const other = await signedInBrowser(server, `${username}-other`)
+    await world.server.createUser(`${world.username}-other`, PASSWORD)
+    const other = await signedInBrowser(world.server, `${world.username}-other`)
     expect(optionsOn(await other.open(PAGE)).user.id).not.toBe(options.user.id)
   })
 
   test('a synced passkey is shown as such', async () => {
-    const browser = await signedInBrowser(server, username)
+    const browser = await signedInBrowser(world.server, world.username)
     const { userPresent, userVerified, backupEligible, backedUp, attested } = FLAGS
     const flags = userPresent | userVerified | backupEligible | backedUp | attested
     const page = await addPasskey(browser, createSoftwareAuthenticator(), { forged: { flags } })
     expect(visibleText(page.body)).toContain('Synced between your devices')
   })
 
+  test('adds nothing if the user ends all sessions at the same moment', async () => {
+    const browser = await signedInBrowser(world.server, world.username)
+    const page = fromForm(await browser.open(PAGE), '/account/passkeys/add')
+    const response = createSoftwareAuthenticator().create(optionsOn(page))
+    const { paused, pauses } = await startPausingInstance(world.server)
+    pauses.next = { before: 'add_passkey', run: () => world.server.deps.session.users.endSessions(world.userId) }
+    await postForm(paused, browser, page, { name: 'Laptop', response }, { origin: ISSUER })
+    expect([pauses.next, await world.server.deps.passkeys.passkeys.list(world.userId)]).toEqual([undefined, []])
+    await paused.close()
+  })
+
   test('each addition is a security decision in the audit log', async () => {
-    const browser = await signedInBrowser(server, username)
+    const browser = await signedInBrowser(world.server, world.username)
     const page = await browser.open(PAGE)
     const response = createSoftwareAuthenticator().create(optionsOn(page))
-    const sent = await send(browser, 'add', { name: 'Laptop', response })
+    const sent = await sendPasskeyForm(browser, 'add', { name: 'Laptop', response })
     expect(sent.headers.location).toBe(`${PAGE}?done=added`)
-    expect(eventsOf(sent)).toMatchObject([{ event: 'passkey_added', userId }])
+    expect(eventsOf(sent)).toMatchObject([{ event: 'passkey_added', userId: world.userId }])
   })
 
   test.each<{ name: string; forged: Forgery }>([
@@ -99,58 +98,58 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     { name: 'an invented challenge', forged: { challenge: 'A'.repeat(72) } },
     { name: 'an attestation that is not asked for', forged: { attestation: attestationOf('tpm', EMPTY) } }
   ])('refuses $name', async ({ forged }) => {
-    const browser = await signedInBrowser(server, username)
+    const browser = await signedInBrowser(world.server, world.username)
     const page = await addPasskey(browser, createSoftwareAuthenticator(), { forged })
     expect(page.statusCode).toBe(422)
     expect(visibleText(page.body)).toContain('The passkey was not added.')
-    expect(names(page)).toEqual([])
+    expect(passkeyNames(page)).toEqual([])
   })
 
   test('refuses certificates in the attestation', async () => {
-    const browser = await signedInBrowser(server, username)
+    const browser = await signedInBrowser(world.server, world.username)
     const forged = { attestation: attestationOf('packed', WITH_CERTIFICATE) }
     expect((await addPasskey(browser, createSoftwareAuthenticator(), { forged })).statusCode).toBe(422)
   })
 
   test('refuses a second response to a challenge, and one of another session', async () => {
-    const browser = await signedInBrowser(server, username)
+    const browser = await signedInBrowser(world.server, world.username)
     const page = await browser.open(PAGE)
     const response = createSoftwareAuthenticator().create(optionsOn(page))
-    const other = await signedInBrowser(server, username)
-    expect((await send(other, 'add', { name: 'Other', response })).statusCode).toBe(422)
-    expect((await send(browser, 'add', { name: 'Laptop', response })).statusCode).toBe(303)
-    expect((await send(browser, 'add', { name: 'Laptop', response })).statusCode).toBe(422)
+    const other = await signedInBrowser(world.server, world.username)
+    expect((await sendPasskeyForm(other, 'add', { name: 'Other', response })).statusCode).toBe(422)
+    expect((await sendPasskeyForm(browser, 'add', { name: 'Laptop', response })).statusCode).toBe(303)
+    expect((await sendPasskeyForm(browser, 'add', { name: 'Laptop', response })).statusCode).toBe(422)
     const second = createSoftwareAuthenticator().create(optionsOn(page))
-    expect((await send(browser, 'add', { name: 'Second', response: second })).statusCode).toBe(422)
-    expect(names(await browser.open(PAGE))).toEqual(['Laptop'])
+    expect((await sendPasskeyForm(browser, 'add', { name: 'Second', response: second })).statusCode).toBe(422)
+    expect(passkeyNames(await browser.open(PAGE))).toEqual(['Laptop'])
   })
 
   test('refuses the passkey of another user', async () => {
-    const { authenticator } = await userWithPasskey(server, username)
-    await server.createUser(`${username}-other`, PASSWORD)
-    const browser = await signedInBrowser(server, `${username}-other`)
+    const { authenticator } = await userWithPasskey(world.server, world.username)
+    await world.server.createUser(`${world.username}-other`, PASSWORD)
+    const browser = await signedInBrowser(world.server, `${world.username}-other`)
     expect((await addPasskey(browser, authenticator)).statusCode).toBe(422)
-    expect((await signInWithPasskey(server.newBrowser(), authenticator)).statusCode).toBe(422)
+    expect((await signInWithPasskey(world.server.newBrowser(), authenticator)).statusCode).toBe(422)
   })
 
   test('a bad name loses nothing: the same challenge can be answered again', async () => {
-    const browser = await signedInBrowser(server, username)
+    const browser = await signedInBrowser(world.server, world.username)
     const page = await browser.open(PAGE)
     const response = createSoftwareAuthenticator().create(optionsOn(page))
-    const refused = await send(browser, 'add', { name: ' ', response })
+    const refused = await sendPasskeyForm(browser, 'add', { name: ' ', response })
     expect(refused.statusCode).toBe(422)
     expect(visibleText(refused.body)).toContain('Please choose another name.')
-    expect((await send(browser, 'add', { name: 'Laptop', response })).statusCode).toBe(303)
+    expect((await sendPasskeyForm(browser, 'add', { name: 'Laptop', response })).statusCode).toBe(303)
   })
 
   test('a user has 20 at most, also if two are added at the same moment', async () => {
-    const { browser } = await userWithPasskey(server, username)
+    const { browser } = await userWithPasskey(world.server, world.username)
     await execute(
       `insert into passkeys (passkey_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid, name,
          position, created_at)
        select 'copy-' || p || user_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid, name, p, created_at
        from passkeys, generate_series(2, 19) p where user_id = $1`,
-      [userId]
+      [world.userId]
     )
     const pages = await Promise.all([browser.open(PAGE), browser.open(PAGE)])
     const answers = await Promise.all(
@@ -163,16 +162,16 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     )
     expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([303, 422])
     const full = await browser.open(PAGE)
-    expect(names(full)).toHaveLength(20)
+    expect(passkeyNames(full)).toHaveLength(20)
     expect(visibleText(full.body)).toContain('You have 20 passkeys')
     expect(full.body).not.toContain('data-passkey="add"')
     expect(full.headers['content-security-policy']).not.toContain('script-src')
   })
 
   test('a user without a password, who signs in with a provider, cannot add one', async () => {
-    const browser = await signedInBrowser(server, username)
+    const browser = await signedInBrowser(world.server, world.username)
     const page = await browser.open(PAGE)
-    await execute('update users set password_hash = null where user_id = $1', [userId])
+    await execute('update users set password_hash = null where user_id = $1', [world.userId])
     const response = createSoftwareAuthenticator().create(optionsOn(page))
     const sent = await browser.submitOnly(fromForm(page, '/account/passkeys/add'), { name: 'Laptop', response })
     expect(sent.statusCode).toBe(422)

@@ -1,0 +1,52 @@
+// A developer registers an app; an operator refuses and approves it.
+const PASSWORD = 'gravel walks at dawn'
+const REDIRECT_URI = 'https://chimes.example/callback'
+
+export async function walkDeveloper(camera, { at, valetkey }) {
+  const { open, press, keep, page, locale, signIn } = camera
+  const username = `developer-${locale}`
+  const list = `${at.issuer}/account/developer`
+  const send = async (form) => {
+    const loaded = page.waitForEvent('load')
+    await page.locator(`${form} button[type=submit]`).first().click()
+    await loaded
+  }
+  await valetkey(['users', 'create', username, '--password-stdin'], PASSWORD)
+  await page.goto(`${at.issuer}/login?page=developer`)
+  await signIn({ username, password: PASSWORD })
+  await keep('my-apps-empty')
+  await open('my-app-new', `${list}/new`)
+  await page.locator('#redirect_uris').fill('https://chimes.example/#fragment')
+  await page.evaluate('document.querySelector("form").noValidate = true')
+  await send('form[enctype]')
+  await keep('my-app-new-refused')
+  await page.locator('#name').fill(`Wind Chimes ${locale}`)
+  await page.locator('#redirect_uris').fill(REDIRECT_URI)
+  await page.locator('#publisher').fill('Chimes Limited')
+  await page.locator('[name="scope.reports.read"]').selectOption('required')
+  await send('form[enctype]')
+  await keep('my-app-secret')
+  await open('my-apps', list)
+  const app = await page.locator('.app h2 a').first().getAttribute('href')
+  const clientId = app.split('/').at(-1)
+  await open('my-app-draft', app)
+  await press('developer.request')
+  await keep('my-app-requested')
+  await valetkey(['apps', 'refuse', clientId, '--reason', 'The logo is that of a bank.'])
+  await open('my-app-refused', app)
+  await press('developer.request')
+  const { revision } = await valetkey(['apps', 'show', clientId])
+  await valetkey(['apps', 'approve', clientId, '--revision', String(revision)])
+  await open('my-app-approved', app)
+  await open('my-app-refusals-none', `${app}/refusals`)
+  await page.request.get(`${at.issuer}/oauth/authorize?client_id=${clientId}&redirect_uri=https://x.example`)
+  // Refusals are stored a moment later.
+  do await page.goto(`${app}/refusals`)
+  while ((await page.locator('.app').count()) === 0)
+  await keep('my-app-refusals')
+  await open('my-app-edit', `${app}/edit`)
+  await page.locator('#name').fill(`Bells ${locale}`)
+  await send('form[enctype]')
+  await keep('my-app-change-waits')
+  await open('my-app-delete', `${app}/delete`)
+}

@@ -1,0 +1,121 @@
+// Everything that the pictures show: the stack of npm start with the demo provider, the example login page, clients and files.
+import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createStack } from '../support/stack.mjs'
+
+const LOGIN_PAGE_PROGRAM = fileURLToPath(new URL('../../examples/login-page/login-page.mjs', import.meta.url))
+const LOGIN_PAGE_LABEL = 'Example Login'
+const WEB_REDIRECT = 'https://insights.example/oauth/callback'
+const APP_REDIRECT = 'com.example.pocket-album:/signed-in'
+const LOCAL_REDIRECT = 'http://127.0.0.1:8976/callback'
+/** The example of RFC 7636, appendix B. */
+const PKCE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
+
+export async function createWorld() {
+  const files = makeFiles()
+  const loginPage = prepareLoginPage()
+  const stack = await createStack({
+    files,
+    demoProvider: true,
+    environment: { DEVELOPER_APPS: 'approved', ...loginPage.settings }
+  })
+  let login
+
+  return {
+    valetkey: stack.valetkey,
+    loginPageLabel: LOGIN_PAGE_LABEL,
+    /** The only account of the example login page. */
+    atLoginPage: { username: 'alice', password: 'only for this example' },
+    async start() {
+      const at = await stack.start()
+      login = await loginPage.start(at.issuer)
+      return { at, ask: await registerClients(stack, at.issuer) }
+    },
+    async dispose() {
+      login?.kill()
+      await stack.dispose()
+      for (const directory of [files, loginPage.directory]) rmSync(directory, { recursive: true })
+    }
+  }
+}
+
+/** @returns the addresses of authorization requests */
+async function registerClients({ valetkey }, issuer) {
+  await valetkey([
+    ...['scopes', 'create', 'reports.read', '--title', 'See your reports'],
+    ...['--description', 'Titles and figures of the reports in your account.'],
+    ...['--title-in', 'de=Ihre Berichte sehen', '--description-in', 'de=Titel und Zahlen der Berichte in Ihrem Konto.'],
+    ...['--title-in', 'ar=رؤية تقاريرك', '--description-in', 'ar=عناوين التقارير في حسابك وأرقامها.'],
+    '--self-service'
+  ])
+  const create = async (name, redirectUri, scope, options) => {
+    const named = ['clients', 'create', '--name', name, '--redirect-uri', redirectUri]
+    const { client_id } = await valetkey([...named, ...options])
+    const base = { response_type: 'code', client_id, redirect_uri: redirectUri, state: 'a-state', ...PKCE }
+    return (change = {}) => `${issuer}/oauth/authorize?${new URLSearchParams({ ...base, scope, ...change })}`
+  }
+  const kinds = 'files.read:documents files.read:images'
+  return {
+    web: await create('Quarterly Insights for Households', WEB_REDIRECT, `reports.read ${kinds}`, [
+      ...['--scope', 'reports.read', '--optional-scope', kinds, '--no-refresh', '--verified']
+    ]),
+    optional: await create('Slide Show', WEB_REDIRECT, kinds, ['--optional-scope', kinds]),
+    faithful: await create('Family Calendar', WEB_REDIRECT, 'files.read:documents', [
+      ...['--scope', 'files.read:documents', '--optional-scope', 'files.read:images', '--consent', 'remember']
+    ]),
+    app: await create('Pocket Album', APP_REDIRECT, 'files.read:images', ['--scope', 'files.read:images', '--public']),
+    local: await create('Backup', LOCAL_REDIRECT, 'files.read', ['--scope', 'files.read', '--public'])
+  }
+}
+
+function prepareLoginPage() {
+  const port = 19_000 + Math.floor(Math.random() * 900)
+  const issuer = `http://127.0.0.1:${port}`
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-login-page-'))
+  const keyFile = path.join(directory, 'login.pem')
+  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  return {
+    directory,
+    settings: {
+      LOGIN_HANDOFF_URL: `${issuer}/sign-in`,
+      LOGIN_HANDOFF_ISSUER: issuer,
+      LOGIN_HANDOFF_KEYS: JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }),
+      LOGIN_HANDOFF_LABEL: LOGIN_PAGE_LABEL
+    },
+    async start(valetkeyIssuer) {
+      const env = { VALETKEY_ISSUER: valetkeyIssuer, LOGIN_ISSUER: issuer, LOGIN_PRIVATE_KEY_FILE: keyFile }
+      const child = spawn(process.execPath, [LOGIN_PAGE_PROGRAM], { env: { ...env, PORT: String(port) } })
+      await new Promise((resolve, reject) => {
+        child.stdout.once('data', resolve)
+        child.once('exit', (code) => reject(new Error(`the login page ended with ${code}`)))
+      })
+      return child
+    }
+  }
+}
+
+/** Sparse files with a size and a date. */
+function makeFiles() {
+  const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-pictures-'))
+  const samples = [
+    ['Beach at low tide.jpg', 3_482_113, '2026-10-18T17:02:11Z'],
+    ['Grandma at eighty.mp4', 218_440_902, '2026-10-04T19:47:00Z'],
+    ['Invoice 2026-10.pdf', 48_213, '2026-10-31T08:15:42Z'],
+    ['Lighthouse.png', 1_204_518, '2026-09-27T06:31:20Z'],
+    ['Packing list.txt', 812, '2026-09-12T21:03:55Z'],
+    ['Sailing, first try.jpg', 2_977_640, '2026-08-30T13:20:07Z'],
+    ['Travel insurance.pdf', 96_004, '2026-08-02T10:44:31Z']
+  ]
+  for (const [name, size, modified] of samples) {
+    const file = path.join(directory, name)
+    writeFileSync(file, '')
+    truncateSync(file, size)
+    utimesSync(file, new Date(modified), new Date(modified))
+  }
+  return directory
+}

@@ -1,0 +1,19 @@
+import { type Client, redirectTarget } from '@valetkey/oauth-protocol'
+
+/** What the consent page says about a client that no operator registered. */
+export type UnregisteredApp = {
+  /** The only name that was verified: its server sent the document. */
+  clientIdHost: string
+  /** As the document says. */
+  name: string
+  /** Empty if the response goes to a program on the user's device. */
+  redirectHost: string
+}
+
+/** @returns undefined for a registered client */
+export function unregisteredApp(client: Client, redirectUri: string): UnregisteredApp | undefined {
+  if (client.isDiscovered !== true) return undefined
+  const target = redirectTarget(redirectUri)
+  const redirectHost = target.kind === 'web' ? target.host : ''
+  return { clientIdHost: new URL(client.clientId).host, name: client.name, redirectHost }
+}

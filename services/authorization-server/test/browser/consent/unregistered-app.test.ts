@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals'
+import type { Client } from '@valetkey/oauth-protocol'
+import { unregisteredApp } from '../../../src/browser/consent/unregistered-app.js'
+
+const CLIENT: Client = {
+  clientId: 'https://app.example:8443/oauth/client.json',
+  name: 'Paper Boat',
+  type: 'public',
+  redirectUris: ['https://boat.example/callback'],
+  requiredScopes: [],
+  optionalScopes: [],
+  requiresPkce: true,
+  issuesRefreshTokens: true,
+  consent: 'ask',
+  isDiscovered: true
+}
+
+test.each([
+  ['a website', 'https://boat.example/callback', 'boat.example'],
+  ['a program on the device', 'http://127.0.0.1:43210/cb', ''],
+  ['an app on the device', 'com.example.boat:/cb', '']
+])(
+  'names the host of the client id, the chosen name, and where %s receives the response',
+  (_what, uri, redirectHost) => {
+    expect(unregisteredApp(CLIENT, uri)).toEqual({
+      clientIdHost: 'app.example:8443',
+      name: 'Paper Boat',
+      redirectHost
+    })
+  }
+)
+
+test('a registered client has no such part', () => {
+  const registered = { ...CLIENT, isDiscovered: undefined }
+  expect(unregisteredApp(registered, 'https://boat.example/callback')).toBeUndefined()
+})
