@@ -1,7 +1,7 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { readAccountSettings } from '../../config.js'
-import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../../platform/i18n/language.js'
+import { loadLanguages } from '../../platform/i18n/language.js'
 import { createAccountLinkMailer } from '../../platform/mail/mail-account-link.js'
 import { createMailer } from '../../platform/mail/mailer.js'
 import { type AccountLinkPurpose, createAccountLinkStore } from '../../storage/postgres/account-links.js'
@@ -16,6 +16,9 @@ import {
 import { authorOf, type CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
 
+/** The option of all commands that may send a link. */
+export const LANGUAGE_OPTION = ['--language <tag>', 'language of the mail, such as de; default en'] as const
+
 const VALID = { invitation: '72 hours', password_reset: 'one hour' } as const
 
 export function addAccountLinkCommands(users: Command, context: CommandDeps): void {
@@ -24,11 +27,13 @@ export function addAccountLinkCommands(users: Command, context: CommandDeps): vo
       .command(name)
       .description(description)
       .argument('<user>', 'id or name')
+      .option(...LANGUAGE_OPTION)
       .option('--json', 'print {"user_id","username","url","expires_at","mailed"}')
-      .action(async (given: string, { json }: { json?: boolean }) => {
+      .action(async (given: string, { language, json }: { language?: string; json?: boolean }) => {
         const deps = accountLinkDeps(context)
         const { userId } = await findUserByEither(given, deps)
-        printLink(await giveAccountLink({ userId, purpose }, authorOf(context), deps), purpose, json, context)
+        const link = await giveAccountLink({ userId, purpose, language }, authorOf(context), deps)
+        printLink(link, purpose, json, context)
       })
   add('invite', 'print a link, valid for 72 hours, with which a user sets a password or links a provider', 'invitation')
   add('reset-link', 'print a link, valid for one hour, with which a user sets a new password', 'password_reset')
@@ -38,7 +43,7 @@ export function addAccountLinkCommands(users: Command, context: CommandDeps): vo
 export function accountLinkDeps(
   context: CommandDeps
 ): AccountLinkAdministration & { users: ReturnType<typeof createUserStore> } {
-  const { issuer, productName, smtpUrl, mailFrom } = readAccountSettings(context.environment())
+  const { issuer, local, productName, smtpUrl, mailFrom } = readAccountSettings(context.environment())
   if (issuer === undefined) {
     throw new CommandFailure(
       'usage',
@@ -46,12 +51,13 @@ export function accountLinkDeps(
     )
   }
   const mailer = smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer({ smtpUrl, mailFrom })
-  const language = () => loadLanguages().get(DEFAULT_LANGUAGE) as Language
   return {
     issuer,
+    local,
     users: createUserStore(context.database()),
     accountLinks: createAccountLinkStore(context.database()),
-    mailLink: mailer && createAccountLinkMailer(mailer, productName, language())
+    mailLink: mailer && createAccountLinkMailer(mailer, productName),
+    languages: loadLanguages()
   }
 }
 

@@ -9,9 +9,19 @@ import {
   updateClient
 } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
-import { addLifetimeOptions, type ClientOptions, collect, settingsOf } from './client-options.js'
+import {
+  addBrandingOptions,
+  addLifetimeOptions,
+  type ClientOptions,
+  collect,
+  readLogo,
+  settingsOf
+} from './client-options.js'
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps } from './context.js'
+
+const NOT_VERIFIED =
+  'The client is not verified any more, because its name, publisher or home page changed. Pass --verified after you checked them.'
 
 type Options = { yes?: boolean; json?: boolean }
 
@@ -21,26 +31,31 @@ export function addClientChangeCommands(
   deps: () => ClientAdministration
 ): void {
   addLifetimeOptions(
-    clients
-      .command('update')
-      .description('change a client; each option replaces that setting, and tokens stay valid')
-      .argument('<client_id>')
-      .option('--name <text>', 'the name shown on the consent page')
-      .option('--redirect-uri <uri>', 'replaces all redirect URIs; repeatable', collect)
-      .option('--scope <list>', 'replaces all required scopes; repeatable', collect)
-      .option('--optional-scope <list>', 'replaces all optional scopes; "" for none', collect)
-      .option('--resource <api>', 'replaces all APIs that it is limited to; "" for the APIs of its scopes', collect)
-      .option('--refresh', 'issue refresh tokens')
-      .option('--no-refresh', 'issue and accept no refresh tokens')
-      .option('--require-pkce', 'refuse requests without a code_challenge')
-      .option('--no-require-pkce', 'accept requests without a code_challenge')
-      .option('--consent <policy>', 'ask (every time) or remember (ask only for new scopes)')
-      .option('--verified', 'mark the client as verified on the consent page')
-      .option('--no-verified', 'mark the client as not verified')
+    addBrandingOptions(
+      clients
+        .command('update')
+        .description('change a client; each option replaces that setting, and tokens stay valid')
+        .argument('<client_id>')
+        .option('--name <text>', 'the name shown on the consent page')
+        .option('--redirect-uri <uri>', 'replaces all redirect URIs; repeatable', collect)
+        .option('--scope <list>', 'replaces all required scopes; repeatable', collect)
+        .option('--optional-scope <list>', 'replaces all optional scopes; "" for none', collect)
+        .option('--resource <api>', 'replaces all APIs that it is limited to; "" for the APIs of its scopes', collect)
+        .option('--refresh', 'issue refresh tokens')
+        .option('--no-refresh', 'issue and accept no refresh tokens')
+        .option('--require-pkce', 'refuse requests without a code_challenge')
+        .option('--no-require-pkce', 'accept requests without a code_challenge')
+        .option('--consent <policy>', 'ask (every time) or remember (ask only for new scopes)')
+        .option('--verified', 'mark the client as verified on the consent page')
+        .option('--no-verified', 'mark the client as not verified')
+    )
   )
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json, ...options }: ClientOptions & { json?: boolean }) => {
-      const client = await updateClient({ clientId, settings: settingsOf(options) }, authorOf(context), deps())
+      await findClient(clientId, deps())
+      const settings = { ...settingsOf(options), logo: await readLogo(options, deps().logos) }
+      const { client, isVerificationEnded } = await updateClient({ clientId, settings }, authorOf(context), deps())
+      if (isVerificationEnded) context.say(`${NOT_VERIFIED}\n`)
       printResult(context, json, clientDocument(client), [`Updated client ${client.name}`])
     })
 

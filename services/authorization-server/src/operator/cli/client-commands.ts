@@ -1,55 +1,80 @@
+import { scopesOf } from '@valetkey/oauth-protocol'
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { createClientChangeStore } from '../../storage/postgres/client-changes.js'
-import { createClientSecretStore } from '../../storage/postgres/client-secrets.js'
-import { createClientStore } from '../../storage/postgres/clients.js'
-import { createConsentStore } from '../../storage/postgres/consents.js'
-import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
-import { createScopeStore } from '../../storage/postgres/scopes.js'
+import type { ClientRegistration } from '../../storage/postgres/clients.js'
 import { type ClientAdministration, findClient } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
-import { registerClient } from '../use-cases/register-client.js'
+import { type GivenCredentials, registerClient } from '../use-cases/register-client.js'
 import { addClientChangeCommands } from './client-change-commands.js'
-import { addLifetimeOptions, type ClientOptions, collect, settingsOf } from './client-options.js'
+import {
+  addBrandingOptions,
+  addLifetimeOptions,
+  type ClientOptions,
+  collect,
+  readLogo,
+  settingsOf
+} from './client-options.js'
+import { addClientRefusalCommand } from './client-refusal-command.js'
 import { addClientSecretCommands } from './client-secret-commands.js'
 import { authorOf, type CommandDeps, table } from './context.js'
+import { CommandFailure } from './exit.js'
+import { addLimitOption, upTo } from './limit.js'
+import { readSecret } from './read-secret.js'
+import { registryAdministrationOf } from './registry-administration.js'
 
-type CreateOptions = ClientOptions & { name: string; redirectUri: readonly string[]; public?: boolean; json?: boolean }
+type CreateOptions = ClientOptions & {
+  name: string
+  redirectUri: readonly string[]
+  public?: boolean
+  clientId?: string
+  secretStdin?: boolean
+  json?: boolean
+}
+
+type ClientFilter = { name?: string; redirectUri?: string; scope?: string; disabled?: boolean; discovered?: boolean }
+type ListOptions = ClientFilter & { limit?: number; json?: boolean }
 
 export function addClientCommands(program: Command, context: CommandDeps): void {
   const clients = program.command('clients').description('third-party apps that may request access')
-  const deps = (): ClientAdministration => administrationOf(context)
+  const deps = (): ClientAdministration => registryAdministrationOf(context)
 
   addLifetimeOptions(
-    clients
-      .command('create')
-      .description('register a client; its secret is printed once')
-      .requiredOption('--name <text>', 'the name shown on the consent page')
-      .requiredOption('--redirect-uri <uri>', 'an allowed redirect URI; repeatable', collect)
-      .option('--scope <list>', 'required scopes, separated by spaces; repeatable', collect)
-      .option('--optional-scope <list>', 'scopes that the user may decline; repeatable', collect)
-      .option(
-        '--resource <api>',
-        'an API that it is limited to: name or audience of a resource server; repeatable',
-        collect
-      )
-      .option('--public', 'a public client: it gets no secret and must use PKCE')
-      .option('--no-refresh', 'issue no refresh tokens')
-      .option('--require-pkce', 'refuse requests without a code_challenge')
-      .option('--consent <policy>', 'ask (every time) or remember (ask only for new scopes)', 'ask')
-      .option('--verified', 'mark the client as verified on the consent page')
+    addBrandingOptions(
+      clients
+        .command('create')
+        .description('register a client; its secret is printed once')
+        .requiredOption('--name <text>', 'the name shown on the consent page')
+        .requiredOption('--redirect-uri <uri>', 'an allowed redirect URI; repeatable', collect)
+        .option('--scope <list>', 'required scopes, separated by spaces; repeatable', collect)
+        .option('--optional-scope <list>', 'scopes that the user may decline; repeatable', collect)
+        .option(
+          '--resource <api>',
+          'an API that it is limited to: name or audience of a resource server; repeatable',
+          collect
+        )
+        .option('--public', 'a public client: it gets no secret and must use PKCE')
+        .option('--no-refresh', 'issue no refresh tokens')
+        .option('--require-pkce', 'refuse requests without a code_challenge')
+        .option('--consent <policy>', 'ask (every time) or remember (ask only for new scopes)', 'ask')
+        .option('--verified', 'mark the client as verified on the consent page')
+        .option('--client-id <id>', 'keep the id that the client has at another server')
+        .option('--secret-stdin', 'keep its secret, which is read from standard input')
+    )
   )
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async ({ json, ...options }: CreateOptions) => {
       const { name, redirectUri: redirectUris } = options
       const type = options.public ? 'public' : 'confidential'
-      const registration = { ...settingsOf(options), name, redirectUris, type } as const
+      const given = await readGivenCredentials(options, context)
+      const logo = await readLogo(options, deps().logos)
+      const registration = { ...settingsOf(options), logo, name, redirectUris, type, given } as const
       const { client, secret } = await registerClient(registration, authorOf(context), deps())
       const document = {
         ...clientDocument(client),
         ...(secret && { client_secret: secret.clientSecret, secret_id: secret.secretId })
       }
-      const secretLines = secret ? [`client secret: ${secret.clientSecret}`, 'It is shown only once.'] : []
+      const isShown = secret !== undefined && given === undefined
+      const secretLines = isShown ? [`client secret: ${secret.clientSecret}`, 'It is shown only once.'] : []
       printResult(context, json, document, [
         `Registered client ${client.name}`,
         `client id:     ${client.clientId}`,
@@ -60,22 +85,30 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
   addClientReadCommands(clients, context, deps)
   addClientChangeCommands(clients, context, deps)
   addClientSecretCommands(clients, context, deps)
+  addClientRefusalCommand(clients, context)
 }
 
 function addClientReadCommands(clients: Command, context: CommandDeps, deps: () => ClientAdministration): void {
-  clients
-    .command('list')
-    .description('list all clients')
+  addLimitOption(clients.command('list'))
+    .description('list clients')
+    .option('--name <text>', 'only clients with this text in their name')
+    .option('--redirect-uri <text>', 'only clients with this text in a redirect URI')
+    .option('--scope <name>', 'only clients that are registered for this scope')
+    .option('--disabled', 'only disabled clients')
+    .option('--discovered', 'only clients that no operator registered')
     .option('--json', 'print {"clients":[…]}')
-    .action(async ({ json }: { json?: boolean }) => {
-      const found = await deps().clients.list()
+    .action(async ({ json, limit, ...filter }: ListOptions) => {
+      const matching = (await deps().clients.list()).filter((client) => isListed(client, filter))
+      const found = upTo(limit, matching, 'clients', context)
       const rows = found.map((client) => [
         client.clientId,
         client.name,
         client.type,
-        client.disabled ? 'disabled' : 'enabled'
+        client.disabled ? 'disabled' : 'enabled',
+        client.redirectUris.join(' ')
       ])
-      const lines = rows.length === 0 ? ['There are no clients.'] : table(['CLIENT ID', 'NAME', 'TYPE', 'STATE'], rows)
+      const header = ['CLIENT ID', 'NAME', 'TYPE', 'STATE', 'REDIRECT URIS']
+      const lines = rows.length === 0 ? ['There are no matching clients.'] : table(header, rows)
       printResult(context, json, { clients: found.map(clientDocument) }, lines)
     })
 
@@ -90,19 +123,30 @@ function addClientReadCommands(clients: Command, context: CommandDeps, deps: () 
     })
 }
 
+function isListed(client: ClientRegistration, filter: ClientFilter): boolean {
+  const { name = '', redirectUri = '', scope, disabled, discovered } = filter
+  return (
+    client.name.toLowerCase().includes(name.toLowerCase()) &&
+    client.redirectUris.some((uri) => uri.includes(redirectUri)) &&
+    (scope === undefined || scopesOf(client).includes(scope)) &&
+    (disabled === undefined || client.disabled) &&
+    (discovered === undefined || client.isDiscovered === true)
+  )
+}
+
+/** The secret is read only for a confidential client. */
+async function readGivenCredentials(
+  { clientId, secretStdin, public: isPublic }: CreateOptions,
+  context: CommandDeps
+): Promise<GivenCredentials | undefined> {
+  if (clientId === undefined && !secretStdin) return undefined
+  if (clientId === undefined || (isPublic ? secretStdin : !secretStdin)) {
+    throw new CommandFailure('usage', 'pass --client-id and --secret-stdin together; a public client has no secret')
+  }
+  return { clientId, clientSecret: isPublic ? undefined : await readSecret(context.stdin, 'secret') }
+}
+
 /** One line for each member. */
 function linesOf(document: object): string[] {
   return Object.entries(document).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : value}`)
-}
-
-function administrationOf(context: CommandDeps): ClientAdministration {
-  const database = context.database()
-  return {
-    clients: createClientStore(database),
-    changes: createClientChangeStore(database),
-    secrets: createClientSecretStore(database),
-    scopes: createScopeStore(database),
-    resourceServers: createResourceServerStore(database),
-    consents: createConsentStore(database)
-  }
 }

@@ -15,7 +15,12 @@ export class CommandFailure extends Error {
   }
 }
 
-const ADMINISTRATION_EXIT = { invalid: EXIT.usage, not_found: EXIT.notFound, conflict: EXIT.conflict } as const
+const ADMINISTRATION_EXIT = {
+  invalid: EXIT.usage,
+  not_found: EXIT.notFound,
+  conflict: EXIT.conflict,
+  busy: EXIT.failed
+} as const
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage

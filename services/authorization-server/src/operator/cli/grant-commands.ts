@@ -1,5 +1,5 @@
 import { printResult } from '@valetkey/service-kit'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { createClientStore } from '../../storage/postgres/clients.js'
 import { createGrantedAccessStore, type GrantFilter } from '../../storage/postgres/granted-access.js'
 import { createUserStore, type UserStore } from '../../storage/postgres/users.js'
@@ -14,6 +14,7 @@ import { findUserByEither } from '../use-cases/administer-users.js'
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps, table } from './context.js'
 import { CommandFailure } from './exit.js'
+import { addLimitOption } from './limit.js'
 
 type Filter = { user?: string; client?: string }
 type RevokeOptions = Filter & { yes?: boolean; json?: boolean }
@@ -32,12 +33,10 @@ export function addGrantCommands(program: Command, context: CommandDeps): void {
     return { userId: user === undefined ? undefined : (await findUserByEither(user, deps())).userId, clientId: client }
   }
 
-  grants
-    .command('list')
+  addLimitOption(grants.command('list'), MAX_LISTED)
     .description('list the active grants')
     .option('--user <user>', 'only grants of this user, by id or name')
     .option('--client <client_id>', 'only grants to this client')
-    .option('--limit <number>', 'maximum number of grants', readLimit, MAX_LISTED)
     .option('--json', 'print {"grants":[…]}')
     .action(async ({ json, limit, ...filter }: Filter & { limit: number; json?: boolean }) => {
       const { entries, next } = await listGrants(await toFilter(filter), { limit }, deps())
@@ -81,9 +80,4 @@ export function addGrantCommands(program: Command, context: CommandDeps): void {
       const lines = [`Revoked ${ended ?? 'all'} grants ${whose.join(' ')}`]
       printResult(context, json, { user_id: userId, client_id: clientId, ended_grants: ended }, lines)
     })
-}
-
-function readLimit(given: string): number {
-  if (/^[1-9][0-9]{0,5}$/.test(given)) return Number(given)
-  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.')
 }

@@ -9,6 +9,7 @@ import {
 } from '../use-cases/administer-operator-keys.js'
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps, table } from './context.js'
+import { addLimitOption, upTo } from './limit.js'
 
 export function addOperatorKeyCommands(program: Command, context: CommandDeps): void {
   const keys = program.command('operator-keys').description('credentials for the administration API')
@@ -29,12 +30,11 @@ export function addOperatorKeyCommands(program: Command, context: CommandDeps): 
       ])
     })
 
-  keys
-    .command('list')
+  addLimitOption(keys.command('list'))
     .description('list all keys, including revoked ones')
     .option('--json', 'print {"operator_keys":[…]}')
-    .action(async ({ json }: { json?: boolean }) => {
-      const found = await deps().operatorKeys.list()
+    .action(async ({ json, limit }: { json?: boolean; limit?: number }) => {
+      const found = upTo(limit, await deps().operatorKeys.list(), 'operator keys', context)
       const rows = found.map((key) => [
         key.operatorKeyId,
         key.name,

@@ -1,12 +1,14 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createPasskeyStore } from '../../storage/postgres/passkeys.js'
-import { passkeyDocument, removePasskeys } from '../use-cases/administer-passkeys.js'
+import { listPasskeys, passkeyDocument, removePasskeys } from '../use-cases/administer-passkeys.js'
 import { findUserByEither, type UserAdministration } from '../use-cases/administer-users.js'
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps } from './context.js'
 
 export function addPasskeyCommands(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
+  const passkeyDeps = () => ({ passkeys: createPasskeyStore(context.database()), users: deps().users })
+
   users
     .command('passkeys')
     .description('list the passkeys of a user')
@@ -14,7 +16,7 @@ export function addPasskeyCommands(users: Command, deps: () => UserAdministratio
     .option('--json', 'print {"passkeys":[…]}')
     .action(async (given: string, { json }: { json?: boolean }) => {
       const { userId, username } = await findUserByEither(given, deps())
-      const found = await createPasskeyStore(context.database()).list(userId)
+      const found = await listPasskeys(userId, passkeyDeps())
       const none = [`User ${username} has no passkeys.`]
       const lines = found.map(({ name, createdAt }) => `${createdAt.toISOString()}  ${name}`)
       printResult(context, json, { passkeys: found.map(passkeyDocument) }, found.length === 0 ? none : lines)
@@ -27,17 +29,9 @@ export function addPasskeyCommands(users: Command, deps: () => UserAdministratio
     .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"user_id","removed"}')
     .action(async (given: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
-      const user = await findUserByEither(given, deps())
-      await requireConfirmation(
-        `Remove all passkeys of user ${user.username} and end all their sessions?`,
-        yes,
-        context
-      )
-      const removed = await removePasskeys(user, authorOf(context), {
-        passkeys: createPasskeyStore(context.database())
-      })
-      printResult(context, json, { user_id: user.userId, removed }, [
-        `Removed ${removed} passkeys of user ${user.username}`
-      ])
+      const { userId, username } = await findUserByEither(given, deps())
+      await requireConfirmation(`Remove all passkeys of user ${username} and end all their sessions?`, yes, context)
+      const removed = await removePasskeys(userId, authorOf(context), passkeyDeps())
+      printResult(context, json, { user_id: userId, removed }, [`Removed ${removed} passkeys of user ${username}`])
     })
 }

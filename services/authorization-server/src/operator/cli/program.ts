@@ -1,11 +1,16 @@
-import { Command } from 'commander'
+import { styleText } from 'node:util'
+import { completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
+import { Argument, Command } from 'commander'
+import { addAppCommands } from './app-commands.js'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
 import type { CommandDeps } from './context.js'
 import { addDoctorCommand } from './doctor-command.js'
+import { addExamples } from './examples.js'
 import { addGrantCommands } from './grant-commands.js'
 import { addMigrateCommand } from './migrate-command.js'
 import { addOperatorKeyCommands } from './operator-key-commands.js'
+import { addRegistryCommands } from './registry-commands.js'
 import { addResourceServerCommands } from './resource-server-commands.js'
 import { addScopeCommands } from './scope-commands.js'
 import { addUserCommands } from './user-commands.js'
@@ -28,13 +33,18 @@ Exit codes:
   130  interrupted
 `
 
+const PACKAGE_FILE = new URL('../../../package.json', import.meta.url)
+
 /** The command line of the authorization server. It needs the database only. */
 export function buildProgram(context: CommandDeps): Command {
   const program = new Command('valetkey')
     .description(
-      'Manages a Valetkey authorization server: users, scopes, clients, resource servers, grants and operator keys.'
+      'Manages a Valetkey authorization server: users, scopes, clients, apps of users, resource servers, grants and operator keys.'
     )
+    .version(readPackageVersion(PACKAGE_FILE))
     .addHelpText('after', AFTER_HELP)
+    // Commander removes the colours where the output is no terminal, or NO_COLOR is set.
+    .configureHelp({ styleTitle: (title) => styleText('bold', title) })
     .configureOutput({ writeOut: context.out, writeErr: context.say })
     .exitOverride()
     .showHelpAfterError('(see --help)')
@@ -43,9 +53,21 @@ export function buildProgram(context: CommandDeps): Command {
   addUserCommands(program, context)
   addScopeCommands(program, context)
   addClientCommands(program, context)
+  addAppCommands(program, context)
   addResourceServerCommands(program, context)
   addGrantCommands(program, context)
   addOperatorKeyCommands(program, context)
   addAuditCommands(program, context)
+  addRegistryCommands(program, context)
+  addCompletionCommand(program, context)
+  addExamples(program)
   return program
+}
+
+function addCompletionCommand(program: Command, context: CommandDeps): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .action((shell: (typeof SHELLS)[number]) => context.out(completionScript(program, shell)))
 }

@@ -3,13 +3,17 @@ import { CommandFailure } from './exit.js'
 const MAX_BYTES = 64 * 1024
 
 /** Reads standard input to its end and drops one trailing line break: an argument would show the secret in the process list. */
-export async function readSecret(stdin: NodeJS.ReadableStream, what: string): Promise<string> {
+export async function readSecret(
+  stdin: NodeJS.ReadableStream,
+  what: string,
+  maxBytes: number = MAX_BYTES
+): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of stdin) {
     const bytes = Buffer.from(chunk)
     size += bytes.length
-    if (size > MAX_BYTES) throw new CommandFailure('usage', `the ${what} on standard input is too long`)
+    if (size > maxBytes) throw new CommandFailure('usage', `the ${what} on standard input is too long`)
     chunks.push(bytes)
   }
   const secret = Buffer.concat(chunks)

@@ -40,7 +40,7 @@ export function addRebindCommand(users: Command, context: CommandDeps): void {
 async function readLines(file: string): Promise<string> {
   try {
     if ((await stat(file)).size > MOST_BYTES) throw new CommandFailure('usage', `${file} is over 64 MiB; divide it`)
-    return await readFile(file, 'utf8')
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
   } catch (error) {
     if (error instanceof CommandFailure) throw error
     throw new CommandFailure(

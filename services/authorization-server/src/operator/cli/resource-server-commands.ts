@@ -14,6 +14,7 @@ import {
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps, table } from './context.js'
 import { CommandFailure } from './exit.js'
+import { addLimitOption, upTo } from './limit.js'
 import { readSecret } from './read-secret.js'
 
 type CreateOptions = {
@@ -34,12 +35,11 @@ export function addResourceServerCommands(program: Command, context: CommandDeps
   addCreateCommand(servers, context, deps)
   addUpdateCommand(servers, context, deps)
 
-  servers
-    .command('list')
+  addLimitOption(servers.command('list'))
     .description('list all credentials and when each was last used')
     .option('--json', 'print {"resource_servers":[…]}')
-    .action(async ({ json }: { json?: boolean }) => {
-      const found = await deps().resourceServers.listRegistrations()
+    .action(async ({ json, limit }: { json?: boolean; limit?: number }) => {
+      const found = upTo(limit, await deps().resourceServers.listRegistrations(), 'resource servers', context)
       const rows = found.map((each) => [
         each.clientId,
         each.name,

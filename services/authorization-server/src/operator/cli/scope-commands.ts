@@ -5,6 +5,7 @@ import { createResourceServerStore } from '../../storage/postgres/resource-serve
 import { createScopeStore, type Scope } from '../../storage/postgres/scopes.js'
 import { createScope, type ScopeAdministration, scopeDocument } from '../use-cases/administer-scopes.js'
 import { authorOf, type CommandDeps, table } from './context.js'
+import { addLimitOption, upTo } from './limit.js'
 import { addScopeChangeCommands } from './scope-change-commands.js'
 import { addScopeOptions, type ScopeOptions, scopeSettingsOf } from './scope-options.js'
 import { addTranslationOptions, readTranslations, type TranslationOptions } from './translation-options.js'
@@ -41,12 +42,11 @@ export function addScopeCommands(program: Command, context: CommandDeps): void {
       printResult(context, json, scopeDocument(scope), [`Created scope ${name}`])
     })
 
-  scopes
-    .command('list')
+  addLimitOption(scopes.command('list'))
     .description('list the catalogue')
     .option('--json', 'print {"scopes":[…]}')
-    .action(async ({ json }: { json?: boolean }) => {
-      const found = await deps().scopes.list()
+    .action(async ({ json, limit }: { json?: boolean; limit?: number }) => {
+      const found = upTo(limit, await deps().scopes.list(), 'scopes', context)
       const rows = found.map((scope) => [scope.name, scope.title, scope.audience ?? 'default API', marksOf(scope)])
       printResult(context, json, { scopes: found.map(scopeDocument) }, table(['NAME', 'TITLE', 'API', ''], rows))
     })
@@ -54,6 +54,7 @@ export function addScopeCommands(program: Command, context: CommandDeps): void {
   addScopeChangeCommands(scopes, context, deps)
 }
 
-function marksOf({ builtIn, isDefault, isDiscoverable }: Scope): string {
-  return [builtIn && 'built in', isDefault && 'default', isDiscoverable && 'discoverable'].filter(Boolean).join(', ')
+function marksOf({ builtIn, isDefault, isDiscoverable, isSelfService }: Scope): string {
+  const marks = [builtIn && 'built in', isDefault && 'default', isDiscoverable && 'discoverable']
+  return [...marks, isSelfService && 'self-service'].filter(Boolean).join(', ')
 }

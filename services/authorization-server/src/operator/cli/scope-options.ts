@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ScopeSettings } from '../use-cases/administer-scopes.js'
 
-export type ScopeOptions = { resource?: string; default?: boolean; discoverable?: boolean }
+export type ScopeOptions = { resource?: string; default?: boolean; discoverable?: boolean; selfService?: boolean }
 
 /** Options of both `create` and `update`. */
 export function addScopeOptions(command: Command): Command {
@@ -14,8 +14,15 @@ export function addScopeOptions(command: Command): Command {
     .option('--no-default', 'requested only by name')
     .option('--discoverable', 'available to clients that no operator registered')
     .option('--no-discoverable', 'available to registered clients only')
+    .option('--self-service', 'users may choose it for apps that they register')
+    .option('--no-self-service', 'only operators may register clients for it')
 }
 
-export function scopeSettingsOf({ resource, default: isDefault, discoverable }: ScopeOptions): ScopeSettings {
-  return { resource, isDefault, isDiscoverable: discoverable }
+export function scopeSettingsOf({
+  resource,
+  default: isDefault,
+  discoverable,
+  selfService
+}: ScopeOptions): ScopeSettings {
+  return { resource, isDefault, isDiscoverable: discoverable, isSelfService: selfService }
 }

@@ -12,11 +12,12 @@ import {
   type UserAdministration,
   userDocument
 } from '../use-cases/administer-users.js'
-import { giveAccountLink } from '../use-cases/give-account-link.js'
+import { giveAccountLink, requireLanguage } from '../use-cases/give-account-link.js'
 import { readAllPages } from '../use-cases/pages.js'
-import { accountLinkDeps, addAccountLinkCommands, printLink } from './account-link-commands.js'
+import { accountLinkDeps, addAccountLinkCommands, LANGUAGE_OPTION, printLink } from './account-link-commands.js'
 import { authorOf, type CommandDeps, table } from './context.js'
 import { addIdentityCommands } from './identity-commands.js'
+import { addLimitOption, upTo } from './limit.js'
 import { addPasskeyCommands } from './passkey-commands.js'
 import { readSecret } from './read-secret.js'
 import { addRebindCommand } from './rebind-command.js'
@@ -24,6 +25,8 @@ import { addUserEndingCommands } from './user-ending-commands.js'
 import { addUserImportCommand } from './user-import-command.js'
 
 const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
+
+type ListOptions = { json?: boolean; limit?: number }
 
 export function addUserCommands(program: Command, context: CommandDeps): void {
   const users = program.command('users').description('users who sign in')
@@ -35,15 +38,31 @@ export function addUserCommands(program: Command, context: CommandDeps): void {
 
   addCreateCommand(users, deps, context)
 
-  users
-    .command('list')
+  addLimitOption(users.command('list'))
     .description('list all users')
     .option('--json', 'print {"users":[…]}')
-    .action(async ({ json }: { json?: boolean }) => {
-      const found = await readAllPages((page) => listUsers(page, deps()))
+    .action(async ({ json, limit }: ListOptions) => {
+      const found = upTo(
+        limit,
+        await readAllPages((page) => listUsers(page, deps()), limit && limit + 1),
+        'users',
+        context
+      )
       const rows = found.map((user) => [user.userId, user.username, user.disabled ? 'disabled' : 'enabled'])
       const lines = rows.length === 0 ? ['There are no users.'] : table(['USER ID', 'USER NAME', 'STATE'], rows)
       printResult(context, json, { users: found.map(userDocument) }, lines)
+    })
+
+  users
+    .command('show')
+    .description('show one user')
+    .argument('<user>', 'id or name')
+    .option('--id', 'print only the id')
+    .option('--json', 'print {"user_id",…}')
+    .action(async (given: string, { id, json }: { id?: boolean; json?: boolean }) => {
+      const document = userDocument(await findUserByEither(given, deps()))
+      const lines = id ? [document.user_id] : Object.entries(document).map(([name, value]) => `${name}: ${value}`)
+      printResult(context, json, document, lines)
     })
 
   users
@@ -68,7 +87,7 @@ export function addUserCommands(program: Command, context: CommandDeps): void {
   addRebindCommand(users, context)
 }
 
-type CreateOptions = { passwordStdin?: boolean; email?: string; json?: boolean }
+type CreateOptions = { passwordStdin?: boolean; email?: string; language?: string; json?: boolean }
 
 function addCreateCommand(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
   users
@@ -77,14 +96,16 @@ function addCreateCommand(users: Command, deps: () => UserAdministration, contex
     .argument('<username>', 'the name to sign in with, 1 to 100 characters')
     .option('--password-stdin', PASSWORD_STDIN)
     .option('--email <address>', 'for invitations and reset links')
+    .option(...LANGUAGE_OPTION)
     .option('--json', 'print {"user_id","username"}; without a password also "url", "expires_at", "mailed"')
-    .action(async (given: string, { passwordStdin, email, json }: CreateOptions) => {
-      // First: without ISSUER nothing is created.
+    .action(async (given: string, { passwordStdin, email, language, json }: CreateOptions) => {
+      // First: without ISSUER, or with a wrong language, nothing is created.
       const linkDeps = passwordStdin ? undefined : accountLinkDeps(context)
+      if (linkDeps !== undefined) requireLanguage(language, linkDeps)
       const password = passwordStdin ? await readSecret(context.stdin, 'password') : undefined
       const { userId, username } = await createUser({ username: given, password, email }, authorOf(context), deps())
       if (linkDeps !== undefined) {
-        const link = await giveAccountLink({ userId, purpose: 'invitation' }, authorOf(context), linkDeps)
+        const link = await giveAccountLink({ userId, purpose: 'invitation', language }, authorOf(context), linkDeps)
         return printLink(link, 'invitation', json, context)
       }
       const lines = [`Created user ${username}`, `user id: ${userId}`]

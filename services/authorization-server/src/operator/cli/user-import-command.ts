@@ -6,15 +6,24 @@ import { importUsers } from '../use-cases/import-users.js'
 import { authorOf, type CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
 
+/** docs/bring-your-users.md#import has more about the members. */
+const EXAMPLE = `
+Example of a file:
+  {"username":"alice","password_hash":"$2b$12$saltsaltsaltsaltsaltsuhashhashhashhashhashhashhashhae"}
+  {"username":"bob","identities":[{"issuer":"https://idp.example","subject":"u-1002"}]}
+  {"username":"carol","display_name":"Carol C.","email":"carol@example.com"}
+`
+
 const MOST_CHARACTERS = 64 * 1024
 
 export function addUserImportCommand(users: Command, context: CommandDeps): void {
   users
     .command('import')
     .description('create users with identities and password hashes of another system')
-    .argument('<file>', 'one JSON object in each line: username, password_hash, identities, display_name, email')
+    .argument('<file>', 'UTF-8, one JSON object in each line; only username is required')
     .option('--dry-run', 'check the file and the database, and change nothing')
     .option('--json', 'print {"created","existing","refused","dry_run"}')
+    .addHelpText('after', EXAMPLE)
     .action(async (file: string, { dryRun = false, json }: { dryRun?: boolean; json?: boolean }) => {
       const onProblem = (line: number, problem: string) => context.say(`line ${line}: ${problem}\n`)
       const command = { lines: () => linesOf(file), isDryRun: dryRun, onProblem }
@@ -31,19 +40,29 @@ export function addUserImportCommand(users: Command, context: CommandDeps): void
     })
 }
 
-/** @throws {CommandFailure} if the file cannot be read, or a line is so long that it is no user */
+/** @throws {CommandFailure} if the file cannot be read or is not UTF-8, or a line is so long that it is no user */
 async function* linesOf(file: string): AsyncGenerator<string> {
   const handle = await open(file).catch(() => {
     throw new CommandFailure('usage', `the file ${file} cannot be read`)
   })
+  // Drops a byte order mark. Other encodings are refused, because they would change names.
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const decode = (bytes?: Uint8Array): string => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined })
+    } catch {
+      throw new CommandFailure('usage', `the file ${file} is not UTF-8, after line ${line}`)
+    }
+  }
   let rest = ''
   let line = 0
-  for await (const chunk of handle.createReadStream({ encoding: 'utf8' })) {
-    const lines = `${rest}${chunk}`.split('\n')
+  for await (const chunk of handle.createReadStream()) {
+    const lines = `${rest}${decode(chunk)}`.split('\n')
     rest = lines.pop() ?? ''
     line += lines.length
     if (rest.length > MOST_CHARACTERS) throw new CommandFailure('usage', `line ${line + 1} is too long to be a user`)
     yield* lines
   }
+  rest += decode()
   if (rest !== '') yield rest
 }

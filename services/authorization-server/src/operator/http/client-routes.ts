@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
+import type { ClientOrigin } from '../../storage/postgres/clients.js'
 import type { Page } from '../../storage/postgres/page.js'
 import {
   type ClientAdministration,
@@ -14,20 +15,20 @@ import type { ClientSettings } from '../use-cases/client-settings.js'
 import { registerClient } from '../use-cases/register-client.js'
 import { jsonAnswer, next, object, pageParameters, problemAnswers, text } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
-import { type ClientBody, client, clientToCreate, clientToUpdate, createdClient } from './client-schemas.js'
+import { type ClientBody, client, clientToCreate, clientToUpdate, createdClient, origin } from './client-schemas.js'
 
 export type ClientRouteOptions = ClientAdministration
 
 type Params = { Params: { client_id: string } }
 type CreateBody = ClientBody & { name: string; redirect_uris: readonly string[]; type?: 'confidential' | 'public' }
 
-const params = object({ client_id: text('The client id.') })
+const params = object({ client_id: text('The client id; a URL percent-encoded.') })
 const clientAnswer = { 200: jsonAnswer('The client.', client), ...problemAnswers }
 
 const listSchema = {
   operationId: 'listClients',
   summary: 'List clients by id, in pages',
-  querystring: object(pageParameters, ['limit', 'after']),
+  querystring: object({ origin, ...pageParameters }, ['origin', 'limit', 'after']),
   response: {
     200: jsonAnswer('A page of clients.', object({ clients: { type: 'array', items: client }, next }, ['next'])),
     ...problemAnswers
@@ -46,10 +47,14 @@ const createSchema = {
 
 /** `/admin/clients` */
 export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
-  admin.get<{ Querystring: Page }>('/clients', { schema: listSchema }, async ({ query }) => {
-    const { entries, next: place } = await listClients(query, deps)
-    return { clients: entries.map(clientDocument), next: place }
-  })
+  admin.get<{ Querystring: Page & { origin?: ClientOrigin } }>(
+    '/clients',
+    { schema: listSchema },
+    async ({ query }) => {
+      const { entries, next: place } = await listClients(query, deps, query.origin)
+      return { clients: entries.map(clientDocument), next: place }
+    }
+  )
 
   admin.post<{ Body: CreateBody }>('/clients', { schema: createSchema }, async (request, reply) => {
     const { type = 'confidential', name, redirect_uris: redirectUris } = request.body
@@ -76,7 +81,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
   }
   admin.patch<Params & { Body: ClientBody }>('/clients/:client_id', { schema: updateSchema }, async (request) => {
     const command = { clientId: request.params.client_id, settings: settingsOf(request.body) }
-    return clientDocument(await updateClient(command, authorOf(request), deps))
+    return clientDocument((await updateClient(command, authorOf(request), deps)).client)
   })
 
   const deleteSchema = {
@@ -121,6 +126,10 @@ function settingsOf(body: ClientBody): ClientSettings {
     requirePkce: body.require_pkce,
     consent: body.consent,
     verified: body.verified,
+    homePage: body.home_page,
+    publisher: body.publisher,
+    privacyPolicy: body.privacy_policy,
+    terms: body.terms,
     accessTokenTtl: body.access_token_ttl,
     refreshTokenIdleTtl: body.refresh_token_idle_ttl,
     refreshTokenMaxTtl: body.refresh_token_max_ttl

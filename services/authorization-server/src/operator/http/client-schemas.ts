@@ -30,7 +30,13 @@ const settings = {
   refresh: flag('Whether the client gets refresh tokens.'),
   require_pkce: flag('Whether a code_challenge is required; always true for a public client.'),
   consent: { type: 'string', enum: ['ask', 'remember'], description: 'Ask every time, or only for new scopes.' },
-  verified: flag('Whether an operator has verified who runs the client.')
+  verified: flag(
+    'Whether an operator has verified who runs the client. A change of name, publisher or home page ends it, unless the same request sets it.'
+  ),
+  home_page: text('Address of the app’s home page; https. Empty: none.'),
+  publisher: text('Who runs the app; up to 80 characters. Empty: none.'),
+  privacy_policy: text('Address of its privacy policy; https. Empty: none.'),
+  terms: text('Address of its terms; https. Empty: none.')
 } as const
 
 const lifetimes = {
@@ -55,37 +61,60 @@ export type ClientBody = {
   require_pkce?: boolean
   consent?: string
   verified?: boolean
+  home_page?: string
+  publisher?: string
+  privacy_policy?: string
+  terms?: string
   access_token_ttl?: number | null
   refresh_token_idle_ttl?: number | null
   refresh_token_max_ttl?: number | null
 }
 
 const OPTIONAL = ['scope', 'optional_scope', 'resources', 'refresh', 'require_pkce', 'consent', 'verified'] as const
+const BRANDING = ['home_page', 'publisher', 'privacy_policy', 'terms'] as const
 const LIFETIMES = ['access_token_ttl', 'refresh_token_idle_ttl', 'refresh_token_max_ttl'] as const
 
 /** The defaults are those of the command line: confidential, with refresh tokens, consent every time. */
-export const clientToCreate = object({ ...settings, type, ...lifetimes }, [...OPTIONAL, 'type', ...LIFETIMES])
+export const clientToCreate = object({ ...settings, type, ...lifetimes }, [
+  ...OPTIONAL,
+  ...BRANDING,
+  'type',
+  ...LIFETIMES
+])
 
 /** Omitted members stay unchanged (as in RFC 7396). */
 export const clientToUpdate = object({ ...settings, ...lifetimes }, [
   'name',
   'redirect_uris',
   ...OPTIONAL,
+  ...BRANDING,
   ...LIFETIMES
 ])
 
+/** Also a filter of the list. */
+export const origin = {
+  type: 'string',
+  enum: ['registered', 'discovered', 'developer'],
+  description:
+    'Registered by an operator; described by the document at its client id and allowed by a user; registered by a user.'
+} as const
+
 const clientMembers = {
-  client_id: text('The client id.'),
+  client_id: text('The client id; for a discovered client the URL of its metadata document.'),
+  origin,
   ...settings,
   type,
   access_token_ttl: seconds('Absent if the server’s value applies.'),
   refresh_token_idle_ttl: seconds('Absent if the server’s value applies.'),
   refresh_token_max_ttl: seconds('Absent if the server’s value applies.'),
+  logo: text('SHA-256 of the logo, which is at {issuer}/logos/HASH.png; absent without one.'),
   disabled: flag('A disabled client cannot get or use tokens.'),
   created_at: time('UTC.')
 } as const
 
-export const client = object(clientMembers, LIFETIMES)
+const ABSENT = [...BRANDING, 'logo', ...LIFETIMES] as const
+
+export const client = object(clientMembers, ABSENT)
 
 export const createdClient = object(
   {
@@ -93,7 +122,7 @@ export const createdClient = object(
     client_secret: text('Shown only once; absent for a public client.'),
     secret_id: text('The id in audit events: the first 12 hexadecimal digits of the secret’s SHA-256.')
   },
-  [...LIFETIMES, 'client_secret', 'secret_id']
+  [...ABSENT, 'client_secret', 'secret_id']
 )
 
 export const clientSecret = object(

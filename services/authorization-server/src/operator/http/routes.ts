@@ -2,8 +2,11 @@ import openApi from '@fastify/swagger'
 import { Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { collectMethods } from '../../http/known-routes.js'
+import { type AppRouteOptions, appRoutes } from './app-routes.js'
 import { type AuditRouteOptions, auditRoutes } from './audit-routes.js'
 import { authenticateOperator, type OperatorAuthentication } from './authenticate-operator.js'
+import { clientLogoRoutes } from './client-logo-routes.js'
+import { type ClientRefusalRouteOptions, clientRefusalRoutes } from './client-refusal-routes.js'
 import { type ClientRouteOptions, clientRoutes } from './client-routes.js'
 import { clientSecretRoutes } from './client-secret-routes.js'
 import { compileAnswer, compileSchema } from './compile-schema.js'
@@ -12,19 +15,23 @@ import { type IdentityRouteOptions, identityRoutes } from './identity-routes.js'
 import { openApiRoute } from './open-api-route.js'
 import { openApiSettings } from './open-api-settings.js'
 import { type OperatorKeyRouteOptions, operatorKeyRoutes } from './operator-key-routes.js'
+import { type PasskeyRouteOptions, passkeyRoutes } from './passkey-routes.js'
 import { type ResourceServerRouteOptions, resourceServerRoutes } from './resource-server-routes.js'
 import { type ScopeRouteOptions, scopeRoutes } from './scope-routes.js'
 import { sendProblemForError } from './send-problem-for-error.js'
 import { type UserRouteOptions, userRoutes } from './user-routes.js'
 
 export type AdminRouteOptions = {
+  apps: AppRouteOptions
   clients: ClientRouteOptions
+  clientRefusals: ClientRefusalRouteOptions
   scopes: ScopeRouteOptions
   resourceServers: ResourceServerRouteOptions
   authentication: OperatorAuthentication
   operatorKeys: OperatorKeyRouteOptions
   users: UserRouteOptions
   identities: IdentityRouteOptions
+  passkeys: PasskeyRouteOptions
   grants: GrantRouteOptions
   audit: AuditRouteOptions
 }
@@ -43,10 +50,14 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
   admin.register(operatorKeyRoutes, options.operatorKeys)
   admin.register(userRoutes, options.users)
   admin.register(identityRoutes, options.identities)
+  admin.register(passkeyRoutes, options.passkeys)
   admin.register(grantRoutes, options.grants)
   admin.register(auditRoutes, options.audit)
   admin.register(clientRoutes, options.clients)
   admin.register(clientSecretRoutes, options.clients)
+  admin.register(clientRefusalRoutes, options.clientRefusals)
+  admin.register(appRoutes, options.apps)
+  admin.register(clientLogoRoutes, options.clients)
   admin.register(scopeRoutes, options.scopes)
   admin.register(resourceServerRoutes, options.resourceServers)
 }

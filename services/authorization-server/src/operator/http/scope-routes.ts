@@ -31,7 +31,8 @@ const texts = {
 
 const flags = {
   default: { type: 'boolean', description: 'Requested by clients that send no scope.' },
-  discoverable: { type: 'boolean', description: 'Available to clients that no operator registered.' }
+  discoverable: { type: 'boolean', description: 'Available to clients that no operator registered.' },
+  self_service: { type: 'boolean', description: 'Users may choose it for apps that they register.' }
 } as const
 /** Null or empty selects the default API. */
 const resourceToSet = {
@@ -39,7 +40,9 @@ const resourceToSet = {
   anyOf: [{ type: 'string' }, { type: 'null' }]
 } as const
 
-type SettingsBody = { resource?: string | null; default?: boolean; discoverable?: boolean }
+const FLAGS = ['default', 'discoverable', 'self_service'] as const
+
+type SettingsBody = { resource?: string | null; default?: boolean; discoverable?: boolean; self_service?: boolean }
 
 const name = text('The scope as clients request it.')
 const scopeMembers = {
@@ -66,7 +69,7 @@ const listSchema = {
 const createSchema = {
   operationId: 'createScope',
   summary: 'Add a scope to the catalogue',
-  body: object({ name, ...changeable }, ['description', 'translations', 'resource', 'default', 'discoverable']),
+  body: object({ name, ...changeable }, ['description', 'translations', 'resource', ...FLAGS]),
   response: { 201: jsonAnswer('The scope.', scope), ...problemAnswers }
 }
 
@@ -125,7 +128,7 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
     summary: 'Replace the given members of a scope, each completely',
     params,
     body: {
-      ...object(changeable, ['title', 'description', 'translations', 'resource', 'default', 'discoverable']),
+      ...object(changeable, ['title', 'description', 'translations', 'resource', ...FLAGS]),
       minProperties: 1
     },
     response: scopeAnswer
@@ -160,5 +163,6 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
 }
 
 function settingsOf(body: SettingsBody): ScopeSettings {
-  return { resource: body.resource, isDefault: body.default, isDiscoverable: body.discoverable }
+  const { resource, default: isDefault, discoverable: isDiscoverable, self_service: isSelfService } = body
+  return { resource, isDefault, isDiscoverable, isSelfService }
 }

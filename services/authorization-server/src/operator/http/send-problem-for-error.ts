@@ -4,7 +4,7 @@ import { PasswordQueueFull } from '../../platform/passwords/password-queue.js'
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import { AdministrationError } from '../use-cases/administration-error.js'
 
-const ADMINISTRATION_STATUS = { invalid: 422, not_found: 404, conflict: 409 } as const
+const ADMINISTRATION_STATUS = { invalid: 422, not_found: 404, conflict: 409, busy: 503 } as const
 
 /** Seconds until a caller should try again after a 503. */
 const RETRY_AFTER_OUTAGE = 2

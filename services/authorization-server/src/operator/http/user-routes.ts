@@ -23,6 +23,7 @@ export type UserRouteOptions = UserAdministration &
   Pick<IdentityAdministration, 'identities'>
 
 type OfUser = { Params: { user_id: string } }
+type NewLink = OfUser & { Querystring: { language?: string } }
 
 /** `/admin/users` */
 export const userRoutes: FastifyPluginAsync<UserRouteOptions> = async (admin, deps) => {
@@ -37,14 +38,14 @@ export const userRoutes: FastifyPluginAsync<UserRouteOptions> = async (admin, de
     return userDocument(user)
   })
 
-  admin.post<OfUser>('/users/:user_id/invitation', { schema: schemas.inviteUser }, async (request, reply) => {
-    const command = { userId: request.params.user_id, purpose: 'invitation' } as const
+  admin.post<NewLink>('/users/:user_id/invitation', { schema: schemas.inviteUser }, async (request, reply) => {
+    const command = { userId: request.params.user_id, purpose: 'invitation', ...request.query } as const
     reply.code(201)
     return givenLinkDocument(await giveAccountLink(command, authorOf(request), deps))
   })
 
-  admin.post<OfUser>('/users/:user_id/reset-link', { schema: schemas.createResetLink }, async (request, reply) => {
-    const command = { userId: request.params.user_id, purpose: 'password_reset' } as const
+  admin.post<NewLink>('/users/:user_id/reset-link', { schema: schemas.createResetLink }, async (request, reply) => {
+    const command = { userId: request.params.user_id, purpose: 'password_reset', ...request.query } as const
     reply.code(201)
     return givenLinkDocument(await giveAccountLink(command, authorOf(request), deps))
   })

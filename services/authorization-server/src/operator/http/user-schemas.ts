@@ -1,6 +1,7 @@
 import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, text, time } from './answer-schemas.js'
 import { identityKey } from './identity-schemas.js'
 
+const email = text('For invitations and reset links.')
 const user = object(
   {
     user_id: recordId('The `sub` of tokens.'),
@@ -8,9 +9,10 @@ const user = object(
     disabled: { type: 'boolean', description: 'A disabled user cannot sign in.' },
     created_at: time('UTC.'),
     display_name: text('As a provider or login page gave it at the last sign-in there.'),
+    email,
     last_signed_in_at: time('UTC; absent if the user has never signed in.')
   },
-  ['display_name', 'last_signed_in_at']
+  ['display_name', 'email', 'last_signed_in_at']
 )
 const password = text('`PASSWORD_MIN_LENGTH` characters to 1024 bytes, not a common one.')
 
@@ -43,7 +45,7 @@ export const createUser = {
     {
       username: text('1 to 100 characters; no other user may have it.'),
       password,
-      email: text('For invitations and reset links.')
+      email
     },
     ['password', 'email']
   ),
@@ -83,6 +85,7 @@ function givesLink(operationId: string, summary: string) {
     operationId,
     summary,
     params,
+    querystring: object({ language: text('Of the mail, such as `de`; default `en`.') }, ['language']),
     response: { 201: jsonAnswer('The link.', givenLink), ...problemAnswers }
   } as const
 }

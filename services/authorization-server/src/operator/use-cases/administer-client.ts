@@ -1,7 +1,8 @@
-import { isClientIdentifier, scopesOf } from '@valetkey/oauth-protocol'
+import { isClientId, scopesOf } from '@valetkey/oauth-protocol'
 import type { ClientChangeStore } from '../../storage/postgres/client-changes.js'
+import type { ClientLogoStore } from '../../storage/postgres/client-logos.js'
 import type { ClientSecretStore } from '../../storage/postgres/client-secrets.js'
-import type { ClientRegistration, ClientStore } from '../../storage/postgres/clients.js'
+import type { ClientOrigin, ClientRegistration, ClientStore } from '../../storage/postgres/clients.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { Page } from '../../storage/postgres/page.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
@@ -20,37 +21,48 @@ export type ClientAdministration = RegisteredApis & {
   secrets: Pick<ClientSecretStore, 'list'>
   scopes: Pick<ScopeStore, 'list'>
   consents: Pick<ConsentStore, 'deleteOfClient'>
+  logos: Pick<ClientLogoStore, 'save'>
 }
 
 /** Attempts to change a client that other commands are changing. More are needed only if something is wrong. */
 export const ATTEMPTS = 5
 
-/** Ordered by id. */
-export function listClients(page: Page, { clients }: ClientAdministration): Promise<PageOf<ClientRegistration>> {
-  return readPage(page, clients.listPage, ({ clientId }) => clientId)
+/** Ordered by id. @param origin undefined for all clients */
+export function listClients(
+  page: Page,
+  { clients }: ClientAdministration,
+  origin?: ClientOrigin
+): Promise<PageOf<ClientRegistration>> {
+  const list = (part: Page) => clients.listPage(part, origin)
+  return readPage(page, list, ({ clientId }) => clientId)
 }
 
-/** Replaces each given setting completely. Settings that are equal already are not recorded as a change. */
+/**
+ * Replaces each given setting completely. Settings that are equal already are not recorded as a change.
+ * @returns the client, and whether the change ended its verification although the settings do not say so
+ */
 export async function updateClient(
   { clientId, settings }: { clientId: string; settings: ClientSettings },
   author: Author,
   deps: ClientAdministration
-): Promise<ClientRegistration> {
+): Promise<{ client: ClientRegistration; isVerificationEnded: boolean }> {
   if (Object.values(settings).every((value) => value === undefined)) {
     throw new AdministrationError('invalid', 'nothing to change: pass at least one option')
   }
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { client, version } = await findVersioned(clientId, deps)
+    if (client.isDiscovered === true) throw describedByDocument(clientId)
     const changed = await withSettings(client, settings, deps)
     const added = scopesOf(changed).filter((scope) => !scopesOf(client).includes(scope))
     await requireKnownScopes(added, deps.scopes)
     const changes = changesBetween(clientDocument(client), clientDocument(changed))
-    if (Object.keys(changes).length === 0) return client
+    const isVerificationEnded = client.verified && !changed.verified && settings.verified === undefined
+    if (Object.keys(changes).length === 0) return { client, isVerificationEnded }
     const event = { event: 'client_updated', clientId, details: { changes } } as const
     const updated = await recordChange(event, author, (note) =>
       deps.changes.update({ client: changed, added }, version, note)
     )
-    if (updated) return changed
+    if (updated) return { client: changed, isVerificationEnded }
   }
   throw changedMeanwhile(clientId)
 }
@@ -88,9 +100,9 @@ export async function deleteClient(clientId: string, author: Author, deps: Clien
 
 export async function findClient(
   clientId: string,
-  deps: Pick<ClientAdministration, 'clients'>
+  deps: { clients: Pick<ClientStore, 'find'> }
 ): Promise<ClientRegistration> {
-  const client = isClientIdentifier(clientId) ? await deps.clients.find(clientId) : undefined
+  const client = isClientId(clientId) ? await deps.clients.find(clientId) : undefined
   if (client === undefined) throw noClient(clientId)
   return client
 }
@@ -100,13 +112,21 @@ export async function findVersioned(
   clientId: string,
   deps: Pick<ClientAdministration, 'clients' | 'changes'>
 ): Promise<{ client: ClientRegistration; version: string; readAt: Date }> {
-  const found = isClientIdentifier(clientId) ? await deps.changes.findVersion(clientId) : undefined
+  const found = isClientId(clientId) ? await deps.changes.findVersion(clientId) : undefined
   if (found === undefined) throw noClient(clientId)
   return { client: await findClient(clientId, deps), ...found }
 }
 
 export function changedMeanwhile(clientId: string): AdministrationError {
   return new AdministrationError('conflict', `client ${clientId} is being changed by another command; try again`)
+}
+
+function describedByDocument(clientId: string): AdministrationError {
+  const problem = `client ${clientId} was not registered by an operator`
+  return new AdministrationError(
+    'conflict',
+    `${problem}: its metadata document describes it, and cannot be changed here`
+  )
 }
 
 function noClient(clientId: string): AdministrationError {

@@ -1,4 +1,4 @@
-import { isClientIdentifier } from '@valetkey/oauth-protocol'
+import { isClientId } from '@valetkey/oauth-protocol'
 import type { ClientStore } from '../../storage/postgres/clients.js'
 import type {
   GrantedAccess,
@@ -65,14 +65,15 @@ async function requireBoth({ userId, clientId }: GrantFilter, { users, clients }
   if (userId !== undefined && !(isRecordId(userId) && (await users.findById(userId)))) {
     throw new AdministrationError('not_found', `there is no user ${userId}`)
   }
-  if (clientId !== undefined && !(isClientIdentifier(clientId) && (await clients.find(clientId)))) {
+  if (clientId !== undefined && !(isClientId(clientId) && (await clients.find(clientId)))) {
     throw new AdministrationError('not_found', `there is no client ${clientId}`)
   }
 }
 
 function readPlace(after: string): GrantPlace {
-  const [userId = '', clientId = '', grantId = '', ...more] = after.split('.')
-  if (!isRecordId(userId) || !isClientIdentifier(clientId) || !isRecordId(grantId) || more.length > 0) {
+  // A client id can contain dots.
+  const [, userId = '', clientId = '', grantId = ''] = /^([^.]*)\.(.*)\.([^.]*)$/.exec(after) ?? []
+  if (!isRecordId(userId) || !isClientId(clientId) || !isRecordId(grantId)) {
     throw new AdministrationError('invalid', 'after must be the value of next on the previous page')
   }
   return { userId, clientId, grantId }

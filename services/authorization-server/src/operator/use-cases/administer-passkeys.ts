@@ -1,20 +1,25 @@
 import type { Passkey, PasskeyStore } from '../../storage/postgres/passkeys.js'
-import type { User } from '../../storage/postgres/users.js'
+import type { UserStore } from '../../storage/postgres/users.js'
 import type { Author } from './actor.js'
+import { findUser } from './administer-users.js'
 import { recordChange } from './record-change.js'
 
-type PasskeyAdministration = { passkeys: Pick<PasskeyStore, 'list' | 'removeAll'> }
+export type PasskeyAdministration = {
+  passkeys: Pick<PasskeyStore, 'list' | 'removeAll'>
+  users: Pick<UserStore, 'findById'>
+}
 
-/** Removes all passkeys of a user and ends their sessions. @returns the number that existed; 0: nothing was changed */
-export async function removePasskeys(
-  { userId, username }: Pick<User, 'userId' | 'username'>,
-  author: Author,
-  { passkeys }: PasskeyAdministration
-): Promise<number> {
-  const { length } = await passkeys.list(userId)
+/** The passkeys of a user, the oldest first. */
+export async function listPasskeys(userId: string, deps: PasskeyAdministration): Promise<readonly Passkey[]> {
+  await findUser(userId, deps)
+  return deps.passkeys.list(userId)
+}
+
+/** Removes all passkeys of a user and ends all their sessions. Idempotent. @returns the number of removed passkeys */
+export async function removePasskeys(userId: string, author: Author, deps: PasskeyAdministration): Promise<number> {
+  const { username } = await findUser(userId, deps)
   const event = { event: 'user_passkeys_removed', userId, details: { username } } as const
-  const changed = await recordChange(event, author, (note) => passkeys.removeAll(userId, note))
-  return changed === undefined ? 0 : length
+  return (await recordChange(event, author, (note) => deps.passkeys.removeAll(userId, note))) ?? 0
 }
 
 export function passkeyDocument({ passkeyId, name, synced, createdAt, lastUsedAt }: Passkey) {
@@ -23,6 +28,6 @@ export function passkeyDocument({ passkeyId, name, synced, createdAt, lastUsedAt
     name,
     synced,
     created_at: createdAt.toISOString(),
-    last_used_at: lastUsedAt?.toISOString() ?? null
+    ...(lastUsedAt !== undefined && { last_used_at: lastUsedAt.toISOString() })
   }
 }

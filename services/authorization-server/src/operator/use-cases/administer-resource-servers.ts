@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { hashToken, isClientIdentifier, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
 import {
   apisOf,
   type ResourceServerRegistration,
@@ -9,6 +9,7 @@ import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
 import { requireName } from './name-of-record.js'
 import { recordChange } from './record-change.js'
+import { requireClientIdentifier } from './require-client-identifier.js'
 
 export type ResourceServerAdministration = {
   resourceServers: Pick<ResourceServerStore, 'create' | 'listRegistrations' | 'remove' | 'setTitle'>
@@ -153,14 +154,16 @@ function newCredential(): Credential {
   }
 }
 
-function requireFit({ clientId, clientSecret }: Credential): Credential {
-  if (!isClientIdentifier(clientId)) throw invalid('a client id must have 1 to 128 characters of A-Z a-z 0-9 _ -')
+/** @throws {AdministrationError} `invalid` */
+export function requireFit({ clientId, clientSecret }: Credential): Credential {
+  requireClientIdentifier(clientId)
   if (!/^[A-Za-z0-9_-]{32,128}$/.test(clientSecret))
     throw invalid('a secret must have 32 to 128 characters of A-Z a-z 0-9 _ -')
   return { clientId, clientSecret }
 }
 
-function requireAudience(audience: string): string {
+/** @throws {AdministrationError} `invalid` */
+export function requireAudience(audience: string): string {
   const isIdentifier = URL.canParse(audience) && /^https?:\/\/[\x21-\x7e]+$/.test(audience) && !audience.includes('#')
   if (!isIdentifier) throw invalid('the audience must be an absolute http or https URL without a fragment')
   if (/["<>\\^`{|}]/.test(audience)) throw invalid('the audience must not have backslashes, quotes, brackets or braces')

@@ -1,11 +1,11 @@
 import { isScopeToken } from '@valetkey/oauth-protocol'
+import { NO_TEXT } from '../../platform/clients/client-name.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { Scope, ScopeInUse, ScopeStore, ScopeTranslation } from '../../storage/postgres/scopes.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
 import { changesBetween } from './changes-between.js'
 import { findAudience, type RegisteredApis } from './find-audience.js'
-import { NO_TEXT } from './name-of-record.js'
 import { recordChange } from './record-change.js'
 
 export type ScopeAdministration = RegisteredApis & {
@@ -25,6 +25,7 @@ export type ScopeSettings = {
   resource?: string | null | undefined
   isDefault?: boolean | undefined
   isDiscoverable?: boolean | undefined
+  isSelfService?: boolean | undefined
 }
 
 const LONGEST_TEXT = 500
@@ -36,16 +37,15 @@ export async function createScope(
     resource,
     isDefault = false,
     isDiscoverable = false,
+    isSelfService = false,
     ...texts
   }: { name: string } & ScopeTexts & ScopeSettings,
   author: Author,
   deps: ScopeAdministration
 ): Promise<Scope> {
-  if (!isScopeToken(name) || name.length > 100) {
-    throw invalid('a scope name must have 1 to 100 printable ASCII characters, without space, " and \\')
-  }
+  requireScopeName(name)
   const audience = await toAudience(resource, deps)
-  const scope = { name, ...toTexts(texts), audience, isDefault, isDiscoverable, builtIn: false }
+  const scope = { name, ...toTexts(texts), audience, isDefault, isDiscoverable, isSelfService, builtIn: false }
   const { name: _name, built_in: _builtIn, ...details } = scopeDocument(scope)
   const event = { event: 'scope_created', details: { scope: name, ...details } } as const
   await forgetWhileUnknown(name, deps)
@@ -68,12 +68,15 @@ export async function updateScope(
   deps: ScopeAdministration
 ): Promise<Scope> {
   const { scope, version } = await findInUse(name, deps)
-  const { resource, isDefault = scope.isDefault, isDiscoverable = scope.isDiscoverable } = settings
+  const {
+    resource,
+    isDefault = scope.isDefault,
+    isDiscoverable = scope.isDiscoverable,
+    isSelfService = scope.isSelfService
+  } = settings
   const audience = resource === undefined ? scope.audience : await toAudience(resource, deps)
-  if (scope.builtIn && audience !== undefined) {
-    throw new AdministrationError('conflict', `scope ${name} is built in and belongs to the default API, RESOURCE_URL`)
-  }
-  const updated = { ...scope, ...toTexts(texts(scope)), audience, isDefault, isDiscoverable }
+  requireOwnApi(scope, audience)
+  const updated = { ...scope, ...toTexts(texts(scope)), audience, isDefault, isDiscoverable, isSelfService }
   const changes = changesBetween(scopeDocument(scope), scopeDocument(updated))
   if (Object.keys(changes).length === 0) return scope
   const event = { event: 'scope_updated', details: { scope: name, changes } } as const
@@ -126,7 +129,7 @@ export async function findScope(name: string, deps: ScopeAdministration): Promis
 
 /** A scope for operators. Without `resource`, it belongs to the default API. */
 export function scopeDocument(scope: Scope) {
-  const { name, title, description, translations, audience, isDefault, isDiscoverable, builtIn } = scope
+  const { name, title, description, translations, audience, isDefault, isDiscoverable, isSelfService, builtIn } = scope
   return {
     name,
     title,
@@ -135,6 +138,7 @@ export function scopeDocument(scope: Scope) {
     ...(audience !== undefined && { resource: audience }),
     default: isDefault,
     discoverable: isDiscoverable,
+    self_service: isSelfService,
     built_in: builtIn
   }
 }
@@ -149,7 +153,21 @@ async function findInUse(name: string, deps: ScopeAdministration): Promise<Scope
   return found
 }
 
-function toTexts({ title, description, translations }: ScopeTexts): ScopeTexts {
+/** @throws {AdministrationError} `invalid` */
+export function requireScopeName(name: string): void {
+  if (!isScopeToken(name) || name.length > 100) {
+    throw invalid('a scope name must have 1 to 100 printable ASCII characters, without space, " and \\')
+  }
+}
+
+/** @throws {AdministrationError} `conflict` for another API than that of a built-in scope */
+export function requireOwnApi({ name, builtIn }: Scope, audience: string | undefined): void {
+  if (!builtIn || audience === undefined) return
+  throw new AdministrationError('conflict', `scope ${name} is built in and belongs to the default API, RESOURCE_URL`)
+}
+
+/** @throws {AdministrationError} `invalid` */
+export function toTexts({ title, description, translations }: ScopeTexts): ScopeTexts {
   if (title.trim() === '') throw invalid('the title must not be empty')
   for (const language of Object.keys(translations)) {
     if (!LANGUAGE.test(language))

@@ -67,7 +67,7 @@ export async function disableUser(userId: string, author: Author, deps: UserAdmi
   return change('user_disabled', userId, author, deps, (note) => deps.users.disable(userId, note))
 }
 
-/** Lets a disabled user sign in again. Ended sessions and tokens stay ended. Idempotent. */
+/** Lets a disabled user sign in again. Ended sessions, tokens and links stay ended. Idempotent. */
 export async function enableUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
   return change('user_enabled', userId, author, deps, (note) => deps.users.enable(userId, note))
 }
@@ -109,6 +109,7 @@ export function userDocument(user: User) {
     disabled: user.disabled,
     created_at: user.createdAt.toISOString(),
     ...(user.displayName !== undefined && { display_name: user.displayName }),
+    ...(user.email !== undefined && { email: user.email }),
     ...(user.lastSignedInAt !== undefined && { last_signed_in_at: user.lastSignedInAt.toISOString() })
   }
 }

@@ -1,12 +1,14 @@
-import { type ClientLifetimes, objectionToRedirectUri } from '@valetkey/oauth-protocol'
+import type { ClientLifetimes } from '@valetkey/oauth-protocol'
+import { MOST_REDIRECT_URIS, readRedirectUris } from '../../platform/clients/redirect-uris.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { AdministrationError } from './administration-error.js'
+import { type BrandingSettings, withBranding } from './client-branding.js'
 import { findAudience, type RegisteredApis } from './find-audience.js'
 import { requireName } from './name-of-record.js'
 
 /** The settings of a client. Undefined: unchanged. A lifetime of null: the server's value. */
-export type ClientSettings = {
+export type ClientSettings = BrandingSettings & {
   name?: string | undefined
   redirectUris?: readonly string[] | undefined
   /** Each element is one scope, or several separated by spaces. */
@@ -26,7 +28,6 @@ export type ClientSettings = {
 const DAY = 86_400
 /** The maximum values of the server's settings. */
 export const LONGEST = { accessTokenTtl: 30 * DAY, refreshTokenIdleTtl: 3650 * DAY, refreshTokenMaxTtl: 3650 * DAY }
-const MAX_REDIRECT_URIS = 100
 
 /** Returns the client with these settings, validated except for the scope catalogue. */
 export async function withSettings<Known extends NewClient>(
@@ -36,9 +37,12 @@ export async function withSettings<Known extends NewClient>(
 ): Promise<Known> {
   const required = settings.requiredScopes === undefined ? client.requiredScopes : toScopes(settings.requiredScopes)
   const optional = settings.optionalScopes === undefined ? client.optionalScopes : toScopes(settings.optionalScopes)
+  const name = settings.name === undefined ? client.name : requireName(settings.name)
+  const branding = withBranding(client.branding, settings)
   const changed = {
     ...client,
-    name: settings.name === undefined ? client.name : requireName(settings.name),
+    name,
+    branding,
     redirectUris: settings.redirectUris === undefined ? client.redirectUris : toRedirectUris(settings.redirectUris),
     requiredScopes: required,
     optionalScopes: optional.filter((scope) => !required.includes(scope)),
@@ -46,7 +50,7 @@ export async function withSettings<Known extends NewClient>(
     requiresPkce: settings.requirePkce ?? client.requiresPkce,
     issuesRefreshTokens: settings.refresh ?? client.issuesRefreshTokens,
     consent: toConsent(settings.consent ?? client.consent),
-    verified: settings.verified ?? client.verified,
+    verified: settings.verified ?? (client.verified && isSameIdentity(client, { name, branding })),
     lifetimes: toLifetimes(client.lifetimes, settings)
   }
   if (changed.requiredScopes.length + changed.optionalScopes.length === 0) {
@@ -59,23 +63,36 @@ export async function withSettings<Known extends NewClient>(
   return changed
 }
 
+type Identity = Pick<NewClient, 'name' | 'branding'>
+
+/** An operator verified the client under this name, publisher and home page. */
+function isSameIdentity(before: Identity, after: Identity): boolean {
+  const of = ({ name, branding: { publisher, homePage } }: Identity) => JSON.stringify([name, publisher, homePage])
+  return of(before) === of(after)
+}
+
 /** @param names the new scopes; a client may keep a scope that was deleted from the catalogue */
 export async function requireKnownScopes(names: readonly string[], scopes: Pick<ScopeStore, 'list'>): Promise<void> {
   if (names.length === 0) return
   const known = (await scopes.list()).map((scope) => scope.name)
   const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw invalid(`not in the scope catalogue: ${unknown.join(', ')} (see valetkey scopes list)`)
+  if (unknown.length === 0) return
+  const hint = unknown.some((name) => name.includes(',')) ? 'separate scopes by spaces, not by commas' : undefined
+  throw invalid(`not in the scope catalogue: ${unknown.join(' ')} (${hint ?? 'see valetkey scopes list'})`)
 }
 
 function toRedirectUris(given: readonly string[]): readonly string[] {
-  for (const uri of given) {
-    const objection = objectionToRedirectUri(uri)
-    if (objection !== undefined) throw invalid(`the redirect URI ${JSON.stringify(uri)} ${objection}`)
+  const outcome = readRedirectUris(given)
+  switch (outcome.kind) {
+    case 'redirect_uris':
+      return outcome.redirectUris
+    case 'malformed':
+      throw invalid(`the redirect URI ${JSON.stringify(outcome.uri)} ${outcome.objection}`)
+    case 'missing':
+      throw invalid('pass at least one redirect URI')
+    case 'too_many':
+      throw invalid(`a client has at most ${MOST_REDIRECT_URIS} redirect URIs`)
   }
-  const uris = [...new Set(given)]
-  if (uris.length === 0) throw invalid('pass at least one redirect URI')
-  if (uris.length > MAX_REDIRECT_URIS) throw invalid(`a client has at most ${MAX_REDIRECT_URIS} redirect URIs`)
-  return uris
 }
 
 async function toAudiences(resources: readonly string[], apis: RegisteredApis): Promise<readonly string[] | undefined> {

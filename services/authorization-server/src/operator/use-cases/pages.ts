@@ -20,14 +20,17 @@ export async function readPage<Entry>(
 
 const AT_ONCE = 1_000
 
-/** Reads all pages of a list. */
-export async function readAllPages<Entry>(read: (page: Page) => Promise<PageOf<Entry>>): Promise<readonly Entry[]> {
+/** Reads all pages of a list. @param most stops with the page that has this entry */
+export async function readAllPages<Entry>(
+  read: (page: Page) => Promise<PageOf<Entry>>,
+  most: number = Number.POSITIVE_INFINITY
+): Promise<readonly Entry[]> {
   const all: Entry[] = []
   let after: string | undefined
   do {
     const { entries, next } = await read({ after, limit: AT_ONCE })
     all.push(...entries)
     after = next
-  } while (after !== undefined)
+  } while (after !== undefined && all.length < most)
   return all
 }

@@ -1,4 +1,4 @@
-import { isClientIdentifier } from '@valetkey/oauth-protocol'
+import { CLIENT_IDENTIFIER_RULE, isClientId } from '@valetkey/oauth-protocol'
 import type { AuditEntry, AuditEntryStore, AuditFilter } from '../../storage/postgres/audit-entries.js'
 import type { Page } from '../../storage/postgres/page.js'
 import { AdministrationError } from './administration-error.js'
@@ -36,8 +36,8 @@ export function readAudit(
 export function toAuditFilter(question: AuditQuestion): AuditFilter {
   const { userId, clientId, event, requestId, secretId, since } = question
   if (userId !== undefined && !isRecordId(userId)) throw invalid('the user must be an id')
-  if (clientId !== undefined && !isClientIdentifier(clientId))
-    throw invalid('a client id must have 1 to 128 characters of A-Z a-z 0-9 _ -')
+  if (clientId !== undefined && !isClientId(clientId))
+    throw invalid(`a client id must have ${CLIENT_IDENTIFIER_RULE}, or be the URL of a metadata document`)
   if (event !== undefined && !/^[a-z_]{1,100}$/.test(event)) throw invalid('an event name must look like user_disabled')
   if (requestId !== undefined && !/^[\x21-\x7e]{1,100}$/.test(requestId)) throw invalid('that is not a request id')
   if (secretId !== undefined && !/^[0-9a-f]{12}$/.test(secretId)) {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { problemOfIdentityKey } from '@valetkey/sign-in-rules'
 import { readForeignHash } from '../../platform/passwords/foreign-hash.js'
 import type { IdentityKey } from '../../storage/postgres/identities.js'
 import type { ImportedUser } from '../../storage/postgres/user-imports.js'
 import { AdministrationError } from './administration-error.js'
-import { NO_TEXT, requireName } from './name-of-record.js'
+import { requireName } from './name-of-record.js'
 import { requireEmail } from './user-input.js'
 
 const MEMBERS = ['username', 'password_hash', 'identities', 'display_name', 'email']
 const MOST_IDENTITIES = 20
-const MOST_CHARACTERS = 255
 
 /**
  * Reads one line of an import.
@@ -60,15 +60,13 @@ function requireIdentities(given: unknown): readonly IdentityKey[] {
   }
   return given.map((identity: unknown) => {
     const { issuer, subject, ...others } = (identity ?? {}) as Record<string, unknown>
-    if (!isKeyPart(issuer) || !isKeyPart(subject) || Object.keys(others).length > 0) {
-      throw invalid(`an identity is not {"issuer","subject"} with 1 to ${MOST_CHARACTERS} characters each`)
+    if (typeof issuer !== 'string' || typeof subject !== 'string' || Object.keys(others).length > 0) {
+      throw invalid('an identity is not {"issuer","subject"}, both texts')
     }
+    const problem = problemOfIdentityKey({ issuer, subject })
+    if (problem !== undefined) throw invalid(problem)
     return { issuer, subject }
   })
-}
-
-function isKeyPart(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= MOST_CHARACTERS && !NO_TEXT.test(value)
 }
 
 function invalid(message: string): AdministrationError {

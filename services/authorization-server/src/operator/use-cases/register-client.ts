@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hashToken, mintClientIdentifier, mintOpaqueToken, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
+import { isUniqueViolation } from '@valetkey/service-kit'
 import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
 import type { Author } from './actor.js'
 import type { ClientAdministration } from './administer-client.js'
@@ -7,26 +8,39 @@ import { AdministrationError } from './administration-error.js'
 import { newClientDocument } from './client-document.js'
 import { type ClientSettings, requireKnownScopes, withSettings } from './client-settings.js'
 import { recordChange } from './record-change.js'
+import { requireClientIdentifier } from './require-client-identifier.js'
 
-export type Registration = ClientSettings & { name: string; redirectUris: readonly string[]; type: ClientType }
+export type Registration = ClientSettings & {
+  name: string
+  redirectUris: readonly string[]
+  type: ClientType
+  /** The id and the secret that the client has at another server. Undefined: new ones. A public client has no secret. */
+  given?: GivenCredentials | undefined
+}
+
+export type GivenCredentials = { clientId: string; clientSecret: string | undefined }
 
 type ClientType = ClientRegistration['type']
 export type NewSecret = { clientSecret: string; secretId: string }
 
 /** Registers a client. Only the result contains its secret. */
 export async function registerClient(
-  { type, ...settings }: Registration,
+  { type, given, ...settings }: Registration,
   author: Author,
   deps: ClientAdministration
 ): Promise<{ client: ClientRegistration; secret: NewSecret | undefined }> {
-  const client = await withSettings(newClient(type), settings, deps)
+  const { clientId: id, clientSecret } = given === undefined ? newCredentials(type) : requireUsable(given, type)
+  const client = await withSettings(newClient(id, type), settings, deps)
   await requireKnownScopes(scopesOf(client), deps.scopes)
-  const clientSecret = type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
   const hash = clientSecret === undefined ? undefined : hashToken(clientSecret)
   const secretId = hash && secretIdOf(hash)
   const { client_id: clientId, ...kept } = newClientDocument(client)
   const event = { event: 'client_created', clientId, details: { ...kept, ...(secretId && { secretId }) } } as const
-  const createdAt = await recordChange(event, author, (note) => deps.changes.create(client, hash, note))
+  const createdAt = await recordChange(event, author, (note) => deps.changes.create(client, hash, note)).catch(
+    (error) => {
+      throw isUniqueViolation(error) ? new AdministrationError('conflict', `client ${clientId} exists already`) : error
+    }
+  )
   if (createdAt === undefined) {
     await requireKnownScopes(scopesOf(client), deps.scopes)
     throw new AdministrationError('conflict', 'the scope catalogue was changed by another command; try again')
@@ -34,9 +48,32 @@ export async function registerClient(
   return { client: { ...client, createdAt }, secret: clientSecret && secretId ? { clientSecret, secretId } : undefined }
 }
 
-function newClient(type: ClientType): NewClient {
+function newCredentials(type: ClientType): GivenCredentials {
   return {
     clientId: mintClientIdentifier(randomBytes),
+    clientSecret: type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
+  }
+}
+
+/** Printable ASCII characters: HTTP Basic transports them unchanged. Its length stands for its entropy. */
+const SECRET = /^[\x21-\x7e]{24,256}$/
+
+/** @throws {AdministrationError} `invalid` */
+export function requireUsable(given: GivenCredentials, type: ClientType): GivenCredentials {
+  requireClientIdentifier(given.clientId)
+  if (type === 'public' && given.clientSecret !== undefined) throw invalid('a public client has no secret')
+  if (type === 'confidential' && !SECRET.test(given.clientSecret ?? ''))
+    throw invalid('a secret must have 24 to 256 printable ASCII characters, without spaces')
+  return given
+}
+
+function invalid(message: string): AdministrationError {
+  return new AdministrationError('invalid', message)
+}
+
+function newClient(clientId: string, type: ClientType): NewClient {
+  return {
+    clientId,
     name: '',
     type,
     redirectUris: [],
@@ -46,6 +83,7 @@ function newClient(type: ClientType): NewClient {
     issuesRefreshTokens: true,
     consent: 'ask',
     disabled: false,
-    verified: false
+    verified: false,
+    branding: {}
   }
 }

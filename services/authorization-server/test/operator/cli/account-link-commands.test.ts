@@ -94,6 +94,16 @@ describe.each([
   })
 })
 
+test('reset-link with LOCAL_SIGN_IN=false is a conflict (4), and the earlier link stays; invite works', async () => {
+  const withoutLocal = { ISSUER, LOCAL_SIGN_IN: 'false' }
+  await run(['create', 'hugo'], withoutLocal)
+  const before = await linksOf('hugo')
+  const { code, out, said } = await run(['reset-link', 'hugo'], withoutLocal)
+  expect([code, out, said]).toEqual([4, '', expect.stringMatching(/^LOCAL_SIGN_IN is false, .*invite the user/)])
+  expect([before.length, await linksOf('hugo')]).toEqual([1, before])
+  expect((await run(['invite', 'hugo'], withoutLocal)).code).toBe(0)
+})
+
 describe('mail', () => {
   const withMail = () => ({ ISSUER, SMTP_URL: mailServer.url, MAIL_FROM: 'Valetkey <no-reply@example.com>' })
 
@@ -105,6 +115,45 @@ describe('mail', () => {
     expect(mail?.to).toEqual(['frida@example.com'])
     expect(mail?.content).toContain(url)
     expect(mail?.content).toMatch(/From: Valetkey <no-reply@example\.com>[\s\S]*Subject: Your invitation to Valetkey/)
+  })
+
+  test.each([
+    {
+      language: 'de',
+      subject: 'Ihre Einladung zu Valetkey',
+      text: 'Sie sind eingeladen, sich bei Valetkey als hanna-de anzumelden. Öffnen Sie'
+    },
+    { language: 'ar', subject: 'دعوتك إلى Valetkey', text: 'أنت مدعوّ لتسجيل الدخول إلى Valetkey باسم hanna-ar' }
+  ])('an invitation in $language', async ({ language, subject, text }) => {
+    const username = `hanna-${language}`
+    const options = ['--email', 'hanna@example.com', '--language', language, '--json']
+    const { out } = await run(['create', username, ...options], withMail())
+    const content = mailServer.mails.at(-1)?.content
+    expect(content).toMatch(new RegExp(`^Subject: ${subject}\\r?$`, 'm'))
+    expect(content).toMatch(new RegExp(`^Content-Language: ${language}\\r?$`, 'im'))
+    expect(content).toContain(text)
+    expect(content).toContain(JSON.parse(out).url)
+  })
+
+  test('a reset link in German, for a user who was created without a language', async () => {
+    await run(['create', 'ida', '--email', 'ida@example.com'], withMail())
+    expect(mailServer.mails.at(-1)?.content).toContain('Your invitation to Valetkey')
+    await run(['reset-link', 'ida', '--language', 'de'], withMail())
+    expect(mailServer.mails.at(-1)?.content).toContain('Mit diesem Link legen Sie ein neues Passwort für ida')
+  })
+
+  test('a language without texts is wrong usage (2): no user, no link, no mail', async () => {
+    const before = mailServer.mails.length
+    const options = ['--email', 'jan@example.com', '--language', 'xx']
+    const refused = [
+      await run(['create', 'jan', ...options], withMail()),
+      await run(['invite', 'frida', '--language', 'DE'], withMail())
+    ]
+    for (const { code, out, said } of refused) {
+      expect([code, out, said]).toEqual([2, '', expect.stringContaining('the language must be one of ar, de, en')])
+    }
+    expect((await run(['invite', 'jan'])).code).toBe(3)
+    expect(mailServer.mails).toHaveLength(before)
   })
 
   test('without an address nothing is sent', async () => {

@@ -57,6 +57,7 @@ describe('clients create', () => {
       consent: 'ask',
       verified: false,
       disabled: false,
+      origin: 'registered',
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       client_secret: expect.any(String),
       secret_id: expect.stringMatching(/^[0-9a-f]{12}$/)
@@ -101,6 +102,11 @@ describe('clients create', () => {
     }
   ] as { args: string[]; result: object }[])('$args', async ({ args, result }) => {
     expect(await created(...BASE, ...args)).toMatchObject(result)
+  })
+
+  test('the error for scopes that are separated by commas says how to separate them', async () => {
+    const { code, said } = await create(...BASE, '--scope', 'files.read:images,files.read:media')
+    expect([code, said]).toEqual([2, expect.stringContaining('(separate scopes by spaces, not by commas)')])
   })
 
   test('a public client has no secret', async () => {
@@ -204,6 +210,6 @@ describe('clients show and list', () => {
     expect((await clients('show', clientId)).out).toMatch(
       /^client_id: \w{22}\nname: Photo Printer\ntype: confidential\n/
     )
-    expect((await clients('list')).out).toMatch(/^CLIENT ID +NAME +TYPE +STATE\n/)
+    expect((await clients('list')).out).toMatch(/^CLIENT ID +NAME +TYPE +STATE +REDIRECT URIS\n/)
   })
 })

@@ -12,8 +12,11 @@ const help = (command: string) => runCommand(unreachable, [...command.split(' ')
 const COMMANDS = [
   'migrate',
   'doctor',
+  'apply',
+  'export',
   'users create',
   'users list',
+  'users show',
   'users disable',
   'users enable',
   'users set-password',
@@ -65,5 +68,19 @@ describe('help (contract 5)', () => {
 
   test.each(COMMANDS)('%s has --json, and its help describes the document', async (command) => {
     expect((await help(command)).out).toMatch(/--json +print \{/)
+  })
+
+  test('--version prints the version alone', async () => {
+    expect(await runCommand(unreachable, ['--version'])).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      said: ''
+    })
+  })
+
+  test('completion prints a script for the named shell, and names the shells otherwise', async () => {
+    expect((await runCommand(unreachable, ['completion', 'bash'])).out).toMatch(/^_valetkey\(\) \{\n/)
+    const { code, said } = await runCommand(unreachable, ['completion', 'tcsh'])
+    expect([code, said]).toEqual([2, expect.stringContaining('Allowed choices are bash, zsh')])
   })
 })

@@ -28,10 +28,17 @@ afterAll(async () => {
   await server.close()
 })
 
-async function rebind(lines: readonly (object | string)[], ...options: string[]) {
+async function rebindBytes(bytes: string | Buffer, ...options: string[]) {
   const file = path.join(directory, 'file.ndjson')
-  await writeFile(file, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'))
+  await writeFile(file, bytes)
   return runCommand(server.database, ['users', 'rebind', '--issuer', LOGIN_ISSUER, file, ...options])
+}
+
+async function rebind(lines: readonly (object | string)[], ...options: string[]) {
+  return rebindBytes(
+    lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
+    ...options
+  )
 }
 
 /** `issuer subject` of each user. */
@@ -67,6 +74,13 @@ test('with --yes it changes all, also if they exchange their subjects, and write
     event: 'identities_rebound',
     details: { issuer: LOGIN_ISSUER, count: 3 }
   })
+})
+
+test('a byte order mark is no part of the first line; another encoding is refused (2)', async () => {
+  expect((await rebindBytes('\uFEFF{"from":"a","to":"é"}', '--yes')).code).toBe(0)
+  expect(await state()).toEqual(at(LOGIN_ISSUER, 'é', 'b', 'c'))
+  const { code, said } = await rebindBytes(Buffer.from('{"from":"b","to":"é"}', 'latin1'), '--yes')
+  expect([code, said]).toEqual([2, expect.stringMatching(/cannot be read: .*utf-8/)])
 })
 
 test('can also give a new issuer', async () => {

@@ -107,6 +107,24 @@ describe('users create', () => {
   })
 })
 
+describe('users show', () => {
+  test('by id or name: the members of --json, one on a line; --id prints the id alone', async () => {
+    const { user_id: id } = JSON.parse((await create('zoë quinn', undefined, '--json')).out)
+    const show = async (...args: string[]) => (await runCommand(server.database, ['users', 'show', ...args])).out
+    expect(await show('zoë quinn', '--id')).toBe(`${id}\n`)
+    const document = JSON.parse(await show(id, '--json'))
+    expect(document).toMatchObject({ user_id: id, username: 'zoë quinn', disabled: false })
+    expect(await show('zoë quinn')).toBe(
+      `user_id: ${id}\nusername: zoë quinn\ndisabled: false\ncreated_at: ${document.created_at}\n`
+    )
+  })
+
+  test('nothing on standard output for an unknown user, so that --owner "$(…)" is refused', async () => {
+    const { code, out, said } = await runCommand(server.database, ['users', 'show', 'unknown', '--id'])
+    expect([code, out, said]).toEqual([3, '', 'there is no user unknown'])
+  })
+})
+
 describe('users list', () => {
   test('--json prints id, name, state and time of each user by name, without the hash', async () => {
     const { code, out } = await runCommand(server.database, ['users', 'list', '--json'])

@@ -28,9 +28,13 @@ afterAll(async () => {
 })
 
 async function importLines(lines: readonly (object | string)[], ...more: string[]) {
-  const file = path.join(directory, 'users.ndjson')
   const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
-  await writeFile(file, `${text}\n`)
+  return importBytes(`${text}\n`, ...more)
+}
+
+async function importBytes(bytes: string | Buffer, ...more: string[]) {
+  const file = path.join(directory, 'users.ndjson')
+  await writeFile(file, bytes)
   return runCommand(server.database, ['users', 'import', file, '--json', ...more])
 }
 
@@ -77,6 +81,21 @@ describe('users import', () => {
     expect(await countUsers()).toBe(0)
   })
 
+  test('a byte order mark and line ends of Windows are no part of a user', async () => {
+    const { code, out } = await importBytes('\uFEFF{"username":"alice"}\r\n{"username":"Zoë"}\r\n')
+    expect([code, JSON.parse(out).created]).toEqual([0, 2])
+    const names = (await server.deps.admin.users.users.list({ limit: 9 })).map(({ username }) => username)
+    expect(names.toSorted()).toEqual(['Zoë', 'alice'])
+  })
+
+  test('the example of --help is a file that can be imported', async () => {
+    const { out: help } = await runCommand(server.database, ['users', 'import', '--help'])
+    const lines = help.split('\n').filter((line) => line.startsWith('  {'))
+    expect(lines.length).toBeGreaterThan(1)
+    const { code, out } = await importLines(lines)
+    expect([code, JSON.parse(out).created]).toEqual([0, lines.length])
+  })
+
   test('each batch is audited with the actor and the number, without hashes', async () => {
     await importLines([{ username: 'alice', password_hash: bcryptHash }, { username: 'bob' }])
     const entry = await lastChangeIn(server)
@@ -102,7 +121,7 @@ describe('a file with mistakes creates no user (2), and each mistake is named wi
     { name: 'a hash that is none', line: { username: 'x', password_hash: 'md5' }, problem: /password_hash: is no PHC/ },
     {
       name: 'a costly hash',
-      line: { username: 'x', password_hash: `$2b$31$${'a'.repeat(53)}` },
+      line: { username: 'x', password_hash: `$2b$31$${'.'.repeat(53)}` },
       problem: /bcrypt cost/
     },
     { name: 'an address', line: { username: 'x', email: 'no-address' }, problem: /e-mail address/ },
@@ -122,6 +141,16 @@ describe('a file with mistakes creates no user (2), and each mistake is named wi
     expect([code, out]).toEqual([2, ''])
     expect(said).toMatch(/^line 2: /)
     expect(said).toMatch(problem)
+    expect(await countUsers()).toBe(0)
+  })
+
+  test.each([
+    { name: 'Latin-1', bytes: Buffer.from('{"username":"alice"}\n{"username":"Zoë"}\n', 'latin1') },
+    { name: 'UTF-16', bytes: Buffer.from('\uFEFF{"username":"alice"}\n', 'utf16le') },
+    { name: 'half a character at the end', bytes: Buffer.from('{"username":"Zoë').subarray(0, -1) }
+  ])('another encoding: $name', async ({ bytes }) => {
+    const { code, out, said } = await importBytes(bytes)
+    expect([code, out, said]).toEqual([2, '', expect.stringContaining('is not UTF-8')])
     expect(await countUsers()).toBe(0)
   })
 

@@ -1,48 +1,42 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Administration, lastChangeIn, startAdministration } from '../../support/administration.js'
-import { startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { PASSWORD } from '../../support/flow.js'
 import { HANDOFF, LOGIN_ISSUER } from '../../support/handoff.js'
+import { serverWithUser } from '../../support/server-with-user.js'
 
-let server: TestServer
+const world = serverWithUser(HANDOFF)
 let admin: Administration
-let number = 0
-let userId: string
 let identity: { issuer: string; subject: string }
 
 beforeAll(async () => {
-  server = await startTestServer(HANDOFF)
-  admin = await startAdministration(server)
+  admin = await startAdministration(world.server)
 })
-beforeEach(async () => {
-  number += 1
-  userId = await server.createUser(`user-${number}`, PASSWORD)
-  identity = { issuer: LOGIN_ISSUER, subject: `person-${number}` }
+beforeEach(() => {
+  identity = { issuer: LOGIN_ISSUER, subject: world.subject }
 })
-afterAll(() => server.close())
 
-const path = (id = userId) => `/users/${id}/identities`
+const path = (id = world.userId) => `/users/${id}/identities`
 
 describe('/admin/users/{user_id}/identities', () => {
   test('POST links, GET lists, DELETE unlinks; each change is audited', async () => {
     const linked = await admin.call('POST', path(), identity)
     expect(linked.statusCode).toBe(201)
-    expect(await lastChangeIn(server)).toMatchObject({
+    expect(await lastChangeIn(world.server)).toMatchObject({
       event: 'identity_linked',
-      user_id: userId,
+      user_id: world.userId,
       details: { ...identity, actor: admin.actor }
     })
     expect((await admin.call('POST', path(), identity)).json()).toEqual(linked.json())
     expect((await admin.call('GET', path())).json()).toEqual({ identities: [linked.json()] })
     const unlink = () => admin.call('DELETE', `${path()}?${new URLSearchParams(identity)}`)
     expect((await unlink()).json()).toEqual(linked.json())
-    expect(await lastChangeIn(server)).toMatchObject({ event: 'identity_unlinked', user_id: userId })
+    expect(await lastChangeIn(world.server)).toMatchObject({ event: 'identity_unlinked', user_id: world.userId })
     expect((await unlink()).statusCode).toBe(404)
   })
 
   test('POST of an identity of another user is 409 and does not name the user', async () => {
-    const other = await server.createUser(`other-${number}`, PASSWORD)
+    const other = await world.server.createUser(`other-${world.username}`, PASSWORD)
     await admin.call('POST', path(other), identity)
     const answer = await admin.call('POST', path(), identity)
     expect([answer.statusCode, answer.json().detail]).toEqual([409, 'the identity is linked to another user'])
@@ -69,9 +63,9 @@ describe('POST /admin/users/disable', () => {
   test('disables the user of an identity, twice with the same response', async () => {
     await admin.call('POST', path(), identity)
     const answer = await admin.call('POST', '/users/disable', identity)
-    expect(answer.json()).toMatchObject({ user_id: userId, disabled: true })
+    expect(answer.json()).toMatchObject({ user_id: world.userId, disabled: true })
     expect((await admin.call('POST', '/users/disable', identity)).json()).toEqual(answer.json())
-    expect(await lastChangeIn(server)).toMatchObject({ event: 'user_disabled', user_id: userId })
+    expect(await lastChangeIn(world.server)).toMatchObject({ event: 'user_disabled', user_id: world.userId })
   })
 
   test('of an unknown identity is 404', async () => {

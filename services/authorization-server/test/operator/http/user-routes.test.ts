@@ -39,6 +39,14 @@ describe('POST /admin/users', () => {
     expect((await attemptSignIn(server, { username: 'bob', password: 'a password of words' })).statusCode).toBe(303)
   })
 
+  test('a user with an e-mail address is returned with it, created, listed and read', async () => {
+    const email = 'carol@example.com'
+    const created = (await admin.call('POST', '/users', { username: 'carol', email })).json()
+    expect(created.email).toBe(email)
+    expect((await admin.call('GET', `/users/${created.user_id}`)).json().email).toBe(email)
+    expect((await admin.call('GET', '/users')).json().users[1].email).toBe(email)
+  })
+
   test('an existing name is 409, and nothing is audited', async () => {
     const before = await changesIn(server)
     const answer = await admin.call('POST', '/users', { username: 'alice', password: 'another one of words' })

@@ -9,6 +9,7 @@ import {
 } from '../../../src/operator/use-cases/administer-scopes.js'
 import { registerClient } from '../../../src/operator/use-cases/register-client.js'
 import { createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
+import { createClientLogoStore } from '../../../src/storage/postgres/client-logos.js'
 import { createClientSecretStore } from '../../../src/storage/postgres/client-secrets.js'
 import { createClientStore } from '../../../src/storage/postgres/clients.js'
 import { createConsentStore } from '../../../src/storage/postgres/consents.js'
@@ -34,7 +35,8 @@ beforeAll(async () => {
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database),
-    consents: createConsentStore(database)
+    consents: createConsentStore(database),
+    logos: createClientLogoStore(database)
   }
 })
 beforeEach(async () => {

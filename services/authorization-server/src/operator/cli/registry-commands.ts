@@ -1,0 +1,106 @@
+import { readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { printResult } from '@valetkey/service-kit'
+import type { Command } from 'commander'
+import { parse, stringify } from 'yaml'
+import { makeChange, readNewSecrets } from '../use-cases/registry/apply-registry.js'
+import { exportRegistry } from '../use-cases/registry/export-registry.js'
+import { collectMistakes } from '../use-cases/registry/mistakes.js'
+import { planChanges, type RegistryChange } from '../use-cases/registry/plan-changes.js'
+import { readRegistryDocument } from '../use-cases/registry/registry-document.js'
+import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandDeps } from './context.js'
+import { CommandFailure } from './exit.js'
+import { readSecret } from './read-secret.js'
+import { registryAdministrationOf } from './registry-administration.js'
+
+type ApplyOptions = {
+  file: string
+  secretsDir?: string
+  prune?: boolean
+  dryRun?: boolean
+  yes?: boolean
+  json?: boolean
+}
+
+const MAX_BYTES = 8 * 1024 * 1024
+
+/** `apply` and `export`: clients, scopes and resource servers as one file. */
+export function addRegistryCommands(program: Command, context: CommandDeps): void {
+  program
+    .command('apply')
+    .description('create and change clients, scopes and resource servers until they are as in a file')
+    .requiredOption('-f, --file <file>', 'YAML or JSON as `valetkey export` prints it; "-" for standard input')
+    .option(
+      '--secrets-dir <directory>',
+      'holds the secret of each new client and resource server in a file <client_id>'
+    )
+    .option('--prune', 'delete what the file does not contain, of each kind that it lists; built-in scopes stay')
+    .option('--dry-run', 'print the changes and make none')
+    .option('--yes', 'do not ask for confirmation before deletions')
+    .option('--json', 'print {"changes":[…]}')
+    .action((options: ApplyOptions) => apply(options, context))
+
+  program
+    .command('export')
+    .description('print all clients, scopes and resource servers for `valetkey apply`; without secrets')
+    .option('--json', 'print {"resource_servers":[…],"scopes":[…],"clients":[…]} instead of YAML')
+    .action(async ({ json }: { json?: boolean }) => {
+      const document = await exportRegistry(registryAdministrationOf(context))
+      printResult(context, json, document, [stringify(document).trimEnd()])
+    })
+}
+
+async function apply(options: ApplyOptions, context: CommandDeps): Promise<void> {
+  const { prune = false, dryRun = false, yes, json } = options
+  const document = readRegistryDocument(parseYaml(await readText(options.file, context), options.file))
+  const deps = registryAdministrationOf(context)
+  const mistakes = collectMistakes()
+  const changes = await planChanges(document, prune, mistakes, deps)
+  const secrets = await readNewSecrets(changes, (clientId) => readSecretOf(clientId, options.secretsDir), mistakes)
+  mistakes.throwIfAny()
+  const deletions = changes.filter(({ action }) => action === 'delete')
+  if (deletions.length > 0 && !dryRun) {
+    const ids = deletions.map(({ kind, id }) => `${kind} ${id}`)
+    await requireConfirmation(`Delete ${ids.join(', ')}?`, yes, context)
+  }
+  for (const change of dryRun ? [] : changes) await makeChange(change, secrets, authorOf(context), deps)
+  const documents = changes.map(({ kind, id, action, ...rest }) => ({
+    ...{ kind, id, action },
+    ...('changes' in rest && { changes: rest.changes })
+  }))
+  const lines = changes.length === 0 ? ['Nothing to change'] : changes.map((change) => describe(change, dryRun))
+  printResult(context, json, { changes: documents, dry_run: dryRun }, lines)
+}
+
+const DONE = { create: 'Created', update: 'Updated', delete: 'Deleted' } as const
+
+function describe(change: RegistryChange, isDryRun: boolean): string {
+  const verb = isDryRun ? `Would ${change.action}` : DONE[change.action]
+  const members = change.action === 'update' ? `: ${Object.keys(change.changes).join(', ')}` : ''
+  return `${verb} ${change.kind} ${change.id}${members}`
+}
+
+function parseYaml(text: string, file: string): unknown {
+  try {
+    return parse(text, { prettyErrors: true })
+  } catch (error) {
+    const [firstLine] = String(error instanceof Error ? error.message : error).split('\n')
+    throw new CommandFailure('usage', `${file} is neither YAML nor JSON: ${firstLine}`)
+  }
+}
+
+async function readText(file: string, context: CommandDeps): Promise<string> {
+  if (file === '-') return readSecret(context.stdin, 'document', MAX_BYTES)
+  const found = await stat(file).catch(() => undefined)
+  if (found === undefined || !found.isFile()) throw new CommandFailure('usage', `the file ${file} cannot be read`)
+  if (found.size > MAX_BYTES) throw new CommandFailure('usage', `the file ${file} is larger than ${MAX_BYTES} bytes`)
+  return readFile(file, 'utf8')
+}
+
+/** @param clientId a valid one, which contains no slash, so the file is inside the directory. Drops one trailing line break. */
+async function readSecretOf(clientId: string, directory: string | undefined): Promise<string | undefined> {
+  if (directory === undefined) return undefined
+  const secret = await readFile(path.join(directory, clientId), 'utf8').catch(() => undefined)
+  return secret?.replace(/\r?\n$/, '')
+}

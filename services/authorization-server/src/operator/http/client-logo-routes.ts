@@ -1,0 +1,61 @@
+import { Problem } from '@valetkey/service-kit'
+import type { FastifyPluginAsync } from 'fastify'
+import { MOST_LOGO_BYTES } from '../../platform/clients/encode-logo.js'
+import { findClient, updateClient } from '../use-cases/administer-client.js'
+import { storeLogo } from '../use-cases/client-branding.js'
+import { clientDocument } from '../use-cases/client-document.js'
+import { jsonAnswer, object, problemAnswers, text } from './answer-schemas.js'
+import { authorOf } from './authenticate-operator.js'
+import type { ClientRouteOptions } from './client-routes.js'
+import { client } from './client-schemas.js'
+
+type Params = { Params: { client_id: string } }
+
+const TYPES = ['image/png', 'image/jpeg', 'image/webp']
+const params = object({ client_id: text('The client id.') })
+const response = { 200: jsonAnswer('The client.', client), ...problemAnswers }
+
+const putSchema = {
+  operationId: 'setClientLogo',
+  summary: 'Set the logo of a client; the image is encoded anew, 256 by 256 pixels',
+  params,
+  // The body is the file itself.
+  body: { content: Object.fromEntries(TYPES.map((type) => [type, { schema: {} }])) },
+  response
+}
+
+const deleteSchema = {
+  operationId: 'deleteClientLogo',
+  summary: 'Remove the logo of a client; safe to repeat',
+  params,
+  response
+}
+
+/** `/admin/clients/{client_id}/logo` */
+export const clientLogoRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
+  admin.register(async (upload) => {
+    upload.removeAllContentTypeParsers()
+    upload.addContentTypeParser(TYPES, { parseAs: 'buffer', bodyLimit: MOST_LOGO_BYTES }, (_request, body, done) =>
+      done(null, body)
+    )
+    upload.addContentTypeParser('*', (_request, _body, done) =>
+      done(new Problem(415, `The body must be one of ${TYPES.join(', ')}.`))
+    )
+    upload.put<Params & { Body: Buffer | undefined }>(
+      '/clients/:client_id/logo',
+      { schema: putSchema, bodyLimit: MOST_LOGO_BYTES },
+      async (request) => {
+        const { client_id: clientId } = request.params
+        await findClient(clientId, deps)
+        const logo = await storeLogo(request.body ?? Buffer.alloc(0), deps.logos)
+        const command = { clientId, settings: { logo } }
+        return clientDocument((await updateClient(command, authorOf(request), deps)).client)
+      }
+    )
+  })
+
+  admin.delete<Params>('/clients/:client_id/logo', { schema: deleteSchema }, async (request) => {
+    const command = { clientId: request.params.client_id, settings: { logo: null } }
+    return clientDocument((await updateClient(command, authorOf(request), deps)).client)
+  })
+}

@@ -1,0 +1,56 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { MOST_REFUSALS } from '../../storage/postgres/client-refusals.js'
+import { type RefusalReading, readRefusals } from '../use-cases/read-refusals.js'
+import { jsonAnswer, object, problemAnswers, text, time } from './answer-schemas.js'
+
+export type ClientRefusalRouteOptions = RefusalReading
+
+const refusal = object(
+  {
+    occurred_at: time('UTC.'),
+    endpoint: { type: 'string', enum: ['authorize', 'token', 'revoke'], description: 'The endpoint of the request.' },
+    error: text('The OAuth error code.'),
+    reason: text('The exact reason.'),
+    explanation: text('What the reason means.'),
+    remedy: text('How the developer of the app fixes the request.'),
+    error_description: text('As in the response; absent for an error page.'),
+    redirect_uri: text('The redirect URI that was sent, without values of its query; of a wrong redirect URI only.'),
+    request_id: text('The X-Request-Id of the response.'),
+    authenticated: {
+      type: 'boolean',
+      description: 'Whether the request had a valid secret of the client. Otherwise anyone can have sent it.'
+    }
+  },
+  ['error_description', 'redirect_uri']
+)
+
+const schema = {
+  operationId: 'listClientRefusals',
+  summary: 'List the last refused requests of a client, kept for 7 days',
+  params: object({ client_id: text('The client id; a URL percent-encoded.') }),
+  querystring: object(
+    {
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: MOST_REFUSALS,
+        default: MOST_REFUSALS,
+        description: 'Maximum number of entries.'
+      }
+    },
+    ['limit']
+  ),
+  response: {
+    200: jsonAnswer('Newest first.', object({ refusals: { type: 'array', items: refusal } })),
+    ...problemAnswers
+  }
+} as const
+
+/** `/admin/clients/{client_id}/refusals` */
+export const clientRefusalRoutes: FastifyPluginAsync<ClientRefusalRouteOptions> = async (admin, deps) => {
+  admin.get<{ Params: { client_id: string }; Querystring: { limit: number } }>(
+    '/clients/:client_id/refusals',
+    { schema },
+    async ({ params, query }) => ({ refusals: await readRefusals(params.client_id, query.limit, deps) })
+  )
+}

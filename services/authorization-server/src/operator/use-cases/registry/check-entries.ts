@@ -1,0 +1,85 @@
+import type { NewClient } from '../../../storage/postgres/clients.js'
+import type { ClientAdministration } from '../administer-client.js'
+import { requireAudience } from '../administer-resource-servers.js'
+import { requireScopeName, toTexts } from '../administer-scopes.js'
+import { type ClientSettings, requireKnownScopes, withSettings } from '../client-settings.js'
+import { findAudience, type RegisteredApis } from '../find-audience.js'
+import { requireName } from '../name-of-record.js'
+import { requireClientIdentifier } from '../require-client-identifier.js'
+import type { Mistakes } from './mistakes.js'
+import { type ClientEntry, type ResourceServerEntry, type ScopeEntry, settingsOf } from './registry-document.js'
+
+/** Scopes and APIs that an entry may name. */
+export type Registered = RegisteredApis & Pick<ClientAdministration, 'scopes'>
+
+/** Checks each member of an entry by itself, so that each mistake has its place. */
+export async function checkResourceServer(entry: ResourceServerEntry, place: string, mistakes: Mistakes) {
+  const { client_id: clientId, name, audience, title } = entry
+  await mistakes.check(`${place}.client_id`, () => requireClientIdentifier(clientId))
+  await mistakes.check(`${place}.name`, () => requireName(name))
+  await mistakes.check(`${place}.audience`, () => requireAudience(audience))
+  if (title !== undefined) await mistakes.check(`${place}.title`, () => requireName(title, 'a title'))
+}
+
+/** @returns the audience of the scope's API; undefined for the default API */
+export async function checkScope(
+  { name, title, description = '', translations = {}, resource }: ScopeEntry,
+  place: string,
+  later: Registered,
+  mistakes: Mistakes
+): Promise<string | undefined> {
+  const texts = { title: 'a title', description: '', translations: {} }
+  await mistakes.check(`${place}.name`, () => requireScopeName(name))
+  await mistakes.check(`${place}.title`, () => toTexts({ ...texts, title }))
+  await mistakes.check(`${place}.description`, () => toTexts({ ...texts, description }))
+  for (const [language, translation] of Object.entries(translations)) {
+    const only = { [language]: translation }
+    await mistakes.check(`${place}.translations.${language}`, () => toTexts({ ...texts, translations: only }))
+  }
+  return resource === undefined ? undefined : mistakes.check(`${place}.resource`, () => findAudience(resource, later))
+}
+
+/** Accepts each valid setting, whatever the others are. */
+const ANY_CLIENT: NewClient = {
+  clientId: 'any',
+  name: 'Any',
+  type: 'confidential',
+  redirectUris: ['https://any.example/callback'],
+  requiredScopes: ['any'],
+  optionalScopes: ['any'],
+  requiresPkce: true,
+  issuesRefreshTokens: true,
+  consent: 'ask',
+  disabled: false,
+  verified: false,
+  branding: {}
+}
+
+export async function checkClient(entry: ClientEntry, place: string, later: Registered, mistakes: Mistakes) {
+  const { client_id: clientId, scope = '', optional_scope: optionalScope = '', redirect_uris, resources = [] } = entry
+  const {
+    requiredScopes: _required,
+    optionalScopes: _optional,
+    redirectUris: _uris,
+    resources: _apis,
+    ...others
+  } = settingsOf(entry)
+  const accept = (member: string, settings: ClientSettings) =>
+    mistakes.check(`${place}.${member}`, () => withSettings(ANY_CLIENT, settings, later))
+  await mistakes.check(`${place}.client_id`, () => requireClientIdentifier(clientId))
+  for (const [index, uri] of redirect_uris.entries()) await accept(`redirect_uris[${index}]`, { redirectUris: [uri] })
+  for (const [index, api] of resources.entries()) await accept(`resources[${index}]`, { resources: [api] })
+  for (const [member, list] of Object.entries({ scope, optional_scope: optionalScope })) {
+    await mistakes.check(`${place}.${member}`, () => requireKnownScopes(toNames(list), later.scopes))
+  }
+  for (const [setting, value] of Object.entries(others)) await accept(wireName(setting), { [setting]: value })
+}
+
+/** Such as access_token_ttl for accessTokenTtl. */
+function wireName(setting: string): string {
+  return setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+function toNames(list: string): string[] {
+  return list.split(/\s+/).filter((name) => name !== '')
+}

@@ -1,0 +1,30 @@
+import type { ClientRegistration } from '../../../storage/postgres/clients.js'
+import { resourceServerDocument } from '../administer-resource-servers.js'
+import { scopeDocument } from '../administer-scopes.js'
+import { clientDocument } from '../client-document.js'
+import { isRegistered, type RegistryAdministration } from './plan-changes.js'
+import type { RegistryDocument } from './registry-document.js'
+
+/** The whole registry without secrets; `valetkey apply` of it changes nothing. */
+export async function exportRegistry(deps: RegistryAdministration): Promise<Required<RegistryDocument>> {
+  const servers = await deps.resourceServers.listRegistrations()
+  const scopes = await deps.scopes.list()
+  const clients = await deps.clients.list()
+  return {
+    resource_servers: servers.map((server) => {
+      const { created_at: _createdAt, last_used_at: _lastUsedAt, ...entry } = resourceServerDocument(server)
+      return entry
+    }),
+    scopes: scopes.map((scope) => {
+      const { built_in: _builtIn, ...entry } = scopeDocument(scope)
+      return entry
+    }),
+    clients: clients.filter(isRegistered).map(toEntry)
+  }
+}
+
+/** Without the logo, which a file of texts cannot contain. Says `disabled` only of disabled clients: `apply` leaves the state of the others alone. */
+function toEntry(client: ClientRegistration) {
+  const { created_at: _createdAt, origin: _origin, logo: _logo, disabled, ...entry } = clientDocument(client)
+  return { ...entry, ...(disabled && { disabled }) }
+}

@@ -1,0 +1,174 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import { AdministrationError } from '../administration-error.js'
+import type { ClientSettings } from '../client-settings.js'
+import { upToMost } from './mistakes.js'
+
+/**
+ * The clients, scopes and resource servers of an installation, as `valetkey export` writes them and `valetkey apply` reads
+ * them. An omitted member has the default of the command `create`. A kind that is missing altogether is left alone.
+ */
+export type RegistryDocument = {
+  resource_servers?: readonly ResourceServerEntry[]
+  scopes?: readonly ScopeEntry[]
+  clients?: readonly ClientEntry[]
+}
+
+export type ResourceServerEntry = { client_id: string; name: string; audience: string; title?: string }
+
+export type ScopeEntry = {
+  name: string
+  title: string
+  description?: string
+  translations?: Readonly<Record<string, { title?: string; description?: string }>>
+  /** Name or audience of a resource server; omitted for the default API. */
+  resource?: string
+  default?: boolean
+  discoverable?: boolean
+  self_service?: boolean
+}
+
+export type ClientEntry = {
+  client_id: string
+  name: string
+  type?: 'confidential' | 'public'
+  redirect_uris: readonly string[]
+  /** Separated by spaces. */
+  scope?: string
+  optional_scope?: string
+  resources?: readonly string[]
+  refresh?: boolean
+  require_pkce?: boolean
+  consent?: 'ask' | 'remember'
+  verified?: boolean
+  home_page?: string
+  publisher?: string
+  privacy_policy?: string
+  terms?: string
+  access_token_ttl?: number
+  refresh_token_idle_ttl?: number
+  refresh_token_max_ttl?: number
+  /** Omitted: left as it is, so that no file enables a client that an operator disabled. */
+  disabled?: boolean
+}
+
+const text = { type: 'string' } as const
+const flag = { type: 'boolean' } as const
+const texts = { type: 'array', items: text } as const
+const seconds = { type: 'integer' } as const
+
+function entries<Properties extends Record<string, object>>(properties: Properties, required: (keyof Properties)[]) {
+  const items = { type: 'object', properties, required, additionalProperties: false }
+  return { type: 'array', items } as const
+}
+
+const translations = {
+  type: 'object',
+  additionalProperties: {
+    type: 'object',
+    properties: { title: text, description: text },
+    additionalProperties: false
+  }
+} as const
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    resource_servers: entries({ client_id: text, name: text, audience: text, title: text }, [
+      'client_id',
+      'name',
+      'audience'
+    ]),
+    scopes: entries(
+      {
+        ...{ name: text, title: text, description: text, translations, resource: text },
+        ...{ default: flag, discoverable: flag, self_service: flag }
+      },
+      ['name', 'title']
+    ),
+    clients: entries(
+      {
+        ...{ client_id: text, name: text, redirect_uris: texts, scope: text, optional_scope: text, resources: texts },
+        ...{ type: { enum: ['confidential', 'public'] }, consent: { enum: ['ask', 'remember'] } },
+        ...{ home_page: text, publisher: text, privacy_policy: text, terms: text },
+        ...{ refresh: flag, require_pkce: flag, verified: flag, disabled: flag },
+        ...{ access_token_ttl: seconds, refresh_token_idle_ttl: seconds, refresh_token_max_ttl: seconds }
+      },
+      ['client_id', 'name', 'redirect_uris']
+    )
+  }
+} as const
+
+/**
+ * Validates the members and types of a document. Values are validated by the use cases.
+ * @throws {AdministrationError} `invalid`, with a line for each mistake, which has its place
+ */
+export function readRegistryDocument(value: unknown): RegistryDocument {
+  const validate = new Ajv({ allErrors: true }).compile<RegistryDocument>(schema)
+  if (!validate(value)) throw invalid(validate.errors?.map(describe) ?? [])
+  const { resource_servers: servers = [], scopes = [], clients = [] } = value
+  const repeated = [
+    ...repetitionsIn('resource_servers', 'client_id', servers),
+    ...repetitionsIn('scopes', 'name', scopes),
+    ...repetitionsIn('clients', 'client_id', clients)
+  ]
+  if (repeated.length > 0) throw invalid(repeated)
+  return value
+}
+
+/** Every setting of a client except its logo, with the defaults of `valetkey clients create` for omitted members. */
+export function settingsOf(entry: ClientEntry): ClientSettings {
+  return {
+    name: entry.name,
+    redirectUris: entry.redirect_uris,
+    requiredScopes: [entry.scope ?? ''],
+    optionalScopes: [entry.optional_scope ?? ''],
+    resources: entry.resources ?? [],
+    refresh: entry.refresh ?? true,
+    requirePkce: entry.require_pkce ?? entry.type === 'public',
+    consent: entry.consent ?? 'ask',
+    verified: entry.verified ?? false,
+    homePage: entry.home_page ?? '',
+    publisher: entry.publisher ?? '',
+    privacyPolicy: entry.privacy_policy ?? '',
+    terms: entry.terms ?? '',
+    accessTokenTtl: entry.access_token_ttl ?? null,
+    refreshTokenIdleTtl: entry.refresh_token_idle_ttl ?? null,
+    refreshTokenMaxTtl: entry.refresh_token_max_ttl ?? null
+  }
+}
+
+function repetitionsIn<Member extends string>(
+  kind: string,
+  member: Member,
+  entries: readonly Record<Member, string>[]
+): string[] {
+  const seen = new Set<string>()
+  return entries.flatMap(({ [member]: id }, index) => {
+    const isRepeated = seen.has(id)
+    seen.add(id)
+    return isRepeated ? [`${kind}[${index}].${member}: ${id} is listed twice`] : []
+  })
+}
+
+/** Such as "clients[3]: must have required property 'name'". */
+function describe({ instancePath, message, params }: ErrorObject): string {
+  const place = toPlace(instancePath)
+  if (params.additionalProperty !== undefined) return `${place}: has an unknown member: ${params.additionalProperty}`
+  const { allowedValues } = params
+  return `${place}: ${message}${Array.isArray(allowedValues) ? `: ${allowedValues.join(', ')}` : ''}`
+}
+
+/** Such as `clients[3].redirect_uris[0]` for the JSON pointer `/clients/3/redirect_uris/0`. */
+function toPlace(pointer: string): string {
+  const parts = pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const place = parts.map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
+  return place === '' ? 'the document' : place.slice(1)
+}
+
+function invalid(lines: readonly string[]): AdministrationError {
+  return new AdministrationError('invalid', upToMost(lines).join('\n'))
+}
