@@ -2,7 +2,9 @@ import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
 import { parseParameters, serverMetadataPath } from '@valetkey/oauth-protocol'
 import {
+  allowAnyOrigin,
   buildServer,
+  createReadiness,
   groupRoutes,
   healthRoutes,
   inGroup,
@@ -11,6 +13,9 @@ import {
   type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import { type RefusalPageOptions, refusalRoutes } from './browser/account/developer/refusal-routes.js'
+import { developerRoutes } from './browser/account/developer/routes.js'
+import type { DeveloperPageOptions } from './browser/account/developer/sender.js'
 import type { PasskeyPageOptions } from './browser/account/passkeys/passkey-page.js'
 import { passkeyRoutes } from './browser/account/passkeys/routes.js'
 import { type PasswordRouteOptions, passwordRoutes } from './browser/account/password-routes.js'
@@ -25,16 +30,21 @@ import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking
 import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
 import { type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
+import { type LogoRouteOptions, logoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import type { RevocationChannel } from './feed/revocation-channel.js'
 import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
-import { allowAnyOrigin } from './http/allow-any-origin.js'
 import { notFoundHandler } from './http/answer-not-found.js'
+import { noteRefusedRequests } from './http/note-refused-request.js'
+import { openApiDocumentRoute } from './http/open-api-document.js'
 import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
 import { oauthErrorHandler, unreadableOAuthError } from './http/send-oauth-error.js'
 import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
+import { type StartPageOptions, startPageRoutes } from './operator/start-page/routes.js'
 import type { AuditTrail } from './platform/audit/audit-trail.js'
+import type { ClientRefusals } from './platform/client-refusals/client-refusals.js'
+import type { WaitingApps } from './platform/developer-apps/waiting-apps.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import type { Usage } from './platform/usage.js'
 import { errorRoutes } from './protocol/errors/routes.js'
@@ -49,6 +59,8 @@ import type { ScopeStore } from './storage/postgres/scopes.js'
 export type PublicDeps = {
   pages: PagesOptions
   scopes: Pick<ScopeStore, 'list'>
+  /** Whether a client id may be the URL of a metadata document. */
+  discoversClients: boolean
   session: SessionOptions
   authorize: AuthorizeRouteOptions
   login: LoginRouteOptions
@@ -61,15 +73,20 @@ export type PublicDeps = {
   accountLink: AccountLinkRouteOptions
   password: PasswordRouteOptions
   sessionList: SessionRouteOptions
+  /** Undefined if users cannot register apps. */
+  developer: DeveloperPageOptions | undefined
   passkeys: PasskeyPageOptions
   signIns: SignInsRouteOptions
+  /** Undefined if users cannot register apps. */
+  refusalPages: RefusalPageOptions | undefined
+  logos: LogoRouteOptions
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
 }
 
 export type InternalDeps = { introspection: IntrospectionRouteOptions; feed: Omit<FeedRouteOptions, 'draining'> }
 
-export type OperatorDeps = { admin: AdminRouteOptions }
+export type OperatorDeps = { admin: AdminRouteOptions; startPage: StartPageOptions }
 
 /** What the surfaces need; `wire/` creates it. */
 export type AppDeps = PublicDeps &
@@ -77,9 +94,11 @@ export type AppDeps = PublicDeps &
   OperatorDeps & {
     watched: ServerMetrics
     audit: AuditTrail
+    refusals: ClientRefusals
     usages: readonly Pick<Usage, 'close'>[]
     channel: RevocationChannel
     buckets: AccessTokenBuckets
+    waitingApps: WaitingApps
     returns: CodeReturns
     dependencies: ReturnType<typeof watchDependencies>
   }
@@ -100,6 +119,11 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
     internalServer: buildInternalServer(options, deps),
     operatorServer: buildOperatorServer(options, deps)
   }
+}
+
+const BROWSER_HEADERS = {
+  exposed: 'www-authenticate, retry-after, x-request-id',
+  allowed: 'authorization, content-type, mcp-protocol-version'
 }
 
 /** For browsers and third-party clients. */
@@ -132,6 +156,8 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         pages.register(sessionRoutes, deps.sessionList)
         pages.register(passkeyRoutes, deps.passkeys)
         pages.register(signInsRoutes, deps.signIns)
+        if (deps.refusalPages !== undefined) pages.register(refusalRoutes, deps.refusalPages)
+        if (deps.developer !== undefined) pages.register(developerRoutes, deps.developer)
       })
       site.register(async (oauth) => {
         groupRoutes(oauth, 'sign_in')
@@ -140,12 +166,13 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)
+      site.register(inGroup('static', logoRoutes), deps.logos)
       site.register(async (oauth) => {
         groupRoutes(oauth, 'token')
         oauthSurface(oauth, issuer, deps)
-        allowAnyOrigin(oauth, [
-          { path: '/token', method: 'POST' },
-          { path: '/oauth/revoke', method: 'POST' }
+        allowAnyOrigin(oauth, BROWSER_HEADERS, [
+          { path: '/token', methods: 'POST' },
+          { path: '/oauth/revoke', methods: 'POST' }
         ])
         oauth.register(tokenRoutes, deps.token)
         oauth.register(revocationRoutes, deps.revocation)
@@ -156,10 +183,18 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   server.register(async (oauth) => {
     groupRoutes(oauth, 'static')
     oauthSurface(oauth, issuer, deps)
-    allowAnyOrigin(oauth, [{ path: metadataPath, method: 'GET' }])
+    allowAnyOrigin(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
     const languages = [...deps.pages.languages.keys()]
-    oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, scopes: deps.scopes })
+    oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, ...deps })
   })
+  server.register(
+    async (site) => {
+      groupRoutes(site, 'static')
+      allowAnyOrigin(site, BROWSER_HEADERS, [])
+      site.register(openApiDocumentRoute, { document: 'public', issuer })
+    },
+    { prefix: base }
+  )
   return server
 }
 
@@ -172,6 +207,7 @@ function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: App
   server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths: 'all' }))
   server.register(inGroup('introspection', introspectionRoutes), deps.introspection)
   server.register(inGroup('feed', feedRoutes), { ...deps.feed, draining })
+  server.register(inGroup('static', openApiDocumentRoute), { document: 'internal', issuer })
   return server
 }
 
@@ -179,14 +215,17 @@ function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: App
 function buildOperatorServer({ logger, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const { metrics, http } = deps.watched
   const server = buildServer({ logger, meter: http('operator') })
-  server.register(inGroup('health', healthRoutes), { checks: deps.dependencies.checks, draining })
+  const readiness = createReadiness({ checks: deps.dependencies.checks, draining })
+  server.register(inGroup('health', healthRoutes), { readiness })
+  server.register(inGroup('static', startPageRoutes), { ...deps.startPage, readiness })
   server.register(inGroup('admin', adminRoutes), { prefix: '/admin', ...deps.admin })
   server.register(inGroup('health', metricsRoute), { metrics })
   return server
 }
 
 /** Form in, JSON out, errors as in RFC 6749 §5.2. A JSON body is an `invalid_request`. */
-function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched }: AppDeps): void {
+function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched, refusals }: AppDeps): void {
+  const note = noteRefusedRequests(refusals)
   oauth.removeAllContentTypeParsers()
   oauth.register(formbody, { parser: parseParameters })
   oauth.addHook('onRoute', (route) => {
@@ -194,5 +233,14 @@ function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched }
   })
   oauth.decorateRequest('authenticatedClientId', undefined)
   oauth.decorateRequest('authenticatedSecretId', undefined)
-  oauth.setErrorHandler(oauthErrorHandler({ issuer, audit, onRefusal: watched.refused }))
+  oauth.setErrorHandler(
+    oauthErrorHandler({
+      issuer,
+      audit,
+      onRefusal(request, refusal) {
+        watched.refused(request, refusal)
+        note(request, refusal)
+      }
+    })
+  )
 }

@@ -1,4 +1,5 @@
 import { type Environment, environmentReader } from '@valetkey/service-kit'
+import { readClientMetadataConfig } from './client-metadata-config.js'
 import { readAccountConfig, readSignInConfig } from './sign-in-config.js'
 
 export type Config = ReturnType<typeof readConfig>
@@ -12,8 +13,9 @@ export const processEnvironment: Environment = process.env
  */
 export function readConfig(environment: Environment) {
   const read = environmentReader(environment)
+  const issuer = read.baseUrl('ISSUER', 'the public base URL of this server, such as https://auth.example.com')
   const config = {
-    issuer: read.baseUrl('ISSUER', 'the public base URL of this server, such as https://auth.example.com'),
+    issuer,
     resourceUrl: read.baseUrl(
       'RESOURCE_URL',
       'the public base URL of the resource server, such as https://files.example.com'
@@ -35,10 +37,14 @@ export function readConfig(environment: Environment) {
     /** Days; 0 keeps them for ever. */
     auditRetentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, { min: 0, max: 36_500 }),
     signIn: readSignInConfig(read),
+    clientMetadata: readClientMetadataConfig(read, issuer),
+    /** Whether users may register apps, and whether an operator approves them. */
+    developerApps: read.oneOf('DEVELOPER_APPS', ['off', 'approved', 'open'], 'off'),
     limitsFactor: read.factor('LIMITS_FACTOR', 1),
     productName: read.optionalText('PRODUCT_NAME', 'Valetkey'),
     productLogo: read.optionalText('PRODUCT_LOGO', '') || undefined,
     accentColor: read.optionalText('ACCENT_COLOR', '') || undefined,
+    pagesDir: read.optionalText('PAGES_DIR', '') || undefined,
     /** Seconds from the stop signal to the end of the listeners. */
     drainDelay: read.integer('DRAIN_DELAY', 0, { min: 0, max: 300 }),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')

@@ -7,28 +7,26 @@ const DAY = 86_400
 
 /** The settings of the ways to sign in. Every mistake is reported; a provider that cannot be reached is none. */
 export function readSignInConfig(read: Reader) {
-  const local = read.oneOf('LOCAL_SIGN_IN', ['true', 'false'], 'true') === 'true'
+  const account = readAccountConfig(read)
   const providers = readProviderList(read)
-  const handoff = readHandoff(read)
+  const handoff = readHandoff(read, providers)
   read.require(
-    local || providers.length > 0 || handoff !== undefined,
+    account.local || providers.length > 0 || handoff !== undefined,
     'LOCAL_SIGN_IN',
     'is false, but neither SIGN_IN_PROVIDERS nor LOGIN_HANDOFF_URL is set: no user could sign in'
   )
   return {
-    /** Whether users sign in with a password or a passkey. */
-    local,
+    ...account,
     providers,
     handoff,
     /** Shown on the sign-in page. */
     helpUrl: read.optionalUrl('SIGN_IN_HELP_URL', ['https:', 'http:']),
     /** Seconds; 0: off. A refresh is refused if the user has not signed in for that long. */
-    atLeastEvery: read.integer('SIGN_IN_AT_LEAST_EVERY', 0, { min: 0, max: 3650 }) * DAY,
-    ...readAccountConfig(read)
+    atLeastEvery: read.integer('SIGN_IN_AT_LEAST_EVERY', 0, { min: 0, max: 3650 }) * DAY
   }
 }
 
-/** The settings of passwords and mail, which the command line needs as well. */
+/** The settings of local accounts and mail, which the command line needs as well. */
 export function readAccountConfig(read: Reader) {
   const smtpUrl = read.optionalUrl('SMTP_URL', ['smtp:', 'smtps:'])
   const mailFrom = read.optionalText('MAIL_FROM', '') || undefined
@@ -38,6 +36,8 @@ export function readAccountConfig(read: Reader) {
     'is missing: the sender of mails by SMTP_URL'
   )
   return {
+    /** Whether users sign in with a password or a passkey. */
+    local: read.oneOf('LOCAL_SIGN_IN', ['true', 'false'], 'true') === 'true',
     /** Characters (code points) of a new password (NIST SP 800-63B-4 §3.1.1.2). */
     passwordMinLength: read.integer('PASSWORD_MIN_LENGTH', 15, { min: 8, max: 64 }),
     /** The mail server, with user name and password if it needs them. */
@@ -54,7 +54,7 @@ function readProviderList(read: Reader): readonly ProviderSettings[] {
   return providers
 }
 
-function readHandoff(read: Reader): HandoffSettings | undefined {
+function readHandoff(read: Reader, providers: readonly ProviderSettings[]): HandoffSettings | undefined {
   const url = read.optionalUrl('LOGIN_HANDOFF_URL', ['https:', 'http:'])
   const issuer = read.optionalText('LOGIN_HANDOFF_ISSUER', '')
   const keysText = read.optionalText('LOGIN_HANDOFF_KEYS', '')
@@ -66,6 +66,9 @@ function readHandoff(read: Reader): HandoffSettings | undefined {
   }
   read.require(!/[?#]/.test(url), 'LOGIN_HANDOFF_URL', 'must have neither query nor fragment')
   read.require(issuer !== '', 'LOGIN_HANDOFF_ISSUER', 'is missing: iss of the assertions')
+  // Its assertions would sign in the users of that provider, and go around its gate.
+  const isOfProvider = providers.some((provider) => provider.issuer === issuer)
+  read.require(!isOfProvider, 'LOGIN_HANDOFF_ISSUER', 'is the issuer of a provider in SIGN_IN_PROVIDERS')
   const parsed = readHandoffKeys(keysText)
   if ('problem' in parsed) read.require(false, 'LOGIN_HANDOFF_KEYS', parsed.problem)
   return { url, issuer, label, keys: 'keys' in parsed ? parsed.keys : [], provisioning }

@@ -1,10 +1,12 @@
 import {
+  atOwnAddress,
   buildLogger,
   connectPostgres,
   createDatabaseClock,
   createDrain,
   createStoreState,
   type Environment,
+  fileChangedAt,
   type RunningService,
   refuseFatal,
   refuseWrongClock,
@@ -55,7 +57,11 @@ export async function startAuthorizationServer(
     throw error
   })
   const redis = overrides.redis ?? connectRedis(config.redisUrl, config.redisCa, states.redis)
-  const deps = wire(config, database, redis, { clock, logger, states })
+  const examination = {
+    cookieKeysChangedAt: fileChangedAt(settings, 'COOKIE_KEYS'),
+    redisIsEmulated: overrides.redis !== undefined
+  }
+  const deps = wire(config, database, redis, { clock, logger, states, examination })
   watchPool(deps.watched.metrics, database)
   watchBuild(deps.watched.metrics, PACKAGE_FILE)
   watchDependencyStates(deps.watched.metrics, Object.values(states))
@@ -65,14 +71,15 @@ export async function startAuthorizationServer(
   const { publicServer, internalServer, operatorServer } = buildApp({ issuer, trustedProxies, logger, draining }, deps)
 
   await publicServer.listen(config.publicListen)
-  await internalServer.listen(config.internalListen)
-  await operatorServer.listen(config.operatorListen)
+  await internalServer.listen(await atOwnAddress(config.internalListen))
+  await operatorServer.listen(await atOwnAddress(config.operatorListen))
   deps.dependencies.start()
   clock.start(logger)
   deps.channel.start(logger)
   const keepBuckets = () => deps.buckets.keep(config.accessTokenTtl)
   const expiredRows = createExpiredRows(database, config)
-  const housekeeping = startHousekeeping(expiredRows, keepBuckets, logger)
+  const tasks = { keepBuckets, countApps: deps.waitingApps.count }
+  const housekeeping = startHousekeeping(expiredRows, tasks, logger)
   logger.info({ event: 'started', issuer }, 'authorization server started')
 
   return {

@@ -51,6 +51,7 @@ describe('unset variables (contract 5)', () => {
       refreshTokenMaxTtl: 7_776_000,
       refreshRetryWindow: 30,
       auditRetentionDays: 365,
+      developerApps: 'off',
       signIn: {
         local: true,
         providers: [],
@@ -60,6 +61,11 @@ describe('unset variables (contract 5)', () => {
         atLeastEvery: 0,
         smtpUrl: undefined,
         mailFrom: undefined
+      },
+      clientMetadata: {
+        policy: { mode: 'off', allow: [], deny: [], allowsLoopback: false },
+        maxPerMinute: 120,
+        refreshTokenMaxTtl: 1_209_600
       },
       limitsFactor: 1,
       productName: 'Valetkey',

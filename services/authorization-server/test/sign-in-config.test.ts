@@ -59,6 +59,10 @@ test.each<[Environment, string]>([
   [{ SIGN_IN_PROVIDERS: '[]', LOCAL_SIGN_IN: 'maybe' }, 'LOCAL_SIGN_IN: must be one of true, false'],
   [{ LOGIN_HANDOFF_KEYS: KEYS }, 'LOGIN_HANDOFF_URL: is missing: the address of the login page'],
   [{ ...HANDOFF, LOGIN_HANDOFF_ISSUER: '' }, 'LOGIN_HANDOFF_ISSUER: is missing: iss of the assertions'],
+  [
+    { ...HANDOFF, LOGIN_HANDOFF_ISSUER: 'https://id.example.com', SIGN_IN_PROVIDERS: PROVIDERS },
+    'LOGIN_HANDOFF_ISSUER: is the issuer of a provider in SIGN_IN_PROVIDERS'
+  ],
   [{ ...HANDOFF, LOGIN_HANDOFF_KEYS: '{}' }, 'LOGIN_HANDOFF_KEYS: is not a JWK set with at least one key'],
   [
     { ...HANDOFF, LOGIN_HANDOFF_URL: 'https://a.example/?b' },

@@ -4,14 +4,16 @@ import type { ExpiredRows } from '../storage/postgres/expired-rows.js'
 const ERASE_EVERY_MS = 5_000
 const DELETE_EVERY_MS = 60_000
 const KEEP_BUCKETS_EVERY_MS = 60_000
+const COUNT_EVERY_MS = 60_000
 
 /**
  * Deletes expired rows and erases stored responses, in the background.
- * @param keepBuckets creates the next tables of access tokens, and drops expired ones
+ * @param tasks.keepBuckets creates the next tables of access tokens, and drops expired ones
+ * @param tasks.countApps counts apps that wait for approval
  */
 export function startHousekeeping(
   expiredRows: ExpiredRows,
-  keepBuckets: () => Promise<void>,
+  { keepBuckets, countApps }: { keepBuckets: () => Promise<void>; countApps: () => Promise<void> },
   logger: Logger
 ): { stop(): Promise<void> } {
   let stopped = false
@@ -19,7 +21,9 @@ export function startHousekeeping(
   const keepingBuckets = repeat(keepBuckets, KEEP_BUCKETS_EVERY_MS)
   const erasing = repeat(() => untilDone(expiredRows.eraseSomeRetryAnswers), ERASE_EVERY_MS)
   const deleting = repeat(() => untilDone(expiredRows.deleteSome), DELETE_EVERY_MS)
+  const counting = repeat(countApps, COUNT_EVERY_MS)
   keepingBuckets.run()
+  counting.run()
 
   async function untilDone(doSome: () => Promise<boolean>): Promise<void> {
     while (!stopped && (await doSome()));
@@ -50,7 +54,7 @@ export function startHousekeeping(
   return {
     async stop() {
       stopped = true
-      await Promise.all([keepingBuckets, erasing, deleting].map((work) => work.stop()))
+      await Promise.all([keepingBuckets, erasing, deleting, counting].map((work) => work.stop()))
     }
   }
 }

@@ -2,6 +2,7 @@ import { checkWritable, type Database, type DatabaseClock, type HealthChecks } f
 import type { OperatorDeps } from '../app.js'
 import type { Config } from '../config.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
+import type { StartPageOptions } from '../operator/start-page/routes.js'
 import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../platform/i18n/language.js'
 import { type AccountLinkMailer, createAccountLinkMailer } from '../platform/mail/mail-account-link.js'
 import { createMailer } from '../platform/mail/mailer.js'
@@ -16,10 +17,27 @@ const WRITTEN_TABLES = ['users', 'authorizations', 'consents', 'grants', 'refres
 export function wireOperator(
   config: Config,
   stores: Stores,
-  { audit, limiter, passwordQueue }: Platform
+  platform: Platform,
+  examine: StartPageOptions['examine']
 ): OperatorDeps {
-  const { accountLinks, auditEntries, consents, grantedAccess, identities, operatorKeys, registered, users } = stores
+  const { audit, limiter, passwordQueue, now } = platform
+  const {
+    accountLinks,
+    auditEntries,
+    clientLogos,
+    consents,
+    grantedAccess,
+    identities,
+    operatorKeys,
+    passkeys,
+    registered,
+    users
+  } = stores
+  const administration = { ...registered, consents, logos: clientLogos }
+  const languages = loadLanguages()
+  const english = languages.get(DEFAULT_LANGUAGE) as Language
   return {
+    startPage: { branding: config, examine, now },
     admin: {
       authentication: { operatorKeys, limiter, audit },
       operatorKeys: { operatorKeys },
@@ -29,13 +47,18 @@ export function wireOperator(
         hashPassword: (password) => passwordQueue.run(() => hashPassword(password)),
         passwordRules: newPasswordRules({ ...config, ...config.signIn }),
         issuer: config.issuer,
+        local: config.signIn.local,
         accountLinks,
-        mailLink: accountLinkMailer(config)
+        mailLink: accountLinkMailer(config),
+        languages
       },
       identities: { identities, users },
+      passkeys: { passkeys, users },
       grants: { grants: grantedAccess, users, clients: stores.registry.clients },
       audit: { entries: auditEntries },
-      clients: { ...registered, consents },
+      clients: administration,
+      apps: { ...administration, apps: stores.apps, decisions: stores.appDecisions },
+      clientRefusals: { clients: registered.clients, refusals: stores.clientRefusals, english },
       scopes: { scopes: registered.scopes, resourceServers: registered.resourceServers, consents },
       resourceServers: { resourceServers: registered.resourceServers }
     }
@@ -45,8 +68,7 @@ export function wireOperator(
 /** Undefined without a mail server. */
 function accountLinkMailer({ productName, signIn: { smtpUrl, mailFrom } }: Config): AccountLinkMailer | undefined {
   if (smtpUrl === undefined || mailFrom === undefined) return undefined
-  const language = loadLanguages().get(DEFAULT_LANGUAGE) as Language
-  return createAccountLinkMailer(createMailer({ smtpUrl, mailFrom }), productName, language)
+  return createAccountLinkMailer(createMailer({ smtpUrl, mailFrom }), productName)
 }
 
 /** The checks of `/readyz`. */

@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
 import type { Config } from '../config.js'
 import { createAuditTrail } from '../platform/audit/audit-trail.js'
+import { createClientRefusals } from '../platform/client-refusals/client-refusals.js'
 import { countDecisions } from '../platform/metrics/audit-metrics.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
-import { watchPasswordQueue } from '../platform/metrics/watch.js'
+import { watchClientRefusals, watchPasswordQueue } from '../platform/metrics/watch.js'
 import { createPasswordQueue } from '../platform/passwords/password-queue.js'
 import { createLimiter } from '../platform/rate-limits/limiter.js'
 import { createUsage } from '../platform/usage.js'
@@ -23,6 +24,7 @@ export function createPlatform(config: Config, stores: Stores, watched: ServerMe
     audit: countDecisions(watched.metrics, createAuditTrail(stores.auditEvents, now)),
     limiter: createLimiter(stores.attemptCounters, config.limitsFactor, watched.limiterRefused),
     passwordQueue,
+    refusals: createClientRefusals(stores.clientRefusals),
     usage: {
       grants: createUsage(stores.connectedApps, now),
       clientSecrets: createUsage(stores.registered.secrets, now),
@@ -31,6 +33,7 @@ export function createPlatform(config: Config, stores: Stores, watched: ServerMe
     now
   }
   watchPasswordQueue(watched.metrics, passwordQueue)
+  watchClientRefusals(watched.metrics, platform.refusals)
   return platform
 }
 

@@ -1,50 +1,88 @@
 import { randomBytes } from 'node:crypto'
-import { relyingParty } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { SignInWays } from '../browser/login/ways.js'
+import type { ClientDiscovery } from '../browser/pending-requests/discover-client.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
 import { newRandomId } from '../browser/session/random-id.js'
 import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import { loadBranding } from '../http/branding.js'
+import { readPageFiles } from '../http/own-pages/load-own-pages.js'
 import { loadLanguages } from '../platform/i18n/language.js'
+import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import { hashPassword } from '../platform/passwords/password.js'
 import { loadCredential } from '../platform/providers/client-credential.js'
 import { createProvider, type Provider } from '../platform/providers/provider.js'
 import type { CodeReturns } from '../protocol/token/return-codes.js'
+import { type ReachHosts, wireClientDiscovery } from './client-discovery.js'
+import { wireDeveloperPages } from './developer-pages.js'
 import { decoyAt, type LocalAccountDeps, wireLocalAccounts } from './local-accounts.js'
 import type { Platform } from './platform.js'
-import { wireForeignSignIn } from './sign-in.js'
+import { configuredWays, passkeyParty, wireForeignSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
 
 type PageDeps = Pick<
   PublicDeps,
-  | ('session' | 'authorize' | 'login' | 'handoff' | 'linking' | 'consent' | 'account' | 'signIns' | 'passkeys')
+  | (
+      | 'session'
+      | 'authorize'
+      | 'login'
+      | 'handoff'
+      | 'linking'
+      | 'consent'
+      | 'account'
+      | 'signIns'
+      | 'passkeys'
+      | 'refusalPages'
+      | 'developer'
+    )
   | ProviderPages
 > &
   LocalAccountDeps
 type ProviderPages = 'providers' | 'providerLogout'
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
+type PublicParts = { returns: CodeReturns; watched: Pick<ServerMetrics, 'clientDocument'>; reach: ReachHosts }
+
 /** The public listener: pages for browsers, and the endpoints that clients call. */
-export function wirePublic(config: Config, stores: Stores, platform: Platform, returns: CodeReturns): PublicDeps {
+export function wirePublic(
+  config: Config,
+  stores: Stores,
+  platform: Platform,
+  { returns, watched, reach }: PublicParts
+): PublicDeps {
+  const discovery = wireClientDiscovery(config, stores, platform, { watched, reach })
   return {
-    pages: { issuer: config.issuer, languages: loadLanguages(), branding: loadBranding(config) },
+    discoversClients: discovery !== undefined,
+    pages: pageOptions(config),
     scopes: stores.registry.scopes,
-    ...wirePages(config, stores, platform),
+    logos: { logos: stores.clientLogos },
+    ...wirePages(config, stores, platform, discovery),
     ...wireTokenEndpoints(config, stores, platform, returns)
   }
 }
 
-function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps {
-  const { audit, limiter, passwordQueue, now } = platform
+function pageOptions(config: Config): PublicDeps['pages'] {
+  const files = readPageFiles(config.pagesDir)
+  const { issuer, developerApps } = config
+  const hasDeveloperPages = developerApps !== 'off'
+  return { issuer, languages: loadLanguages(), branding: loadBranding(config), hasDeveloperPages, files }
+}
+
+function wirePages(
+  config: Config,
+  stores: Stores,
+  platform: Platform,
+  discovery: ClientDiscovery | undefined
+): PageDeps {
+  const { audit, limiter, passwordQueue, refusals, now } = platform
   const { issuer, cookieKeys } = config
   const page = { issuer, cookieKeys, audit }
-  const { allowances, codes, connectedApps, consents, pending, sessions, users } = stores
+  const { allowances, apps, codes, connectedApps, consents, pending, sessions, users } = stores
   const { clients, resourceServers, scopes } = stores.registry
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
   const session = { cookies: cookiePolicy(issuer), sessions, users, signInAtLeastEvery, now }
-  const validation = { clients, resourceServers, scopes, defaultAudience: config.resourceUrl }
+  const validation = { clients, resourceServers, scopes, apps, defaultAudience: config.resourceUrl, discovery }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   const completion = { issuer, session, users, pending }
   const ways = signInWays(config)
@@ -57,7 +95,7 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
   })
   return {
     session,
-    authorize: { issuer, validation, pending, allowances, issue, audit },
+    authorize: { issuer, validation, pending, allowances, issue, audit, refusals },
     login: {
       ...page,
       validation,
@@ -77,6 +115,7 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       validation,
       session,
       attempts: stores.signInAttempts,
+      limiter,
       now,
       identities: stores.identities,
       receive
@@ -89,19 +128,16 @@ function wirePages(config: Config, stores: Stores, platform: Platform): PageDeps
       consents,
       scopes,
       lifetimes: tokenLifetimes(config),
-      decide: { issuer, pending, consents, allowances, issue, audit },
+      decide: { issuer, pending, consents, allowances, discovered: stores.discoveredClients, issue, audit },
       repeat: { pending, codes }
     },
     account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
     signIns,
+    refusalPages: config.developerApps === 'off' ? undefined : { issuer, apps, refusals: stores.clientRefusals },
     passkeys: wirePasskeys(config, stores, session, platform),
+    developer: wireDeveloperPages(config, stores, session, platform),
     ...wireLocalAccounts(config, stores, platform, { ways, completion })
   }
-}
-
-/** Undefined if users cannot sign in with a passkey: only local accounts have some. */
-function passkeyParty({ issuer, signIn }: Config) {
-  return signIn.local ? relyingParty(issuer) : undefined
 }
 
 function passkeySignIn(config: Config, { passkeys, usedChallenges }: Stores, { audit, limiter, now }: Platform) {
@@ -112,16 +148,14 @@ function passkeySignIn(config: Config, { passkeys, usedChallenges }: Stores, { a
 }
 
 function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, now }: Platform) {
-  const { issuer, cookieKeys, productName, signIn } = config
+  const { issuer, cookieKeys, productName } = config
   const { passkeys, signInWays: ways, usedChallenges: challenges } = stores
-  const issuers = [...signIn.providers, ...(signIn.handoff ? [signIn.handoff] : [])].map((way) => way.issuer)
-  const party = passkeyParty(config)
   return {
     issuer,
     cookieKeys,
     productName,
-    relyingParty: party,
-    issuers,
+    relyingParty: passkeyParty(config),
+    configured: configuredWays(config),
     passkeys,
     ways,
     challenges,

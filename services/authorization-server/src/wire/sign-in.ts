@@ -1,9 +1,11 @@
+import { relyingParty } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { CompletionDeps } from '../browser/login/complete-sign-in.js'
 import type { ReceiveIdentityDeps } from '../browser/login/receive-identity.js'
 import { type SignInWays, startPath } from '../browser/login/ways.js'
 import type { ValidationDeps } from '../browser/pending-requests/validate-request.js'
 import type { Config } from '../config.js'
+import type { ConfiguredWays } from '../storage/postgres/sign-in-ways.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
@@ -45,7 +47,8 @@ export function wireForeignSignIn(
       identities,
       own,
       ways: linkableWays(config),
-      local: signIn.local,
+      configured: configuredWays(config),
+      usableWays: stores.signInWays,
       session: completion.session,
       audit
     }
@@ -59,4 +62,15 @@ function linkableWays({ issuer: ours, signIn: { providers, handoff } }: Config) 
     issuer,
     startUrl: `${ours}${startPath({ id })}?purpose=link`
   }))
+}
+
+/** Undefined if users cannot sign in with a passkey: only local accounts have some. */
+export function passkeyParty({ issuer, signIn }: Config) {
+  return signIn.local ? relyingParty(issuer) : undefined
+}
+
+export function configuredWays(config: Config): ConfiguredWays {
+  const { local, providers, handoff } = config.signIn
+  const issuers = [...providers, ...(handoff === undefined ? [] : [handoff])].map(({ issuer }) => issuer)
+  return { password: local, passkeys: passkeyParty(config) !== undefined, issuers }
 }

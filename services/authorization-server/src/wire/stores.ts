@@ -1,17 +1,25 @@
 import type { Database } from '@valetkey/service-kit'
+import type { RefusalReason } from '../platform/client-metadata/refusal.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import { createRegistry } from '../storage/cached/registry.js'
 import { createAccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
 import { createAccessTokenStore } from '../storage/postgres/access-tokens.js'
 import { createAccountLinkStore } from '../storage/postgres/account-links.js'
 import { createAllowanceStore } from '../storage/postgres/allowances.js'
+import { createAppDecisionStore } from '../storage/postgres/app-decisions.js'
+import { createAppPeopleStore } from '../storage/postgres/app-people.js'
 import { createAuditEntryStore } from '../storage/postgres/audit-entries.js'
 import { createAuditEventStore } from '../storage/postgres/audit-events.js'
 import { createClientChangeStore } from '../storage/postgres/client-changes.js'
+import { createClientLogoStore } from '../storage/postgres/client-logos.js'
+import { createClientRefusalStore } from '../storage/postgres/client-refusals.js'
 import { createClientSecretStore } from '../storage/postgres/client-secrets.js'
 import { createClientStore } from '../storage/postgres/clients.js'
 import { createConnectedAppStore } from '../storage/postgres/connected-apps.js'
 import { createConsentStore } from '../storage/postgres/consents.js'
+import { createDeveloperAppChangeStore } from '../storage/postgres/developer-app-changes.js'
+import { createDeveloperAppStore } from '../storage/postgres/developer-apps.js'
+import { createDiscoveredClientStore } from '../storage/postgres/discovered-clients.js'
 import { createGrantedAccessStore } from '../storage/postgres/granted-access.js'
 import { createGrantedAudiences } from '../storage/postgres/granted-audiences.js'
 import { createGrantStore } from '../storage/postgres/grants.js'
@@ -28,6 +36,7 @@ import { createScopeStore } from '../storage/postgres/scopes.js'
 import { createSignInWayStore } from '../storage/postgres/sign-in-ways.js'
 import { createUserStore } from '../storage/postgres/users.js'
 import { createAttemptCounterStore } from '../storage/redis/attempt-counters.js'
+import { createClientDocumentStore } from '../storage/redis/client-documents.js'
 import { createCodeStore } from '../storage/redis/codes.js'
 import { createLinkProposalStore } from '../storage/redis/link-proposals.js'
 import { createPendingRequestStore } from '../storage/redis/pending-requests.js'
@@ -45,12 +54,15 @@ export type StoresDeps = {
   /** Authenticates the records that Redis returns. */
   records: RecordAuthentication
   watched: Pick<ServerMetrics, 'batchOf' | 'registryBypassed'>
+  /** Whether users can create a client with this id by allowing it. */
+  isDiscoverable: (clientId: string) => boolean
   /** `SIGN_IN_AT_LEAST_EVERY` in seconds. */
   signInAtLeastEvery: number
 }
 
 /** Every store of this process, created once. */
-export function createStores({ database, redis, records, watched, signInAtLeastEvery }: StoresDeps) {
+export function createStores(deps: StoresDeps) {
+  const { database, redis, records, watched, isDiscoverable, signInAtLeastEvery } = deps
   const buckets = createAccessTokenBuckets(database)
   const registered = {
     announcements: createRegistryAnnouncements(database),
@@ -64,13 +76,21 @@ export function createStores({ database, redis, records, watched, signInAtLeastE
     accessTokens: createAccessTokenStore(database, buckets),
     accountLinks: createAccountLinkStore(database),
     allowances: createAllowanceStore(database, watched.batchOf('authorize')),
+    appDecisions: createAppDecisionStore(database),
+    appChanges: createDeveloperAppChangeStore(database),
+    appPeople: createAppPeopleStore(database),
+    apps: createDeveloperAppStore(database),
     attemptCounters: createAttemptCounterStore(redis),
     auditEntries: createAuditEntryStore(database),
     auditEvents: createAuditEventStore(database),
     buckets,
+    clientDocuments: createClientDocumentStore<RefusalReason>(redis, records),
+    clientRefusals: createClientRefusalStore(database),
+    clientLogos: createClientLogoStore(database),
     codes: createCodeStore(redis, records),
     connectedApps: createConnectedAppStore(database),
     consents: createConsentStore(database),
+    discoveredClients: createDiscoveredClientStore(database),
     grantedAccess: createGrantedAccessStore(database),
     grantedAudiences: createGrantedAudiences(database),
     grants: createGrantStore(database, buckets, watched.batchOf('exchange')),
@@ -91,7 +111,7 @@ export function createStores({ database, redis, records, watched, signInAtLeastE
     /** What operators register, in Postgres: for their use cases. */
     registered,
     /** The same, cached: for everything else. */
-    registry: createRegistry(registered, watched.registryBypassed),
+    registry: createRegistry(registered, watched.registryBypassed, isDiscoverable),
     sessions: createSessionStore(redis, records),
     signInAttempts: createSignInAttemptStore(redis, records),
     signInWays: createSignInWayStore(database),

@@ -10,11 +10,16 @@ import {
 } from '@valetkey/service-kit'
 import type { AppDeps } from '../app.js'
 import type { Config } from '../config.js'
+import { isAcceptedClientId } from '../platform/client-metadata/client-id-policy.js'
+import { resolveHost } from '../platform/client-metadata/resolve-host.js'
+import { createWaitingApps } from '../platform/developer-apps/waiting-apps.js'
 import { createRecordAuthentication } from '../platform/encryption/authenticate-records.js'
 import { createServerMetrics } from '../platform/metrics/server-metrics.js'
-import { watchChannel, watchTokens } from '../platform/metrics/watch.js'
+import { watchApps, watchChannel, watchTokens } from '../platform/metrics/watch.js'
 import { createCodeReturns } from '../protocol/token/return-codes.js'
 import type { Redis } from '../storage/redis/redis.js'
+import type { ReachHosts } from './client-discovery.js'
+import { type ExaminationFacts, examineProcess } from './examination.js'
 import { wireChannel, wireInternal } from './internal.js'
 import { wireHealthChecks, wireOperator } from './operator.js'
 import { createPlatform } from './platform.js'
@@ -31,6 +36,10 @@ type WireOptions = {
   logger?: Logger | undefined
   /** Availability of the stores, by the name of their health check. */
   states?: Readonly<Record<string, StoreState>>
+  /** How documents of clients are fetched. */
+  reach?: ReachHosts
+  /** What only the start of the process knows of the settings. */
+  examination?: Omit<ExaminationFacts, 'pages'>
 }
 
 /** Creates what every surface needs, from the two stores. */
@@ -38,7 +47,13 @@ export function wire(
   config: Config,
   database: PooledDatabase,
   redis: Redis,
-  { clock = createDatabaseClock(database), logger, states = {} }: WireOptions = {}
+  {
+    clock = createDatabaseClock(database),
+    logger,
+    states = {},
+    reach = { resolve: resolveHost },
+    examination = {}
+  }: WireOptions = {}
 ): AppDeps {
   const watched = createServerMetrics()
   const records = createRecordAuthentication(config.cookieKeys, (kind) => {
@@ -46,25 +61,34 @@ export function wire(
     logger?.warn({ event: 'redis_record_forged', kind }, 'a record in Redis failed its authentication')
   })
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
-  const stores = createStores({ database, redis, records, watched, signInAtLeastEvery })
+  const isDiscoverable = (clientId: string) => isAcceptedClientId(clientId, config.clientMetadata.policy)
+  const stores = createStores({ database, redis, records, watched, isDiscoverable, signInAtLeastEvery })
   const platform = createPlatform(config, stores, watched, clock.now)
   const returns = createCodeReturns(stores.codes)
   const channel = wireChannel(config, stores, async () => database.giveUpOne?.())
   const checks = wireHealthChecks(database, async () => database.refuseSharing?.(), stores, clock, channel)
   watchChannel(watched.metrics, channel)
   watchTokens(watched.metrics, stores.buckets)
+  const waitingApps = createWaitingApps(stores.apps)
+  watchApps(watched.metrics, waitingApps)
   watchClock(watched.metrics, clock)
+
+  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach })
+  const facts = { ...examination, pages: forBrowsers.pages.files }
+  const examined = { database, redis, apps: stores.apps, facts }
 
   return {
     watched,
     audit: platform.audit,
-    usages: Object.values(platform.usage),
+    refusals: platform.refusals,
+    usages: [...Object.values(platform.usage), platform.refusals],
     channel,
     buckets: stores.buckets,
+    waitingApps,
     returns,
     dependencies: watchDependencies(checks, states),
-    ...wirePublic(config, stores, platform, returns),
+    ...forBrowsers,
     ...wireInternal(config, stores, platform, watched, channel),
-    ...wireOperator(config, stores, platform)
+    ...wireOperator(config, stores, platform, () => examineProcess(config, examined))
   }
 }

@@ -33,7 +33,10 @@ function fakeRows(fullBatches = 0) {
 function start(rows: ReturnType<typeof fakeRows>) {
   const lines: { level: string; event: string }[] = []
   const logger = buildLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) })
-  return { lines, housekeeping: startHousekeeping(rows, rows.keepBuckets, logger) }
+  return {
+    lines,
+    housekeeping: startHousekeeping(rows, { keepBuckets: rows.keepBuckets, countApps: async () => {} }, logger)
+  }
 }
 
 test('erases responses every five seconds, deletes rows every minute', async () => {

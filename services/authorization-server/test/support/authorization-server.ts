@@ -19,6 +19,8 @@ import { createClientChangeStore } from '../../src/storage/postgres/client-chang
 import type { ClientRegistration } from '../../src/storage/postgres/clients.js'
 import { createResourceServerStore } from '../../src/storage/postgres/resource-servers.js'
 import { createScopeStore, type Scope } from '../../src/storage/postgres/scopes.js'
+import type { Redis } from '../../src/storage/redis/redis.js'
+import type { ReachHosts } from '../../src/wire/client-discovery.js'
 import { wire } from '../../src/wire/wire.js'
 import { NOTE } from './audit-note.js'
 import { Browser } from './browser.js'
@@ -39,8 +41,12 @@ export async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(2)
 }
 
-/** An authorization server on real stores, called without a network; `logger` is for a test that reads the log. */
-export async function startTestServer(settings: Environment = {}, logger?: Logger) {
+/**
+ * An authorization server on real stores, called without a network.
+ * @param logger for a test that reads the log
+ * @param reach how documents of clients are fetched
+ */
+export async function startTestServer(settings: Environment = {}, logger?: Logger, reach?: ReachHosts) {
   const testDatabase = await createTestDatabase()
   const testRedis = createTestRedis()
   await migrate(testDatabase.url, MIGRATIONS)
@@ -54,7 +60,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     ...settings
   })
   const database: Database = followingClock(connectPostgres(testDatabase.url, { connections: 10 }))
-  const deps: AppDeps = wire(config, database, testRedis.client, { logger })
+  const deps: AppDeps = wire(config, database, testRedis.client, { logger, ...(reach && { reach }) })
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
 
@@ -63,7 +69,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     config,
     deps,
     database,
-    redis: testRedis.client,
+    redis: testRedis.client as Redis,
     newBrowser: () => new Browser(app.publicServer, config.issuer),
 
     async createUser(username: string, password: string): Promise<string> {
@@ -121,6 +127,7 @@ function newRegistration(change: Partial<ClientRegistration>): ClientRegistratio
     createdAt: new Date(),
     disabled: false,
     verified: false,
+    branding: {},
     ...change
   }
 }

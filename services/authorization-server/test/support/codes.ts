@@ -50,8 +50,7 @@ export async function remainingLife(server: Pick<TestServer, 'redis'>, code: str
 
 /** Deletes all records of a code in Redis. */
 export async function forgetInRedis(server: Pick<TestServer, 'redis'>, code: string): Promise<void> {
-  const keys = await redisKeysOf(server, code)
-  if (keys.length > 0) await server.redis.del(...keys)
+  for (const key of await redisKeysOf(server, code)) await server.redis.del(key)
 }
 
 /** @returns a function that restores the current record of this code in Redis, like a failover to an old replica */

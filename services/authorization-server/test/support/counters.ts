@@ -1,5 +1,6 @@
 import type { Limit } from '../../src/platform/rate-limits/rules.js'
 import type { TestServer } from './authorization-server.js'
+import { deleteKeys } from './delete-keys.js'
 
 /** Sets a counter to this number of failures. */
 export async function setCounter(
@@ -21,6 +22,6 @@ export async function countCounters({ redis }: Pick<TestServer, 'redis'>): Promi
   return (await redis.keys('vk:attempts:*')).length
 }
 
-export async function clearCounters({ redis }: Pick<TestServer, 'redis'>): Promise<void> {
-  for (const key of await redis.keys('vk:attempts:*')) await redis.del(key)
+export function clearCounters(server: Pick<TestServer, 'redis'>): Promise<void> {
+  return deleteKeys(server, 'vk:attempts:*')
 }

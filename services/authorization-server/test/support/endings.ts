@@ -5,7 +5,7 @@ import { type Credentials, ISSUER, type TestServer } from './authorization-serve
 import { Browser } from './browser.js'
 import { authorizeUrl, exchange, PASSWORD, post, refresh, responseParameters } from './flow.js'
 import { insertUser } from './insert-user.js'
-import { fromForm } from './pages.js'
+import { openEndOfAccess } from './pages.js'
 import { isActive, pairOf, type Tokens } from './tokens.js'
 
 /** A signed-in user with a remembered consent. */
@@ -81,8 +81,7 @@ function endingsOfAuthorizations(server: TestServer, admin: Administration): rea
       name: 'the user on the account page',
       async end({ browser, client }) {
         const there = browserAt(server, browser)
-        const page = fromForm(await there.open(`${ISSUER}/account/apps`), '/account/apps/end')
-        return there.submitOnly(page, { client_id: client.clientId })
+        return there.submitOnly(await openEndOfAccess(there, client.clientId), {})
       }
     },
     {

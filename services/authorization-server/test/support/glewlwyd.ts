@@ -5,10 +5,15 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createUpstreamVisitor } from './upstream-visitor.js'
+import { createUpstreamVisitor, type UpstreamVisitor } from './upstream-visitor.js'
 
 /** Glewlwyd does not decode the secret in Basic (RFC 6749 §2.3.1), so it has no character that is encoded. */
 export const GLEWLWYD = { clientId: 'valetkey', clientSecret: 'SecretOfGlewlwyd', password: 'a password' }
+
+type ClientUris = { redirectUri: string; postLogoutRedirectUri: string; backChannelLogoutUri: string }
+
+const SUPPORTED = { name: 'oidc', keySize: '256' }
+const UNSUPPORTED = { name: 'rs512', keySize: '512' }
 
 const SCHEMA = '/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3'
 
@@ -16,12 +21,12 @@ const SCHEMA = '/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3'
  * Glewlwyd, an OpenID provider in C of other authors, from the Debian package: its own process, a database in a temporary
  * folder, one client and the user `berta`.
  */
-export async function startGlewlwyd(redirectUri: string) {
+export async function startGlewlwyd(uris: ClientUris) {
   const folder = mkdtempSync(path.join(tmpdir(), 'glewlwyd-'))
   const port = await freePort()
   const address = `http://127.0.0.1:${port}`
   const database = path.join(folder, 'glewlwyd.db')
-  execFileSync('sqlite3', [database], { input: readFileSync(SCHEMA) })
+  execFileSync('sqlite3', [database], { input: schema() })
   const configuration = path.join(folder, 'glewlwyd.conf')
   writeFileSync(configuration, settings(port, address, database))
   const child = spawn('glewlwyd', [`--config-file=${configuration}`], { stdio: 'ignore' })
@@ -35,9 +40,11 @@ export async function startGlewlwyd(redirectUri: string) {
     if (child.exitCode !== null) throw new Error(`glewlwyd ended with ${child.exitCode}: ${readdirSync(folder)}`)
     await sleep(50)
   }
-  await prepare(address, redirectUri)
+  await prepare(address, uris)
   return {
-    issuer: `${address}/api/oidc`,
+    issuer: `${address}/api/${SUPPORTED.name}`,
+    /** Signs ID tokens with RS512. */
+    unsupportedIssuer: `${address}/api/${UNSUPPORTED.name}`,
     address,
     async close() {
       child.kill()
@@ -50,8 +57,7 @@ export async function startGlewlwyd(redirectUri: string) {
 export type Glewlwyd = Awaited<ReturnType<typeof startGlewlwyd>>
 
 /** The user's browser at Glewlwyd: signs in, allows the client, and returns to the redirect URI. */
-export async function visitGlewlwyd(glewlwyd: Glewlwyd, start: string) {
-  const visitor = createUpstreamVisitor()
+export async function visitGlewlwyd(glewlwyd: Glewlwyd, start: string, visitor = createUpstreamVisitor()) {
   const send = (method: string, url: string, body: unknown) =>
     visitor.request(`${glewlwyd.address}${url}`, {
       method,
@@ -66,7 +72,16 @@ export async function visitGlewlwyd(glewlwyd: Glewlwyd, start: string) {
   return { url: back.headers.get('location') ?? '' }
 }
 
-async function prepare(address: string, redirectUri: string) {
+/** The same browser, at the end of the session: its login page confirms, and returns to the client. */
+export async function leaveGlewlwyd(glewlwyd: Glewlwyd, start: string, visitor: UpstreamVisitor) {
+  const login = await visitor.request(start)
+  const { searchParams } = new URL(login.headers.get('location') ?? '')
+  if (!searchParams.has('callback_url')) throw new Error(`no way back: ${login.status} ${searchParams}`)
+  await visitor.request(`${glewlwyd.issuer}/session/${searchParams.get('sid')}`, { method: 'DELETE' })
+  return { url: searchParams.get('callback_url') ?? '' }
+}
+
+async function prepare(address: string, uris: ClientUris) {
   const admin = createUpstreamVisitor()
   const post = async (url: string, body: unknown) => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
@@ -74,10 +89,12 @@ async function prepare(address: string, redirectUri: string) {
     if (response.status !== 200) throw new Error(`glewlwyd refused ${url}: ${await response.text()}`)
   }
   await post('/auth/', { username: 'admin', password: 'password' })
-  await post('/mod/plugin/', {
-    ...{ module: 'oidc', name: 'oidc', display_name: 'OpenID Connect', order_rank: 0, readonly: false },
-    parameters: pluginParameters(`${address}/api/oidc`)
-  })
+  for (const [order_rank, { name, keySize }] of [SUPPORTED, UNSUPPORTED].entries()) {
+    await post('/mod/plugin/', {
+      ...{ module: 'oidc', name, display_name: name, order_rank, readonly: false },
+      parameters: pluginParameters(`${address}/api/${name}`, keySize)
+    })
+  }
   await post('/scope/', {
     name: 'profile',
     display_name: 'Profile',
@@ -90,30 +107,30 @@ async function prepare(address: string, redirectUri: string) {
   await post('/client/?source=database', {
     ...{ client_id: GLEWLWYD.clientId, name: 'Valetkey', confidential: true, enabled: true, scope: [] },
     ...{ client_secret: GLEWLWYD.clientSecret, password: GLEWLWYD.clientSecret },
-    ...{ redirect_uri: [redirectUri], authorization_type: ['code'] },
+    ...{ redirect_uri: [uris.redirectUri], authorization_type: ['code'] },
+    ...{ post_logout_redirect_uris: [uris.postLogoutRedirectUri], backchannel_logout_uri: uris.backChannelLogoutUri },
     ...{ token_endpoint_auth_method: ['client_secret_basic'] }
   })
 }
 
-function pluginParameters(issuer: string) {
+function pluginParameters(issuer: string, keySize: string) {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const key = { ...privateKey.export({ format: 'jwk' }), kid: 'k1', alg: 'RS256', use: 'sig' }
-  const on = ['auth-type-code-enabled', 'auth-type-id-token-enabled', 'auth-type-refresh-enabled', 'jwks-show']
+  const key = { ...privateKey.export({ format: 'jwk' }), kid: 'k1', alg: `RS${keySize}`, use: 'sig' }
+  const on = [
+    ...['session-management-allowed', 'back-channel-logout-allowed'],
+    ...['auth-type-code-enabled', 'auth-type-id-token-enabled', 'auth-type-refresh-enabled', 'jwks-show']
+  ]
   const allowed = ['pkce-allowed', 'refresh-token-rolling']
   const off = [
     ...['allow-non-oidc', 'auth-type-token-enabled', 'auth-type-none-enabled', 'auth-type-password-enabled'],
-    ...[
-      'auth-type-client-enabled',
-      'auth-type-device-enabled',
-      'pkce-method-plain-allowed',
-      'session-management-allowed'
-    ]
+    ...['auth-type-client-enabled', 'auth-type-device-enabled', 'pkce-method-plain-allowed']
   ]
   return {
     ...Object.fromEntries([...on, ...allowed].map((name) => [name, true])),
     ...Object.fromEntries(off.map((name) => [name, false])),
+    ...{ 'session-cookie-name': 'GLEWLWYD2_OIDC_SID', 'session-cookie-expiration': 2_419_200 },
     ...{ iss: issuer, 'jwks-private': JSON.stringify({ keys: [key] }), 'default-kid': 'k1' },
-    ...{ 'jwt-type': 'rsa', 'jwt-key-size': '256', 'subject-type': 'public', 'allowed-scope': ['openid', 'profile'] },
+    ...{ 'jwt-type': 'rsa', 'jwt-key-size': keySize, 'subject-type': 'public', 'allowed-scope': ['openid', 'profile'] },
     ...{ 'access-token-duration': 3600, 'refresh-token-duration': 3600, 'code-duration': 60 },
     ...{ 'name-claim': 'on-demand', 'name-claim-scope': ['profile'], 'email-claim': 'no', 'scope-claim': 'no' },
     claims: [{ name: 'preferred_username', 'user-property': 'username', type: 'string', mandatory: true, scope: [] }],
@@ -142,6 +159,12 @@ plugin_module_path="/usr/lib/glewlwyd/plugin"
 hash_algorithm="SHA512"
 database = { type = "sqlite3"; path = "${database}"; };
 `
+}
+
+/** The package declares a member of clients that its plugin does not read: it reads the one of the specification, a list. */
+function schema(): string {
+  const declared = '"post_logout_redirect_uri":{"multiple":false'
+  return readFileSync(SCHEMA, 'utf8').replace(declared, '"post_logout_redirect_uris":{"multiple":true')
 }
 
 async function freePort(): Promise<number> {

@@ -26,9 +26,28 @@ export async function startMailServer() {
   }
 }
 
-/** The line ends and signs of quoted-printable (RFC 2045 §6.7), as far as ASCII goes. */
+/** The mail with its subject and text as a reader sees them (RFC 2045 §6, RFC 2047). One part, UTF-8. */
 function decoded(content: string): string {
-  return content
+  const end = content.indexOf('\r\n\r\n')
+  const [header, text] = [content.slice(0, end), content.slice(end + 4)]
+  const isBase64 = /^content-transfer-encoding: base64/im.test(header)
+  return `${decodedHeader(header)}\r\n\r\n${isBase64 ? fromBase64(text) : fromQuotedPrintable(text)}`
+}
+
+function decodedHeader(header: string): string {
+  return header
+    .replace(/\r\n[ \t]+/g, ' ')
+    .replace(/\?= =\?/g, '?==?')
+    .replace(/=\?UTF-8\?([BQ])\?([^?]*)\?=/gi, (_, kind: string, text: string) =>
+      kind.toUpperCase() === 'B' ? fromBase64(text) : fromQuotedPrintable(text.replaceAll('_', ' '))
+    )
+}
+
+const fromBase64 = (text: string) => Buffer.from(text, 'base64').toString('utf8')
+
+function fromQuotedPrintable(text: string): string {
+  const bytes = text
     .replace(/=\r\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString('utf8')
 }

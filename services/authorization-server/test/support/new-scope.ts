@@ -4,5 +4,6 @@ export const NEW_SCOPE = {
   translations: {},
   audience: undefined,
   isDefault: false,
-  isDiscoverable: false
+  isDiscoverable: false,
+  isSelfService: false
 } as const

@@ -5,6 +5,13 @@ export function addressesOn(html: string): string[] {
   return [...[...attributes].map((match) => match[1] ?? ''), ...[...refreshes].map((match) => match[0])]
 }
 
+/** The URLs of a page that are not of the server's own assets and pages without a request. */
+export function otherAddressesOn(html: string): string[] {
+  return addressesOn(html).filter(
+    (address) => !/^http:\/\/localhost:4000\/(assets\/|account\/apps$|errors\/)/.test(address)
+  )
+}
+
 /** The visible text. */
 export function visibleText(html: string): string {
   return (

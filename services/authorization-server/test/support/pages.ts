@@ -63,6 +63,12 @@ export function fromForm(page: Page, path: string): Page {
   return Object.assign(Object.create(page), { body: page.body.slice(start) })
 }
 
+/** The page that asks before the access of an app is ended. */
+export async function openEndOfAccess(browser: Browser, clientId: string): Promise<Page> {
+  const page = await browser.open(`${ISSUER}/account/apps/end?${new URLSearchParams({ client_id: clientId })}`)
+  return fromForm(page, '/account/apps/end')
+}
+
 /** Signs out with the form on the account page. */
 export async function signOut(browser: Browser, fields: Record<string, string> = {}): Promise<Page> {
   return browser.submit(fromForm(await browser.open(`${ISSUER}/account/apps`), '/logout'), fields)

@@ -45,3 +45,17 @@ export async function signInWithPasskey(
 export function sendPasskey(browser: Browser, page: Page, response: string): Promise<Page> {
   return browser.submit(fromForm(page, '/login/passkey'), { response })
 }
+
+const PAGE = `${ISSUER}/account/passkeys`
+
+/** Sends a form of the page of the account without following the redirect. */
+export async function sendPasskeyForm(
+  browser: Browser,
+  form: 'add' | 'rename' | 'remove',
+  fields: Record<string, string>
+): Promise<Page> {
+  return browser.submitOnly(fromForm(await browser.open(PAGE), `/account/passkeys/${form}`), fields)
+}
+
+/** The names on the page of the account. */
+export const passkeyNames = ({ body }: Page) => [...body.matchAll(/<h2><bdi>([^<]*)/g)].map((match) => match[1])

@@ -65,7 +65,8 @@ export async function storeGrant(
       consent: 'ask' as const,
       createdAt: now,
       disabled: false,
-      verified: false
+      verified: false,
+      branding: {}
     }
     await createClientChangeStore(atTime(database, now)).create(client, undefined, NOTE)
   }

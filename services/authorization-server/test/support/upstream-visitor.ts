@@ -30,3 +30,5 @@ export function createUpstreamVisitor() {
     }
   }
 }
+
+export type UpstreamVisitor = ReturnType<typeof createUpstreamVisitor>

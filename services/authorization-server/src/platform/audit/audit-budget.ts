@@ -1,5 +1,6 @@
 import type { AuditEventRecord } from '../../storage/postgres/audit-events.js'
 import { addressGroup } from '../rate-limits/address-group.js'
+import { openMinuteLimits } from '../rate-limits/minute-limits.js'
 import type { AuditEventName } from './audit-event.js'
 
 /** The kind of each event, which decides whether its rows are limited. */
@@ -39,7 +40,9 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
 }
 
 /** Reasons of refusals whose client id was not found, or not looked up. */
-const CLIENT_NOT_FOUND: ReadonlySet<unknown> = new Set(['unknown_client', 'request_too_long'])
+const CLIENT_NOT_FOUND: ReadonlySet<unknown> = new Set([
+  ...['unknown_client', 'request_too_long', 'client_id_malformed', 'client_id_not_allowed']
+])
 
 const RATE_LIMITED = /^too_many_/
 
@@ -87,15 +90,8 @@ export type AuditMinute = {
  * does not use up the rows of another.
  */
 export function openAuditMinute(): AuditMinute {
-  const taken = new Map<string, number>()
+  const take = openMinuteLimits()
   const counted = new Map<string, { first: AuditEventRecord; count: number }>()
-
-  /** Takes a row from each of these limits, or from none if one of them is reached. */
-  function take(...limits: readonly (readonly [name: string, most: number | undefined])[]): boolean {
-    if (limits.some(([name, most]) => most !== undefined && (taken.get(name) ?? 0) >= most)) return false
-    for (const [name, most] of limits) if (most !== undefined) taken.set(name, (taken.get(name) ?? 0) + 1)
-    return true
-  }
 
   function count(row: AuditCandidate, party: Party, group: string): void {
     const { standing } = party

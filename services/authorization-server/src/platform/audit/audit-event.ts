@@ -30,7 +30,7 @@ export type AuditEventName =
   | 'request_refused'
   | 'operator_refused'
 
-/** Changes by operators, and those of identities by users. The statement of the change also writes its audit entry (`storage/postgres/audited.ts`). */
+/** Changes by operators, and those of identities and apps by users. The statement of the change also writes its audit entry (`storage/postgres/audited.ts`). */
 export type AdministrationEventName =
   | 'operator_key_created'
   | 'operator_key_revoked'
@@ -53,6 +53,8 @@ export type AdministrationEventName =
   | 'client_disabled'
   | 'client_enabled'
   | 'client_deleted'
+  | 'client_discovered'
+  | 'client_document_changed'
   | 'client_secret_rotated'
   | 'client_secret_deleted'
   | 'scope_created'
@@ -61,6 +63,23 @@ export type AdministrationEventName =
   | 'resource_server_created'
   | 'resource_server_updated'
   | 'resource_server_deleted'
+  | 'app_registered'
+  | 'app_changed'
+  | 'app_change_withdrawn'
+  | 'app_approval_requested'
+  | 'app_approval_withdrawn'
+  | 'app_published'
+  | 'app_approved'
+  | 'app_refused'
+  | 'app_disabled'
+  | 'app_deleted'
+  | 'app_owner_invited'
+  | 'app_invitation_withdrawn'
+  | 'app_invitation_declined'
+  | 'app_owner_added'
+  | 'app_owner_removed'
+  | 'app_tester_added'
+  | 'app_tester_removed'
 
 export type AuditEvent = {
   event: AuditEventName

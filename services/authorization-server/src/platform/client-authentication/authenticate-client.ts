@@ -2,7 +2,7 @@ import {
   type Client,
   type ClientCredentials,
   hashToken,
-  isClientIdentifier,
+  isClientId,
   isWellFormed,
   matchesSecret,
   OAuthError,
@@ -39,7 +39,7 @@ export async function authenticateClient(
   deps: ClientAuthenticationDeps
 ): Promise<AuthenticatedClient> {
   try {
-    const isKnowable = 'clientId' in credentials && isClientIdentifier(credentials.clientId)
+    const isKnowable = 'clientId' in credentials && isClientId(credentials.clientId)
     const found = isKnowable ? await deps.clients.findWithSecrets(credentials.clientId, deps.now()) : undefined
     const authenticated = evaluate(credentials, found)
     const { client, secretId } = authenticated
@@ -90,7 +90,7 @@ function idOfFormerSecret(credentials: ClientCredentials, hash: TokenHash | unde
 function refusal(usedHeader: boolean, reason: string, clientId?: string, secretId?: string): OAuthError {
   return new OAuthError('invalid_client', 'Client authentication failed.', {
     reason,
-    ...(clientId !== undefined && isClientIdentifier(clientId) && { clientId }),
+    ...(clientId !== undefined && isClientId(clientId) && { clientId }),
     ...(secretId !== undefined && { secretId }),
     ...(usedHeader && { challenge: 'Basic' as const })
   })

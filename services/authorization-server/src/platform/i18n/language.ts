@@ -33,7 +33,9 @@ const UNITS = [
 
 // The server does not know the time zone of the user, so days are those of UTC.
 const DAY = { year: 'numeric', month: 'long', day: 'numeric', timeZone: 'UTC' } as const
-const FORMATS = { date: { day: DAY, minute: { ...DAY, hour: '2-digit', minute: '2-digit' } } } as const
+const MINUTE = { ...DAY, month: 'short', hour: '2-digit', minute: '2-digit' } as const
+const SHORT_DAY = { ...DAY, month: 'short' } as const
+const FORMATS = { date: { day: DAY, short_day: SHORT_DAY, minute: MINUTE } } as const
 
 const MESSAGES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../messages')
 

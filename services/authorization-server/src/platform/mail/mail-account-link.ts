@@ -6,15 +6,16 @@ type AccountLinkMail = {
   username: string
   purpose: 'invitation' | 'password_reset'
   url: string
+  language: Language
 }
 
 export type AccountLinkMailer = (mail: AccountLinkMail) => Promise<string | undefined>
 
 /** @returns a function that sends a link to its user; it returns why the mail was not sent, undefined if it was */
-export function createAccountLinkMailer(mailer: Mailer, product: string, language: Language): AccountLinkMailer {
-  return ({ to, username, purpose, url }) => {
+export function createAccountLinkMailer(mailer: Mailer, product: string): AccountLinkMailer {
+  return ({ to, username, purpose, url, language }) => {
     const text = (part: string) => language.toText({ key: `mail.${purpose}.${part}`, values: { product, username } })
     const paragraphs = [text('text'), url, text('advice')]
-    return mailer({ to, subject: text('subject'), text: `${paragraphs.join('\n\n')}\n` })
+    return mailer({ to, subject: text('subject'), text: `${paragraphs.join('\n\n')}\n`, language: language.tag })
   }
 }

@@ -1,6 +1,7 @@
 import { createTransport } from 'nodemailer'
 
-type Mail = { to: string; subject: string; text: string }
+/** @property language of the text (BCP 47) */
+type Mail = { to: string; subject: string; text: string; language: string }
 
 /** @returns why the mail was not sent; undefined if the mail server has accepted it */
 export type Mailer = (mail: Mail) => Promise<string | undefined>
@@ -17,9 +18,10 @@ const TIMEOUTS = {
 /** Sends mail by `SMTP_URL`. */
 export function createMailer({ smtpUrl, mailFrom }: { smtpUrl: string; mailFrom: string }): Mailer {
   const transport = createTransport({ url: smtpUrl, ...TIMEOUTS })
-  return async (mail) => {
+  return async ({ language, ...mail }) => {
+    const headers = { 'Content-Language': language }
     try {
-      await transport.sendMail({ ...mail, from: mailFrom, disableFileAccess: true, disableUrlAccess: true })
+      await transport.sendMail({ ...mail, headers, from: mailFrom, disableFileAccess: true, disableUrlAccess: true })
       return undefined
     } catch (error) {
       return problemOf(error)

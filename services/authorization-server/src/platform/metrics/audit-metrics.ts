@@ -26,7 +26,8 @@ const SIGN_IN_REFUSALS = [
 /** Counts the events on their way to the audit trail: every security decision is exactly one event. */
 export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail {
   const counts = new Map<AuditEventName, number>(FROM_THE_START.map((event) => [event, 0]))
-  declareCounts(metrics, counts)
+  let leavers = 0
+  declareCounts(metrics, counts, () => leavers)
   declareTrail(metrics, trail)
   const signIns = metrics.counter(
     { name: 'valetkey_sign_ins_total', help: 'Sign-ins, by outcome.' },
@@ -37,6 +38,7 @@ export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail 
   return {
     record(request, event) {
       counts.set(event.event, (counts.get(event.event) ?? 0) + 1)
+      if (event.event === 'grant_ended' && event.reason === 'sign_in_too_old') leavers += 1
       if (event.event === 'sign_in_succeeded') signIns.add('succeeded')
       if (event.event === 'sign_in_failed') signIns.add(event.reason ?? '')
       countRefusal(event)
@@ -48,7 +50,8 @@ export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail 
   }
 }
 
-function declareCounts(metrics: Metrics, counts: ReadonlyMap<AuditEventName, number>): void {
+/** @param leavers grants that ended because their users had not signed in for too long */
+function declareCounts(metrics: Metrics, counts: ReadonlyMap<AuditEventName, number>, leavers: () => number): void {
   const count = (...events: AuditEventName[]) => events.reduce((sum, event) => sum + (counts.get(event) ?? 0), 0)
 
   metrics.countElsewhere(
@@ -73,7 +76,8 @@ function declareCounts(metrics: Metrics, counts: ReadonlyMap<AuditEventName, num
     },
     () => [
       { labels: { of: 'access_token', cause: 'asked' }, value: count('token_revoked') },
-      { labels: { of: 'grant', cause: 'asked' }, value: count('grant_ended') },
+      { labels: { of: 'grant', cause: 'asked' }, value: count('grant_ended') - leavers() },
+      { labels: { of: 'grant', cause: 'sign_in_too_old' }, value: leavers() },
       { labels: { of: 'grant', cause: 'reuse' }, value: count('code_reused', 'refresh_token_reused') }
     ]
   )

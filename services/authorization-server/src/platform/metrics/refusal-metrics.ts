@@ -1,10 +1,11 @@
 import type { Counter, Metrics } from '@valetkey/service-kit'
 import type { FastifyRequest } from 'fastify'
-import type { AuditEvent } from '../audit/audit-event.js'
+import type { AuditEvent, AuditEventName } from '../audit/audit-event.js'
+import { REFUSAL_REASONS } from '../client-metadata/refusal.js'
 import { formOf } from '../request-parts.js'
 
 /** Is called for each request that gets an error response. */
-export type OnRefusal = (request: FastifyRequest, status: number, reason: string) => void
+export type OnRefusal = (request: FastifyRequest, refusal: { status: number; reason: string }) => void
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token']
 
@@ -32,8 +33,11 @@ const REASONS = [
   ...[...OF_REFRESH_TOKENS, 'other_scope_in_retry_window'].map((reason) => `refresh_token_${reason}`)
 ]
 
+/** By this type, a new event of a refusal without reasons does not compile. */
+type Refusal = Extract<AuditEventName, 'sign_in_failed' | `${string}_refused`>
+
 /** The reasons of each refusal event; others count as `other`. */
-const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
+const REASONS_OF: Readonly<Record<Refusal, readonly string[]>> = {
   request_refused: [
     ...REASONS,
     ...['invalid_scope', 'wrong_resource_server_credentials'],
@@ -41,7 +45,9 @@ const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
   ],
   authorization_refused: [
     ...['unknown_client', 'redirect_uri_mismatch', 'request_too_long', 'no_cookie', 'invalid_request'],
-    ...['unsupported_response_type', 'invalid_scope', 'invalid_target']
+    'app_not_published',
+    ...['unsupported_response_type', 'invalid_scope', 'invalid_target'],
+    ...REFUSAL_REASONS
   ],
   form_refused: ['foreign_form'],
   sign_in_failed: [
@@ -49,7 +55,9 @@ const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
     ...['other_browser', 'unknown', 'stopped', 'misconfigured'].map((reason) => `handoff_${reason}`),
     ...['handoff_wrong_signature', 'handoff_assertion_reused']
   ],
-  identity_refused: ['linked_elsewhere', 'link_over'],
+  identity_refused: ['linked_elsewhere', 'link_over', 'not_confirmed'],
+  account_link_refused: ['unknown_link', 'too_many_attempts', 'too_many_at_once'],
+  password_change_refused: ['wrong_password', 'too_many_attempts', 'too_many_at_once'],
   operator_refused: [
     ...['key_in_query', 'doubled_header', 'malformed', 'never_issued'],
     ...['unknown_operator_key', 'revoked_operator_key']
@@ -58,7 +66,7 @@ const REASONS_OF: Readonly<Record<string, readonly string[]>> = {
 
 /** Counts every logged refusal, also those without a row of their own in the audit table. */
 export function countRefusedDecisions(metrics: Metrics): (event: AuditEvent) => void {
-  const counts = new Map(
+  const counts = new Map<string, Map<string, number>>(
     Object.entries(REASONS_OF).map(([event, reasons]) => [event, new Map(reasons.map((reason) => [reason, 0]))])
   )
   metrics.countElsewhere(
@@ -71,7 +79,7 @@ export function countRefusedDecisions(metrics: Metrics): (event: AuditEvent) => 
   return ({ event, reason = '' }) => {
     const ofEvent = counts.get(event)
     if (ofEvent === undefined) return
-    const label = REASONS_OF[event]?.includes(reason) ? reason : 'other'
+    const label = ofEvent.has(reason) ? reason : 'other'
     ofEvent.set(label, (ofEvent.get(label) ?? 0) + 1)
   }
 }
@@ -83,7 +91,7 @@ export function countRefusals(metrics: Metrics, introspections: Counter): OnRefu
     { grant_type: GRANT_TYPES, reason: REASONS }
   )
 
-  return (request, status, reason) => {
+  return (request, { status, reason }) => {
     const route = request.routeOptions.url ?? ''
     if (/\/introspect(ions)?$/.test(route)) introspections.add(status >= 500 ? 'unavailable' : 'refused')
     // A 5xx is not a refusal; the HTTP metrics count it.

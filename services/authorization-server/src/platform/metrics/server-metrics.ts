@@ -1,4 +1,5 @@
 import { createHttpMetrics, createMetrics, type HttpMeter, type Metrics } from '@valetkey/service-kit'
+import { REFUSAL_REASONS } from '../client-metadata/refusal.js'
 import { countRefusals, type OnRefusal } from './refusal-metrics.js'
 
 type Listener = 'public' | 'internal' | 'operator'
@@ -13,6 +14,8 @@ export type ServerMetrics = {
   registryBypassed: (table: string) => void
   /** A record in Redis that was written without our keys, by the prefix of its key. */
   forgedRecord: (kind: string) => void
+  /** The outcome of a fetch of a client's document. */
+  clientDocument: (outcome: string) => void
   /** Number of requests in one batch. */
   batchOf: (statement: Statement) => (size: number) => void
 }
@@ -20,10 +23,14 @@ export type ServerMetrics = {
 const LISTENERS = ['public', 'internal', 'operator']
 const LIMITS = [
   ...['sign-in', 'sign-in-address', 'sign-in-account', 'sign-in-waiting'],
-  'account-link-address',
-  ...['client-address', 'resource-server-address', 'operator-address']
+  ...['account-link-address', 'provider-address'],
+  ...['client-address', 'resource-server-address', 'operator-address'],
+  'app-form'
 ]
-const RECORDS = ['vk:session', 'vk:code', 'vk:attempt', 'vk:proposal']
+const RECORDS = [
+  ...['vk:session', 'vk:code', 'vk:attempt', 'vk:proposal'],
+  ...['vk:client-document', 'vk:client-document-failure']
+]
 const TABLES = ['clients', 'scopes', 'resource_servers']
 const STATEMENTS = ['authorize', 'exchange', 'refresh', 'introspect'] as const
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -54,6 +61,10 @@ export function createServerMetrics(): ServerMetrics {
     },
     { kind: RECORDS }
   )
+  const documents = metrics.counter(
+    { name: 'valetkey_client_documents_total', help: 'Fetches of client id metadata documents, by outcome.' },
+    { outcome: ['fetched', ...REFUSAL_REASONS] }
+  )
   const batches = metrics.histogram({ name: 'valetkey_statement_batch_size', help: 'Requests in one batch.' }, SIZES, {
     statement: STATEMENTS
   })
@@ -65,6 +76,7 @@ export function createServerMetrics(): ServerMetrics {
     limiterRefused: (limit) => limiter.add(limit),
     registryBypassed: (table) => registry.add(table),
     forgedRecord: (kind) => forged.add(kind),
+    clientDocument: (outcome) => documents.add(outcome),
     batchOf: (statement) => (size) => batches.observe(size, statement)
   }
 }

@@ -1,5 +1,6 @@
 import type { Metrics } from '@valetkey/service-kit'
 import type { AccessTokenBuckets } from '../../storage/postgres/access-token-buckets.js'
+import type { ClientRefusals } from '../client-refusals/client-refusals.js'
 import type { PasswordQueue } from '../passwords/password-queue.js'
 
 /** The state of the LISTEN connection. */
@@ -55,6 +56,14 @@ export function watchPasswordQueue(metrics: Metrics, queue: PasswordQueue): void
   )
 }
 
+/** @param apps whose `waiting` is read once a minute */
+export function watchApps(metrics: Metrics, apps: { waiting(): number }): void {
+  metrics.gauge(
+    { name: 'valetkey_apps_waiting', help: 'Apps of users that wait for approval; the same at every process.' },
+    () => apps.waiting()
+  )
+}
+
 export function watchTokens(metrics: Metrics, buckets: Pick<AccessTokenBuckets, 'estimate'>): void {
   metrics.gauge(
     {
@@ -62,5 +71,15 @@ export function watchTokens(metrics: Metrics, buckets: Pick<AccessTokenBuckets, 
       help: 'Estimated number of access tokens that have not expired, including ended ones; the same at every process.'
     },
     () => buckets.estimate()
+  )
+}
+
+export function watchClientRefusals(metrics: Metrics, refusals: Pick<ClientRefusals, 'dropped'>): void {
+  metrics.countElsewhere(
+    {
+      name: 'valetkey_client_refusals_dropped_total',
+      help: 'Refusals that developers of apps will not see, by cause.'
+    },
+    () => Object.entries(refusals.dropped()).map(([cause, value]) => ({ labels: { cause }, value }))
   )
 }

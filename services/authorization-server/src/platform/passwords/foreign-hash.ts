@@ -25,7 +25,8 @@ const MOST = {
 const HASH_BYTES = { min: 16, max: 64 }
 const SALT_BYTES = { min: 8, max: 64 }
 
-const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
+/** The unused bits of salt and hash are 0: the library refuses other texts at once, whatever the password. */
+const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{30}[.CGKOSWaeimquy26]$/
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
@@ -38,11 +39,13 @@ type Parts = { id: string; version: number | undefined; numbers: Record<string, 
  */
 export function readForeignHash(text: string): { passwordHash: string } | { problem: string } {
   const stored = BCRYPT.test(text) ? text : bcryptOfPhc(text)
-  if (stored !== undefined) {
-    const problem = atMost('the bcrypt cost', Number(BCRYPT.exec(stored)?.[1]), MOST.bcryptCost)
+  if (stored !== undefined && BCRYPT.test(stored)) {
+    const problem = within('the bcrypt cost', Number(BCRYPT.exec(stored)?.[1]), { most: MOST.bcryptCost, least: 4 })
     return problem === undefined ? { passwordHash: stored } : { problem }
   }
-  if (text.startsWith('$2')) return { problem: 'is no bcrypt hash with $2a$, $2b$ or $2y$ and 60 characters' }
+  if (stored !== undefined || text.startsWith('$2')) {
+    return { problem: 'is no complete bcrypt hash with $2a$, $2b$ or $2y$ and 60 characters' }
+  }
   const parts = parse(text)
   if (parts === undefined) return { problem: 'is no PHC string with salt and hash, and no bcrypt hash' }
   const problem = problemOfLengths(parts) ?? problemOfCost(parts)
@@ -106,20 +109,23 @@ function problemOfCost({ id, version, numbers }: Parts): string | undefined {
       if (version !== 19) return 'must be of argon2 version 19 (v=19)'
       return (
         exactly(numbers, ['m', 't', 'p']) ??
-        atMost('the memory in KiB (m)', m, MOST.argon2KiB) ??
-        atMost('the lanes (p)', p, 16) ??
-        atMost('memory times passes (m times t)', m * t, MOST.argon2Work)
+        within('the lanes (p)', p, { most: 16 }) ??
+        within('the memory in KiB (m)', m, { most: MOST.argon2KiB, least: 8 * p }) ??
+        within('memory times passes (m times t)', m * t, { most: MOST.argon2Work })
       )
     case 'scrypt':
       return (
         exactly(numbers, ['ln', 'r', 'p']) ??
-        atMost('ln', ln, 20) ??
-        atMost('the memory in bytes (128 times r times 2^ln)', 128 * r * 2 ** ln, MOST.scryptBytes) ??
-        atMost('memory times p', 128 * r * 2 ** ln * p, MOST.scryptWork)
+        // RFC 7914 §2: N is less than 2^(128 * r / 8).
+        within('ln', ln, { most: Math.min(20, 16 * r - 1) }) ??
+        within('the memory in bytes (128 times r times 2^ln + p)', 128 * r * (2 ** ln + p), {
+          most: MOST.scryptBytes
+        }) ??
+        within('memory times p', 128 * r * 2 ** ln * p, { most: MOST.scryptWork })
       )
     case 'pbkdf2-sha256':
     case 'pbkdf2-sha512':
-      return exactly(numbers, ['i']) ?? atMost('the iterations (i)', i, MOST.pbkdf2Iterations)
+      return exactly(numbers, ['i']) ?? within('the iterations (i)', i, { most: MOST.pbkdf2Iterations })
     default:
       return `${id} is not supported; supported are argon2id, argon2i, bcrypt, scrypt, pbkdf2-sha256, pbkdf2-sha512`
   }
@@ -129,10 +135,17 @@ function problemOfCost({ id, version, numbers }: Parts): string | undefined {
 function exactly(numbers: Record<string, number>, names: readonly string[]): string | undefined {
   const given = Object.keys(numbers).filter((name) => name !== 'l')
   const areAllGiven = given.length === names.length && names.every((name) => given.includes(name))
-  return areAllGiven ? undefined : `must have the parameters ${names.join(', ')} as numbers, and no others`
+  const areWhole = Object.values(numbers).every((value) => Number.isSafeInteger(value))
+  const isRight = areAllGiven && areWhole
+  return isRight ? undefined : `must have the parameters ${names.join(', ')} as whole numbers, and no others`
 }
 
-function atMost(what: string, value: number, most: number): string | undefined {
-  if (Number.isSafeInteger(value) && value >= 1 && value <= most) return undefined
-  return `${what} must be from 1 to ${most}: a sign-in would take too much time or memory`
+/** Below the bounds, the libraries refuse to verify a hash: the sign-in would fail with an error. */
+function within(
+  what: string,
+  value: number,
+  { most, least = 1 }: { most: number; least?: number }
+): string | undefined {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return undefined
+  return `${what} must be from ${least} to ${most}: a sign-in would fail, or take too much time or memory`
 }

@@ -5,6 +5,7 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError
 } from 'openid-client'
+import { ResponseTooLarge } from './bounded-fetch.js'
 import { WrongIssuer } from './discovery.js'
 
 /** ID token claims that an error may name in the log. */
@@ -12,6 +13,7 @@ const CLAIMS = ['iss', 'aud', 'azp', 'nonce', 'exp', 'nbf', 'iat']
 
 /** What a failed request to a provider, or a refused response of it, means for user and operator. */
 export function classifyError(error: unknown): ProviderFailure {
+  if (isTooLarge(error)) return providerFailure('misconfigured', 'response_too_large')
   const outage = findOutage(error)
   if (outage !== undefined) return providerFailure('unavailable', outage)
   if (error instanceof AuthorizationResponseError) return failureOfErrorCode(error.error)
@@ -23,6 +25,11 @@ export function classifyError(error: unknown): ProviderFailure {
   if (error instanceof WrongIssuer) return providerFailure('misconfigured', 'wrong_issuer')
   if (error instanceof ClientError) return classifyResponse(error)
   return providerFailure('misconfigured', 'unexpected_response')
+}
+
+/** Anywhere in the chain of causes. */
+function isTooLarge(error: unknown): boolean {
+  return error instanceof ResponseTooLarge || (error !== undefined && isTooLarge(membersOf(error).cause))
 }
 
 function classifyResponse({ code, cause }: ClientError): ProviderFailure {

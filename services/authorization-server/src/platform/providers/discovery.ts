@@ -2,11 +2,14 @@ import type { ProviderSettings } from '@valetkey/sign-in-rules'
 import {
   allowInsecureRequests,
   Configuration,
+  type CustomFetch,
   clockTolerance,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   None
 } from 'openid-client'
+import { boundedFetch } from './bounded-fetch.js'
 import { type ClientCredential, clientAuthentication } from './client-credential.js'
 
 /** For each request to a provider. */
@@ -60,11 +63,13 @@ export function createDiscovery(
   }
 }
 
+const asCustomFetch: CustomFetch = (url, options) => boundedFetch(url, options as RequestInit)
+
 async function discover(settings: ProviderSettings, credential: ClientCredential): Promise<Configuration> {
   const { issuer, clientId } = settings
   // Only loopback issuers may be http (provider-settings.ts).
   const insecure = issuer.startsWith('http:') ? [allowInsecureRequests] : []
-  const options = { timeout: TIMEOUT_SECONDS, execute: insecure }
+  const options = { timeout: TIMEOUT_SECONDS, execute: insecure, [customFetch]: asCustomFetch }
   const found = (await discovery(new URL(issuer), clientId, undefined, None(), options)).serverMetadata()
   // The method of authentication depends on the metadata.
   const authentication = await clientAuthentication(credential, found)
@@ -73,6 +78,7 @@ async function discover(settings: ProviderSettings, credential: ClientCredential
   const client = { [clockTolerance]: TOLERANCE_SECONDS }
   const configuration = new Configuration({ ...found }, clientId, client, authentication)
   configuration.timeout = TIMEOUT_SECONDS
+  configuration[customFetch] = asCustomFetch
   // Without it, the library does not verify the signature of ID tokens.
   enableNonRepudiationChecks(configuration)
   for (const extension of insecure) extension(configuration)

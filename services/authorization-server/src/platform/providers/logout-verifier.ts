@@ -4,9 +4,10 @@ import {
   type LogoutRefusal,
   type ProviderSettings
 } from '@valetkey/sign-in-rules'
-import { createRemoteJWKSet, errors, type JWTVerifyResult, jwtVerify } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, type JWTVerifyResult, jwtVerify } from 'jose'
 import type { Configuration } from 'openid-client'
 import { ALGORITHMS } from './algorithms.js'
+import { boundedFetch } from './bounded-fetch.js'
 
 export type VerifiedLogout =
   | Exclude<LogoutOutcome, { kind: 'refused' }>
@@ -24,7 +25,10 @@ export function createLogoutVerifier(discovered: () => Promise<Configuration>, {
 
   async function findKeys(): Promise<ReturnType<typeof createRemoteJWKSet>> {
     const uri = (await discovered()).serverMetadata().jwks_uri ?? ''
-    if (keys?.uri !== uri) keys = { uri, find: createRemoteJWKSet(new URL(uri), { timeoutDuration: TIMEOUT_MS }) }
+    if (keys?.uri !== uri) {
+      const options = { timeoutDuration: TIMEOUT_MS, [customFetch]: boundedFetch }
+      keys = { uri, find: createRemoteJWKSet(new URL(uri), options) }
+    }
     return keys.find
   }
 

@@ -3,6 +3,7 @@ import {
   evaluateCallback,
   type ProviderFailure,
   type ProviderSettings,
+  problemOfSubject,
   providerFailure
 } from '@valetkey/sign-in-rules'
 import { decodeProtectedHeader } from 'jose'
@@ -163,10 +164,10 @@ async function finishSignIn(
   return { kind: 'verified', claims: { ...more, ...idClaims }, idToken: isHint ? idToken : undefined }
 }
 
-/** Rules of OpenID Connect Core 1.0 §2 that the library does not check. */
+/** Rules of OpenID Connect Core 1.0 §2 that the library does not check. Postgres would store two subjects with lone surrogates as one. */
 function refuseClaims({ sub, iat, auth_time: authTime }: { sub: string; iat: number; auth_time?: unknown }) {
   const latest = Date.now() / 1000 + FUTURE_SECONDS
-  if (sub === '' || sub.length > 255) return 'wrong_sub'
+  if (problemOfSubject(sub) !== undefined) return 'wrong_sub'
   if (iat > latest) return 'wrong_iat'
   return typeof authTime === 'number' && authTime > latest ? 'wrong_auth_time' : undefined
 }

@@ -6,6 +6,7 @@ export type Limit = { name: string; count: number; windowSeconds: number }
 
 const QUARTER_HOUR = 900
 const MINUTE = 60
+const DAY = 86_400
 
 /**
  * Failed sign-ins (docs/contract.md, "Limits"). The limit per account would allow an attacker to lock its user out, so it does
@@ -29,6 +30,11 @@ export function signInAddressLimit(address: string): Limit {
   return { name: `sign-in-address:${hashed(addressGroup(address))}`, count: 100, windowSeconds: QUARTER_HOUR }
 }
 
+/** Codes that a provider refuses, by address: an invented one costs a request there, and the provider may block us for many. */
+export function providerAddressLimit(address: string): Limit {
+  return { name: `provider-address:${hashed(addressGroup(address))}`, count: 100, windowSeconds: QUARTER_HOUR }
+}
+
 /**
  * Failed client authentications, by address. Not by address and client id, because invented client ids would fill Redis with
  * counters. Not by client id, because an attacker could lock a client out.
@@ -45,6 +51,11 @@ export function resourceServerAuthenticationLimit(address: string): Limit {
 /** Invalid operator keys, by address. */
 export function operatorAuthenticationLimit(address: string): Limit {
   return perMinute(`operator-address:${hashed(addressGroup(address))}`)
+}
+
+/** Valid forms of apps, invitations and new testers, by user: each stores a logo or reaches a person, and has an audit entry. */
+export function appFormLimit(userId: string): Limit {
+  return { name: `app-form:${hashed(userId)}`, count: 100, windowSeconds: DAY }
 }
 
 function perMinute(name: string): Limit {

@@ -1,8 +1,12 @@
 import type { OAuthErrorCode } from '@valetkey/oauth-protocol'
+import type { EXPLAINED_REASONS } from '../../http/send-error-page.js'
 
-/** The documentation of an error code: keys of its texts, and the RFC sections that define it. */
+/** A code of the RFCs, or the reason of an error page: such an error is never sent to the client by a redirect. */
+type ExplainedError = OAuthErrorCode | (typeof EXPLAINED_REASONS)[number]
+
+/** The documentation of an error: keys of its texts, and the RFC sections that define it. */
 export type ErrorEntry = {
-  code: OAuthErrorCode
+  code: ExplainedError
   meaning: string
   causes: readonly string[]
   remedies: readonly string[]
@@ -10,7 +14,7 @@ export type ErrorEntry = {
 }
 
 /** Number of causes and remedies of each code in the message files: `errors.<code>.cause.1` and so on. */
-const ENTRIES: Readonly<Record<OAuthErrorCode, { causes: number; remedies: number; source: string }>> = {
+const ENTRIES: Readonly<Record<ExplainedError, { causes: number; remedies: number; source: string }>> = {
   invalid_request: { causes: 4, remedies: 2, source: 'RFC 6749 §4.1.2.1, §5.2; RFC 7636 §4.4.1' },
   invalid_client: { causes: 3, remedies: 2, source: 'RFC 6749 §5.2' },
   invalid_grant: { causes: 4, remedies: 4, source: 'RFC 6749 §5.2; RFC 7636 §4.6' },
@@ -23,11 +27,17 @@ const ENTRIES: Readonly<Record<OAuthErrorCode, { causes: number; remedies: numbe
   login_required: { causes: 1, remedies: 1, source: 'OpenID Connect Core §3.1.2.6' },
   consent_required: { causes: 1, remedies: 1, source: 'OpenID Connect Core §3.1.2.6' },
   server_error: { causes: 1, remedies: 1, source: 'RFC 6749 §4.1.2.1' },
-  temporarily_unavailable: { causes: 2, remedies: 1, source: 'RFC 6749 §4.1.2.1; RFC 6585 §4' }
+  temporarily_unavailable: { causes: 2, remedies: 1, source: 'RFC 6749 §4.1.2.1; RFC 6585 §4' },
+  unknown_client: { causes: 3, remedies: 1, source: 'RFC 6749 §4.1.2.1' },
+  redirect_uri_mismatch: { causes: 2, remedies: 2, source: 'RFC 6749 §3.1.2.4; RFC 9700 §2.1' },
+  request_too_long: { causes: 1, remedies: 1, source: 'RFC 6749 §3.1' },
+  client_not_allowed: { causes: 2, remedies: 1, source: 'RFC 6749 §4.1.2.1' },
+  client_unreachable: { causes: 1, remedies: 1, source: 'RFC 6749 §4.1.2.1' },
+  client_document_invalid: { causes: 1, remedies: 2, source: 'RFC 6749 §4.1.2.1; RFC 7591 §2' }
 }
 
 export const ERROR_CATALOGUE: readonly ErrorEntry[] = Object.entries(ENTRIES).map(([code, entry]) => ({
-  code: code as OAuthErrorCode,
+  code: code as ExplainedError,
   meaning: `errors.${code}.meaning`,
   causes: numbered(`errors.${code}.cause`, entry.causes),
   remedies: numbered(`errors.${code}.remedy`, entry.remedies),

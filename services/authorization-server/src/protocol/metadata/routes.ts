@@ -8,14 +8,15 @@ export type MetadataRouteOptions = {
   /** Tags of the languages of the pages. */
   languages: readonly string[]
   scopes: Pick<ScopeStore, 'list'>
+  discoversClients: boolean
 }
 
 /** `GET /.well-known/oauth-authorization-server` (RFC 8414). The response depends on the configuration and not on the request. */
 export const metadataRoutes: FastifyPluginAsync<MetadataRouteOptions> = async (oauth, options) => {
-  const { issuer, path, languages, scopes } = options
+  const { issuer, path, languages, scopes, discoversClients } = options
   oauth.get(path, async (_request, reply) => {
     const catalogue = await scopes.list()
     reply.header('cache-control', 'public, max-age=300')
-    return serverMetadata({ issuer, scopes: catalogue.map((scope) => scope.name), languages })
+    return serverMetadata({ issuer, scopes: catalogue.map((scope) => scope.name), languages, discoversClients })
   })
 }

@@ -3,7 +3,8 @@ import type { CodeContent, CodeStore } from '../../storage/redis/codes.js'
 
 /** How long a 503 response waits for the return of its code. After that, the return continues in the background. */
 const WAIT_MS = 500
-const RETRY_EVERY_MS = 1_000
+/** Shorter than the time after which `redeem-code.ts` looks for a used code again, so that a retry right after an outage finds it. */
+const RETRY_EVERY_MS = 250
 /** Longer than the maximum of `CODE_TTL`. */
 const LONGEST_CODE_TTL_MS = 30_000
 const MAX_RETURNS = 1_000

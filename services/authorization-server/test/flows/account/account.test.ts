@@ -3,7 +3,7 @@ import { type Credentials, ISSUER, startTestServer, type TestServer } from '../.
 import type { Browser, Page } from '../../support/browser.js'
 import { runCommand } from '../../support/command-line.js'
 import { authorizeUrl, exchange, introspect, obtainCode, PASSWORD, refresh } from '../../support/flow.js'
-import { signOut } from '../../support/pages.js'
+import { openEndOfAccess, signOut } from '../../support/pages.js'
 
 const APPS = `${ISSUER}/account/apps`
 
@@ -35,6 +35,11 @@ async function connect(username: string, client: Credentials, scope = 'files.rea
 
 const isActive = async (token: string) => (await introspect(server, resourceServer, token)).json().active
 describe('connected apps', () => {
+  test('the root of the issuer redirects to them', async () => {
+    const { statusCode, headers } = await server.newBrowser().get(`${ISSUER}/`)
+    expect([statusCode, headers.location]).toEqual([303, APPS])
+  })
+
   test('require a sign-in, which returns to them', async () => {
     const { page } = await signedIn(await newUser())
     expect(page.url).toBe(APPS)
@@ -48,7 +53,9 @@ describe('connected apps', () => {
     await connect(username, away, 'files.read files.read:images')
     await connect(username, once)
     const { page } = await signedIn(username)
-    const [, first = '', second = ''] = page.body.split('<li class="app">').map((part) => part.replace(/\s+/g, ' '))
+    const [, first = '', second = ''] = page.body
+      .split('<li class="app app-compact">')
+      .map((part) => part.replace(/\s+/g, ' '))
     expect(first).toContain('Once &lt;b&gt;')
     expect(first).toContain('Not checked by <bdi>Valetkey</bdi>')
     expect(first).toContain('Cannot use your account')
@@ -65,7 +72,7 @@ describe('connected apps', () => {
     await connect(username, client, 'files.read')
     await connect(username, client, 'files.read:images')
     const { page } = await signedIn(username)
-    expect(page.body.match(/<li class="app">/g)).toHaveLength(1)
+    expect(page.body.match(/<li class="app app-compact">/g)).toHaveLength(1)
     expect(page.body).toContain('>files.read:images<')
     expect(page.body).toContain('>files.read<')
   })
@@ -94,8 +101,8 @@ describe('connected apps', () => {
     const ended = [await connect(username, client), await connect(username, client)]
     const kept = [await connect(username, bystander), await connect(other, client)]
     const open = await obtainCode(server, client, { username })
-    const { browser, page } = await signedIn(username)
-    const after = await browser.submit(page, {})
+    const { browser } = await signedIn(username)
+    const after = await browser.submit(await openEndOfAccess(browser, client.clientId), {})
     expect(after.body).toContain('The app no longer has access.')
     expect(after.body).not.toContain('Photo Printer')
     for (const { access_token } of ended) expect(await isActive(access_token)).toBe(false)
@@ -112,8 +119,8 @@ describe('connected apps', () => {
     const username = await newUser()
     const client = await server.createClient({ consent: 'remember' })
     await connect(username, client)
-    const { browser, page } = await signedIn(username)
-    await browser.submit(page, {})
+    const { browser } = await signedIn(username)
+    await browser.submit(await openEndOfAccess(browser, client.clientId), {})
     expect((await browser.open(authorizeUrl(client.clientId))).body).toContain('value="allow"')
   })
 
@@ -142,17 +149,51 @@ describe('connected apps', () => {
     const username = await newUser()
     const client = await server.createClient()
     const { access_token } = await connect(username, client)
-    const { browser, page } = await signedIn(username)
+    const { browser } = await signedIn(username)
+    const page = await openEndOfAccess(browser, client.clientId)
     expect((await browser.submitOnly(page, fields, headers)).statusCode).toBe(status)
     expect(await isActive(access_token)).toBe(true)
   })
 
   test('ending access of an unknown app is no error', async () => {
     const username = await newUser()
-    await connect(username, await server.createClient())
+    const client = await server.createClient()
+    await connect(username, client)
+    const { browser } = await signedIn(username)
+    const answer = await browser.submit(await openEndOfAccess(browser, client.clientId), { client_id: 'unknown' })
+    expect(answer.body).toContain('<li class="app app-compact">')
+  })
+
+  test('the page before the end of access names the app, and opening it ends nothing', async () => {
+    const username = await newUser()
+    const client = await server.createClient({ name: 'Once <b>' })
+    const { access_token } = await connect(username, client)
     const { browser, page } = await signedIn(username)
-    const answer = await browser.submit(page, { client_id: 'unknown' })
-    expect(answer.body).toContain('<li class="app">')
+    expect(page.body).toContain('aria-label="End access of Once &lt;b&gt;"')
+    const asked = await openEndOfAccess(browser, client.clientId)
+    expect(asked.statusCode).toBe(200)
+    expect((await browser.open(asked.url)).body).toContain('<h1>End access of <bdi>Once &lt;b&gt;</bdi>?</h1>')
+    expect(await isActive(access_token)).toBe(true)
+  })
+
+  test.each([
+    { name: 'that has no access', query: '?client_id=unknown', leadsTo: `${APPS}?done=ended` },
+    { name: 'that is not named', query: '', leadsTo: APPS },
+    { name: 'that is named twice', query: '?client_id=a&client_id=b', leadsTo: APPS }
+  ])('the page before the end of access of an app $name leads to the list', async ({ query, leadsTo }) => {
+    const { browser } = await signedIn(await newUser())
+    expect((await browser.open(`${APPS}/end${query}`)).url).toBe(leadsTo)
+  })
+
+  test('the page before the end of access requires a sign-in, and another user sees nothing of the app', async () => {
+    const client = await server.createClient({ name: 'Secret Diary' })
+    await connect(await newUser(), client)
+    const address = `${APPS}/end?client_id=${client.clientId}`
+    expect((await server.newBrowser().open(address)).url).toBe(`${ISSUER}/login`)
+    const { browser } = await signedIn(await newUser())
+    const page = await browser.open(address)
+    expect(page.url).toBe(`${APPS}?done=ended`)
+    expect(page.body).not.toContain('Secret Diary')
   })
 })
 

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Redis } from 'ioredis'
-import { connectRedis } from '../../../src/storage/redis/redis.js'
+import { connectRedis, type Redis } from '../../../src/storage/redis/redis.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { grantOf, kindOf, PKCE, recordOf, VERIFIER, withoutAnswer } from '../../support/codes.js'
 import { atPort, type FailingNetwork, startFailingNetwork } from '../../support/failing-network.js'

@@ -3,7 +3,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { type Browser, firstForm, type Page } from '../../support/browser.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
-import { addressesOn, visibleText } from '../../support/page-content.js'
+import { otherAddressesOn, visibleText } from '../../support/page-content.js'
 import { openConsent, postForm, signOut } from '../../support/pages.js'
 import { deleteRow, disable, enable } from '../../support/tokens.js'
 
@@ -38,7 +38,7 @@ async function countGrants(): Promise<number> {
 
 /** The second form of the consent page. */
 function otherAccountForm(page: Page): Page {
-  const [, form = ''] = page.body.split('<form class="switch"')
+  const [, form = ''] = page.body.split('<form id="switch"')
   return { ...page, body: `<form${form}` } as Page
 }
 
@@ -90,7 +90,7 @@ describe('a form is valid only in the session that it was shown in', () => {
     const login = await useAnotherAccount(browser, page)
     await browser.submit(login, { username: 'bob', password: PASSWORD })
     const asked = await browser.submit(page, ALLOW)
-    expect(visibleText(asked.body)).toContain('asks for access to your account bob .')
+    expect(visibleText(asked.body)).toContain('Signed in as bob Use another account')
     expect(await countGrants()).toBe(0)
   })
 
@@ -102,16 +102,30 @@ describe('a form is valid only in the session that it was shown in', () => {
     expect(await countGrants()).toBe(0)
   })
 
+  test.each([
+    { sent: undefined, passed: 'login' },
+    { sent: 'consent', passed: 'consent login' },
+    { sent: 'login', passed: 'login' }
+  ])('Use another account asks providers for a new sign-in, also with prompt $sent', async ({ sent, passed }) => {
+    const { browser, page } = await openConsent(server, client.clientId)
+    const own = sent === undefined ? page : await browser.open(authorizeUrl(client.clientId, { prompt: sent }))
+    const asked = own.body.includes('id="password"')
+      ? await browser.submit(own, { username: 'alice', password: PASSWORD })
+      : own
+    const action = new URL(firstForm(otherAccountForm(asked).body).action)
+    const { prompt, ...others } = Object.fromEntries(action.searchParams)
+    expect([action.pathname, prompt]).toEqual(['/logout', passed])
+    expect(others).toEqual(Object.fromEntries(new URL(authorizeUrl(client.clientId)).searchParams))
+  })
+
   test('Use another account signs out and keeps the request', async () => {
     const { browser, page } = await openConsent(server, client.clientId, { change: { state: 'kept' } })
-    expect(firstForm(otherAccountForm(page).body).action).toBe(
-      authorizeUrl(client.clientId, { state: 'kept' }).replace('/oauth/authorize', '/logout')
-    )
+    expect(page.body).toContain('<button class="link" type="submit" form="switch">')
     const login = await useAnotherAccount(browser, page)
     expect(pathOf(login)).toBe('/login')
     expect(browser.cookies.has('vk_session')).toBe(false)
     const consent = await browser.submit(login, { username: 'bob', password: PASSWORD })
-    expect(visibleText(consent.body)).toContain('asks for access to your account bob .')
+    expect(visibleText(consent.body)).toContain('Signed in as bob Use another account')
     const answer = await browser.submitOnly(consent, ALLOW)
     expect(responseParameters(answer)).toMatchObject({ code: expect.any(String), state: 'kept' })
   })
@@ -147,7 +161,7 @@ describe('changes between the page and Allow take effect', () => {
     for (const ended of [await browser.submit(page, ALLOW), await browser.open(page.url)]) {
       expect([ended.statusCode, pathOf(ended)]).toEqual([400, '/oauth/authorize'])
       expect(visibleText(ended.body)).toContain(title)
-      for (const address of addressesOn(ended.body)) expect(address).toMatch(/^http:\/\/localhost:4000\/assets\//)
+      expect(otherAddressesOn(ended.body)).toEqual([])
     }
     expect(await countGrants()).toBe(0)
   })

@@ -27,7 +27,7 @@ async function afterFirstConsent(change: Partial<ClientRegistration> = {}) {
   return { client, browser, ask }
 }
 
-const headings = (html: string) => [...html.matchAll(/<h2>([^<]+)<\/h2>/g)].map(([, text]) => text)
+const headings = (html: string) => [...html.matchAll(/<h2[^>]*>([^<]+)<\/h2>/g)].map(([, text]) => text)
 
 test('scopes that were allowed before are not asked again', async () => {
   const { ask } = await afterFirstConsent()
@@ -38,16 +38,16 @@ test('scopes that were allowed before are not asked again', async () => {
 test('only the new scope is asked; the earlier scope is listed as allowed and is in the token', async () => {
   const { client, browser, ask } = await afterFirstConsent()
   const page = await ask('files.read:images files.read:documents')
-  expect(headings(page.body)).toEqual(['Untick what you do not want to allow', 'You have allowed this before'])
-  const { code = '' } = responseParameters(await browser.submitOnly(page, { decision: 'allow' }))
+  expect(headings(page.body)).toEqual(['Tick what you want to allow', 'You have allowed this before'])
+  const ticked = { decision: 'allow', 'scope.files.read:documents': 'on' }
+  const { code = '' } = responseParameters(await browser.submitOnly(page, ticked))
   expect((await exchange(server, client, code)).json().scope).toBe('files.read:images files.read:documents')
 })
 
-test('unticking a new scope does not remove the earlier one', async () => {
+test('not ticking a new scope does not remove the earlier one', async () => {
   const { client, browser, ask } = await afterFirstConsent()
   const page = await ask('files.read:images files.read:documents')
-  const unticked = { decision: 'allow', 'scope.files.read:documents': '' }
-  const { code = '' } = responseParameters(await browser.submitOnly(page, unticked))
+  const { code = '' } = responseParameters(await browser.submitOnly(page, { decision: 'allow' }))
   expect((await exchange(server, client, code)).json().scope).toBe('files.read:images')
 })
 

@@ -33,7 +33,8 @@ async function ask(browser: Browser, clientId: string, scope: string, fields: Fi
   const page = await browser.open(authorizeUrl(clientId, { scope, ...PKCE }))
   const wasAsked = new URL(page.url).pathname === '/consent'
   const answer = wasAsked ? await browser.submitOnly(page, fields) : page
-  return { wasAsked, answer, ...responseParameters(answer) } as { wasAsked: boolean; code?: string; error?: string }
+  const parameters = answer.headers.location === undefined ? {} : responseParameters(answer)
+  return { wasAsked, answer, ...parameters } as { wasAsked: boolean; code?: string; error?: string }
 }
 
 describe('a client that is registered to remember consent', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { PASSWORD } from '../../support/flow.js'
-import { addressesOn, visibleText } from '../../support/page-content.js'
+import { otherAddressesOn, visibleText } from '../../support/page-content.js'
 import { postTo, signedInBrowser } from '../../support/pages.js'
 
 let server: TestServer
@@ -24,7 +24,7 @@ describe.each([
       expect(statusCode).toBe(400)
       expect(visibleText(body)).toContain('Go back to the app you came from and start again there.')
       // The app is unknown, so there is nothing to link to.
-      expect(addressesOn(body).filter((url) => !url.includes('/assets/'))).toEqual([])
+      expect(otherAddressesOn(body)).toEqual([])
     }
   })
 })

@@ -1,11 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import {
-  AUDIENCE,
-  type Credentials,
-  ISSUER,
-  startTestServer,
-  type TestServer
-} from '../../support/authorization-server.js'
+import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { countOf, epochOf, type Subscription, sendNonce, startChannel, subscribe } from '../../support/event-stream.js'
 import { grantFor } from '../../support/feed-grants.js'
 import {
@@ -18,6 +12,7 @@ import {
   post,
   refresh
 } from '../../support/flow.js'
+import { openEndOfAccess } from '../../support/pages.js'
 import { deleteRow, disable, introspectionOf, obtainTokens, pairOf } from '../../support/tokens.js'
 
 const NONCE = 'a-nonce-of-a-guard'
@@ -118,8 +113,7 @@ async function endAllKinds(): Promise<object[]> {
   const browser = server.newBrowser()
   const login = await browser.open(authorizeUrl(app.clientId))
   await browser.submit(login, { username: 'alice', password: PASSWORD })
-  const apps = await browser.open(`${ISSUER}/account/apps`)
-  await browser.submit(apps, { client_id: app.clientId })
+  await browser.submit(await openEndOfAccess(browser, app.clientId), {})
 
   // A user and a client are told of where they have grants.
   const userId = await server.createUser('bob', PASSWORD)

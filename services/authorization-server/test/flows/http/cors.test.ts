@@ -19,14 +19,17 @@ describe('CORS (OAuth 2.1 3.1, 3.2)', () => {
     { url: '/token', method: 'POST' },
     { url: '/oauth/revoke', method: 'POST' },
     { url: '/.well-known/oauth-authorization-server', method: 'GET' }
-  ])('a preflight for $url allows any origin, Authorization and Content-Type', async ({ url, method }) => {
-    const { statusCode, headers, body } = await server.publicServer.inject(preflight(url, method))
-    expect([statusCode, body]).toEqual([204, ''])
-    expect(headers['access-control-allow-origin']).toBe('*')
-    expect(headers['access-control-allow-methods']).toBe(method)
-    expect(headers['access-control-allow-headers']).toBe('authorization, content-type')
-    expect(headers).not.toHaveProperty('access-control-allow-credentials')
-  })
+  ])(
+    'a preflight for $url allows any origin, Authorization, Content-Type and MCP-Protocol-Version',
+    async ({ url, method }) => {
+      const { statusCode, headers, body } = await server.publicServer.inject(preflight(url, method))
+      expect([statusCode, body]).toEqual([204, ''])
+      expect(headers['access-control-allow-origin']).toBe('*')
+      expect(headers['access-control-allow-methods']).toBe(method)
+      expect(headers['access-control-allow-headers']).toBe('authorization, content-type, mcp-protocol-version')
+      expect(headers).not.toHaveProperty('access-control-allow-credentials')
+    }
+  )
 
   test('any origin can read an error of the token endpoint with its challenge', async () => {
     const answer = await server.publicServer.inject({ method: 'POST', url: '/token' })

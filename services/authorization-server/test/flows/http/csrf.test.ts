@@ -61,6 +61,8 @@ type Attempt = {
   meanwhile?: (shown: Shown) => Promise<void> | void
   /** Replaces hidden fields of the page. */
   token?: (shown: Shown) => Promise<string>
+  /** The form comes with a session, in which there is no need to sign in. */
+  isSignedIn?: true
 }
 
 const foreignHeaders: readonly Attempt[] = [
@@ -113,6 +115,7 @@ const foreignForms: readonly Attempt[] = [
   { name: 'a malformed cookie', meanwhile: ({ browser }) => void browser.cookies.set('vk_browser', 'short') },
   {
     name: 'another session than that of the page',
+    isSignedIn: true,
     meanwhile: async ({ browser }) => {
       const other = await signedInBrowser(server, 'mallory')
       browser.cookies.set('vk_session', other.cookies.get('vk_session') ?? '')
@@ -154,15 +157,17 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     await expectUntouched(form, result)
   })
 
-  test.each(foreignForms)(
-    'with $name and our Origin redirects to a valid page, and has no effect',
-    async (attempted) => {
-      const result = await attempt(form, { ...attempted, headers: OWN })
+  test.each(foreignForms)('with $name and our Origin leads to a valid page, and has no effect', async (attempted) => {
+    const result = await attempt(form, { ...attempted, headers: OWN })
+    if (step === 'login' && !attempted.isSignedIn) {
+      expect(result.answer.statusCode).toBe(422)
+      expect(visibleText(result.answer.body)).toContain('Your browser sent no cookie for this sign-in.')
+    } else {
       expect(result.answer.statusCode).toBe(303)
       expect(result.answer.headers.location).toMatch(/^http:\/\/localhost:4000\/(oauth\/authorize\?|login$)/)
-      await expectUntouched(form, result)
     }
-  )
+    await expectUntouched(form, result)
+  })
 
   test('with a valid token is accepted from an old browser that sends neither Origin nor Sec-Fetch-Site', async () => {
     const { browser, page } = await form.show(server)
@@ -203,6 +208,13 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     await both.close()
     await newOnly.close()
   })
+})
+
+test('a form of another site, which comes without cookies, does not replace the id of the browser', async () => {
+  const { page } = await FORMS.login.show(server)
+  const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  const answer = await postForm(server, { cookies: new Map() }, page, FORMS.login.fields, headers)
+  expect([answer.statusCode, answer.headers['set-cookie']]).toEqual([403, undefined])
 })
 
 test('a token from before sign-in is invalid after it', async () => {

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { OAUTH_ERROR_STATUS } from '@valetkey/oauth-protocol'
+import { EXPLAINED_REASONS } from '../../../src/http/send-error-page.js'
 import { ERROR_CATALOGUE } from '../../../src/protocol/errors/error-catalogue.js'
 import { ISSUER, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { runCommand } from '../../support/command-line.js'
 import { authorizeUrl } from '../../support/flow.js'
 import { overTheWire, type RawSend } from '../../support/over-the-wire.js'
 import { addressesOn, visibleText } from '../../support/page-content.js'
@@ -21,8 +23,8 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe('the page of an error code', () => {
-  test('exists for every code of the protocol package', () => {
-    expect([...CODES].sort()).toEqual(Object.keys(OAUTH_ERROR_STATUS).sort())
+  test('exists for every code of the protocol package, and for the errors that are shown to the user only', () => {
+    expect([...CODES].sort()).toEqual([...Object.keys(OAUTH_ERROR_STATUS), ...EXPLAINED_REASONS].sort())
   })
 
   test.each(ERROR_CATALOGUE)('$code: meaning, every cause, every remedy and the RFC', async (entry) => {
@@ -66,8 +68,8 @@ describe('the page of an error code', () => {
   })
 
   test.each([
-    { length: 200, status: 404 },
-    { length: 201, status: 400 },
+    { length: 500, status: 404 },
+    { length: 501, status: 400 },
     { length: 5000, status: 400 }
   ])('a code of $length letters is $status', async ({ length, status }) => {
     expect((await send(`/errors/${'a'.repeat(length)}`)).statusCode).toBe(status)
@@ -83,7 +85,6 @@ describe('the page of an error code', () => {
 
 describe('an unknown address', () => {
   test.each([
-    '/',
     '/nothing',
     '/login/',
     '/oauth',
@@ -172,10 +173,14 @@ describe('an error page', () => {
         address.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')
       )
       for (const address of addresses) expect(address).toMatch(/^http:\/\/localhost:4000\//)
-      expect(answer.body.replaceAll(/<a [^>]*>/g, '')).not.toContain('evil.example')
+      // What the app sent is for its developer: as text, and folded away.
+      const forUser = answer.body.replaceAll(/<a [^>]*>|<details[\s\S]*<\/details>/g, '')
+      expect(forUser).not.toContain('evil.example')
       expect(answer.body).not.toMatch(/<script|node_modules|at \w+ \(|fastify|handlebars|stack/i)
       expect(answer.headers['x-request-id']).toMatch(REQUEST_ID)
-      expect(visibleText(answer.body)).toMatch(new RegExp(`Request id ${answer.headers['x-request-id']}$`))
+      expect(visibleText(answer.body)).toMatch(
+        new RegExp(`Request id ${answer.headers['x-request-id']} Time 20[0-9-]+T[0-9:.]+Z$`)
+      )
       expect(answer.headers).not.toHaveProperty('server')
       expect(answer.headers).not.toHaveProperty('x-powered-by')
     }
@@ -193,5 +198,36 @@ describe('an error page', () => {
       expect(links).toEqual([authorizeUrl(clientId)])
       expect(links[0]).toContain(encodeURIComponent(REDIRECT_URI))
     }
+  })
+
+  const ERROR_PAGE = { branding: { homePage: 'https://printer.example/start' } }
+  const openMismatch = async (clientId: string, redirectUri: string) =>
+    send(authorizeUrl(clientId, { redirect_uri: redirectUri }).slice(ISSUER.length), { headers: HTML })
+
+  test('a wrong redirect URI: a button to the home page of the app, and what was sent for its developer', async () => {
+    const { clientId } = await server.createClient({ name: 'Printer <b>', ...ERROR_PAGE })
+    const sent = `https://evil.example/\u202e"><a href=x>${'a'.repeat(2000)}`
+    const { body } = await openMismatch(clientId, sent)
+    expect(body).toContain('<a class="button button-main" href="https://printer.example/start" rel="noreferrer">')
+    expect(visibleText(body)).toContain('Go to Printer &lt;b&gt;')
+    const text = visibleText(body)
+    expect(text).toContain(`Error code redirect_uri_mismatch What it means client_id ${clientId} redirect_uri https://`)
+    expect(body).toContain(`href="${ISSUER}/errors/redirect_uri_mismatch"`)
+    expect(body).toContain('https://evil.example/%E2%80%AE&quot;&gt;&lt;a href&#x3D;x&gt;aaa')
+    expect(body).not.toContain('\u202e')
+    expect(body).toContain('a…</code>')
+    expect(body.length).toBeLessThan(6000)
+  })
+
+  test.each([
+    { name: 'without a home page', change: {}, disabled: false },
+    { name: 'that is disabled', change: ERROR_PAGE, disabled: true }
+  ])('an app $name: no button leads to it', async ({ change, disabled }) => {
+    const { clientId } = await server.createClient(change)
+    if (disabled) await runCommand(server.database, ['clients', 'disable', clientId, '--yes'])
+    const { body } = await openMismatch(clientId, 'https://evil.example/')
+    expect(body).not.toContain('printer.example')
+    expect(body).not.toMatch(/href="https:/)
+    expect(body).toContain(`href="${ISSUER}/account/apps"`)
   })
 })

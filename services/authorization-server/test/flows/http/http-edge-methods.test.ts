@@ -99,7 +99,7 @@ describe('paths', () => {
     { path: '/%ff', status: 400 },
     { path: '/%E0%A4%A', status: 400 },
     { path: '/errors/%zz', status: 400 },
-    { path: `/errors/${'a'.repeat(300)}`, status: 400 },
+    { path: `/errors/${'a'.repeat(600)}`, status: 400 },
     { path: '/%00', status: 404 },
     { path: '/errors/%00', status: 404 },
     { path: '/login%00', status: 404 },

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { stopClock } from '../../support/clock.js'
 import { basic, exchange, introspect, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
+import { signedInBrowser } from '../../support/pages.js'
 import { growth } from '../../support/samples.js'
 import { obtainTokens, pairOf } from '../../support/tokens.js'
 
@@ -138,6 +140,28 @@ test('failed sign-ins, by cause', async () => {
   expect(await during(() => attempt('unknown'))).toMatchObject({ 'valetkey_sign_ins_total{outcome=unknown_user}': 1 })
 })
 
+test('refused account links and password changes, by cause', async () => {
+  const { issuer } = server.config
+  const unknown = () => server.newBrowser().get(`${issuer}/account-link`)
+  expect(await during(unknown)).toEqual({
+    [audited('account_link_refused')]: 1,
+    [refusal('account_link_refused', 'unknown_link')]: 1
+  })
+  const clock = stopClock()
+  try {
+    const browser = await signedInBrowser(server)
+    clock.advance(301)
+    const page = await browser.open(`${issuer}/account/password`)
+    const form = { current_password: 'wrong', new_password: 'gravel walks at dawn' }
+    expect(await during(() => browser.submitOnly(page, form))).toEqual({
+      [audited('password_change_refused')]: 1,
+      [refusal('password_change_refused', 'wrong_password')]: 1
+    })
+  } finally {
+    clock.restart()
+  }
+})
+
 test('refusals by event and exact cause, and the number of those that the table has only as a count', async () => {
   const unknown = () => server.publicServer.inject({ url: '/oauth/authorize?client_id=x', remoteAddress: '192.0.2.9' })
   const foreign = { method: 'POST', url: '/logout', headers: { origin: 'https://evil.example' } } as const
@@ -148,6 +172,7 @@ test('refusals by event and exact cause, and the number of those that the table 
   expect(await during(run)).toEqual({
     [audited('authorization_refused')]: 20,
     [audited('form_refused')]: 1,
+    'valetkey_client_refusals_dropped_total{cause=limit}': 15,
     [refusal('authorization_refused', 'unknown_client')]: 20,
     [refusal('form_refused', 'foreign_form')]: 1,
     valetkey_audit_events_counted_total: 15

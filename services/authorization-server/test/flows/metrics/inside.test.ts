@@ -7,8 +7,10 @@ import { createPasswordQueue } from '../../../src/platform/passwords/password-qu
 import { createLimiter, TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
 import {
   accountLinkLimit,
+  appFormLimit,
   clientAuthenticationLimit,
   operatorAuthenticationLimit,
+  providerAddressLimit,
   resourceServerAuthenticationLimit,
   signInLimits
 } from '../../../src/platform/rate-limits/rules.js'
@@ -93,9 +95,11 @@ test('refusals of rate limits count under the kind of the limit, and every kind 
   const limiter = createLimiter(createAttemptCounterStore(server.redis), 0.000001, watched.limiterRefused)
   const ofCallers = [
     accountLinkLimit,
+    providerAddressLimit,
     clientAuthenticationLimit,
     resourceServerAuthenticationLimit,
-    operatorAuthenticationLimit
+    operatorAuthenticationLimit,
+    appFormLimit
   ]
   const kinds = [...signInLimits('a', '::1', false), ...ofCallers.map((limitOf) => limitOf('::1'))]
   for (const limit of kinds) {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { createTestRedis } from '@valetkey/dev-stack'
 import { buildLogger, connectPostgres } from '@valetkey/service-kit'
 import { buildApp } from '../../../src/app.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
@@ -41,7 +42,7 @@ test('/readyz: 200 while both stores respond', async () => {
 })
 
 test('/readyz: stays 200 when Redis becomes unavailable; refreshes, revocation and introspection work', async () => {
-  const redis = server.redis.duplicate()
+  const { client: redis } = createTestRedis()
   const { operatorServer, ...others } = buildApp(
     { ...server.config, logger: buildLogger('test', 'silent') },
     wire(server.config, server.database, redis)

@@ -23,6 +23,7 @@ describe('scopes', () => {
       translations: {},
       default: false,
       discoverable: false,
+      self_service: false,
       built_in: false
     })
     const metadata = (await server.publicServer.inject('/.well-known/oauth-authorization-server')).json()
@@ -121,6 +122,7 @@ describe('scopes', () => {
       translations: {},
       default: false,
       discoverable: false,
+      self_service: false,
       built_in: false
     })
     expect((await scopes('list')).out).toMatch(

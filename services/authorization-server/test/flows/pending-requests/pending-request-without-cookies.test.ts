@@ -40,16 +40,6 @@ test.each(['/oauth/authorize', '/login', '/consent'])(
   }
 )
 
-test('a sign-in form without a cookie gets the same page, and the password is not checked', async () => {
-  const browser = server.newBrowser()
-  const login = await browser.open(authorizeUrl(client.clientId))
-  browser.cookies.clear()
-  const answer = await browser.submitOnly(login, { username: 'alice', password: PASSWORD })
-  expect(answer.cookies.map(({ name }) => name)).toEqual(['vk_browser'])
-  const { page } = await openWithoutCookies(String(answer.headers.location))
-  expect(visibleText(page.body)).toContain('Your browser did not save our cookie')
-})
-
 test('a browser without cookies stores nothing', async () => {
   const before = await server.redis.dbsize()
   await openWithoutCookies(authorizeUrl(client.clientId))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
+import { deleteKeys } from '../../support/delete-keys.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
 import { openConsent, postForm, signedInBrowser } from '../../support/pages.js'
@@ -25,10 +26,7 @@ async function pending(): Promise<string[]> {
   const lists = (await pendingLists()).map((list) => server.redis.lrange(list, 0, -1))
   return (await Promise.all(lists)).flat()
 }
-async function losePending(): Promise<void> {
-  const lists = await pendingLists()
-  if (lists.length > 0) await server.redis.del(...lists)
-}
+const losePending = () => deleteKeys(server, 'vk:requests:*')
 const isConsent = (page: Page) => page.statusCode === 200 && new URL(page.url).pathname === '/consent'
 const openLogin = async (browser: Browser, change = {}) => browser.open(authorizeUrl(client.clientId, change))
 

@@ -4,6 +4,7 @@ import { type Credentials, startTestServer, type TestServer } from '../../suppor
 import { stopClock } from '../../support/clock.js'
 import { exchange, obtainCode, PASSWORD, refresh } from '../../support/flow.js'
 import { signedInBrowser } from '../../support/pages.js'
+import { growth } from '../../support/samples.js'
 import { isActive, pairOf } from '../../support/tokens.js'
 
 const DAY = 86_400
@@ -41,8 +42,14 @@ describe('SIGN_IN_AT_LEAST_EVERY', () => {
     const second = pairOf(await refresh(server, client, first.refresh_token))
     expect(await isActive(server, resourceServer, second.access_token)).toBe(true)
     clock.advance(1)
-    const answer = await refresh(server, client, second.refresh_token)
-    expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant'])
+    const counted = await growth(server, async () => {
+      const answer = await refresh(server, client, second.refresh_token)
+      expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant'])
+    })
+    // Not `asked`: neither the user nor the app ended it.
+    expect(Object.entries(counted).filter(([name]) => name.startsWith('valetkey_revocations'))).toEqual([
+      ['valetkey_revocations_total{of=grant,cause=sign_in_too_old}', 1]
+    ])
     expect(await isActive(server, resourceServer, second.access_token)).toBe(false)
     const rows = await auditRows(server)
     expect(rows.filter(({ details }) => details.reason === 'sign_in_too_old')).toMatchObject([

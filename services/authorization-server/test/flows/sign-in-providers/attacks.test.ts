@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { providerAddressLimit } from '../../../src/platform/rate-limits/rules.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { clearCounters, counterOf, setCounter } from '../../support/counters.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
 import { addressesOn } from '../../support/page-content.js'
@@ -72,7 +74,7 @@ describe('attack on the sign-in with a provider', () => {
     const page = await browser.get(
       callbackUrl({ code: "the honest provider's code", state, iss: honest.issuer }, 'evil')
     )
-    expect([page.statusCode, page.body]).toEqual([500, expect.stringContaining('set up wrongly')])
+    expect([page.statusCode, page.body]).toEqual([500, expect.stringContaining('not set up correctly')])
     expect(evil.requests.filter(({ path }) => path === '/token')).toEqual([])
   })
 
@@ -98,6 +100,22 @@ describe('attack on the sign-in with a provider', () => {
     const stolen = server.newBrowser()
     stolen.cookies.set('vk_session', old)
     expect(await signedInUser(stolen)).toBeUndefined()
+  })
+
+  test('codes that the provider refuses are limited for each address: invented ones must not get us blocked there', async () => {
+    honest.answers({ '/token': { status: 400, body: { error: 'invalid_grant' } } })
+    await clearCounters(server)
+    const limit = providerAddressLimit('127.0.0.1')
+    const refused = await signInWith(honest, server.newBrowser())
+    expect([refused.statusCode, await counterOf(server, limit)]).toEqual([400, 1])
+    await setCounter(server, limit, 100)
+    honest.requests.length = 0
+    const limited = await signInWith(honest, server.newBrowser())
+    expect([limited.statusCode, Number(limited.headers['retry-after'])]).toEqual([429, expect.any(Number)])
+    expect(limited.body).toContain('Too many attempts')
+    expect(honest.requests.filter(({ path }) => path === '/token')).toEqual([])
+    honest.answers({})
+    await clearCounters(server)
   })
 
   test.each([

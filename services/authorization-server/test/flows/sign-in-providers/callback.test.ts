@@ -95,8 +95,8 @@ describe('response of a provider', () => {
     { error: 'login_required', status: 403, title: 'You stopped at', level: undefined },
     { error: 'temporarily_unavailable', status: 503, title: 'does not respond', level: 'warn' },
     { error: 'server_error', status: 503, title: 'does not respond', level: 'warn' },
-    { error: 'invalid_scope', status: 500, title: 'is set up wrongly', level: 'error' },
-    { error: 'unauthorized_client', status: 500, title: 'is set up wrongly', level: 'error' }
+    { error: 'invalid_scope', status: 500, title: 'is not set up correctly', level: 'error' },
+    { error: 'unauthorized_client', status: 500, title: 'is not set up correctly', level: 'error' }
   ])(
     'with $error shows a page with status $status, other ways and the way back to the app',
     async ({ error, status, title, level }) => {

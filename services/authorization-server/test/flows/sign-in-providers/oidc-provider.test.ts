@@ -4,7 +4,7 @@ import type { Browser, Page } from '../../support/browser.js'
 import { firstForm } from '../../support/browser.js'
 import { authorizeUrl, exchange, responseParameters } from '../../support/flow.js'
 import { type LogoutBridge, startLogoutBridge } from '../../support/logout-bridge.js'
-import { signOut } from '../../support/pages.js'
+import { fromForm, signOut } from '../../support/pages.js'
 import { providerSetting, providersSetting, signedInUser } from '../../support/provider-sign-in.js'
 import { startUpstreamProvider, UPSTREAM, type UpstreamProvider } from '../../support/upstream-provider.mjs'
 import { createUpstreamVisitor } from '../../support/upstream-visitor.js'
@@ -53,6 +53,23 @@ describe('sign-in with the package oidc-provider', () => {
     const second = server.newBrowser()
     await signIn(second)
     expect(await signedInUser(second)).toBe('zoe')
+  })
+
+  test('Use another account keeps the request, and tells the provider to ask again', async () => {
+    upstream.is('tara', { preferred_username: 'tara' })
+    const browser = server.newBrowser()
+    const query = new URL(authorizeUrl(client.clientId, { state: 'kept' })).search.slice(1)
+    const consent = await signIn(browser, undefined, query)
+    expect(consent.body).toContain('<bdi>tara</bdi>')
+    const chooser = await browser.submit(fromForm(consent, '/logout'), {})
+    const start = await browser.get(`${ISSUER}/login/with/upstream${new URL(chooser.url).search}`)
+    expect(new URL(String(start.headers.location)).searchParams.get('prompt')).toBe('login')
+    upstream.is('uma', { preferred_username: 'uma' })
+    const back = await createUpstreamVisitor().follow(String(start.headers.location))
+    const second = await browser.open(back.url)
+    expect(second.body).toContain('<bdi>uma</bdi>')
+    const allowed = responseParameters(await browser.submitOnly(second, { decision: 'allow' }))
+    expect(allowed).toMatchObject({ state: 'kept', code: expect.stringMatching(/^vk_ac_/) })
   })
 
   test('confirms before a change of the account: the provider asks again and says when', async () => {

@@ -97,6 +97,25 @@ describe('provider that does not respond', () => {
     await fresh.close()
   })
 
+  test.each(['/.well-known/openid-configuration', '/jwks', '/token', '/userinfo'])(
+    'and sends megabytes at %s is refused, and they are not kept in memory',
+    async (path) => {
+      const fresh = await startInstance(server, { logger: log.logger })
+      provider.answers({ [path]: { body: { filling: 'x'.repeat(2 * 1024 * 1024) } } })
+      const browser = new Browser(fresh.publicServer, ISSUER)
+      const page = await browser.get(`${ISSUER}/login/with/forger`)
+      const { searchParams } = new URL(page.headers.location ?? ISSUER)
+      const [state, nonce] = ['state', 'nonce'].map((name) => searchParams.get(name) ?? '') as [string, string]
+      provider.signs({ claims: { nonce } })
+      const last = page.statusCode === 303 ? await browser.get(callbackUrl({ code: 'c', state })) : page
+      expect(last.statusCode).toBe(500)
+      expect(log.lines).toContainEqual(
+        expect.objectContaining({ event: 'provider_failed', reason: 'response_too_large' })
+      )
+      await fresh.close()
+    }
+  )
+
   test('when the service starts does not stop the start, and works as soon as it responds', async () => {
     provider.answers({ '/.well-known/openid-configuration': { status: 502 } })
     const fresh = await startInstance(server)

@@ -125,7 +125,7 @@ describe('user of a provider', () => {
     expect((await signInAtDenying(browser, claims)).statusCode).toBe(303)
     expect(await signedInUser(browser)).toMatch(/^linked-/)
     const left = await signInAtDenying(server.newBrowser(), { ...claims, groups: ['guests'] })
-    expect([left.statusCode, left.body]).toEqual([403, expect.stringContaining('may not be used here')])
+    expect([left.statusCode, left.body]).toEqual([403, expect.stringContaining('cannot be used here')])
     expect(log.lines).toContainEqual(expect.objectContaining({ event: 'sign_in_failed', reason: 'claim_refused' }))
     const text = 'update users set disabled_at = now() where user_id = $1'
     await server.database.query({ name: 'test_disable', text, values: [userId] })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { hashId } from '../../../src/browser/session/random-id.js'
 import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
+import { deleteKeys } from '../../support/delete-keys.js'
 import { PASSWORD } from '../../support/flow.js'
 import {
   callbackUrl,
@@ -71,6 +72,23 @@ test('an assertion is used once if it is sent twice in parallel', async () => {
   expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([303, 400])
 })
 
+test.each([
+  { name: 'of a signed-in user', query: '', signsIn: true, next: `${ISSUER}/account/apps` },
+  {
+    name: 'with an invalid request',
+    query: '?client_id=x',
+    signsIn: false,
+    next: `${ISSUER}/oauth/authorize?client_id=x`
+  }
+])('a start $name leads to no login page and stores nothing', async ({ query, signsIn, next }) => {
+  const { browser, nonce } = await begin()
+  if (signsIn) await browser.open(callbackUrl(await signAssertion({ nonce, sub: 'alice' })))
+  await deleteKeys(server, 'vk:attempt*')
+  const page = await browser.get(`${ISSUER}/login/handoff${query}`)
+  expect(page.headers.location).toBe(next)
+  expect(await server.redis.keys('vk:attempt*')).toEqual([])
+})
+
 test('HEAD takes nothing, as a program that previews links sends it', async () => {
   const { browser, nonce } = await begin()
   const url = callbackUrl(await signAssertion({ nonce, sub: 'alice' }))
@@ -84,7 +102,7 @@ test('HEAD takes nothing, as a program that previews links sends it', async () =
 test('a wrong signature does not use up the request', async () => {
   const { browser, nonce } = await begin()
   const forged = `${(await signAssertion({ nonce, sub: 'alice' })).slice(0, -8)}AAAAAAAA`
-  expectRefusal(await browser.open(callbackUrl(forged)), 'is set up wrongly')
+  expectRefusal(await browser.open(callbackUrl(forged)), 'is not set up correctly')
   await browser.open(callbackUrl(await signAssertion({ nonce, sub: 'alice' })))
   expect(await isSignedIn(browser)).toBe(true)
 })

@@ -153,7 +153,7 @@ describe('a hand-off that takes long', () => {
     clock = stopClock()
   })
   afterAll(() => clock.restart())
-  afterEach(() => server.redis.flushall())
+  afterEach(() => server.redis.flushdb())
 
   test('starts over from the request of the app after 15 minutes', async () => {
     await newPerson()

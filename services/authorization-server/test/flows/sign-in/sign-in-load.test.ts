@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { hash } from '@node-rs/argon2'
+import { hash as hashBcrypt } from '@node-rs/bcrypt'
 import { createPasswordQueue } from '../../../src/platform/passwords/password-queue.js'
 import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { PASSWORD } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
 import { signedInBrowser } from '../../support/pages.js'
+import { attemptSignIn } from '../../support/sign-in.js'
 
 let server: TestServer
 beforeAll(async () => {
@@ -17,6 +19,11 @@ const storedHash = async (): Promise<string> => {
   const text = `select password_hash from users where username = 'alice'`
   const rows = await server.database.query<{ password_hash: string }>({ name: 'test_hash', text, values: [] })
   return rows[0]?.password_hash ?? ''
+}
+
+const setHash = async (passwordHash: string): Promise<void> => {
+  const text = `update users set password_hash = $1 where username = 'alice'`
+  await server.database.query({ name: 'test_set_hash', text, values: [passwordHash] })
 }
 
 test('a full password queue is 503 with Retry-After, counts no failure, and accepts the next sign-in', async () => {
@@ -35,10 +42,23 @@ test('a full password queue is 503 with Retry-After, counts no failure, and acce
   expect((await browser.submit(page, { username: 'alice', password: PASSWORD })).url).toBe(`${ISSUER}/account/apps`)
 })
 
+test('an imported bcrypt hash waits in the same queue: while it is full, 503, and the hash stays', async () => {
+  const imported = await hashBcrypt(PASSWORD, { cost: 4 })
+  await setHash(imported)
+  const { signIn } = server.deps.login
+  const spacious = signIn.passwordQueue
+  signIn.passwordQueue = createPasswordQueue({ atOnce: 1, waiting: 0, milliseconds: 10_000 })
+  const attempt = { username: 'alice', password: PASSWORD }
+  expect((await attemptSignIn(server, attempt)).statusCode).toBe(503)
+  signIn.passwordQueue = spacious
+  expect(await storedHash()).toBe(imported)
+  expect((await attemptSignIn(server, attempt)).statusCode).toBe(303)
+  expect(await storedHash()).toMatch(/^\$argon2id/)
+})
+
 test('a hash with older parameters is replaced at the next successful sign-in', async () => {
   const older = await hash(PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 })
-  const text = `update users set password_hash = $1 where username = 'alice'`
-  await server.database.query({ name: 'test_set_hash', text, values: [older] })
+  await setHash(older)
   const browser = server.newBrowser()
   const page = await browser.open(`${ISSUER}/login`)
   await browser.submitOnly(page, { username: 'alice', password: 'wrong' })
@@ -52,8 +72,7 @@ test('a hash with older parameters is replaced at the next successful sign-in', 
 
 test('a full password queue during the renewal: the sign-in succeeds, and the hash is not replaced', async () => {
   const older = await hash(PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 })
-  const text = `update users set password_hash = $1 where username = 'alice'`
-  await server.database.query({ name: 'test_set_hash', text, values: [older] })
+  await setHash(older)
   const { signIn } = server.deps.login
   const spacious = signIn.passwordQueue
   const [once, full] = [

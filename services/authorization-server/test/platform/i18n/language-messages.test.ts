@@ -6,6 +6,7 @@ import { PASSWORD_PROBLEMS } from '@valetkey/sign-in-rules'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { SIGN_IN_PROBLEMS } from '../../../src/browser/login/sign-in-problem.js'
 import { ERROR_PAGE_REASONS } from '../../../src/http/send-error-page.js'
+import { SHOWN_REASONS, textsOfReason } from '../../../src/platform/client-refusals/shown-reason.js'
 import { ERROR_CATALOGUE } from '../../../src/protocol/errors/error-catalogue.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -36,7 +37,8 @@ function usedKeys(): Set<string> {
   const ofPasskeys = ['bad_name', 'full', 'not_added', 'not_local', 'done_added', 'done_removed', 'done_renamed'].map(
     (outcome) => `passkeys.${outcome}`
   )
-  const composed = [...ofPasskeys, ...ofPages, ...ofCodes, ...ofPasswords, ...ofLinks, ...ofRefusedLinks]
+  const ofRefusals = SHOWN_REASONS.flatMap((reason) => Object.values(textsOfReason(reason)))
+  const composed = [...ofRefusals, ...ofPasskeys, ...ofPages, ...ofCodes, ...ofPasswords, ...ofLinks, ...ofRefusedLinks]
   return new Set(['direction', ...written.filter((key) => key in english), ...composed])
 }
 
@@ -92,3 +94,14 @@ test.each(files.map((file) => ({ file, name: path.basename(file) })))(
 test.each(files.map((file) => ({ file, name: path.basename(file) })))('$name has its text direction', ({ file }) => {
   expect(['ltr', 'rtl']).toContain(read(file).direction)
 })
+
+test.each(files.map((file) => ({ file, name: path.basename(file) })))(
+  '$name: the texts of error pages for users have no terms of the protocol',
+  ({ file }) => {
+    const forUsers = Object.entries(read(file)).filter(
+      ([key]) => /^(page_error|sign_in_problem)\./.test(key) && !key.startsWith('page_error.unknown_code.')
+    )
+    expect(forUsers.length).toBeGreaterThan(70)
+    expect(forUsers.filter(([, text]) => /client_id|redirect_uri|OAuth|URI|\bparameter/i.test(text))).toEqual([])
+  }
+)

@@ -81,19 +81,35 @@ describe('an import refuses', () => {
     { name: 'argon2 with 4 GiB', text: `$argon2id$v=19$m=4194304,t=1,p=1$${salt}$${hash}`, problem: /memory in KiB/ },
     { name: 'argon2 with many passes', text: `$argon2id$v=19$m=262144,t=999,p=1$${salt}$${hash}`, problem: /passes/ },
     { name: 'argon2 with 255 lanes', text: `$argon2id$v=19$m=64000,t=1,p=255$${salt}$${hash}`, problem: /lanes/ },
+    { name: 'argon2 with 1 KiB', text: `$argon2id$v=19$m=1,t=1,p=1$${salt}$${hash}`, problem: /memory in KiB/ },
+    {
+      name: 'argon2 with half a pass',
+      text: `$argon2id$v=19$m=64,t=0.5,p=1$${salt}$${hash}`,
+      problem: /whole numbers|no PHC/
+    },
     { name: 'argon2 without passes', text: `$argon2id$v=19$m=64,t=0,p=1$${salt}$${hash}`, problem: /passes/ },
     {
       name: 'argon2 with a key id',
       text: `$argon2id$v=19$m=64,t=1,p=1,keyid=aa$${salt}$${hash}`,
       problem: /no PHC|no others/
     },
-    { name: 'bcrypt with cost 31', text: `$2b$31$${'a'.repeat(53)}`, problem: /bcrypt cost/ },
-    { name: 'bcrypt with cost 00', text: `$2b$00$${'a'.repeat(53)}`, problem: /bcrypt cost/ },
-    { name: 'bcrypt $2x$', text: `$2x$10$${'a'.repeat(53)}`, problem: /is no bcrypt hash/ },
-    { name: 'bcrypt that is cut off', text: `$2b$10$${'a'.repeat(50)}`, problem: /is no bcrypt hash/ },
+    { name: 'bcrypt with cost 31', text: `$2b$31$${'.'.repeat(53)}`, problem: /bcrypt cost/ },
+    { name: 'bcrypt with cost 03', text: `$2b$03$${'.'.repeat(53)}`, problem: /bcrypt cost/ },
+    { name: 'bcrypt with cost 00', text: `$2b$00$${'.'.repeat(53)}`, problem: /bcrypt cost/ },
+    { name: 'bcrypt $2x$', text: `$2x$10$${'.'.repeat(53)}`, problem: /is no complete bcrypt/ },
+    { name: 'bcrypt that is cut off', text: `$2b$10$${'.'.repeat(50)}`, problem: /is no complete bcrypt/ },
+    { name: 'bcrypt with a salt of 17 bytes', text: `$2b$10$${'.'.repeat(21)}/${'.'.repeat(31)}`, problem: /complete/ },
+    { name: 'bcrypt with a hash of 24 bytes', text: `$2b$10$${'.'.repeat(52)}/`, problem: /complete bcrypt/ },
+    {
+      name: 'PHC of bcrypt with a longer hash',
+      text: `$bcrypt$r=10$${'A'.repeat(22)}$${'A'.repeat(30)}B`,
+      problem: /complete bcrypt/
+    },
     { name: 'scrypt with 16 GiB', text: `$scrypt$ln=20,r=128,p=1$${salt}$${hash}`, problem: /memory in bytes/ },
     { name: 'scrypt with a huge N', text: `$scrypt$ln=99999,r=8,p=1$${salt}$${hash}`, problem: /ln/ },
     { name: 'scrypt with a huge p', text: `$scrypt$ln=14,r=8,p=4096$${salt}$${hash}`, problem: /times p/ },
+    { name: 'scrypt with N too large for r', text: `$scrypt$ln=16,r=1,p=1$${salt}$${hash}`, problem: /ln/ },
+    { name: 'scrypt with 2 GiB for p', text: `$scrypt$ln=1,r=1,p=4000000$${salt}$${hash}`, problem: /memory in bytes/ },
     { name: 'scrypt without r', text: `$scrypt$ln=14,p=1$${salt}$${hash}`, problem: /parameters ln, r, p/ },
     { name: 'pbkdf2 with 2^31 iterations', text: `$pbkdf2-sha256$i=2147483648$${salt}$${hash}`, problem: /iterations/ },
     { name: 'pbkdf2-sha1', text: `$pbkdf2-sha1$i=1000$${salt}$${hash}`, problem: /not supported/ },
@@ -106,5 +122,20 @@ describe('an import refuses', () => {
     const read = readForeignHash(text)
     expect(read).toEqual({ problem: expect.stringMatching(problem) })
     expect(JSON.stringify(read)).not.toContain(hash)
+  })
+})
+
+describe('the smallest and largest parameters that an import accepts can be verified', () => {
+  test.each([
+    `$argon2id$v=19$m=8,t=1,p=1$${salt}$${hash}`,
+    `$argon2i$v=19$m=128,t=1,p=16$${salt}$${hash}`,
+    `$2b$04$${'.'.repeat(53)}`,
+    `$scrypt$ln=1,r=1,p=1$${salt}$${hash}`,
+    `$scrypt$ln=15,r=1,p=1$${salt}$${hash}`,
+    `$scrypt$ln=1,r=1,p=2000000$${salt}$${hash}`,
+    `$pbkdf2-sha256$i=1$${salt}$${hash}`
+  ])('%s', async (text) => {
+    expect(readForeignHash(text)).toEqual({ passwordHash: text })
+    expect(await verifyPassword(text, PASSWORD)).toBe(false)
   })
 })

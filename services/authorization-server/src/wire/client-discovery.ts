@@ -1,0 +1,35 @@
+import type { ClientDiscovery } from '../browser/pending-requests/discover-client.js'
+import type { Config } from '../config.js'
+import { type FetchDeps, fetchDocument } from '../platform/client-metadata/fetch-document.js'
+import { createFetchLimits } from '../platform/client-metadata/fetch-limits.js'
+import { createClientDocuments } from '../platform/client-metadata/find-client-document.js'
+import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
+import type { Platform } from './platform.js'
+import type { Stores } from './stores.js'
+
+const FETCH_LIMIT_MS = 5_000
+/** For each process. A user needs one fetch for each app, and tries a few times. */
+const RATES = { perOriginPerMinute: 30, perUserPerMinute: 20, atOnce: 16, perOriginAtOnce: 4 }
+
+/** How hosts of client id URLs are found and trusted. */
+export type ReachHosts = Pick<FetchDeps, 'resolve' | 'ca'>
+
+/** Undefined if only registered clients are accepted. */
+export function wireClientDiscovery(
+  { clientMetadata: { policy, maxPerMinute, refreshTokenMaxTtl } }: Config,
+  { clientDocuments }: Stores,
+  { now }: Platform,
+  { watched, reach }: { watched: Pick<ServerMetrics, 'clientDocument'>; reach: ReachHosts }
+): ClientDiscovery | undefined {
+  if (policy.mode === 'off') return undefined
+  const { allowsLoopback } = policy
+  const documents = createClientDocuments({
+    policy,
+    documents: clientDocuments,
+    limits: createFetchLimits({ ...RATES, perMinute: maxPerMinute }),
+    fetch: (url) => fetchDocument(url, { ...reach, allowsLoopback, signal: AbortSignal.timeout(FETCH_LIMIT_MS) }),
+    onFetch: watched.clientDocument,
+    now
+  })
+  return { documents, refreshTokenMax: refreshTokenMaxTtl }
+}

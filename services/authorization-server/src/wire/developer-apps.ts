@@ -1,0 +1,16 @@
+import { randomBytes } from 'node:crypto'
+import type { OwnAppDeps } from '../browser/account/developer/own-apps.js'
+import type { Config } from '../config.js'
+import type { Stores } from './stores.js'
+
+type AppStores = Pick<Stores, 'apps' | 'appChanges' | 'appPeople' | 'consents' | 'registered'>
+
+/** What users need to register apps; undefined with `DEVELOPER_APPS=off`. */
+export function wireOwnApps(
+  { developerApps: mode, productName }: Pick<Config, 'developerApps' | 'productName'>,
+  { apps, appChanges: changes, appPeople: people, consents, registered }: AppStores
+): OwnAppDeps | undefined {
+  if (mode === 'off') return undefined
+  const { changes: clients, secrets, scopes } = registered
+  return { mode, productName, apps, changes, people, clients, secrets, scopes, consents, randomBytes }
+}

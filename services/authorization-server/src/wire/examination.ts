@@ -1,0 +1,61 @@
+import {
+  ConfigurationError,
+  type Database,
+  findingsOfUnreadable,
+  readPackageVersion,
+  withTimeLimit
+} from '@valetkey/service-kit'
+import type { Config } from '../config.js'
+import { examineService } from '../operator/doctor/examine.js'
+import type { Examination } from '../operator/start-page/describe-overview.js'
+import { readPostgresVersion } from '../storage/postgres/postgres-version.js'
+import type { Redis } from '../storage/redis/redis.js'
+import { readRedisState, redisServers } from '../storage/redis/redis-state.js'
+import type { Stores } from './stores.js'
+
+/** What `doctor` reads from the environment, and a process at its start. */
+export type ExaminationFacts = Omit<Parameters<typeof examineService>[1], 'now'>
+
+type Examined = {
+  database: Database
+  redis: Redis
+  apps: Pick<Stores['apps'], 'countWaiting'>
+  facts: ExaminationFacts
+}
+
+// In the folder above `dist`, both in a checkout and in an image.
+const PACKAGE_FILE = new URL('../../package.json', import.meta.url)
+
+const ANSWER_LIMIT_MS = 2_000
+
+/** For the start page: what `doctor` finds, with the settings of this process, versions, and the approval queue. */
+export async function examineProcess(config: Config, { database, redis, apps, facts }: Examined): Promise<Examination> {
+  const [findings, postgres, redisState, waitingApps] = await Promise.all([
+    examineService(config, { ...facts, now: new Date() }).catch(findingsOfFailure),
+    answerOf(() => readPostgresVersion(database)),
+    // Of a cluster, that of one server.
+    answerOf(() => readRedisState(redisServers(redis)[0]?.server ?? redis)),
+    config.developerApps === 'off' ? undefined : answerOf(() => apps.countWaiting())
+  ])
+  return {
+    findings,
+    versions: {
+      valetkey: readPackageVersion(PACKAGE_FILE),
+      node: process.versions.node,
+      postgres: postgres ?? 'unknown',
+      redis: redisState?.version || 'unknown'
+    },
+    queue: config.developerApps === 'off' ? 'off' : (waitingApps ?? 'unknown')
+  }
+}
+
+/** A file of the settings may have changed since the start. */
+function findingsOfFailure(error: unknown): Examination['findings'] {
+  if (error instanceof ConfigurationError) return { service: findingsOfUnreadable(error), records: [] }
+  throw error
+}
+
+/** @returns undefined if the store does not answer in time; the findings say why */
+async function answerOf<Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> {
+  return withTimeLimit(ANSWER_LIMIT_MS, read(), () => undefined).catch(() => undefined)
+}

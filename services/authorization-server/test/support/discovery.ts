@@ -1,0 +1,100 @@
+import { afterAll, beforeAll } from '@jest/globals'
+import type { Logger } from '@valetkey/service-kit'
+import type { LightMyRequestResponse } from 'fastify'
+import { resolveHost } from '../../src/platform/client-metadata/resolve-host.js'
+import { startTestServer, type TestServer } from './authorization-server.js'
+import type { Browser, Page } from './browser.js'
+import { PKCE, VERIFIER } from './codes.js'
+import { type DocumentServer, startDocumentServer } from './document-server.js'
+import { authorizeUrl, PASSWORD, post, responseParameters } from './flow.js'
+import { signedInBrowser } from './pages.js'
+
+export const APP_CALLBACK = 'https://boat.example/callback'
+
+export type DiscoveryWorld = { server: TestServer; documents: DocumentServer; close(): Promise<void> }
+
+/** Starts it before the tests of a file, and closes it afterwards. */
+export function useDiscovery(settings: Record<string, string> = {}): DiscoveryWorld {
+  const world = {} as DiscoveryWorld
+  beforeAll(async () => {
+    Object.assign(world, await startDiscovery(settings))
+  })
+  afterAll(() => world.close())
+  return world
+}
+
+/** An authorization server that accepts documents of a server on the loopback interface, with the user alice. */
+async function startDiscovery(
+  settings: Record<string, string> = {},
+  { documents, logger }: { documents?: DocumentServer; logger?: Logger } = {}
+): Promise<DiscoveryWorld> {
+  const published = documents ?? (await startDocumentServer())
+  const reach = { resolve: resolveHost, ca: published.ca }
+  const server = await startTestServer(
+    { CLIENT_ID_METADATA: 'open', CLIENT_ID_METADATA_ALLOW_LOOPBACK: 'true', ...settings },
+    logger,
+    reach
+  )
+  await server.createUser('alice', PASSWORD)
+  await server.createScope('notes.read', { isDiscoverable: true, isDefault: true })
+  await server.createScope('notes.write', { isDiscoverable: true })
+  await server.createScope('notes.delete')
+  return {
+    server,
+    documents: published,
+    async close() {
+      await server.close()
+      if (documents === undefined) await published.close()
+    }
+  }
+}
+
+export function requestOf(clientId: string, change: Record<string, string | undefined> = {}): string {
+  return authorizeUrl(clientId, { redirect_uri: APP_CALLBACK, scope: 'notes.read', ...PKCE, ...change })
+}
+
+/** Opens the request in the browser of a signed-in user. */
+export async function openRequest(
+  { server }: Pick<DiscoveryWorld, 'server'>,
+  clientId: string,
+  change: Record<string, string | undefined> = {}
+): Promise<{ browser: Browser; page: Page }> {
+  const browser = await signedInBrowser(server)
+  return { browser, page: await browser.open(requestOf(clientId, change)) }
+}
+
+/** Allows the request of a signed-in user and exchanges the code. */
+export async function tokensFor(
+  world: Pick<DiscoveryWorld, 'server'>,
+  clientId: string,
+  change: Record<string, string | undefined> = {}
+): Promise<LightMyRequestResponse> {
+  const { browser, page } = await openRequest(world, clientId, change)
+  const { code = '' } = responseParameters(await browser.submitOnly(page, { decision: 'allow' }))
+  const redirectUri = change.redirect_uri ?? APP_CALLBACK
+  return exchangeOf(world, clientId, code, redirectUri)
+}
+
+export function exchangeOf(
+  { server }: Pick<DiscoveryWorld, 'server'>,
+  clientId: string,
+  code: string,
+  redirectUri = APP_CALLBACK
+): Promise<LightMyRequestResponse> {
+  const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: VERIFIER }
+  return post(server, '/token', { ...grant, client_id: clientId })
+}
+
+export function refreshOf(
+  { server }: Pick<DiscoveryWorld, 'server'>,
+  clientId: string,
+  refreshToken: string
+): Promise<LightMyRequestResponse> {
+  return post(server, '/token', { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId })
+}
+
+/** The rows of discovered clients. */
+export async function discoveredRows({ server }: Pick<DiscoveryWorld, 'server'>): Promise<Record<string, unknown>[]> {
+  const text = `select client_id, name, redirect_uris, refresh_token_max_ttl from clients where origin = 'discovered' order by 1`
+  return server.database.query({ name: 'test_discovered_rows', text, values: [] })
+}
