@@ -1,7 +1,10 @@
 import openApi from '@fastify/swagger'
-import { bearerPlugin, type Introspector } from '@valetkey/fastify-bearer'
+import type { Introspector } from '@valetkey/guard'
+import { bearerPlugin } from '@valetkey/guard/fastify'
 import {
+  allowAnyOrigin,
   buildServer,
+  createReadiness,
   groupRoutes,
   type HealthChecks,
   healthRoutes,
@@ -51,8 +54,9 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   ignoreBodies(publicServer)
   publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))
-  // The metadata that the guard registers, and the OpenAPI document.
+  // The metadata that the guard registers, preflight requests, and the OpenAPI document.
   groupRoutes(publicServer, 'static')
+  allowAnyOrigin(publicServer, BROWSER_HEADERS, [{ path: `${prefix}/v1/files`, methods: 'GET, HEAD' }])
   publicServer.register(openApi, openApiSettings({ issuer, resourceUrl, scopes: SCOPE_MEANINGS }))
   publicServer.register(bearerPlugin, {
     issuer,
@@ -68,10 +72,18 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
 
   // Operators only.
   const operatorServer = buildServer({ logger, meter: watched.http('operator') })
-  operatorServer.register(inGroup('health', healthRoutes), { checks: deps.health, draining })
+  operatorServer.register(inGroup('health', healthRoutes), {
+    readiness: createReadiness({ checks: deps.health, draining })
+  })
   operatorServer.register(inGroup('health', metricsRoute), { metrics: watched.metrics })
 
   return { publicServer, operatorServer }
+}
+
+/** A script needs `If-None-Match` for a 304 (contract §4). */
+const BROWSER_HEADERS = {
+  exposed: 'www-authenticate, etag, retry-after, x-request-id',
+  allowed: 'authorization, if-none-match'
 }
 
 /** No route reads a body. A request with a body must get 405 for a wrong method, not 415. */

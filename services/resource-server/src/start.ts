@@ -1,4 +1,4 @@
-import { buildIntrospector, type WatchedIntrospector } from '@valetkey/fastify-bearer'
+import { buildIntrospector, type WatchedIntrospector } from '@valetkey/guard'
 import {
   buildLogger,
   type ConnectedDatabase,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IntrospectionResult } from '@valetkey/fastify-bearer'
+import type { IntrospectionResult } from '@valetkey/guard'
 import { mintAccessToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type HealthChecks } from '@valetkey/service-kit'
 import type { InjectOptions } from 'fastify'

@@ -1,4 +1,4 @@
-import type { AccessToken } from '@valetkey/fastify-bearer'
+import type { AccessToken } from '@valetkey/guard'
 
 /** Covers every file, so challenges name it. */
 export const WHOLE_SCOPE = 'files.read'
@@ -35,8 +35,8 @@ export const SCOPE_MEANINGS: Readonly<Record<string, string>> = Object.fromEntri
 export type FileAccess = { ownerId: string; kinds: 'all' | readonly FileKind[] }
 
 /** @returns undefined when the token has no user or no file scope. Several scopes add up. */
-export function fileAccess(token: Pick<AccessToken, 'subject' | 'scope'> | null): FileAccess | undefined {
-  if (token?.subject === undefined) return undefined
+export function fileAccess(token: Pick<AccessToken, 'subject' | 'scope'>): FileAccess | undefined {
+  if (token.subject === undefined) return undefined
   if (token.scope.has(WHOLE_SCOPE)) return { ownerId: token.subject, kinds: 'all' }
   // In the order of the table: page tokens are signed over the kinds, so the same scopes must give the same list.
   const kinds = KIND_SCOPES.flatMap(({ scope, kind }) => (token.scope.has(scope) ? [kind] : []))

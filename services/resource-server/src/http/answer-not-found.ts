@@ -1,7 +1,7 @@
 import { Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-const METHODS = ['GET', 'HEAD'] as const
+const METHODS = ['GET', 'HEAD', 'OPTIONS'] as const
 
 /** 405 with `Allow` for a path that has other methods (RFC 9110 §15.5.6), else 404. */
 export function notFoundHandler(server: FastifyInstance) {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { addEntityTag } from './entity-tag.js'
 
-/** `GET /v1/openapi.json`: the description of the API. Public, and readable from any origin. */
+/** `GET /v1/openapi.json`: the description of the API. Public. */
 export const openApiRoute: FastifyPluginAsync = async (server) => {
   let document: string | undefined
   server.addHook('onReady', async () => {
@@ -14,7 +14,7 @@ export const openApiRoute: FastifyPluginAsync = async (server) => {
     url: '/v1/openapi.json',
     schema: { hide: true },
     async handler(_request, reply) {
-      reply.header('access-control-allow-origin', '*').header('cache-control', 'public, max-age=300')
+      reply.header('cache-control', 'public, max-age=300')
       return reply.type('application/json; charset=utf-8').send(document)
     }
   })

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
-import { IntrospectionUnavailableError } from '@valetkey/fastify-bearer'
+import { IntrospectionUnavailableError } from '@valetkey/guard'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { authorization, build, closeApp, get, live, send } from '../files-app.js'
 

@@ -1,4 +1,6 @@
-import { Command } from 'commander'
+import { styleText } from 'node:util'
+import { completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
+import { Argument, Command } from 'commander'
 import type { CommandDeps } from './context.js'
 import { addDeleteCommand } from './delete-command.js'
 import { addDoctorCommand } from './doctor-command.js'
@@ -20,11 +22,16 @@ Exit codes:
   130  interrupted; saved records stay, and the same command continues
 `
 
+const PACKAGE_FILE = new URL('../../../package.json', import.meta.url)
+
 /** The command line of the resource server. It needs the database only. */
 export function buildProgram(context: CommandDeps): Command {
   const program = new Command('valetkey-files')
     .description('Manages the file records of a Valetkey resource server.')
+    .version(readPackageVersion(PACKAGE_FILE))
     .addHelpText('after', AFTER_HELP)
+    // Commander removes the colours where the output is no terminal, or NO_COLOR is set.
+    .configureHelp({ styleTitle: (title) => styleText('bold', title) })
     .configureOutput({ writeOut: context.out, writeErr: context.say })
     .exitOverride()
     .showHelpAfterError('(see --help)')
@@ -32,5 +39,15 @@ export function buildProgram(context: CommandDeps): Command {
   addDoctorCommand(program, context)
   addImportCommand(program, context)
   addDeleteCommand(program, context)
+  addCompletionCommand(program, context)
   return program
+}
+
+function addCompletionCommand(program: Command, context: CommandDeps): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .addHelpText('after', '\nExample:\n  valetkey-files completion bash >> ~/.bash_completion\n')
+    .action((shell: (typeof SHELLS)[number]) => context.out(completionScript(program, shell)))
 }

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildIntrospector } from '@valetkey/fastify-bearer'
+import { buildIntrospector } from '@valetkey/guard'
 import {
   buildLogger,
   ConfigurationError,

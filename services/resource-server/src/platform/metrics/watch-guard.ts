@@ -1,4 +1,4 @@
-import type { FeedStatistics, WatchedIntrospector } from '@valetkey/fastify-bearer'
+import type { FeedStatistics, WatchedIntrospector } from '@valetkey/guard'
 import type { Metrics } from '@valetkey/service-kit'
 
 /** Exports the guard's statistics: cache, introspection calls and revocation feed. */

@@ -126,8 +126,24 @@ test.each([
   { name: 'a directory that is not there', args: ['--owner', someone, '/does/not/exist'], exitCode: 1 },
   { name: 'a file', args: ['--owner', someone, import.meta.filename], exitCode: 1 },
   { name: 'a user name for an owner', args: ['--owner', 'alice', '/tmp'], exitCode: 2 },
+  { name: 'an empty owner', args: ['--owner', '', '/tmp'], exitCode: 2 },
   { name: 'a directory without a name', args: ['--owner', someone, ''], exitCode: 2 },
   { name: '--prune without a terminal and without --yes', args: ['--owner', someone, '--prune', '/tmp'], exitCode: 2 }
 ])('$name fails, in one line', async ({ args, exitCode }) => {
   await expect(run('import', ...args)).rejects.toMatchObject({ name: 'CommandFailure', exitCode })
+})
+
+test.each([
+  ['alice', 'alice'],
+  ['zoë quinn', "'zoë quinn'"],
+  ["o'neill; $(id)", "'o'\\''neill; $(id)'"],
+  ['two\nlines', 'NAME']
+])('--owner %j: the error has the command that finds the id', async (given, word) => {
+  for (const command of [
+    ['import', '/tmp'],
+    ['delete', '--yes']
+  ]) {
+    const message = `--owner must be a user id; for a user name pass --owner "$(valetkey users show ${word} --id)"`
+    await expect(run(...command, '--owner', given)).rejects.toMatchObject({ message })
+  }
 })

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { IntrospectionUnavailableError, type IntrospectorStatistics } from '@valetkey/fastify-bearer'
+import { IntrospectionUnavailableError, type IntrospectorStatistics } from '@valetkey/guard'
 import { createMetrics } from '@valetkey/service-kit'
 import { watchGuard } from '../../../src/platform/metrics/watch-guard.js'
 import { healthChecks } from '../../../src/start.js'
