@@ -1,11 +1,21 @@
-// The image has no curl: asks the operator listener on this machine whether the server is ready.
+// The image has no curl: asks the operator listener of this container whether the server is ready.
 // Its one argument is the listener's address, host:port or :port.
+import { lookup } from 'node:dns/promises'
+import { networkInterfaces } from 'node:os'
+
 const [, name = '', port = ''] = /^(.*):(\d+)$/.exec(process.argv[2] ?? '') ?? []
-const host = name === '' || name === '0.0.0.0' ? '127.0.0.1' : name
 
 try {
+  const host = name === '' || name === '0.0.0.0' ? '127.0.0.1' : await ownAddress()
   const answer = await fetch(`http://${host}:${port}/readyz`, { signal: AbortSignal.timeout(4_000) })
   process.exitCode = answer.ok ? 0 : 1
 } catch {
   process.exitCode = 1
+}
+
+/** A name may be that of several containers. */
+async function ownAddress() {
+  const own = Object.values(networkInterfaces()).flatMap((found) => found.map(({ address }) => address))
+  const found = await lookup(name, { all: true, family: 4 })
+  return found.find(({ address }) => own.includes(address))?.address ?? name
 }

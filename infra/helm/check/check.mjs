@@ -1,11 +1,14 @@
-// npm run check:helm: lints the chart, renders it for a trial, for production and with its switches the other way, and
-// holds every document against the types of the Kubernetes API, our own rules, and who may reach whom.
+// npm run check:helm: lints the chart, renders it for a trial, for production, with its switches the other way, for
+// one service alone and for each wish of docs/kubernetes.md, and holds every document against the types of the Kubernetes API,
+// our own rules, and who may reach whom.
 import path from 'node:path'
+import { checkWishes } from './check-wishes.mjs'
 import { createHelm } from './helm.mjs'
 import { expectedFiles, wrongFiles } from './mounted-files.mjs'
 import { expected, mistakes, wrongReach } from './reachability.mjs'
 import { refusedValues } from './refused-values.mjs'
 import * as rules from './rules.mjs'
+import { runHelmTest } from './run-helm-test.mjs'
 import { here, installPackages } from './tools.mjs'
 import { typeErrors } from './type-check.mjs'
 
@@ -13,6 +16,7 @@ const chart = path.join(here, '..', 'valetkey')
 const production = ['--values', path.join(chart, 'examples', 'production.yaml')]
 // Every switch the other way, so that no branch of a template goes unseen.
 const switched = ['--values', path.join(here, 'switched.yaml')]
+const alone = ['--values', path.join(here, 'alone.yaml')]
 
 installPackages()
 const helm = await createHelm(chart)
@@ -21,7 +25,7 @@ let failed = 0
 report('helm lint --strict', helm.lint([]))
 report('helm lint --strict, production', helm.lint(production))
 
-const renderings = Object.entries({ default: [], production, switched }).map(([name, args]) => {
+const renderings = Object.entries({ default: [], production, switched, alone }).map(([name, args]) => {
   const { documents, complaints } = helm.render(args)
   report(`helm template, ${name}: ${documents.length} documents`, complaints)
   return { name, documents }
@@ -31,7 +35,10 @@ for (const { name, documents } of renderings) {
   report(`each pod gets its files and no other, ${name}`, wrongFiles(documents, expectedFiles[name]))
   report(`the network policies let pass whom they should, ${name}`, wrongReach(documents, expected[name]))
 }
-report('every document fits the Kubernetes API', typeErrors(renderings))
+const [{ documents: defaults }] = renderings
+const wished = await checkWishes(helm, defaults, { report, expectRefusal })
+report('every document fits the Kubernetes API', typeErrors([...renderings, ...wished]))
+for (const { name, documents } of renderings) report(`helm test, ${name}`, await runHelmTest(documents))
 
 // A check that cannot fail is none.
 report('an unknown field is refused', expectRefusal(typeErrors([{ name: 'wrong', documents: [misspelt()] }])))
@@ -39,14 +46,19 @@ for (const [mistake, make] of Object.entries(mistakes)) {
   const { documents } = renderings.find(({ name }) => name === 'production')
   report(`${mistake} is noticed`, expectRefusal(wrongReach(make(documents), expected.production)))
 }
+for (const member of ['issuer', 'resource']) {
+  report(
+    `helm test notices a wrong ${member}`,
+    expectRefusal(await runHelmTest(defaults, { [member]: 'https://other' }))
+  )
+}
 for (const [what, args] of Object.entries(refusedValues)) {
   report(`${what} is refused`, expectRefusal(helm.render(args).complaints))
 }
 process.exitCode = failed === 0 ? 0 : 1
 
 function misspelt() {
-  const { documents } = renderings[0]
-  const copy = structuredClone(documents.find(({ kind }) => kind === 'Deployment'))
+  const copy = structuredClone(defaults.find(({ kind }) => kind === 'Deployment'))
   copy.spec.template.spec.containers[0].readOnly = true
   return copy
 }

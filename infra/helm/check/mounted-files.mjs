@@ -52,10 +52,15 @@ export const expectedFiles = {
       ...ofDefault['authorization-server'],
       ...authorityOfSwitched,
       'logo.png': 'secret branding our-mark.png',
+      'pages/partials/tick.hbs': 'configMap own-pages tick.hbs',
       'some-setting': 'secret another some-setting'
     },
     'authorization-server-migration': { ...ofDefault['authorization-server-migration'], ...authorityOfSwitched },
     'resource-server-migration': { 'resource-database-url': `${RESOURCE} owner-url` }
+  },
+  alone: {
+    'authorization-server': keys(AUTHORIZATION, 'database-url', 'redis-url', 'cookie-keys'),
+    'authorization-server-migration': keys(AUTHORIZATION, 'database-url')
   }
 }
 
@@ -77,8 +82,8 @@ export function wrongFiles(documents, expected) {
   })
 }
 
-function filesOf({ volumes }) {
-  const sources = volumes.flatMap((volume) => volume.projected.sources)
+function filesOf({ volumes = [] }) {
+  const sources = volumes.flatMap(({ projected }) => projected?.sources ?? [])
   const files = sources.flatMap((source) =>
     Object.entries(source).flatMap(([kind, { name, items }]) =>
       items.map(({ key, path }) => [path, `${kind} ${name} ${key}`])

@@ -35,27 +35,28 @@ const everyone = Object.keys(others)
 const servers = ['authorization-server', 'resource-server']
 const migrations = ['authorization-server-migration', 'resource-server-migration']
 const jobs = [...migrations, 'credential']
+const tester = ['test']
 const none = []
 /** The ports of the listeners, and a port of a debugger. */
 const listeners = (named) => ({ 'authorization-server 9229': none, 'resource-server 9229': none, ...named })
 const connections = (named) => ({
   'databases 22': none,
   'internet 443': none,
-  'dns 53 UDP': [...servers, ...jobs],
-  'dns 53': [...servers, ...jobs],
+  'dns 53 UDP': [...servers, ...jobs, ...tester],
+  'dns 53': [...servers, ...jobs, ...tester],
   'databases 5432': [...servers, ...jobs],
   'databases 6379': ['authorization-server'],
   ...named
 })
 
-/** By rendering; a row is a port and who passes. */
+/** By rendering or wish; a row is a port and who passes. */
 export const expected = {
   default: {
     ...listeners({
-      'authorization-server 4000': everyone,
+      'authorization-server 4000': [...everyone, ...tester],
       'authorization-server 4001': ['resource-server'],
       'authorization-server 4002': none,
-      'resource-server 4100': everyone,
+      'resource-server 4100': [...everyone, ...tester],
       'resource-server 4101': none
     }),
     // The values do not say where the databases are.
@@ -63,10 +64,10 @@ export const expected = {
   },
   production: {
     ...listeners({
-      'authorization-server 4000': ['ingress controller'],
+      'authorization-server 4000': ['ingress controller', ...tester],
       'authorization-server 4001': ['reports API', 'resource-server'],
       'authorization-server 4002': ['monitoring'],
-      'resource-server 4100': ['ingress controller'],
+      'resource-server 4100': ['ingress controller', ...tester],
       'resource-server 4101': ['monitoring']
     }),
     ...connections({ 'databases 26379': ['authorization-server'], 'internet 5432': none, 'internet 6379': none })
@@ -75,14 +76,33 @@ export const expected = {
     // The resource servers ask an authorization server elsewhere.
     ...listeners({ 'authorization-server 4001': none, 'authorization-server 4002': ['monitoring'] }),
     // No job registers a credential there.
-    'dns 53': [...servers, ...migrations],
+    'dns 53': [...servers, ...migrations, ...tester],
     'databases 22': none,
     'databases 5432': [...servers, ...migrations],
     'databases 6379': ['authorization-server'],
     'internet 443': none,
     'internet 4318': servers,
     'internet 8443': ['resource-server']
-  }
+  },
+  alone: {
+    'authorization-server 4000': ['ingress controller', 'pod beside the ingress controller', ...tester],
+    'authorization-server 4001': none,
+    'authorization-server 4002': ['monitoring'],
+    'databases 5432': ['authorization-server', 'authorization-server-migration'],
+    'databases 6379': ['authorization-server'],
+    'internet 443': none
+  },
+  'only the authorization server': {
+    'authorization-server 4000': [...everyone, ...tester],
+    'authorization-server 4001': none,
+    'databases 5432': ['authorization-server', 'authorization-server-migration']
+  },
+  'only the resource server': {
+    'resource-server 4100': [...everyone, ...tester],
+    'internet 443': ['resource-server'],
+    'databases 5432': ['resource-server', 'resource-server-migration']
+  },
+  'valetkey apply': { 'databases 5432': [...servers, ...jobs, 'registry'], 'internet 443': none }
 }
 
 /** @returns {string[]} connections that the policies wrongly allow or wrongly refuse */

@@ -13,16 +13,13 @@ function confinementOf(name, spec) {
   if (pod?.runAsNonRoot !== true || !(pod.runAsUser > 0)) complaints.push(`${name} may run as root`)
   if (pod?.seccompProfile?.type !== 'RuntimeDefault') complaints.push(`${name} has no seccomp profile`)
   if (spec.automountServiceAccountToken !== false) complaints.push(`${name} gets a token of the cluster`)
-  for (const container of spec.containers) {
-    const { securityContext: own, resources } = container
-    const isConfined = own?.readOnlyRootFilesystem === true && own.allowPrivilegeEscalation === false
-    if (!isConfined || !own.capabilities?.drop?.includes('ALL')) complaints.push(`${name} is not confined`)
-    if (!resources?.requests?.memory || !resources.limits?.memory) complaints.push(`${name} has no memory bounds`)
-    const exposed = (container.env ?? []).filter((one) =>
-      /(PASSWORD|SECRET|KEYS|DATABASE_URL|REDIS_URL)$/.test(one.name)
-    )
-    if (exposed.length > 0) complaints.push(`${name} has a secret in its environment`)
-  }
+  // The first container is the chart's; others are the operator's.
+  const [{ securityContext: own, resources, env = [] }] = spec.containers
+  const isConfined = own?.readOnlyRootFilesystem === true && own.allowPrivilegeEscalation === false
+  if (!isConfined || !own.capabilities?.drop?.includes('ALL')) complaints.push(`${name} is not confined`)
+  if (!resources?.requests?.memory || !resources.limits?.memory) complaints.push(`${name} has no memory bounds`)
+  const exposed = env.filter((one) => /(PASSWORD|SECRET|KEYS|DATABASE_URL|REDIS_URL)$/.test(one.name))
+  if (exposed.length > 0) complaints.push(`${name} has a secret in its environment`)
   return complaints
 }
 
@@ -74,7 +71,8 @@ export const podsAreGivenWhatTheyAreScaledBy = (documents) =>
     .flatMap(({ spec: { scaleTargetRef, metrics } }) => {
       const { spec } = podsOf(documents).find(({ name }) => name === `Deployment ${scaleTargetRef.name}`)
       const { requests, limits } = spec.containers[0].resources
-      return metrics.flatMap(({ resource: { target } }) => {
+      const ours = metrics.filter(({ type }) => type === 'ContainerResource')
+      return ours.flatMap(({ containerResource: { target } }) => {
         const wanted = millicores(target.averageValue)
         const isReserved = millicores(requests?.cpu ?? 0) >= wanted
         const isReachable = limits?.cpu === undefined || millicores(limits.cpu) > wanted
@@ -109,12 +107,41 @@ const PLACEMENT = ['serviceAccountName', 'priorityClassName', 'nodeSelector', 't
 export const jobsGoWhereTheirServiceGoes = (documents) => {
   const placements = new Map(podsOf(documents).map(({ kind, spec }) => [`${kind} ${imageOf(spec)}`, placementOf(spec)]))
   return podsOf(documents)
-    .filter(({ kind, spec }) => kind === 'Job' && placements.get(`Deployment ${imageOf(spec)}`) !== placementOf(spec))
+    .filter(({ kind }) => kind === 'Job')
+    .filter(({ spec }) => placements.get(`Deployment ${imageOf(spec)}`) !== placementOf(spec) || isKeptApart(spec))
     .map(({ name }) => `${name} goes elsewhere than the pods with its image`)
 }
 
 const imageOf = ({ containers: [{ image }] }) => image
-const placementOf = (spec) => JSON.stringify(PLACEMENT.map((field) => spec[field]))
+const placementOf = (spec) => JSON.stringify([...PLACEMENT.map((field) => spec[field]), spec.affinity?.nodeAffinity])
+/** From other pods, which may fill all nodes. */
+const isKeptApart = ({ affinity = {} }) => 'podAffinity' in affinity || 'podAntiAffinity' in affinity
+
+/** alerts.yaml finds the jobs by this word. */
+export const scrapedJobsAreNamed = (documents) =>
+  documents
+    .filter(({ kind }) => kind === 'ServiceMonitor')
+    .filter(({ metadata, spec: { endpoints } }) => {
+      const { replacement } = endpoints[0].relabelings?.find(({ targetLabel }) => targetLabel === 'job') ?? metadata
+      return !(replacement ?? metadata.name).includes('valetkey')
+    })
+    .map(({ metadata }) => `alerts do not find the job of ${metadata.name}`)
+
+const MISSING = {
+  ValetkeyAuthorizationServerMissing: 'authorization-server',
+  ValetkeyResourceServerMissing: 'resource-server'
+}
+
+/** Alerts about the absence of a service are those of the release that has it. */
+export const alertsAreOfThisRelease = (documents) => {
+  const own = podsOf(documents).map(({ component }) => component)
+  const rules = documents.filter(({ kind }) => kind === 'PrometheusRule').flatMap(({ spec }) => spec.groups)
+  const alerts = rules.flatMap((group) => group.rules.map(({ alert }) => alert))
+  const isOdd = ([alert, component]) => alerts.length > 0 && alerts.includes(alert) !== own.includes(component)
+  return Object.entries(MISSING)
+    .filter(isOdd)
+    .map(([alert]) => `${alert} does not fit the services of this release`)
+}
 
 const PROBES = { startupProbe: '/livez', livenessProbe: '/livez', readinessProbe: '/readyz' }
 
@@ -143,16 +170,21 @@ export const filesThatAreNamedAreMounted = (documents) =>
     return named.filter((file) => !mounted.includes(file)).map((file) => `${name} has no ${file}`)
   })
 
-function filesOf({ containers: [container], volumes }, documents) {
-  const mounted = container.volumeMounts.flatMap(({ name, mountPath }) => {
+function filesOf({ containers: [container], volumes = [] }, documents) {
+  // Volumes of the operator are not projected ones of ours.
+  const mounted = (container.volumeMounts ?? []).flatMap(({ name, mountPath }) => {
     const { projected } = volumes.find((volume) => volume.name === name)
-    const items = projected.sources.flatMap(({ secret, configMap }) => (secret ?? configMap).items)
+    const items = (projected?.sources ?? []).flatMap(({ secret, configMap }) => (secret ?? configMap).items)
     return items.map(({ path }) => `${mountPath}/${path}`)
   })
   const maps = (container.envFrom ?? []).map(({ configMapRef }) => configMapRef.name)
   const settings = documents.filter(({ kind, metadata }) => kind === 'ConfigMap' && maps.includes(metadata.name))
   const text = JSON.stringify([container.env, container.command, settings.map(({ data }) => data)])
-  const named = text.match(/\/run\/[\w./-]+/g) ?? []
+  // A folder that is named stands for all of its files.
+  const named = (text.match(/\/run\/[\w./-]+/g) ?? []).flatMap((name) => {
+    const inside = mounted.filter((file) => file.startsWith(`${name}/`))
+    return inside.length > 0 ? inside : [name]
+  })
   // The URL of a database is a file itself, and names the authority that lies beside it.
   const authorities = mounted.filter((file) => file.endsWith('/postgres-ca.pem'))
   return { mounted, named: named.some((file) => file.endsWith('database-url')) ? [...named, ...authorities] : named }

@@ -8,7 +8,10 @@ import { here } from './tools.mjs'
 
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
 /** Not of Kubernetes itself. */
-const PROMETHEUS_OPERATOR = '@kubernetes-models/prometheus-operator'
+const EXTENSIONS = {
+  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+  'gateway.networking.k8s.io': '@kubernetes-models/gateway-api'
+}
 const folder = path.join(here, 'node_modules', '.rendered')
 
 /**
@@ -18,7 +21,7 @@ const folder = path.join(here, 'node_modules', '.rendered')
 export function typeErrors(renderings) {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  for (const { name, documents } of renderings) writeFileSync(path.join(folder, `${name}.ts`), toSource(documents))
+  for (const { name, documents } of renderings) writeFileSync(path.join(folder, fileOf(name)), toSource(documents))
   const compilerOptions = {
     strict: true,
     noEmit: true,
@@ -28,7 +31,7 @@ export function typeErrors(renderings) {
     target: 'es2023',
     types: []
   }
-  const files = renderings.map(({ name }) => `${name}.ts`)
+  const files = renderings.map(({ name }) => fileOf(name))
   writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   const { status, stdout, stderr } = spawnSync(process.execPath, [compiler, '-p', folder], {
@@ -39,10 +42,12 @@ export function typeErrors(renderings) {
   return status === 0 || complaints.length > 0 ? complaints : [stdout + stderr]
 }
 
+const fileOf = (name) => `${name.replace(/\W+/g, '-')}.ts`
+
 function toSource(documents) {
   const lines = documents.map((document, index) => {
     const { apiVersion, kind } = document
-    const models = apiVersion.startsWith('monitoring.coreos.com/') ? PROMETHEUS_OPERATOR : 'kubernetes-models'
+    const models = EXTENSIONS[apiVersion.split('/')[0]] ?? 'kubernetes-models'
     const type = `import('${models}/${apiVersion}').I${kind}`
     return `export const document${index}: ${type} = ${JSON.stringify(document, undefined, 2)}`
   })

@@ -37,6 +37,17 @@ logo{{ ext .key }}
       {{- end }}
 {{- end -}}
 
-{{- define "valetkey.filesMount" -}}
-- { name: files, mountPath: /run/valetkey, readOnly: true }
+{{- /* The versions of what the files come from, as far as the cluster is there to be asked; never its content. */ -}}
+{{- define "valetkey.fileVersions" -}}
+{{- range .files }}
+{{- range (include "valetkey.filesVolume" . | fromYamlArray) }}
+{{- range .projected.sources }}
+{{- range $kind, $source := . }}
+{{- with lookup "v1" (title $kind) $.root.Release.Namespace $source.name }}
+{{ $kind }} {{ $source.name }} {{ .metadata.uid }} {{ .metadata.resourceVersion }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end -}}

@@ -1,7 +1,7 @@
 {{- /* The name of everything in this release; cut so that the longest suffix still fits into a DNS label. */ -}}
 {{- define "valetkey.name" -}}
 {{- $name := ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) (contains .Chart.Name .Release.Name) -}}
-{{- $name | trunc 32 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | default $name | trunc 32 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- /* What a selector names: never anything that changes from one release to the next. */ -}}
@@ -18,8 +18,25 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{- /* Name, labels and annotations of a document; `suffix` is the end of its name, the component if there is none. */ -}}
+{{- define "valetkey.metadata" -}}
+metadata:
+  name: {{ include "valetkey.name" .root }}-{{ .suffix | default .component }}
+  labels:
+    {{- include "valetkey.labels" . | nindent 4 }}
+    {{- with .labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
 {{- define "valetkey.image" -}}
-image: {{ printf "%s:%s" .image.repository (.image.tag | default .root.Chart.AppVersion) | quote }}
+{{- $digest := .image.digest | default "" -}}
+{{- $reference := ternary (print "@" $digest) (print ":" (.image.tag | default .root.Chart.AppVersion)) (ne $digest "") -}}
+image: {{ print .image.repository $reference | quote }}
 imagePullPolicy: {{ .image.pullPolicy }}
 {{- end -}}
 

@@ -25,35 +25,14 @@ securityContext:
     drop: [ALL]
 {{- end -}}
 
-{{- /* Liveness asks nothing of Postgres or Redis: a restart would not bring them back. */ -}}
-{{- define "valetkey.probes" -}}
-startupProbe:
-  httpGet: { path: /livez, port: operator }
-  periodSeconds: 2
-  failureThreshold: 30
-livenessProbe:
-  httpGet: { path: /livez, port: operator }
-  periodSeconds: 10
-  timeoutSeconds: 5
-readinessProbe:
-  httpGet: { path: /readyz, port: operator }
-  periodSeconds: 5
-  timeoutSeconds: 5
+{{- /* Containers of the operator. One without a securityContext is confined like ours. */ -}}
+{{- define "valetkey.extraContainers" -}}
+{{- $confinement := include "valetkey.containerConfinement" . | fromYaml -}}
+{{- $containers := list -}}
+{{- range . -}}
+{{- $containers = append $containers (hasKey . "securityContext" | ternary . (merge (deepCopy .) $confinement)) -}}
 {{- end -}}
-
-{{- /* New connections end before the process does: the endpoint has left every balancer when SIGTERM comes. */ -}}
-{{- define "valetkey.drain" -}}
-{{- if gt (int .Values.drainSeconds) 0 -}}
-lifecycle:
-  preStop:
-    exec:
-      command: [sleep, {{ .Values.drainSeconds | quote }}]
-{{- end }}
-{{- end -}}
-
-{{- /* The services stop within 15 seconds of SIGTERM, or of DRAIN_DELAY after it. */ -}}
-{{- define "valetkey.terminationGracePeriodSeconds" -}}
-{{ add .root.Values.drainSeconds (get .values.config "DRAIN_DELAY" | default "0" | int) 20 }}
+{{- toYaml $containers -}}
 {{- end -}}
 
 {{- /* Which nodes a service's pods may go to, and those of the jobs that run its program. */ -}}
@@ -74,27 +53,68 @@ tolerations:
 {{- end }}
 {{- end -}}
 
-{{- /* Over what they are spread: by revision, so that a rollout is not held up by the pods it replaces. */ -}}
-{{- define "valetkey.spread" -}}
-{{- if without (values (default dict .values.topologySpread)) "" }}
-topologySpreadConstraints:
-  {{- range $topologyKey, $whenUnsatisfiable := .values.topologySpread }}
-  {{- if $whenUnsatisfiable }}
-  - maxSkew: 1
-    topologyKey: {{ $topologyKey }}
-    whenUnsatisfiable: {{ $whenUnsatisfiable }}
-    labelSelector:
-      matchLabels:
-        {{- include "valetkey.selector" $ | nindent 8 }}
-    matchLabelKeys: [pod-template-hash]
+{{- /*
+The template of any pod of this chart.
+  server        the service whose image it runs, and to whose nodes it goes
+  values        labels, annotations, and what the operator adds to the pod
+  annotations   the chart's own; they win
+  spec          further lines of the pod's spec
+  name, container, env, resources    its container; `container` are further lines
+  files         volumes of valetkey.filesVolume, each with its mountPath
+*/ -}}
+{{- define "valetkey.podTemplate" -}}
+metadata:
+  labels:
+    {{- include "valetkey.labels" . | nindent 4 }}
+    {{- with .values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with merge (dict) (default dict .annotations) .values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
   {{- end }}
+spec:
+  {{- include "valetkey.podConfinement" .root | nindent 2 }}
+  {{- include "valetkey.placement" .server | nindent 2 }}
+  {{- with .affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
   {{- end }}
-{{- end }}
-{{- end -}}
-
-{{- /* A job before install and upgrade: gone when it went well, kept to be looked at when it did not. */ -}}
-{{- define "valetkey.hook" -}}
-helm.sh/hook: pre-install,pre-upgrade
-helm.sh/hook-weight: {{ .weight | quote }}
-helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+  {{- .spec | nindent 2 }}
+  {{- with .values.extraInitContainers }}
+  initContainers:
+    {{- include "valetkey.extraContainers" . | nindent 4 }}
+  {{- end }}
+  containers:
+    - name: {{ .name }}
+      {{- include "valetkey.image" (dict "root" .root "image" .server.image) | nindent 6 }}
+      {{- .container | nindent 6 }}
+      {{- with concat (default list .env) .values.extraEnv }}
+      env:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- include "valetkey.containerConfinement" .root | nindent 6 }}
+      resources:
+        {{- toYaml .resources | nindent 8 }}
+      {{- if or .files .values.extraVolumeMounts }}
+      volumeMounts:
+        {{- range .files }}
+        - { name: {{ .name }}, mountPath: {{ .mountPath }}, readOnly: true }
+        {{- end }}
+        {{- with .values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- end }}
+    {{- with .values.extraContainers }}
+    {{- include "valetkey.extraContainers" . | nindent 4 }}
+    {{- end }}
+  {{- if or .files .values.extraVolumes }}
+  volumes:
+    {{- range .files }}
+    {{- include "valetkey.filesVolume" . | nindent 4 }}
+    {{- end }}
+    {{- with .values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- end }}
 {{- end -}}

@@ -10,6 +10,20 @@
   {{- end }}
 {{- end -}}
 
+{{- /* Public addresses only, at these ports. The service checks more ranges. */ -}}
+{{- define "valetkey.egressToPublic" -}}
+- ports:
+    {{- range .ports }}
+    - { protocol: TCP, port: {{ int . }} }
+    {{- end }}
+  to:
+    - ipBlock:
+        cidr: 0.0.0.0/0
+        except: [10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16]
+    - ipBlock:
+        cidr: 2000::/3
+{{- end -}}
+
 {{- define "valetkey.egressToDns" -}}
 - ports:
     {{- range .dns.ports }}
@@ -22,12 +36,15 @@
   {{- end }}
 {{- end -}}
 
-{{- /* A listener for all sources, or for the given peers. */ -}}
+{{- /* A listener for all sources, or for the given peers and `helm test`. */ -}}
 {{- define "valetkey.publicIngress" -}}
 - ports: [{ port: public }]
-  {{- with .publicFrom }}
+  {{- with .Values.networkPolicy.publicFrom }}
   from:
     {{- toYaml . | nindent 4 }}
+    - podSelector:
+        matchLabels:
+          {{- include "valetkey.selector" (dict "root" $ "component" "test") | nindent 10 }}
   {{- end }}
 {{- end -}}
 

@@ -21,25 +21,35 @@ be able to get there: on a full node it gets no more than it requests, and it ne
 {{- end -}}
 
 {{- define "valetkey.autoscaler" -}}
+{{- $scaling := .values.autoscaling -}}
+{{- if $scaling.targetCPU -}}
 {{- include "valetkey.reachableTarget" . -}}
-{{- $name := printf "%s-%s" (include "valetkey.name" .root) .component -}}
-{{- with .values.autoscaling -}}
+{{- else if not $scaling.metrics -}}
+{{- fail (printf "%s: autoscaling needs targetCPU or metrics" .component) -}}
+{{- end -}}
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
-metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "valetkey.labels" $ | nindent 4 }}
+{{ include "valetkey.metadata" (dict "root" .root "component" .component) }}
 spec:
-  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ $name }} }
-  minReplicas: {{ .minReplicas }}
-  maxReplicas: {{ .maxReplicas }}
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ include "valetkey.name" .root }}-{{ .component }} }
+  minReplicas: {{ $scaling.minReplicas }}
+  maxReplicas: {{ $scaling.maxReplicas }}
+  {{- with $scaling.behavior }}
+  behavior:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   metrics:
-    - type: Resource
-      resource:
+    {{- /* Of our container, so that extra containers do not count. */}}
+    {{- with $scaling.targetCPU }}
+    - type: ContainerResource
+      containerResource:
         name: cpu
-        target: { type: AverageValue, averageValue: {{ .targetCPU | quote }} }
-{{- end }}
+        container: {{ $.component }}
+        target: { type: AverageValue, averageValue: {{ . | quote }} }
+    {{- end }}
+    {{- with $scaling.metrics }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end -}}
 
 {{- /*
@@ -48,41 +58,11 @@ Nodes are emptied one pod at a time. Pods that are not ready do not hold that up
 {{- define "valetkey.disruptionBudget" -}}
 apiVersion: policy/v1
 kind: PodDisruptionBudget
-metadata:
-  name: {{ include "valetkey.name" .root }}-{{ .component }}
-  labels:
-    {{- include "valetkey.labels" . | nindent 4 }}
+{{ include "valetkey.metadata" (dict "root" .root "component" .component) }}
 spec:
   maxUnavailable: {{ .values.disruptionBudget.maxUnavailable }}
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
       {{- include "valetkey.selector" . | nindent 6 }}
-{{- end -}}
-
-{{- define "valetkey.serviceMonitor" -}}
-{{- $monitoring := .root.Values.serviceMonitors -}}
-{{- if and .root.Values.networkPolicy.enabled (not .root.Values.networkPolicy.operatorFrom) -}}
-{{- fail "serviceMonitors.enabled: no pod may reach the metrics; add the monitoring to networkPolicy.operatorFrom" -}}
-{{- end -}}
-apiVersion: monitoring.coreos.com/v1
-kind: ServiceMonitor
-metadata:
-  name: {{ include "valetkey.name" .root }}-{{ .component }}
-  labels:
-    {{- include "valetkey.labels" . | nindent 4 }}
-    {{- with $monitoring.labels }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-spec:
-  namespaceSelector:
-    matchNames: [{{ .root.Release.Namespace }}]
-  selector:
-    matchLabels:
-      {{- include "valetkey.selector" . | nindent 6 }}
-  # Of the services with these labels only the operators' has such a port.
-  endpoints:
-    - port: operator
-      path: /metrics
-      interval: {{ $monitoring.interval }}
 {{- end -}}
