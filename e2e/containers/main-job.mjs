@@ -43,6 +43,13 @@ export async function mainJobChecks(report, stack) {
     ])
     return JSON.parse(stdout)
   })
+  await report.check('the files API has the title of FILES_TITLE', async () => {
+    const { stdout } = await stack.valetkey(['resource-servers', 'list', '--json'])
+    assert.deepEqual(
+      JSON.parse(stdout).resource_servers.map(({ title }) => title),
+      ['Files']
+    )
+  })
   await report.check('valetkey-files import, in a container', () => importFiles(stack, user.user_id))
 
   const app = createApp({ ...stack, clientId: client?.client_id, clientSecret: client?.client_secret })
