@@ -4,7 +4,7 @@ const AUTHORIZATION = '^services/authorization-server/src'
 const GROUPS = '(browser|protocol|feed|operator)'
 const BROWSER_STEPS = '(account|authorize|consent|login)'
 const PROTOCOL_STEPS = '(errors|introspection|metadata|revocation|token)'
-const OPERATOR_STEPS = '(cli|http)'
+const OPERATOR_STEPS = '(cli|http|start-page)'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -82,17 +82,24 @@ module.exports = {
     },
     {
       name: 'guard-stands-alone',
-      comment: 'fastify-bearer is published: what it imports, its users install.',
+      comment: 'The guard is published: what it imports, its users install.',
       severity: 'error',
-      from: { path: '^packages/fastify-bearer/src/' },
+      from: { path: '^packages/guard/src/' },
       to: {
         dependencyTypesNot: ['core'],
         pathNot: [
-          '^packages/fastify-bearer/',
+          '^packages/guard/',
           '^packages/oauth-protocol/',
           'node_modules/.pnpm/(fastify|fastify-plugin|undici)@'
         ]
       }
+    },
+    {
+      name: 'guard-core-has-no-framework',
+      comment: 'Users of one adapter do not install the framework of another.',
+      severity: 'error',
+      from: { path: '^packages/guard/src/', pathNot: '^packages/guard/src/fastify/' },
+      to: { path: ['node_modules/.pnpm/(fastify|fastify-plugin)@', '^packages/guard/src/fastify/'] }
     },
     {
       name: 'kit-knows-no-subject',
@@ -112,7 +119,7 @@ module.exports = {
       comment: 'The examples use only the public addresses and the published guard.',
       severity: 'error',
       from: { path: '^examples/' },
-      to: { path: '^(packages|services)/', pathNot: '^packages/fastify-bearer/dist/index[.]' }
+      to: { path: '^(packages|services)/', pathNot: '^packages/guard/dist/(index|node|web|mcp|fastify/index)[.]' }
     },
     {
       name: 'nothing-unresolved',

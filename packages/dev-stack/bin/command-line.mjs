@@ -1,13 +1,17 @@
-// npm run valetkey, npm run valetkey-files: the command line of a service, with the databases of the running `npm start`.
+// ./valetkey, ./valetkey-files: the command line of a service, with the databases of the running `npm start`.
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { commandLines, dataFiles } from '../lib/checkout.mjs'
 import { readRunFile } from '../lib/processes/run-file.mjs'
+import { withOwnerId } from '../lib/start/owner-id.mjs'
 
 const databaseVariables = {
   'authorization-server': 'DATABASE_URL',
   'resource-server': 'RESOURCE_DATABASE_URL'
 }
+
+const NO_DATABASE = new Set(['--help', '-h', '--version', '-V'])
 
 const [service, ...args] = process.argv.slice(2)
 const file = commandLines[service]
@@ -15,10 +19,11 @@ const variable = databaseVariables[service]
 
 if (file === undefined) stop('Usage: command-line.mjs authorization-server|resource-server …')
 if (!existsSync(file)) stop('Not built yet: run npm start, or npm run build, first.')
-if (!process.env[variable] && !process.env[`${variable}_FILE`] && !asksForHelp()) joinRunningStack()
+if (!process.env[variable] && !process.env[`${variable}_FILE`] && !needsNoDatabase()) joinRunningStack()
 
 // Run in this process, so that input, output, signals and exit code are those of the command.
-process.argv.splice(1, process.argv.length - 1, file, ...args)
+const given = process.env.DATABASE_URL && service === 'resource-server' ? withOwnerId(args, listUsers) : args
+process.argv.splice(1, process.argv.length - 1, file, ...given)
 await import(pathToFileURL(file).href)
 
 function joinRunningStack() {
@@ -28,9 +33,15 @@ function joinRunningStack() {
   for (const [name, value] of Object.entries(running.environment)) process.env[name] ||= value
 }
 
-/** Help needs no database. */
-function asksForHelp() {
-  return args.length === 0 || args.includes('--help') || args.includes('-h')
+function listUsers() {
+  const list = [commandLines['authorization-server'], 'users', 'list', '--json']
+  return JSON.parse(execFileSync(process.execPath, list, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }))
+    .users
+}
+
+function needsNoDatabase() {
+  const [first] = args
+  return first === undefined || first === 'completion' || args.some((each) => NO_DATABASE.has(each))
 }
 
 function stop(message) {

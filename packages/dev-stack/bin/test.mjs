@@ -29,7 +29,7 @@ setTimeout(() => {
 }, TIME_LIMIT_MINUTES * 60_000).unref()
 
 try {
-  const servers = await startTestServers(directory, processes)
+  const servers = await startTestServers(directory, processes, process.env.TEST_REDIS_CLUSTER_URL)
   const found = findTestPrograms(process.env)
   // The tests behind a pooler, and those with a wrong clock, need a Redis server as well.
   const { redisUrl } = servers

@@ -18,6 +18,9 @@ export const commandLines = {
   'resource-server': path.join(checkout, 'services/resource-server/dist/operator/cli/main.js')
 }
 
+/** The files of the demo user. */
+export const demoFiles = path.join(checkout, 'examples/pictures')
+
 /** `.data`, or the folder in VALETKEY_DATA. With another folder, a second stack can run beside the first. */
 export function dataFiles(environment) {
   const directory = path.resolve(environment.VALETKEY_DATA || path.join(checkout, '.data'))

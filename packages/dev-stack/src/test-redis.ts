@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import RedisMock from 'ioredis-mock'
 
 /** `url` is undefined if Redis is emulated; then only `client` and its duplicates see the data. */
@@ -15,7 +15,31 @@ const DATABASES = 64
  */
 export function createTestRedis(): TestRedis {
   const { TEST_REDIS_URL, JEST_WORKER_ID } = process.env
-  return TEST_REDIS_URL ? realRedis(TEST_REDIS_URL, Number(JEST_WORKER_ID ?? 1) % DATABASES) : emulatedRedis()
+  if (!TEST_REDIS_URL) return emulatedRedis()
+  if (TEST_REDIS_URL.startsWith('redis+cluster:')) return redisCluster(TEST_REDIS_URL)
+  return realRedis(TEST_REDIS_URL, Number(JEST_WORKER_ID ?? 1) % DATABASES)
+}
+
+/** A Redis Cluster has one database, so only one Jest worker may use it. `keys` and `flushdb` of the client are of all nodes. */
+function redisCluster(clusterUrl: string): TestRedis {
+  const { hostname: host, port, password } = new URL(clusterUrl.replace(/^redis.cluster:([^,]*).*/, 'http:$1'))
+  const client = new Cluster([{ host, port: Number(port) }], { redisOptions: { password } })
+  const ready = new Promise<void>((resolve) => client.once('ready', resolve))
+  const onAll = async <Result>(ask: (node: Redis) => Promise<Result>): Promise<Result[]> => {
+    await ready
+    return Promise.all(client.nodes('master').map(ask))
+  }
+  client.flushdb = async () => (await onAll((node) => node.flushdb()))[0] ?? 'OK'
+  client.keys = async (pattern: string) => (await onAll((node) => node.keys(pattern))).flat()
+  client.flushdb().catch(() => {})
+  return {
+    url: clusterUrl,
+    // Tests only send commands, which both have.
+    client: client as unknown as Redis,
+    close: async () => {
+      await client.quit()
+    }
+  }
 }
 
 function realRedis(serverUrl: string, database: number): TestRedis {

@@ -41,14 +41,13 @@ describe('npm start', () => {
     expect(processes.filter(isAlive)).toEqual([])
   })
 
-  test('creates the demo data once, imports the checkout without its build output, and stores secrets for the owner only', () => {
+  test('creates the demo data once, imports the pictures of the demo, and stores secrets for the owner only', () => {
     const calls: string[] = checkout.state('calls').map((call: { args: string[] }) => call.args.join(' '))
     expect(calls.filter((call) => call.startsWith('users create'))).toEqual([
       'users create alice --password-stdin --json'
     ])
-    const importing =
-      /^import --owner user-1 --exclude node_modules --exclude \.git --exclude \.data --exclude dist --exclude tsconfig\.tsbuildinfo \//
-    expect(calls).toContainEqual(expect.stringMatching(importing))
+    expect(calls).toContainEqual(expect.stringContaining('resource-servers create --name files --title Files'))
+    expect(calls).toContainEqual(expect.stringMatching(/^import --owner user-1 \/.*\/examples\/pictures$/))
     expect(statSync(checkout.file('.data')).mode & 0o777).toBe(0o700)
     expect(statSync(checkout.file('.data/secrets.json')).mode & 0o777).toBe(0o600)
   })
@@ -109,6 +108,14 @@ describe('npm start', () => {
     expect(refused).toMatchObject({ code: 1, stdout: '' })
     expect(refused.stderr).toMatch(
       new RegExp(`^Port ${checkout.ports[1]} for [^\n]*AUTH_INTERNAL_LISTEN=localhost:\\d+\n$`)
+    )
+  })
+
+  test('a port that browsers block is reported like one in use', async () => {
+    const refused = await checkout.start('start.mjs', [], { AUTH_PUBLIC_LISTEN: 'localhost:6000' }).ended
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toMatch(
+      /^Port 6000 for [^\n]* is blocked by browsers; [^\n]*AUTH_PUBLIC_LISTEN=localhost:7000\n$/
     )
   })
 

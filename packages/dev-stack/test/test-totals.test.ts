@@ -40,6 +40,7 @@ const machine = {
   pgbouncer: '/usr/sbin/pgbouncer',
   faketime: '/usr/bin/faketime',
   glewlwyd: '/usr/bin/glewlwyd',
+  python: '/usr/bin/python3',
   redisUrl: 'redis://here',
   mayPick: false
 }
@@ -110,6 +111,13 @@ test.each([
     runs: [green],
     missing: { glewlwyd: undefined },
     lines: [expect.stringMatching(/^Not run: tests with a provider of other authors/), '3 passed, 0 failed'],
+    code: 0
+  },
+  {
+    name: 'no libraries for Python, Go, Ruby, PHP or Java',
+    runs: [green],
+    missing: { python: undefined },
+    lines: [expect.stringMatching(/^Not run: other languages/), '3 passed, 0 failed'],
     code: 0
   },
   {

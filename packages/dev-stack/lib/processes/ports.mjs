@@ -1,17 +1,31 @@
 // Finds free TCP addresses.
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
+import { BLOCKED_PORTS } from './blocked-ports.mjs'
 
-/** A port that is free now. The caller handles the rare case that another program takes it first. */
+// Below the ports that Linux, macOS and Windows give to outgoing connections: one of those could take the port meanwhile.
+const [FIRST, LAST] = [12_000, 32_000]
+
+/** A port that is free now, and different each time. The caller handles the rare case that another program takes it first. */
 export async function freePort() {
-  const server = await listen('127.0.0.1', 0)
-  const { port } = server.address()
-  await close(server)
-  return port
+  for (;;) {
+    const port = randomInt(FIRST, LAST)
+    if (given.has(port)) continue
+    given.add(port)
+    const isFree = await probe('127.0.0.1', port).then(
+      () => true,
+      () => false
+    )
+    if (isFree) return port
+  }
 }
+
+/** The results of `freePort` in this process. */
+const given = new Set()
 
 /**
  * @param {{ variable: string, what: string, host: string, port: number }[]} listeners
- * @returns {Promise<string[]>} one line for each address that is in use
+ * @returns {Promise<string[]>} one line for each address that is in use, or that no browser opens
  */
 export async function findPortProblems(listeners) {
   const problems = []
@@ -23,12 +37,13 @@ export async function findPortProblems(listeners) {
 }
 
 async function findProblem({ variable, what, host, port }) {
+  const where = `Port ${port} for the ${what}`
+  const advice = `choose another port: ${variable}=${bracketed(host)}:${port + 1000 > 65535 ? port - 1000 : port + 1000}`
+  if (BLOCKED_PORTS.has(port)) return `${where} is blocked by browsers; ${advice}`
   try {
     for (const address of addressesOf(host)) await probe(address, port, host)
     return undefined
   } catch (error) {
-    const where = `Port ${port} for the ${what}`
-    const advice = `choose another port: ${variable}=${bracketed(host)}:${port + 1000 > 65535 ? port - 1000 : port + 1000}`
     if (error.code === 'EADDRINUSE') return `${where} is used by another program. Stop that program, or ${advice}`
     if (error.code === 'EACCES') return `${where} needs more privileges; ${advice}`
     return `${variable}: this machine cannot listen on ${host} (${error.code ?? error.message})`

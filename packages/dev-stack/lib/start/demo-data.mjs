@@ -49,7 +49,7 @@ export async function ensureClient(valetkey, remembered, demoUrl) {
 export function ensureResourceServer(valetkey, credential, resourceUrl) {
   return valetkey(
     [
-      ...['resource-servers', 'create', '--name', 'files', '--audience', resourceUrl],
+      ...['resource-servers', 'create', '--name', 'files', '--title', 'Files', '--audience', resourceUrl],
       ...['--client-id', credential.id, '--secret-stdin', '--json']
     ],
     { input: `${credential.secret}\n` }

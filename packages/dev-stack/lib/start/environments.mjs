@@ -1,5 +1,5 @@
 // The environment of each process: the caller's, with the settings of this process and without those of others.
-import { privateVariables } from './settings.mjs'
+import { privateVariables, serviceVariables } from './settings.mjs'
 
 const DEMO_PROVIDER_CLIENT = 'valetkey'
 
@@ -78,9 +78,13 @@ export function commandLineEnvironment(settings, { databaseUrl, resourceDatabase
   }
 }
 
-/** The settings that `doctor` needs in addition. */
+/**
+ * The settings that `doctor` needs in addition, and those of the caller, such as `LOCAL_SIGN_IN`: commands in another terminal
+ * must decide as the services do.
+ */
 export function doctorEnvironment(caller, settings, { redisUrl, credential, secrets }) {
   return {
+    ...Object.fromEntries(Object.entries(caller).filter(([name]) => serviceVariables.includes(name))),
     ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
     COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey,
     PAGE_TOKEN_KEYS: caller.PAGE_TOKEN_KEYS ?? secrets.pageTokenKey,

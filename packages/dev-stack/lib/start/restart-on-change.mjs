@@ -10,7 +10,7 @@ const SETTLE_MS = 300
 
 const watchedFolders = [
   ...['services/authorization-server', 'services/resource-server', 'examples/demo-client'],
-  ...['packages/oauth-protocol', 'packages/fastify-bearer', 'packages/service-kit']
+  ...['packages/oauth-protocol', 'packages/guard', 'packages/service-kit']
 ].flatMap((folder) => ['dist', 'views', 'assets'].map((part) => path.join(checkout, folder, part)))
 
 /** Runs the compiler and restarts the services until the launcher stops. */

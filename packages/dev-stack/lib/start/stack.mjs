@@ -1,5 +1,5 @@
 // The steps of npm start.
-import { checkout, displayPath } from '../checkout.mjs'
+import { demoFiles, displayPath } from '../checkout.mjs'
 import { findPortProblems } from '../processes/ports.mjs'
 import { writeRunFile } from '../processes/run-file.mjs'
 import { bringPostgres, bringRedis } from '../stores/servers.mjs'
@@ -13,9 +13,6 @@ import {
 } from './environments.mjs'
 import { openSecrets, resourceServerCredential } from './secrets.mjs'
 import { createServices } from './services.mjs'
-
-/** Names to exclude from the import of this checkout, the default directory. */
-const notTheUsersFiles = ['node_modules', '.git', '.data', 'dist', 'tsconfig.tsbuildinfo']
 
 /**
  * @param {{ caller: object, settings: object, files: string | undefined, data: object, processes: object,
@@ -61,11 +58,10 @@ export async function startStack({ caller, settings, files, data, processes, pro
   })
   save()
 
-  const directory = files ?? checkout
-  await progress.step(`Files of ${displayPath(directory) || 'this checkout'}`, async () => {
-    const excluded = files === undefined ? notTheUsersFiles.flatMap((name) => ['--exclude', name]) : []
-    await valetkeyFiles(['import', '--owner', user.id, ...excluded, directory])
-  })
+  const directory = files ?? demoFiles
+  await progress.step(`Files of ${displayPath(directory)}`, () =>
+    valetkeyFiles(['import', '--owner', user.id, directory])
+  )
 
   const startServices = createServices({ ...tools, settings, servers, credential, client })
   const services = []

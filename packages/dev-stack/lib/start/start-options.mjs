@@ -10,7 +10,7 @@ export const startHelp = `Usage: npm start [-- --files DIR] [--no-demo-provider]
 
 Starts everything on this machine: Postgres, Redis, both services, a demo client and a demo OpenID provider.
 
-  --files DIR   import the files of this directory for the demo user (default: this checkout)
+  --files DIR   import the files of this directory for the demo user (default: examples/pictures)
   --no-demo-provider   start no demo OpenID provider; setting SIGN_IN_PROVIDERS does the same
   --help        show this text
 

@@ -15,8 +15,8 @@ Valetkey is running.
   Resource server   ${settings.resourceUrl}   (operator ${localUrl(listen.filesOperator)})
   Logs              ${displayPath(data.logs)}
 
-  Command lines     npm run --silent valetkey -- --help
-                    npm run --silent valetkey-files -- --help
+  Command lines     ./valetkey --help
+                    ./valetkey-files --help
   Stop it           Ctrl-C; the data stays in ${displayPath(data.directory)}
 ${user.password === undefined ? unknownPassword(user.username) : ''}`
 }
@@ -26,5 +26,5 @@ const demoProvider = ({ demoProviderUrl }) => `
 
 const unknownPassword = (username) => `
 The user ${username} existed before, and this checkout does not know the password.
-Create another user: printf '%s' 'a long password of yours' | npm run --silent valetkey -- users create NAME --password-stdin
+Create another user: printf '%s' 'a long password of yours' | ./valetkey users create NAME --password-stdin
 `

@@ -7,6 +7,11 @@ const kinds = [
     missing: 'browser tests, because Chromium was not found (install it, or set CHROMIUM)'
   },
   {
+    program: 'python',
+    files: /\.languages\.test\.ts$/,
+    missing: 'other languages, because a program or library is missing (docs/connect-an-app.md)'
+  },
+  {
     program: 'firefox',
     files: /\.firefox\.test\.ts$/,
     missing: 'Firefox tests, because Firefox was not found (install it, or set FIREFOX)'
@@ -35,7 +40,7 @@ const kinds = [
 
 /**
  * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string,
- *   glewlwyd?: string }} programs their paths
+ *   glewlwyd?: string, python?: string }} programs their paths
  * @returns for each missing program: the files that cannot run, and a message
  */
 export const testsWithoutProgram = (programs) => kinds.filter(({ program }) => programs[program] === undefined)

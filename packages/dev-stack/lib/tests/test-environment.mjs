@@ -1,16 +1,17 @@
 // The environment of the tests, and the programs that this machine has for them.
 import { findOnPath, isProgram } from '../processes/programs.mjs'
 import { serviceVariables } from '../start/settings.mjs'
+import { findLanguages } from './language-programs.mjs'
 
 const testVariables = [
   ...['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL'],
-  ...['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL', 'TEST_PGBOUNCER']
+  ...['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL', 'TEST_PGBOUNCER', 'TEST_PYTHON']
 ]
 const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => `${name}_FILE`), ...testVariables])
 
 /** The caller's settings of the services and of Postgres clients must not influence a test. */
 export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...programs }) {
-  const { chromium, firefox, promtool, pgbouncer } = programs
+  const { chromium, firefox, promtool, pgbouncer, python } = programs
   const kept = Object.entries(caller).filter(([name]) => !leaking.has(name) && !/^PG[A-Z]/.test(name))
   return {
     ...Object.fromEntries(kept),
@@ -21,7 +22,8 @@ export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...p
     ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium }),
     ...(firefox === undefined ? {} : { TEST_FIREFOX: firefox }),
     ...(promtool === undefined ? {} : { TEST_PROMTOOL: promtool }),
-    ...(pgbouncer === undefined ? {} : { TEST_PGBOUNCER: pgbouncer })
+    ...(pgbouncer === undefined ? {} : { TEST_PGBOUNCER: pgbouncer }),
+    ...(python === undefined ? {} : { TEST_PYTHON: python })
   }
 }
 
@@ -34,7 +36,8 @@ export const findTestPrograms = (caller) => ({
   pgbouncer: findOnPath(['pgbouncer'], `${caller.PATH ?? ''}:/usr/sbin`),
   faketime: findOnPath(['faketime'], caller.PATH),
   // Its database is made with sqlite3.
-  glewlwyd: findOnPath(['sqlite3'], caller.PATH) && findOnPath(['glewlwyd'], caller.PATH)
+  glewlwyd: findOnPath(['sqlite3'], caller.PATH) && findOnPath(['glewlwyd'], caller.PATH),
+  python: findLanguages(caller)
 })
 
 export const findChromium = (caller) =>

@@ -7,14 +7,18 @@ import { findRedisServer, startRedis } from '../stores/redis.mjs'
 // One logical database for each Jest worker; src/test-redis.ts requires them.
 const REDIS_DATABASES = 64
 
-/** @returns the addresses; `redisUrl` is undefined if no Redis server is installed */
-export async function startTestServers(directory, processes) {
+/**
+ * @param redisUrl a Redis to use instead of an own one
+ * @returns the addresses; `redisUrl` is undefined if no Redis server is installed
+ */
+export async function startTestServers(directory, processes, redisUrl) {
   const filesOf = (name) => ({
     directory: path.join(directory, name),
     logFile: path.join(directory, `${name}.log`)
   })
   const shared = { password: randomSecret(), durable: false, processes }
   const postgres = await startEmbeddedPostgres({ ...shared, ...filesOf('postgres') })
+  if (redisUrl !== undefined) return { postgresUrl: postgres.url('postgres'), redisUrl }
   const command = findRedisServer()
   const redis =
     command === undefined

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from '@jest/globals'
@@ -10,6 +10,7 @@ const {
   authorizationServerEnvironment,
   demoClientEnvironment,
   demoProviderEnvironment,
+  doctorEnvironment,
   givenCredential,
   resourceServerEnvironment
 } = await library('start/environments')
@@ -118,6 +119,13 @@ test('the caller’s values have precedence, and unknown variables are passed on
   expect(environment).toMatchObject({ COOKIE_KEYS: 'mine', CODE_TTL: '5', LIMITS_FACTOR: '100' })
 })
 
+test('commands in another terminal get the settings of the caller, such as the ways to sign in', () => {
+  const caller = { LOCAL_SIGN_IN: 'false', SIGN_IN_PROVIDERS: '[]', SMTP_URL: 'smtp://mail', HOME: '/home/alice' }
+  const environment = doctorEnvironment(caller, readSettings(caller), everything)
+  expect(environment).toMatchObject({ LOCAL_SIGN_IN: 'false', SIGN_IN_PROVIDERS: '[]', SMTP_URL: 'smtp://mail' })
+  expect(environment).not.toHaveProperty('HOME')
+})
+
 test('no process gets the secrets of another', () => {
   const caller = {
     COOKIE_KEYS: 'a',
@@ -154,8 +162,10 @@ test('each audience has its own credential, created once', () => {
 })
 
 test.each(['authorization-server', 'resource-server'])('every setting that the %s reads is in the list', (service) => {
-  const config = path.resolve(import.meta.dirname, `../../../../services/${service}/src/config.ts`)
-  const read = [...readFileSync(config, 'utf8').matchAll(/read\.\w+\(\s*'([A-Z_]+)'/g)].map(([, name]) => name)
+  const folder = path.resolve(import.meta.dirname, `../../../../services/${service}/src`)
+  const files = readdirSync(folder).filter((name) => name.endsWith('config.ts'))
+  const text = files.map((name) => readFileSync(path.join(folder, name), 'utf8')).join('\n')
+  const read = [...text.matchAll(/read\.\w+\(\s*'([A-Z_]+)'/g)].map(([, name]) => name)
   expect(read.length).toBeGreaterThan(10)
   expect(read.filter((name) => !serviceVariables.includes(name))).toEqual([])
 })
