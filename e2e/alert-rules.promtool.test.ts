@@ -10,7 +10,7 @@ jest.setTimeout(60_000)
 type Case = { alertname: string; exp_alerts: unknown[] }
 type Scenario = { input_series: { series: string }[]; alert_rule_test?: Case[] }
 
-const rules = (parse(read('infra/alerts/rules.yaml')).groups as { rules: { alert: string }[] }[]).flatMap(
+const rules = (parse(read('infra/helm/valetkey/alerts.yaml')).groups as { rules: { alert: string }[] }[]).flatMap(
   (group) => group.rules
 )
 const testFiles = files.filter((file) => file.startsWith('infra/alerts/test/'))
@@ -40,9 +40,9 @@ function labelsOf(metric: string): string[] | undefined {
   return sample === null ? undefined : matches(sample[1] ?? '', /(\w+)="/g)
 }
 
-describe('infra/alerts/rules.yaml', () => {
+describe('infra/helm/valetkey/alerts.yaml', () => {
   test('Prometheus accepts the rules', () => {
-    expect(promtool(['check', 'rules', 'infra/alerts/rules.yaml'])).toMatchObject({ code: 0 })
+    expect(promtool(['check', 'rules', 'infra/helm/valetkey/alerts.yaml'])).toMatchObject({ code: 0 })
   })
 
   test('each alert fires in its cases, with the expected text, and in no others', () => {

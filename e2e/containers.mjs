@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { backUp, restoreChecks } from './containers/backup.mjs'
 import { confinementChecks, portsInUse } from './containers/confinement.mjs'
 import { endingChecks, mainJobChecks } from './containers/main-job.mjs'
+import { outageChecks } from './containers/outages.mjs'
 import { killRunning } from './containers/programs.mjs'
 import { createReport } from './containers/report.mjs'
 import { rotationChecks } from './containers/rotation.mjs'
@@ -28,6 +29,7 @@ if (!report.hasFailed()) {
   const job = await mainJobChecks(report, stack)
   await confinementChecks(report, stack, usedBefore)
   await report.check('every service stops by itself when asked, and finds its data again', () => restart(job))
+  await outageChecks(report, stack, job)
   await runbookChecks(report, stack)
   await rotationChecks(report, stack, job)
   const backup = await backUp(report, stack, job)

@@ -5,8 +5,10 @@ import { mintAccessToken, mintOpaqueToken } from '../packages/oauth-protocol/src
 import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
 import { adminRoutes } from '../services/authorization-server/src/operator/http/routes.js'
 import {
+  accountLinkLimit,
   clientAuthenticationLimit,
   operatorAuthenticationLimit,
+  providerAddressLimit,
   resourceServerAuthenticationLimit,
   signInLimits
 } from '../services/authorization-server/src/platform/rate-limits/rules.js'
@@ -31,7 +33,9 @@ describe('pages for operators', () => {
     [
       'docs/settings.md',
       '## Authorization server',
-      ['services/authorization-server/src/config.ts', 'services/authorization-server/src/sign-in-config.ts'],
+      ['config', 'sign-in-config', 'client-metadata-config'].map(
+        (name) => `services/authorization-server/src/${name}.ts`
+      ),
       readAuthorizationConfig
     ],
     ['docs/settings.md', '## Resource server', ['services/resource-server/src/config.ts'], readFilesConfig],
@@ -103,6 +107,8 @@ describe('pages for operators', () => {
   test('docs/limits.md: the limits of the source', () => {
     const inForce = [
       ...signInLimits('a', '::1', false),
+      accountLinkLimit('::1'),
+      providerAddressLimit('::1'),
       clientAuthenticationLimit('::1'),
       resourceServerAuthenticationLimit('::1'),
       operatorAuthenticationLimit('::1')

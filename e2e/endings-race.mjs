@@ -132,9 +132,8 @@ async function register(cluster) {
     },
 
     async endOnAccountPage() {
-      const page = await browser.open(`${issuer}/account/apps`)
-      const start = page.html.lastIndexOf('<form', page.html.indexOf('/account/apps/end'))
-      const { status, html } = await browser.submit({ ...page, html: page.html.slice(start) }, {})
+      const page = await browser.open(`${issuer}/account/apps/end?client_id=${client.client_id}`)
+      const { status, html } = await browser.submit(page, {})
       return { status, body: html.slice(0, 300) }
     },
 

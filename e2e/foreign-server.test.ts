@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { bearerPlugin } from '@valetkey/fastify-bearer'
+import { bearerPlugin } from '@valetkey/guard/fastify'
 import { type FastifyInstance, fastify } from 'fastify'
 import * as openid from 'openid-client'
 import { startForeignServer } from './support/foreign-server.mjs'
@@ -33,7 +33,7 @@ beforeAll(async () => {
   })
   app.get('/reports', { onRequest: app.requireAccessToken('reports.read') }, async ({ accessToken }) => ({
     ...accessToken,
-    scope: [...(accessToken?.scope ?? [])]
+    scope: [...accessToken.scope]
   }))
   now = new Date()
 })

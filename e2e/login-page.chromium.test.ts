@@ -9,7 +9,7 @@ import { injectAxe, violationsOn } from './support/axe.js'
 import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { layoutProblems } from './support/layout.js'
-import { signIn as signInTo, type Words, wordsOf } from './support/scenes.js'
+import { signIn as signInTo, type Words, wordsOf } from './support/scene.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { connect, headingOf, press, signIn } from './support/walk.js'
@@ -68,13 +68,13 @@ describe('the example login page, in Chromium', () => {
 
   /** The pages of linking, in one language, each with its name. */
   async function walk(page: Page, words: Words, look: (name: string) => Promise<void>): Promise<void> {
+    await page.goto(`${at.issuer}/login/handoff`)
+    await page.getByRole('link', { name: 'Cancel' }).click()
+    await look('stopped')
     await page.goto(`${at.issuer}/account/sign-ins`)
     await signInTo(page, at, words)
     expect(await headingOf(page)).toBe(words['account.sign_ins'])
     await look('ways')
-    await page.goto(`${at.issuer}/login/handoff`)
-    await page.getByRole('link', { name: 'Cancel' }).click()
-    await look('stopped')
     await page.goto(`${at.issuer}/login/handoff?purpose=link`)
     await signIn(page, AT_LOGIN_PAGE)
     await look('question')

@@ -56,6 +56,18 @@ describe('connected apps, in Chromium', () => {
     expect(await headingOf(page)).toBe('Connected apps')
   }
 
+  async function askBeforeEnd(page: Page): Promise<void> {
+    const loaded = page.waitForEvent('load')
+    await page.getByRole('link', { name: 'End access of Photo Printer' }).click()
+    await loaded
+  }
+
+  async function endAccess(page: Page): Promise<void> {
+    await askBeforeEnd(page)
+    expect(await headingOf(page)).toBe('End access of Photo Printer?')
+    await press(page, 'End access')
+  }
+
   const appNames = (page: Page) => page.getByRole('main').getByRole('listitem').getByRole('heading').allTextContents()
 
   test('End access: the app is refused at its next request in every browser, says so, and can be connected again', async () => {
@@ -63,7 +75,7 @@ describe('connected apps, in Chromium', () => {
     const there = await connected()
     await openApps(here)
     expect(await appNames(here)).toEqual(['Photo Printer'])
-    await press(here, 'End access of Photo Printer')
+    await endAccess(here)
     expect(await here.getByRole('status').textContent()).toContain('The app no longer has access')
     expect(await appNames(here)).toEqual([])
     await expectNoFiles(here)
@@ -79,9 +91,10 @@ describe('connected apps, in Chromium', () => {
     await there.goto(`${at.issuer}/login`)
     await signIn(there, at)
     expect(await appNames(there)).toEqual(['Photo Printer'])
+    await askBeforeEnd(there)
     await openApps(here)
-    await press(here, 'End access of Photo Printer')
-    await press(there, 'End access of Photo Printer')
+    await endAccess(here)
+    await press(there, 'End access')
     expect(await there.getByRole('status').textContent()).toContain('The app no longer has access')
   })
 
@@ -104,11 +117,20 @@ describe('connected apps, in Chromium', () => {
     await there.goto(`${at.issuer}/login`)
     await signIn(there, at)
     await press(there, 'Sign out everywhere')
-    await press(here, 'End access of Photo Printer')
+    await askBeforeEnd(here)
     expect(await headingOf(here)).toBe('Sign in')
     await signIn(here, at)
     expect(await appNames(here)).toEqual(['Photo Printer'])
     await expectFiles(here)
+  })
+
+  test('Keep access leads back to the list, and ends nothing', async () => {
+    const page = await connected()
+    await openApps(page)
+    await askBeforeEnd(page)
+    await page.getByRole('link', { name: 'Keep access' }).click()
+    expect(await appNames(page)).toEqual(['Photo Printer'])
+    await expectFiles(page)
   })
 
   test('the consent page links to the connected apps', async () => {
@@ -123,6 +145,9 @@ describe('connected apps, in Chromium', () => {
     await openApps(page)
     await tabTo(page, 'End access')
     await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'End access of Photo Printer?' }).waitFor()
+    await tabTo(page, 'End access')
+    await page.keyboard.press('Enter')
     await page.getByRole('status').waitFor()
     expect(await appNames(page)).toEqual([])
     await tabTo(page, 'Sign out')
@@ -134,7 +159,7 @@ describe('connected apps, in Chromium', () => {
   test('ends an app and signs out without JavaScript', async () => {
     const page = await connected({ javaScriptEnabled: false })
     await openApps(page)
-    await press(page, 'End access of Photo Printer')
+    await endAccess(page)
     expect(await appNames(page)).toEqual([])
     await press(page, 'Sign out')
     expect(await page.getByRole('status').textContent()).toContain('You are signed out in this browser')

@@ -5,12 +5,22 @@ import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { layoutProblems, setTextSize } from './support/layout.js'
 import { createPagesWorld, type PagesWorld } from './support/pages-world.js'
-import { demoScenes, type Scene, scenes, signIn, wordsIn, wordsOf } from './support/scenes.js'
+import { type Scene, signIn, wordsIn, wordsOf } from './support/scene.js'
+import { demoScenes, scenes } from './support/scenes.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 
 const phone = { width: 360, height: 640 }
 const desk = { width: 1280, height: 800 }
+/** The part of a phone's screen that a browser leaves to a page. */
+const smallPhone = { width: 390, height: 664 }
+/** Script: whether each button has an edge. */
+const HAVE_EDGES = `[...document.querySelectorAll('.button')].map((button) => {
+  const { borderTopStyle, borderTopWidth } = getComputedStyle(button)
+  return borderTopStyle === 'solid' && parseFloat(borderTopWidth) >= 1
+})`
+const IN_FORCED_COLORS = ['sign-in', 'consent', 'connected apps', 'devices', 'own app, draft']
+
 /** The desktop window at a zoom of 200 %. */
 const zoomedDesk = { width: 640, height: 400 }
 
@@ -35,7 +45,7 @@ describe('every page in every state', () => {
 
   beforeAll(async () => {
     files = makeKnownFiles()
-    stack = await createStack({ files: files.directory })
+    stack = await createStack({ files: files.directory, environment: { DEVELOPER_APPS: 'approved' } })
     ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
     world = await createPagesWorld(stack, at)
   }, 90_000)
@@ -96,10 +106,52 @@ describe('every page in every state', () => {
     })
   })
 
+  describe.each(['en', 'de', 'ar'])('%s, on a phone of 390 x 664', (language) => {
+    test.each([
+      { name: 'a checked app', app: 'insights' },
+      { name: 'an unchecked app with long access', app: 'planner' }
+    ] as const)('$name asks for three scopes: Allow and Deny are visible without scrolling', async ({ app }) => {
+      const page = await pageOf('alice', language)
+      await page.setViewportSize(smallPhone)
+      await page.goto(world[app].request())
+      expect(await page.locator('.scope').count()).toBe(3)
+      const [allow, deny] = [await boxOf(page, 'allow'), await boxOf(page, 'deny')]
+      expect(allow.y + allow.height).toBeLessThanOrEqual(smallPhone.height)
+      expect([deny.y, deny.width, deny.height]).toEqual([allow.y, allow.width, allow.height])
+    })
+
+    test('three connected apps are visible without scrolling', async () => {
+      const page = await pageOf('alice', language)
+      await page.setViewportSize(smallPhone)
+      await page.goto(`${at.issuer}/account/apps`)
+      expect(await page.locator('.app').count()).toBe(3)
+      const { bottom } = await page.locator('.apps').evaluate((list) => list.getBoundingClientRect())
+      expect(bottom).toBeLessThanOrEqual(smallPhone.height)
+    })
+  })
+
+  test.each(scenes.filter(({ name }) => IN_FORCED_COLORS.includes(name)))(
+    '$name: with forced colours every button has an edge',
+    async (scene) => {
+      const page = await open(scene, 'en')
+      await page.emulateMedia({ forcedColors: 'active' })
+      const edges = await page.evaluate<boolean[]>(HAVE_EDGES)
+      await page.emulateMedia({ forcedColors: 'none' })
+      expect(edges.length).toBeGreaterThan(0)
+      expect(edges).not.toContain(false)
+    }
+  )
+
   test.each(demoScenes)('$name: axe finds nothing', async (scene) => {
     expect(await inaccessible(await open(scene, 'en'), looks)).toEqual({})
   })
 })
+
+async function boxOf(page: Page, decision: 'allow' | 'deny') {
+  const box = await page.locator(`button[value=${decision}]`).boundingBox()
+  if (box === null) throw new Error(`the page does not show ${decision}`)
+  return box
+}
 
 /** For each window: the text that is not readable in it. */
 async function unreadable(page: Page): Promise<Record<string, string[]>> {

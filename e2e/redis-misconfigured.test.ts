@@ -9,7 +9,8 @@ import {
   type ServiceProcess,
   startServiceProcess
 } from '../services/authorization-server/test/support/service-process.js'
-import { type PlainRedis, startPlainRedis, startRedisCluster } from './fleet/redis-servers.mjs'
+import { startOneNodeCluster } from './fleet/redis-cluster.mjs'
+import { type PlainRedis, startPlainRedis } from './fleet/redis-servers.mjs'
 import { hasRedisServer, redisCommand } from './fleet/start-world.mjs'
 import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
@@ -30,7 +31,7 @@ beforeAll(async () => {
   await migrate(database.url, MIGRATIONS)
   workshop = openWorkshop()
   redis = await startPlainRedis({ ...workshop, command, name: 'redis' })
-  cluster = await startRedisCluster({ ...workshop, command })
+  cluster = await startOneNodeCluster({ ...workshop, command })
 })
 afterEach(async () => {
   service?.child.kill('SIGKILL')
@@ -79,6 +80,8 @@ async function asUser(name: string, rights: string): Promise<string> {
   return `redis://${name}:hush@127.0.0.1:${redis.port}/0`
 }
 
+const asCluster = ({ port }: PlainRedis, password: string) => `redis+cluster://:${password}@127.0.0.1:${port}`
+
 const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
 
 describe('misconfigured at the start: not ready, with the reason on /readyz, in the log, in the metric and in doctor', () => {
@@ -86,6 +89,8 @@ describe('misconfigured at the start: not ready, with the reason on /readyz, in 
     ['a wrong password', () => `redis://:hush@127.0.0.1:${redis.port}/0`, /refuses the password/],
     ['no password', () => `redis://127.0.0.1:${redis.port}/0`, /refuses the password/],
     ['a Redis Cluster', () => cluster.url, /Redis Cluster/],
+    ['one server as a Cluster', () => redis.url.replace(/^redis:(.*)\/0$/, 'redis+cluster:$1'), /no Redis Cluster/],
+    ['a Cluster, with a wrong password', () => asCluster(cluster, 'hush'), /refuses the password/],
     ['a user who may not run a command', () => asUser('limited', `${RIGHTS} -getex`), /does not permit/],
     ['a user who may run no scripts', () => asUser('plain', `${RIGHTS} -@scripting`), /does not permit/],
     [

@@ -16,7 +16,7 @@ type Rule = {
 }
 type Panel = { title: string; type: string; targets?: { expr: string }[] }
 
-const groups = parse(read('infra/alerts/rules.yaml')).groups as { name: string; rules: Rule[] }[]
+const groups = parse(read('infra/helm/valetkey/alerts.yaml')).groups as { name: string; rules: Rule[] }[]
 const rules = groups.flatMap((group) => group.rules)
 const panels = JSON.parse(read('infra/alerts/dashboard.json')).panels as Panel[]
 const page = read('docs/metrics.md')
@@ -178,7 +178,7 @@ describe('metrics follow the conventions of Prometheus', () => {
   })
 })
 
-describe('infra/alerts/rules.yaml: syntax', () => {
+describe('infra/helm/valetkey/alerts.yaml: syntax', () => {
   test('every alert has a unique name and only the fields of Prometheus', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
     expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length)

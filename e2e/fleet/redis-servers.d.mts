@@ -12,5 +12,3 @@ export function startSecuredRedis(tools: Tools): Promise<{ url: string; settings
 export type PlainRedis = { port: number; url: string; tell(command: string): Promise<string> }
 
 export function startPlainRedis(tools: Tools & { name: string; lines?: readonly string[] }): Promise<PlainRedis>
-
-export function startRedisCluster(tools: Tools): Promise<PlainRedis>

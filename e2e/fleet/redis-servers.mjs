@@ -84,14 +84,6 @@ export async function startPlainRedis({ directory, processes, command, name, lin
   }
 }
 
-/** A Redis Cluster of one node with all slots. */
-export async function startRedisCluster(tools) {
-  const server = await startPlainRedis({ ...tools, name: 'redis-cluster', lines: ['cluster-enabled yes'] })
-  await server.tell('CLUSTER ADDSLOTSRANGE 0 16383')
-  await until('a Cluster', async () => (await server.tell('CLUSTER INFO')).includes('cluster_state:ok'))
-  return server
-}
-
 /** The permissions that a service needs, as in docs/databases.md. */
 const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
 
@@ -114,7 +106,7 @@ export async function startSecuredRedis({ directory, processes, command }) {
   return { url: `rediss://valetkey:${password}@127.0.0.1:${port}/0`, settings: { REDIS_CA_FILE: ca } }
 }
 
-function startServer({ directory, processes, command, name, port, lines, args }) {
+export function startServer({ directory, processes, command, name, port, lines, args }) {
   const own = path.join(directory, name)
   mkdirSync(own, { recursive: true, mode: 0o700 })
   const file = path.join(own, 'redis.conf')
@@ -129,7 +121,7 @@ function startServer({ directory, processes, command, name, port, lines, args })
   })
 }
 
-function ask(port, password, question) {
+export function ask(port, password, question) {
   return new Promise((resolve) => {
     let answer = ''
     const socket = createConnection({ host: '127.0.0.1', port })
@@ -143,7 +135,7 @@ function ask(port, password, question) {
   })
 }
 
-function isOpen(port) {
+export function isOpen(port) {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port })
     socket.once('connect', () => {
@@ -154,7 +146,7 @@ function isOpen(port) {
   })
 }
 
-async function until(what, holds) {
+export async function until(what, holds) {
   const limit = Date.now() + 30_000
   while (!(await holds())) {
     if (Date.now() > limit) throw new Error(`not within 30 seconds: ${what}`)

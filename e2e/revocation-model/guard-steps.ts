@@ -7,7 +7,7 @@ import {
   isVerified,
   LEASE_MS,
   resetView
-} from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
+} from '../../packages/guard/src/revocations/revocation-view.js'
 import { noncePayload } from '../../services/authorization-server/src/feed/listen-session.js'
 import { at, type BrokenRule, dropStream, type May, NAMES, notify, send, type World } from './world.js'
 

@@ -1,4 +1,4 @@
-import { isUnrevoked, LEASE_MS } from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
+import { isUnrevoked, LEASE_MS } from '../../packages/guard/src/revocations/revocation-view.js'
 import { type ListenSession, PROOF_MS } from '../../services/authorization-server/src/feed/listen-session.js'
 import { ANNOUNCEMENTS, NAMES, type World } from './world.js'
 

@@ -1,4 +1,4 @@
-import { emptyView } from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
+import { emptyView } from '../../packages/guard/src/revocations/revocation-view.js'
 import { pulsePayload } from '../../services/authorization-server/src/feed/listen-session.js'
 import { guardReads, guardSteps } from './guard-steps.js'
 import { connect, listening, receiveAll, serverSteps } from './server-steps.js'

@@ -1,4 +1,4 @@
-import type { Mark, RevocationView } from '../../packages/fastify-bearer/src/revocations/revocation-view.js'
+import type { Mark, RevocationView } from '../../packages/guard/src/revocations/revocation-view.js'
 import {
   closeStream,
   type Frame,

@@ -14,10 +14,17 @@ function listFiles(folder: string): string[] {
   })
 }
 
-/** The lines of all code in a page, spans and blocks. A backslash at the end of a line joins it with the next. */
+/**
+ * The lines of all code in a page, spans and blocks. A backslash at the end of a line joins it with the next. Without
+ * TypeScript, which a compiler checks, and without names of called methods, because `response.json()` is no file.
+ */
 export function codeOf(page: string): string[][] {
-  const text = read(page).replaceAll('\\\n', ' ')
-  const blocks = [...text.matchAll(/^ *```.*\n([\s\S]*?)^ *```/gm)].flatMap(([, block = '']) => block.split('\n'))
+  const text = read(page)
+    .replaceAll('\\\n', ' ')
+    .replace(/\.\w+\(/g, ' (')
+  const blocks = [...text.matchAll(/^ *```(.*)\n([\s\S]*?)^ *```/gm)]
+    .filter(([, language]) => language !== 'ts')
+    .flatMap(([, , block = '']) => block.split('\n'))
   const spans = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
   return [...blocks, ...spans].map((line) => line.split(/[\s'"()[\],]+/).filter((word) => word !== ''))
 }

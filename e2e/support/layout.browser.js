@@ -10,7 +10,8 @@
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   while (walker.nextNode()) {
     const node = walker.currentNode
-    if (node.data.trim() === '') continue
+    // The content of a closed <details> has a place, but is not shown.
+    if (node.data.trim() === '' || !node.parentElement.checkVisibility()) continue
     const range = document.createRange()
     range.selectNodeContents(node)
     for (const rect of range.getClientRects()) if (rect.width > 1) texts.push({ node, rect })

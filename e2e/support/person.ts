@@ -1,7 +1,7 @@
 import { createHttpBrowser, type Page } from './http-browser.mjs'
 
 export type Person = {
-  /** Opens the app's authorization request, signs in if asked, and decides. Returns the final address. */
+  /** Opens the app's authorization request, signs in if asked, ticks all optional scopes and decides. Returns the final address. */
   decide(address: URL, decision: 'allow' | 'deny'): Promise<URL>
 }
 
@@ -16,7 +16,12 @@ export function createPerson(issuer: string, account: { username: string; passwo
   return {
     async decide(address, decision) {
       const consent = await signInIfAsked(await browser.open(address))
-      return (await browser.submit(consent, { decision })).url
+      return (await browser.submit(consent, { ...allTicked(consent.html), decision })).url
     }
   }
+}
+
+function allTicked(html: string): Record<string, string> {
+  const boxes = html.matchAll(/<input type="checkbox"[^>]* name="([^"]*)"/g)
+  return Object.fromEntries([...boxes].map(([, name = '']) => [name, 'on']))
 }

@@ -35,7 +35,7 @@ export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visit
   /** The page shows the user whose files would be shared. */
   async function expectConsent(page: Page, { username }: Account): Promise<void> {
     expect(await headingOf(page)).toBe('Allow Printer?')
-    expect(await page.getByRole('main').textContent()).toContain(`access to your account ${username}`)
+    expect(await page.locator('.account-name bdi').textContent()).toBe(username)
   }
 
   /** Clicks Allow, is redirected to the app, and the code gives access to this user's files. */

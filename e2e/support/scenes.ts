@@ -1,40 +1,9 @@
-import { readFileSync } from 'node:fs'
-import type { Page } from 'playwright-core'
-import type { PagesWorld } from './pages-world.js'
-import { type Account, press } from './walk.js'
-
-export type Words = Readonly<Record<string, string>>
-
-/** A page in one of its states, and the steps to it in a new browser. */
-export type Scene = {
-  name: string
-  /** The signed-in user; undefined without a session. */
-  by?: 'alice' | 'newcomer'
-  /** A message that only this state shows, to check that the right state is open. */
-  says: string
-  open(page: Page, world: PagesWorld, words: Words): Promise<unknown>
-}
-
-export function wordsOf(language: string): Words {
-  const file = new URL(`../../services/authorization-server/messages/${language}.json`, import.meta.url)
-  return JSON.parse(readFileSync(file, 'utf8')) as Words
-}
-
-/** The longest part of a message without placeholders. A text that is no message id is returned unchanged. */
-export function wordsIn(says: string, words: Words): string {
-  const parts = (words[says] ?? says).replace(/<[^>]*>/g, '').split(/[{}]/)
-  return parts.toSorted((one, other) => other.length - one.length)[0]?.trim() ?? ''
-}
-
-export async function signIn(page: Page, { username, password }: Account, words: Words): Promise<void> {
-  await page.getByLabel(words['login.username'] ?? '').fill(username)
-  await page.getByLabel(words['login.password'] ?? '').fill(password)
-  await press(page, words['login.submit'] ?? '')
-}
-
-const ownPage = (address: string) => (page: Page, world: PagesWorld) => page.goto(world.at.issuer + address)
+import { developerScenes } from './developer-scenes.js'
+import { ownPage, type Scene, signIn } from './scene.js'
+import { press } from './walk.js'
 
 export const scenes: readonly Scene[] = [
+  ...developerScenes,
   { name: 'sign-in', says: 'login.title', open: ownPage('/login') },
   {
     name: 'sign-in for an app',
@@ -61,6 +30,15 @@ export const scenes: readonly Scene[] = [
     name: 'sign-in, interrupted',
     says: 'login.interrupted',
     open: (page, { insights }) => page.goto(`${insights.request()}&again=interrupted`)
+  },
+  {
+    name: 'sign-in, without its cookie',
+    says: 'login.no_cookie',
+    open: async (page, world, words) => {
+      await page.goto(world.insights.request())
+      await page.context().clearCookies()
+      await signIn(page, { username: 'alice', password: 'not sent' }, words)
+    }
   },
   { name: 'ways to sign in', says: 'sign_ins.lead', by: 'alice', open: ownPage('/account/sign-ins') },
   { name: 'signed out', says: 'login.signed_out', open: ownPage('/login?done=signed_out') },
@@ -105,7 +83,43 @@ export const scenes: readonly Scene[] = [
     by: 'alice',
     open: (page, { insights }) => page.goto(`${insights.request()}&again=interrupted`)
   },
+  {
+    name: 'consent, nothing ticked',
+    says: 'consent.nothing_chosen',
+    by: 'alice',
+    open: async (page, { slides }, words) => {
+      await page.goto(slides.request())
+      await press(page, words['consent.allow'] ?? '')
+    }
+  },
+  {
+    name: 'consent, with technical details',
+    says: 'technical.title',
+    by: 'alice',
+    open: async (page, { insights }) => {
+      await page.goto(insights.request())
+      await page.locator('.technical summary').click()
+    }
+  },
+  { name: 'own password', says: 'password.lead', by: 'alice', open: ownPage('/account/password') },
+  { name: 'devices', says: 'sessions.lead', by: 'alice', open: ownPage('/account/sessions') },
+  { name: 'a link that cannot be used', says: 'account_link.unknown.title', open: ownPage('/account-link?token=x') },
   { name: 'connected apps', says: 'account.last_used', by: 'alice', open: ownPage('/account/apps') },
+  {
+    name: 'connected apps, with details',
+    says: 'account.may',
+    by: 'alice',
+    open: async (page, { at }) => {
+      await page.goto(`${at.issuer}/account/apps`)
+      for (const summary of await page.locator('.app summary').all()) await summary.click()
+    }
+  },
+  {
+    name: 'connected apps, asked before the end of access',
+    says: 'account.end_text',
+    by: 'alice',
+    open: (page, { at, album }) => page.goto(`${at.issuer}/account/apps/end?client_id=${album.clientId}`)
+  },
   {
     name: 'connected apps, one just ended',
     says: 'account.ended',
@@ -131,13 +145,21 @@ export const scenes: readonly Scene[] = [
     open: (page, { insights }) => page.goto(insights.request({ redirect_uri: 'https://elsewhere.example/' }))
   },
   {
+    name: 'error: wrong return address, with technical details',
+    says: 'technical.audience',
+    open: async (page, { insights }) => {
+      await page.goto(insights.request({ redirect_uri: `https://elsewhere.example/${'a'.repeat(500)}` }))
+      await page.locator('.technical summary').click()
+    }
+  },
+  {
     name: 'error: request too long',
     says: 'page_error.request_too_long.title',
     open: (page, { album }) => page.goto(album.request({ state: 'x'.repeat(8_000) }))
   },
   { name: 'error: no request', says: 'page_error.no_request.title', open: ownPage('/consent') },
   { name: 'error: no such page', says: 'page_error.not_found.title', open: ownPage('/nothing-here') },
-  { name: 'error: wrong method', says: 'page_error.wrong_method.title', open: ownPage('/account/apps/end') },
+  { name: 'error: wrong method', says: 'page_error.wrong_method.title', open: ownPage('/account/sessions/end') },
   {
     name: 'error: a form of another site',
     says: 'page_error.foreign_form.title',

@@ -2,6 +2,7 @@
 export type Addresses = {
   issuer: string
   internalUrl: string
+  operatorUrl: string
   resourceUrl: string
   demoUrl: string
   username: string
@@ -17,7 +18,7 @@ export type Stack = {
   start(): Promise<Addresses>
   /** Sends Ctrl-C; rejects unless the stop is orderly. */
   stop(): Promise<void>
-  /** Runs `npm run --silent valetkey -- … --json` and returns its JSON. Rejects with the message of the command. */
+  /** Runs `./valetkey … --json` and returns its JSON. Rejects with the message of the command. */
   valetkey<Document = Record<string, string>>(args: readonly string[], input?: string): Promise<Document>
   valetkeyFiles<Document = Record<string, number>>(args: readonly string[]): Promise<Document>
   /** Stops the stack if it runs, and removes its data. */

@@ -30,6 +30,7 @@ export async function createStack({ files, environment: settings = {}, demoProvi
     return {
       issuer,
       internalUrl: word('\\(internal').replace(/,$/, ''),
+      operatorUrl: word(', operator').replace(/\)$/, ''),
       resourceUrl: word('Resource server'),
       demoUrl: word('Open'),
       username: word('Sign in as'),

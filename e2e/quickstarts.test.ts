@@ -1,0 +1,26 @@
+import { expect, test } from '@jest/globals'
+import { knownFiles } from './support/known-files.js'
+import { createPerson } from './support/person.js'
+import { expectFilesAtWebApp, registerQuickstart, runQuickstart, useQuickstartWorld } from './support/quickstarts.js'
+
+const REDIRECT_URI = 'http://127.0.0.1:4280/callback'
+const world = useQuickstartWorld()
+
+test('the web app in Node signs in and lists the files, only in the browser that started', async () => {
+  await expectFilesAtWebApp('web-app.mjs', world.stack, world.at)
+})
+
+test('the native app, a public client on any port, prints the files and ends (RFC 8252 7.3)', async () => {
+  const client = await registerQuickstart(world.stack, REDIRECT_URI, '--public')
+  expect(client).not.toHaveProperty('CLIENT_SECRET')
+  const program = await runQuickstart('native-app.mjs', world.at, client)
+  const callback = await createPerson(world.at.issuer, world.at).decide(new URL(program.address), 'allow')
+  expect(callback.port).not.toBe('4280')
+  const forged = new URL(callback)
+  forged.searchParams.set('state', 'another')
+  expect((await fetch(forged)).status).toBe(404)
+  expect(await (await fetch(callback)).text()).toBe('You can close this window.')
+  const { code, output } = await program.ended
+  expect(code).toBe(0)
+  expect(output.split('\n').slice(1, -1).sort()).toEqual(knownFiles.map(({ name }) => name).sort())
+})

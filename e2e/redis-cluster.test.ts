@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
+import { evaluateFlows, untilWell } from './fleet/flows.mjs'
+import { startRedisCluster } from './fleet/redis-cluster.mjs'
+import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+
+jest.setTimeout(180_000)
+
+type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>
+
+let world: World<RedisCluster> | undefined
+beforeAll(async () => {
+  if (!hasRedisServer()) return
+  world = await startWorld<RedisCluster>({ startStore: startRedisCluster, withFiles: false, size: 1 })
+})
+afterAll(() => world?.close())
+
+/** Runs flows of several users' browsers during `disturb`. @returns the results after it began */
+async function duringFlows({ flows }: World<RedisCluster>, disturb: () => Promise<void>) {
+  const sessions = await Promise.all(Array.from({ length: 6 }, flows.signIn))
+  const load = flows.run(sessions)
+  await untilWell(flows.seen, { from: Date.now() })
+  const disturbedAt = Date.now()
+  await disturb()
+  await untilWell(flows.seen, { from: Date.now() })
+  await load.stop()
+  return evaluateFlows(flows.seen, disturbedAt)
+}
+
+describe('Redis Cluster of three primaries and three replicas', () => {
+  test('slots move between nodes: every request succeeds', async () => {
+    if (world === undefined) return
+    const { redis } = world
+    const result = await duringFlows(world, async () => {
+      const [from, to] = await redis.primaries()
+      await redis.moveSlots(Number(from), Number(to), 60)
+    })
+    expect(result).toMatchObject({ unavailable: 0, failed: [] })
+  })
+
+  test('a primary fails: only 503 until its replica is promoted, then all requests and sessions work', async () => {
+    if (world === undefined) return
+    const { redis } = world
+    const result = await duringFlows(world, async () => {
+      // Writes that the replica has not received are lost with the primary.
+      await redis.fail(await redis.replicated(), 'SIGKILL')
+    })
+    expect(result.failed).toEqual([])
+  })
+
+  test('a primary stalls: only 503 until its replica is promoted', async () => {
+    if (world === undefined) return
+    const { redis } = world
+    let stalled = 0
+    const result = await duringFlows(world, async () => {
+      stalled = await redis.replicated()
+      await redis.fail(stalled, 'SIGSTOP')
+    })
+    redis.resume(stalled)
+    expect(result.failed).toEqual([])
+  })
+
+  test('doctor names the primaries without a replica', async () => {
+    if (world === undefined) return
+    const { redis, databaseUrls } = world
+    const { document } = await runDoctor({
+      ISSUER: 'http://localhost:4000',
+      RESOURCE_URL: 'http://localhost:4100',
+      DATABASE_URL: databaseUrls[0],
+      REDIS_URL: redis.url,
+      COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters'
+    })
+    const findings = document.findings.filter(({ check }) => check.startsWith('redis'))
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check: 'redis cluster',
+        severity: 'warning',
+        what: expect.stringContaining('no replica')
+      })
+    )
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'redis use', severity: 'ok' }))
+  })
+})

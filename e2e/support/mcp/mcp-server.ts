@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Addresses, Stack } from '../stack.mjs'
+
+const main = fileURLToPath(new URL('../../../examples/mcp-server/dist/main.js', import.meta.url))
+
+export type GuardedMcpServer = {
+  url: string
+  resource: string
+  scopes: { list: string; find: string }
+  stop(): Promise<void>
+}
+
+type McpServerOptions = {
+  /** The name of its API and the prefix of its scopes. */
+  name: string
+  /** The path of its resource identifier: `/mcp`, or nothing. */
+  path: string
+  files: string
+}
+
+/** Registers the example MCP server as its README says, and starts it. */
+export async function startMcpServer(
+  stack: Stack,
+  at: Addresses,
+  options: McpServerOptions
+): Promise<GuardedMcpServer> {
+  const port = await freePort()
+  const resource = `http://127.0.0.1:${port}${options.path}`
+  const { name } = options
+  const credential = await stack.valetkey(['resource-servers', 'create', '--name', name, '--audience', resource])
+  const scopes = { list: `${name}.list`, find: `${name}.find` }
+  const create = ['--resource', name, '--discoverable']
+  await Promise.all([
+    stack.valetkey(['scopes', 'create', scopes.list, '--title', 'List your files', '--default', ...create]),
+    stack.valetkey(['scopes', 'create', scopes.find, '--title', 'Find files by name', ...create])
+  ])
+  const child = spawn(process.execPath, [main], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ISSUER: at.issuer,
+      RESOURCE: resource,
+      INTROSPECTION_URL: `${at.internalUrl}/introspect`,
+      INTROSPECTION_CLIENT_ID: credential.client_id ?? '',
+      INTROSPECTION_CLIENT_SECRET: credential.client_secret ?? '',
+      LIST_SCOPE: scopes.list,
+      FIND_SCOPE: scopes.find,
+      FILES: options.files,
+      PORT: String(port)
+    }
+  })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  const said = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
+  if (said.done === true) throw new Error('The MCP server did not start')
+  return {
+    url: resource,
+    resource,
+    scopes,
+    async stop() {
+      child.kill()
+      await ended
+    }
+  }
+}
+
+/** For identifiers and redirect URIs that are registered before their server starts. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
