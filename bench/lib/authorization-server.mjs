@@ -1,9 +1,11 @@
 // Starts one authorization server with its own stores for a benchmark.
 import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
+import { commandLines } from '../../packages/dev-stack/lib/checkout.mjs'
 import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { createProcesses } from '../../packages/dev-stack/lib/processes/processes.mjs'
 import { nodeProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
@@ -37,7 +39,7 @@ export async function startAuthorizationServer() {
       LOG_LEVEL: 'warn'
     }
     const commandLine = async (args, input) => {
-      const program = nodeProgram(path.join(service, 'cli/main.js'), args)
+      const program = nodeProgram(commandLines['authorization-server'], args)
       const { code, stdout, stderr } = await processes.run({ name: args[0], program, environment, input })
       if (code !== 0) throw new Error(`valetkey ${args.join(' ')} ended with ${code}: ${stderr}`)
       return stdout
@@ -64,9 +66,12 @@ export async function startAuthorizationServer() {
         return () => send(internal, '/introspect', { authorization }, body, 200)
       },
 
-      /** One sign-in with a wrong password, as a browser sends it. A 503 of a full queue counts as well. */
-      async failingSignIn() {
-        await commandLine(['users', 'create', 'alice', '--password-stdin'], 'correct horse battery staple')
+      /**
+       * One sign-in with a wrong password, as a browser sends it. A 503 of a full queue counts as well.
+       * @param importedHash of the user; by default the user is created here, with argon2id
+       */
+      async failingSignIn(importedHash) {
+        await createAlice(commandLine, directory, importedHash)
         const page = await site.request({ path: '/login', method: 'GET' })
         const cookie = String(page.headers['set-cookie']).split(';')[0]
         const csrfToken = /name="csrf_token" value="([^"]+)"/.exec(await page.body.text())?.[1]
@@ -79,6 +84,16 @@ export async function startAuthorizationServer() {
     await stop()
     throw error
   }
+}
+
+async function createAlice(commandLine, directory, importedHash) {
+  if (importedHash === undefined) {
+    await commandLine(['users', 'create', 'alice', '--password-stdin'], 'correct horse battery staple')
+    return
+  }
+  const file = path.join(directory, 'users.ndjson')
+  await writeFile(file, JSON.stringify({ username: 'alice', password_hash: importedHash }))
+  await commandLine(['users', 'import', file])
 }
 
 async function send(pool, address, headers, body, ...expected) {

@@ -3,7 +3,7 @@ import { createPrivateKey, randomUUID, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
-const { VALETKEY_ISSUER, LOGIN_ISSUER, LOGIN_PRIVATE_KEY_FILE, PORT = '4300' } = process.env
+const { VALETKEY_ISSUER, LOGIN_ISSUER, LOGIN_PRIVATE_KEY_FILE, PORT = '4700' } = process.env
 const key = createPrivateKey(readFileSync(LOGIN_PRIVATE_KEY_FILE))
 const callback = `${VALETKEY_ISSUER}/login/handoff/callback`
 

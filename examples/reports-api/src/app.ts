@@ -1,4 +1,4 @@
-import { bearerPlugin } from '@valetkey/fastify-bearer'
+import { bearerPlugin } from '@valetkey/guard/fastify'
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Config } from './config.js'
 
@@ -12,7 +12,7 @@ export async function buildApp({ issuer, resource, introspection }: Config): Pro
   await app.register(bearerPlugin, { issuer, resource, introspection, scopesSupported: ['reports.read'] })
 
   app.get('/reports', { onRequest: app.requireAccessToken('reports.read') }, async ({ accessToken }) => {
-    return { owner: accessToken?.subject, reports: REPORTS }
+    return { owner: accessToken.subject, reports: REPORTS }
   })
   return app
 }

@@ -25,7 +25,7 @@ export function readConfig(environment: Environment = process.env): Config {
       clientId: text('INTROSPECTION_CLIENT_ID'),
       clientSecret: text('INTROSPECTION_CLIENT_SECRET')
     },
-    listen: { host: '127.0.0.1', port: Number(environment.PORT ?? 4300) }
+    listen: { host: '127.0.0.1', port: Number(environment.PORT ?? 4600) }
   })
   if (missing.length > 0) throw new Error(`Not set: ${missing.join(', ')}`)
   return config
