@@ -51,12 +51,8 @@ describe('Redis Cluster of three primaries and three replicas', () => {
   test('a primary stalls: only 503 until its replica is promoted', async () => {
     if (world === undefined) return
     const { redis } = world
-    let stalled = 0
-    const result = await duringFlows(world, async () => {
-      stalled = await redis.replicated()
-      await redis.fail(stalled, 'SIGSTOP')
-    })
-    redis.resume(stalled)
+    const stalling = duringFlows(world, async () => redis.fail(await redis.replicated(), 'SIGSTOP'))
+    const result = await stalling.finally(redis.resume)
     expect(result.failed).toEqual([])
   })
 

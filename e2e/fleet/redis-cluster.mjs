@@ -78,8 +78,13 @@ export async function startRedisCluster({ directory, processes, command }) {
     return (await nodes(port)).find(({ flags }) => flags.includes('myself'))?.id
   }
 
+  /** A node whose process has not ended, other than this one. */
+  function runningNode(except) {
+    return ports.find((port) => port !== except && isRunning(servers.get(port).started.child))
+  }
+
   /** The primaries that a running node sees. */
-  async function primaries(seenBy = ports.find((port) => isRunning(servers.get(port).started.child))) {
+  async function primaries(seenBy = runningNode()) {
     const alive = (await nodes(seenBy)).filter(({ flags }) => flags.includes('master') && !flags.includes('fail'))
     return alive.map(({ port }) => port)
   }
@@ -100,15 +105,17 @@ export async function startRedisCluster({ directory, processes, command }) {
     },
     /** Sends a signal to a primary. Resolves when the others have promoted its replica. */
     async fail(port, signal) {
-      const witness = ports.find((other) => other !== port)
+      const witness = runningNode(port)
       servers.get(port).started.child.kill(signal)
       await until('another primary', async () => {
         const now = await primaries(witness)
         return now.length === PRIMARIES && !now.includes(port)
       })
     },
-    /** Lets a stopped node continue. */
-    resume: (port) => servers.get(port).started.child.kill('SIGCONT'),
+    /** Lets the stopped nodes continue. */
+    resume() {
+      for (const { started } of servers.values()) started.child.kill('SIGCONT')
+    },
     /** Moves slots that have keys from one primary to another, one after the other. */
     async moveSlots(from, to, most) {
       const [fromId, toId] = [await idOf(from), await idOf(to)]
