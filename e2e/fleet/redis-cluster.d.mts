@@ -12,6 +12,6 @@ export function startRedisCluster(tools: Tools): Promise<{
   tell(port: number, command: string): Promise<string>
   replicated(): Promise<number>
   fail(port: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<void>
-  resume(port: number): void
+  resume(): void
   moveSlots(from: number, to: number, count: number): Promise<void>
 }>
