@@ -28,29 +28,63 @@ const USER = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*@/i
 /** Parameters that the response adds. If one were repeated, a client could not know which is ours (RFC 6749 §3.1). */
 const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
 
+export type RedirectUriProblem =
+  | 'not_ascii'
+  | 'too_long'
+  | 'delimiters'
+  | 'wildcard'
+  | 'fragment'
+  | 'not_absolute'
+  | 'response_parameter'
+  | 'user_name'
+  | 'upper_case_scheme'
+  | 'scheme'
+  | 'other_spelling'
+  | 'host'
+
 /**
- * Why a redirect URI must not be registered, as text for the operator; undefined when it may be registered.
+ * Why a redirect URI must not be registered; undefined when it may be registered.
  * Exact comparison is safe only for URIs with one spelling and one destination.
+ * @property detail the parameter of `response_parameter`, the normal form of `other_spelling`, else empty
  */
-export function objectionToRedirectUri(uri: string): string | undefined {
-  if (!PRINTABLE_ASCII.test(uri)) return 'must be printable ASCII without spaces'
-  if (uri.length > 2000) return 'must not be longer than 2000 characters'
-  if (/[\\"<>^`{|}]/.test(uri)) return 'must not have backslashes, quotes, brackets or braces'
-  if (uri.includes('*')) return 'must not have wildcards'
-  if (uri.includes('#')) return 'must not have a fragment (RFC 6749 §3.1.2)'
-  if (!URL.canParse(uri)) return 'is not an absolute URI'
+export function redirectUriProblem(uri: string): { problem: RedirectUriProblem; detail: string } | undefined {
+  const found = (problem: RedirectUriProblem, detail = '') => ({ problem, detail })
+  if (!PRINTABLE_ASCII.test(uri)) return found('not_ascii')
+  if (uri.length > 2000) return found('too_long')
+  if (/[\\"<>^`{|}]/.test(uri)) return found('delimiters')
+  if (uri.includes('*')) return found('wildcard')
+  if (uri.includes('#')) return found('fragment')
+  if (!URL.canParse(uri)) return found('not_absolute')
   const url = new URL(uri)
   const reserved = RESPONSE_PARAMETERS.find((name) => url.searchParams.has(name))
-  if (reserved !== undefined) return `must not have ${reserved} in its query: the response adds it`
-  if (USER.test(uri)) return 'must not have a user name'
+  if (reserved !== undefined) return found('response_parameter', reserved)
+  if (USER.test(uri)) return found('user_name')
   if (PRIVATE_USE_SCHEME.test(url.protocol))
-    return uri.startsWith(url.protocol) ? undefined : 'must write its scheme in lower case'
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(uri))) {
-    return 'must be https, http on 127.0.0.1, [::1] or localhost, or a private-use scheme with a dot in it'
-  }
-  if (uri !== url.href && `${uri}/` !== url.href) return `must be written in its normal form, ${url.href}`
-  if (!WEB_HOST.test(url.hostname)) return 'must have a host of letters, digits, dots and hyphens'
-  return undefined
+    return uri.startsWith(url.protocol) ? undefined : found('upper_case_scheme')
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(uri))) return found('scheme')
+  if (uri !== url.href && `${uri}/` !== url.href) return found('other_spelling', url.href)
+  return WEB_HOST.test(url.hostname) ? undefined : found('host')
+}
+
+const OBJECTIONS: Readonly<Record<RedirectUriProblem, (detail: string) => string>> = {
+  not_ascii: () => 'must be printable ASCII without spaces',
+  too_long: () => 'must not be longer than 2000 characters',
+  delimiters: () => 'must not have backslashes, quotes, brackets or braces',
+  wildcard: () => 'must not have wildcards',
+  fragment: () => 'must not have a fragment (RFC 6749 §3.1.2)',
+  not_absolute: () => 'is not an absolute URI',
+  response_parameter: (name) => `must not have ${name} in its query: the response adds it`,
+  user_name: () => 'must not have a user name',
+  upper_case_scheme: () => 'must write its scheme in lower case',
+  scheme: () => 'must be https, http on 127.0.0.1, [::1] or localhost, or a private-use scheme with a dot in it',
+  other_spelling: (normal) => `must be written in its normal form, ${normal}`,
+  host: () => 'must have a host of letters, digits, dots and hyphens'
+}
+
+/** Why a redirect URI must not be registered, as English text for operators; undefined when it may be registered. */
+export function objectionToRedirectUri(uri: string): string | undefined {
+  const found = redirectUriProblem(uri)
+  return found === undefined ? undefined : OBJECTIONS[found.problem](found.detail)
 }
 
 /** The destination of the response, for pages and for `form-action`: an origin, or the scheme of an app. */

@@ -1,4 +1,4 @@
-import type { ClientLifetimes } from '@valetkey/oauth-protocol'
+import { type ClientLifetimes, objectionToRedirectUri } from '@valetkey/oauth-protocol'
 import { MOST_REDIRECT_URIS, readRedirectUris } from '../../platform/clients/redirect-uris.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
@@ -87,7 +87,7 @@ function toRedirectUris(given: readonly string[]): readonly string[] {
     case 'redirect_uris':
       return outcome.redirectUris
     case 'malformed':
-      throw invalid(`the redirect URI ${JSON.stringify(outcome.uri)} ${outcome.objection}`)
+      throw invalid(`the redirect URI ${JSON.stringify(outcome.uri)} ${objectionToRedirectUri(outcome.uri)}`)
     case 'missing':
       throw invalid('pass at least one redirect URI')
     case 'too_many':

@@ -1,3 +1,4 @@
+import type { RedirectUriProblem } from '@valetkey/oauth-protocol'
 import {
   type BrandingField,
   type BrandingTextOutcome,
@@ -25,8 +26,7 @@ export type AppInput = {
 export type AppProblem =
   | { field: 'name'; problem: 'malformed' | 'text_direction' | 'taken' | 'reserved' }
   | { field: 'redirectUris'; problem: 'missing' | 'too_many' }
-  /** @property objection English text for developers */
-  | { field: 'redirectUris'; problem: 'malformed'; uri: string; objection: string }
+  | { field: 'redirectUris'; problem: RedirectUriProblem; uri: string; detail: string }
   | { field: 'scopes'; problem: 'missing' | 'not_offered' }
   | { field: BrandingField; problem: Exclude<BrandingTextOutcome['kind'], 'text'> }
 
@@ -81,7 +81,7 @@ function readAppRedirectUris(given: readonly string[]): AppProblem | { redirectU
         : { redirectUris }
     }
     case 'malformed':
-      return { field: 'redirectUris', problem: 'malformed', uri: outcome.uri, objection: outcome.objection }
+      return { field: 'redirectUris', problem: outcome.problem, uri: outcome.uri, detail: outcome.detail }
     case 'missing':
     case 'too_many':
       return { field: 'redirectUris', problem: outcome.kind }

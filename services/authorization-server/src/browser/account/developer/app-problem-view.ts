@@ -1,3 +1,4 @@
+import type { RedirectUriProblem } from '@valetkey/oauth-protocol'
 import type { BrandingTextOutcome } from '../../../platform/clients/branding-texts.js'
 import type { Message } from '../../../platform/i18n/language.js'
 import type { AppProblem } from './app-input.js'
@@ -22,6 +23,23 @@ const URL_PROBLEMS: Readonly<Record<TextProblem, string>> = {
   too_long: 'developer.url_too_long',
   not_https: 'developer.url_not_https',
   credentials: 'developer.url_credentials'
+}
+
+const REDIRECT_URI_PROBLEMS: Readonly<Record<RedirectUriProblem | 'missing' | 'too_many', string>> = {
+  missing: 'developer.redirect_uris_missing',
+  too_many: 'developer.redirect_uris_too_many',
+  not_ascii: 'developer.redirect_uri_not_ascii',
+  too_long: 'developer.redirect_uri_too_long',
+  delimiters: 'developer.redirect_uri_delimiters',
+  wildcard: 'developer.redirect_uri_wildcard',
+  fragment: 'developer.redirect_uri_fragment',
+  not_absolute: 'developer.redirect_uri_not_absolute',
+  response_parameter: 'developer.redirect_uri_response_parameter',
+  user_name: 'developer.redirect_uri_user_name',
+  upper_case_scheme: 'developer.redirect_uri_upper_case_scheme',
+  scheme: 'developer.redirect_uri_scheme',
+  other_spelling: 'developer.redirect_uri_other_spelling',
+  host: 'developer.redirect_uri_host'
 }
 
 /** The text beside a field. */
@@ -49,12 +67,6 @@ function publisherProblem(problem: TextProblem): string {
 }
 
 function redirectUriMessage(problem: Extract<AppProblem, { field: 'redirectUris' }>): Message {
-  switch (problem.problem) {
-    case 'missing':
-      return { key: 'developer.redirect_uris_missing' }
-    case 'too_many':
-      return { key: 'developer.redirect_uris_too_many' }
-    case 'malformed':
-      return { key: 'developer.redirect_uri_malformed', values: { uri: problem.uri, objection: problem.objection } }
-  }
+  const key = REDIRECT_URI_PROBLEMS[problem.problem]
+  return 'uri' in problem ? { key, values: { uri: problem.uri, detail: problem.detail } } : { key }
 }

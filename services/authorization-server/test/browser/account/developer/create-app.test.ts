@@ -111,9 +111,7 @@ describe('fields', () => {
     {
       name: 'a redirect URI with a wildcard',
       change: { redirectUris: ['https://*.example/'] },
-      problems: [
-        { field: 'redirectUris', problem: 'malformed', uri: 'https://*.example/', objection: 'must not have wildcards' }
-      ]
+      problems: [{ field: 'redirectUris', problem: 'wildcard', uri: 'https://*.example/', detail: '' }]
     },
     { name: 'no scope', change: { requiredScopes: [] }, problems: [{ field: 'scopes', problem: 'missing' }] },
     {
