@@ -7,7 +7,7 @@ import { createScopeStore } from '../../src/storage/postgres/scopes.js'
 import { wireOwnApps } from '../../src/wire/developer-apps.js'
 import { createStores, type Stores } from '../../src/wire/stores.js'
 import { NOTE } from './audit-note.js'
-import type { MigratedDatabase } from './migrated-database.js'
+import { createMigratedDatabase, type MigratedDatabase } from './migrated-database.js'
 import { NEW_SCOPE } from './new-scope.js'
 
 const APP_REDIRECT = 'https://app.example/callback'
@@ -34,6 +34,13 @@ export function ownAppDeps(world: World, mode: 'approved' | 'open' = 'approved')
   const deps = wireOwnApps({ developerApps: mode, productName: 'Valetkey' }, appStores(world))
   if (deps === undefined) throw new Error('DEVELOPER_APPS is off')
   return deps
+}
+
+/** A database with the scope of `appInput`, and the use cases on it. */
+export async function openOwnApps() {
+  const world = await createMigratedDatabase()
+  await releaseScope(world, 'notes.read')
+  return { world, deps: ownAppDeps(world) }
 }
 
 /** A scope that users may choose, as operators release it. */

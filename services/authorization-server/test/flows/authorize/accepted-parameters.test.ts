@@ -1,38 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AUDIENCE, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
-import { authorizeUrl } from '../../support/flow.js'
-import { overTheWire, type RawAnswer, type RawSend } from '../../support/over-the-wire.js'
+import { AUDIENCE, ISSUER } from '../../support/authorization-server.js'
+import {
+  type AuthorizeCase,
+  type AuthorizeCases,
+  OTHER_AUDIENCE,
+  openAuthorizeCases,
+  S256
+} from '../../support/authorize-cases.js'
 
-type Kind = 'plain' | 'pkce' | 'public'
-type Case = { name: string; client?: Kind; change?: Record<string, string | undefined>; appended?: string }
-
-const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
-const OTHER_AUDIENCE = 'https://photos.example/api'
-
-let server: TestServer
-let send: RawSend
-const clientIds = new Map<Kind, string>()
+let cases: AuthorizeCases
 
 beforeAll(async () => {
-  server = await startTestServer()
-  send = await overTheWire(server.publicServer)
-  await server.createResourceServer()
-  await server.createResourceServer(OTHER_AUDIENCE)
-  await server.createScope('photos.read', { audience: OTHER_AUDIENCE, isDefault: true })
-  const scopes = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images', 'photos.read'] }
-  clientIds.set('plain', (await server.createClient(scopes)).clientId)
-  clientIds.set('pkce', (await server.createClient({ ...scopes, requiresPkce: true })).clientId)
-  clientIds.set('public', (await server.createClient({ ...scopes, type: 'public', requiresPkce: false })).clientId)
+  cases = await openAuthorizeCases()
 })
-afterAll(() => server.close())
+afterAll(() => cases.close())
 
-async function authorize({ client = 'plain', change = {}, appended = '' }: Case): Promise<RawAnswer> {
-  return send(authorizeUrl(clientIds.get(client) ?? '', change).slice(ISSUER.length) + appended)
-}
-
-const S256 = { code_challenge: CHALLENGE, code_challenge_method: 'S256' }
-
-const ACCEPTED: readonly Case[] = [
+const ACCEPTED: readonly AuthorizeCase[] = [
   { name: 'only required parameters and state' },
   { name: 'an optional scope alone', change: { scope: 'files.read:images' } },
   { name: 'all scopes', change: { scope: 'files.read:images files.read' } },
@@ -70,7 +53,7 @@ const ACCEPTED: readonly Case[] = [
 
 describe('an accepted request redirects to the sign-in page', () => {
   test.each(ACCEPTED)('$name', async (request) => {
-    const answer = await authorize(request)
+    const answer = await cases.authorize(request)
     expect(answer.statusCode).toBe(303)
     const location = String(answer.headers.location)
     expect(location.startsWith(`${ISSUER}/login?`)).toBe(true)

@@ -1,37 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AUDIENCE, ISSUER, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
-import { authorizeUrl } from '../../support/flow.js'
-import { overTheWire, type RawAnswer, type RawSend } from '../../support/over-the-wire.js'
+import { AUDIENCE, ISSUER, REDIRECT_URI } from '../../support/authorization-server.js'
+import {
+  type AuthorizeCase,
+  type AuthorizeCases,
+  CHALLENGE,
+  OTHER_AUDIENCE,
+  openAuthorizeCases,
+  S256
+} from '../../support/authorize-cases.js'
 
-type Kind = 'plain' | 'pkce' | 'public'
-type Case = { name: string; client?: Kind; change?: Record<string, string | undefined>; appended?: string }
-type Refusal = Case & { error: string; description: string; state?: string | null }
+type Refusal = AuthorizeCase & { error: string; description: string; state?: string | null }
 
-const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
-const OTHER_AUDIENCE = 'https://photos.example/api'
-
-let server: TestServer
-let send: RawSend
-const clientIds = new Map<Kind, string>()
+let cases: AuthorizeCases
 
 beforeAll(async () => {
-  server = await startTestServer()
-  send = await overTheWire(server.publicServer)
-  await server.createResourceServer()
-  await server.createResourceServer(OTHER_AUDIENCE)
-  await server.createScope('photos.read', { audience: OTHER_AUDIENCE, isDefault: true })
-  const scopes = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images', 'photos.read'] }
-  clientIds.set('plain', (await server.createClient(scopes)).clientId)
-  clientIds.set('pkce', (await server.createClient({ ...scopes, requiresPkce: true })).clientId)
-  clientIds.set('public', (await server.createClient({ ...scopes, type: 'public', requiresPkce: false })).clientId)
+  cases = await openAuthorizeCases()
 })
-afterAll(() => server.close())
+afterAll(() => cases.close())
 
-async function authorize({ client = 'plain', change = {}, appended = '' }: Case): Promise<RawAnswer> {
-  return send(authorizeUrl(clientIds.get(client) ?? '', change).slice(ISSUER.length) + appended)
-}
-
-const S256 = { code_challenge: CHALLENGE, code_challenge_method: 'S256' }
 const challenge = (code_challenge: string) => ({ ...S256, code_challenge })
 const method = (code_challenge_method: string | undefined) => ({ ...S256, code_challenge_method })
 
@@ -208,7 +194,7 @@ const REFUSALS: readonly Refusal[] = [
 
 describe('redirect to the app contains error, description, error_uri, state and iss only', () => {
   test.each(REFUSALS)('$name: $error (RFC 6749 4.1.2.1, RFC 9207 2)', async (refusal) => {
-    const answer = await authorize(refusal)
+    const answer = await cases.authorize(refusal)
     expect(answer.statusCode).toBe(303)
     expect(answer.headers['cache-control']).toBe('no-store')
     const location = String(answer.headers.location)
@@ -220,6 +206,6 @@ describe('redirect to the app contains error, description, error_uri, state and 
       ...(refusal.state === null ? [] : [['state', refusal.state ?? 'a state']]),
       ['iss', ISSUER]
     ])
-    expect((await send(`/errors/${refusal.error}`)).statusCode).toBe(200)
+    expect((await cases.send(`/errors/${refusal.error}`)).statusCode).toBe(200)
   })
 })

@@ -1,57 +1,33 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 import { Client } from 'pg'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
-import { MIGRATIONS } from '../../support/migrated-database.js'
+import { type HeardDatabase, openHeardDatabase } from '../../support/heard-endings.js'
 import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
-let testDatabase: TestDatabase
-let database: Database
-let operator: Client
-let heard: unknown[]
+let world: HeardDatabase
 let grant: StoredGrant
 const now = new Date()
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase()
-  await migrate(testDatabase.url, MIGRATIONS)
-  database = connectPostgres(testDatabase.url, { connections: 5 })
-  operator = new Client({ connectionString: testDatabase.url })
-  await operator.connect()
-  await operator.query('listen valetkey_revocations')
-  operator.on('notification', ({ payload }) => heard.push(JSON.parse(payload ?? '')))
+  world = await openHeardDatabase()
 })
 beforeEach(async () => {
-  grant = await storeGrant(database, now)
-  heard = []
+  grant = await storeGrant(world.database, now)
+  await world.announced()
 })
-afterAll(async () => {
-  await operator.end()
-  await database.close()
-  await testDatabase.drop()
-})
+afterAll(() => world.close())
 
 /** As announced with the audience of the grant. */
 const ended = (data: object) => ({ ...data, audience: 'https://files.example' })
 
-/** All that was announced between the call before and this one: Postgres delivers in the order of the commits. */
-async function announced(): Promise<unknown[]> {
-  await operator.query(`notify valetkey_revocations, '"mark"'`)
-  // One's own notification arrives before the answer to the next statement.
-  await operator.query('select 1')
-  expect(heard.at(-1)).toBe('mark')
-  return heard.splice(0).slice(0, -1)
-}
-
 test('deleting a grant with expired first tokens and active refreshed tokens sends a notification', async () => {
-  await operator.query(
+  await world.operator.query(
     `update grants set expires_at = now() - interval '1 hour', extended_until = now() + interval '1 hour'
       where grant_id = $1`,
     [grant.grantId]
   )
-  await operator.query('delete from grants where grant_id = $1', [grant.grantId])
-  expect(await announced()).toEqual([ended({ grant_id: grant.grantId })])
+  await world.operator.query('delete from grants where grant_id = $1', [grant.grantId])
+  expect(await world.announced()).toEqual([ended({ grant_id: grant.grantId })])
 })
 
 describe('the transaction that commits the change sends a notification', () => {
@@ -130,70 +106,74 @@ describe('the transaction that commits the change sends a notification', () => {
       data: () => ({ sub: grant.userId })
     }
   ])('$name', async ({ sql, by, data }) => {
-    await operator.query(sql, [by()])
-    expect(await announced()).toEqual([data()])
+    await world.operator.query(sql, [by()])
+    expect(await world.announced()).toEqual([data()])
   })
 
   test('without an audience, if the grant was deleted or its audience is too long for a notification', async () => {
-    await operator.query('delete from grants where grant_id = $1', [grant.grantId])
-    await operator.query('update access_tokens set revoked_at = now() where token_id = $1', [grant.access.tokenId])
-    const other = await storeGrant(database, now)
-    await operator.query("update grants set audience = repeat('\"', 8000) where grant_id = $1", [other.grantId])
-    await operator.query('update grants set ended_at = now() where grant_id = $1', [other.grantId])
+    await world.operator.query('delete from grants where grant_id = $1', [grant.grantId])
+    await world.operator.query('update access_tokens set revoked_at = now() where token_id = $1', [
+      grant.access.tokenId
+    ])
+    const other = await storeGrant(world.database, now)
+    await world.operator.query("update grants set audience = repeat('\"', 8000) where grant_id = $1", [other.grantId])
+    await world.operator.query('update grants set ended_at = now() where grant_id = $1', [other.grantId])
     const bare = [{ jti: grant.access.tokenId }, { grant_id: other.grantId }]
-    expect(await announced()).toEqual([ended({ grant_id: grant.grantId }), ...bare])
+    expect(await world.announced()).toEqual([ended({ grant_id: grant.grantId }), ...bare])
   })
 
   test('with every search path of the statement', async () => {
-    await operator.query('set search_path = pg_catalog')
-    await operator.query('update public.access_tokens set revoked_at = now() where token_id = $1', [
+    await world.operator.query('set search_path = pg_catalog')
+    await world.operator.query('update public.access_tokens set revoked_at = now() where token_id = $1', [
       grant.access.tokenId
     ])
-    await operator.query('reset search_path')
-    expect(await announced()).toEqual([ended({ jti: grant.access.tokenId })])
+    await world.operator.query('reset search_path')
+    expect(await world.announced()).toEqual([ended({ jti: grant.access.tokenId })])
   })
 
   test.each(['users cascade', 'clients cascade', 'grants', 'refresh_tokens', 'access_tokens'])(
     'truncate %s: one notification',
     async (what) => {
-      await operator.query(`truncate ${what}`)
-      expect(await announced()).toEqual([{ reset: what.split(' ')[0] }])
+      await world.operator.query(`truncate ${what}`)
+      expect(await world.announced()).toEqual([{ reset: what.split(' ')[0] }])
     }
   )
 
   test('a second end of an authorization sends a notification', async () => {
-    await createConnectedAppStore(database).end(grant.userId, grant.clientId)
-    await announced()
+    await createConnectedAppStore(world.database).end(grant.userId, grant.clientId)
+    await world.announced()
     for (let time = 0; time < 2; time++) {
-      await operator.query('update authorizations set generation = generation + 1 where user_id = $1', [grant.userId])
-      expect(await announced()).toEqual([{ sub: grant.userId }])
+      await world.operator.query('update authorizations set generation = generation + 1 where user_id = $1', [
+        grant.userId
+      ])
+      expect(await world.announced()).toEqual([{ sub: grant.userId }])
     }
   })
 
   test('a user ends the access of a client, first and second time', async () => {
-    const apps = createConnectedAppStore(database)
+    const apps = createConnectedAppStore(world.database)
     for (let time = 0; time < 2; time += 1) {
       await apps.end(grant.userId, grant.clientId)
-      expect(await announced()).toEqual([{ sub: grant.userId }])
+      expect(await world.announced()).toEqual([{ sub: grant.userId }])
     }
   })
 
   test('no notification before the commit', async () => {
-    const other = new Client({ connectionString: testDatabase.url })
+    const other = new Client({ connectionString: world.url })
     await other.connect()
     await other.query('begin')
     await other.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
-    expect(await announced()).toEqual([])
+    expect(await world.announced()).toEqual([])
     await other.query('commit')
     await other.end()
-    expect(await announced()).toEqual([ended({ grant_id: grant.grantId })])
+    expect(await world.announced()).toEqual([ended({ grant_id: grant.grantId })])
   })
 
   test('no notification after a rollback', async () => {
-    await operator.query('begin')
-    await operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
-    await operator.query('delete from users where user_id = $1', [grant.userId])
-    await operator.query('rollback')
-    expect(await announced()).toEqual([])
+    await world.operator.query('begin')
+    await world.operator.query('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
+    await world.operator.query('delete from users where user_id = $1', [grant.userId])
+    await world.operator.query('rollback')
+    expect(await world.announced()).toEqual([])
   })
 })

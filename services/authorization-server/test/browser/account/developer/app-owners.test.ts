@@ -8,8 +8,8 @@ import {
 import { type Actor, listOwnApps, type OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
 import { createUserStore } from '../../../../src/storage/postgres/users.js'
 import { NOTE } from '../../../support/audit-note.js'
-import { appOf, newActor, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
-import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+import { appOf, newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
+import type { MigratedDatabase } from '../../../support/migrated-database.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps
@@ -18,9 +18,7 @@ let bob: Actor
 let clientId: string
 
 beforeAll(async () => {
-  world = await createMigratedDatabase()
-  deps = ownAppDeps(world)
-  await releaseScope(world, 'notes.read')
+  ;({ world, deps } = await openOwnApps())
 })
 beforeEach(async () => {
   alice = await newActor(world)

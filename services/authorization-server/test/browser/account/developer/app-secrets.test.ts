@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { answerInvitation, inviteOwner, removeOwner } from '../../../../src/browser/account/developer/app-owners.js'
 import { addAppSecret, deleteAppSecret } from '../../../../src/browser/account/developer/app-secrets.js'
 import type { Actor, OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
-import { newActor, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
-import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+import { newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
+import type { MigratedDatabase } from '../../../support/migrated-database.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps
@@ -11,9 +11,7 @@ let alice: Actor
 let clientId: string
 
 beforeAll(async () => {
-  world = await createMigratedDatabase()
-  deps = ownAppDeps(world)
-  await releaseScope(world, 'notes.read')
+  ;({ world, deps } = await openOwnApps())
 })
 beforeEach(async () => {
   alice = await newActor(world)

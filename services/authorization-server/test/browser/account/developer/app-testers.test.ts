@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { addTester, removeTester } from '../../../../src/browser/account/developer/app-testers.js'
 import type { Actor, OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
-import { appOf, newActor, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
-import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+import { appOf, newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
+import type { MigratedDatabase } from '../../../support/migrated-database.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps
@@ -10,9 +10,7 @@ let alice: Actor
 let clientId: string
 
 beforeAll(async () => {
-  world = await createMigratedDatabase()
-  deps = ownAppDeps(world)
-  await releaseScope(world, 'notes.read')
+  ;({ world, deps } = await openOwnApps())
   alice = await newActor(world)
   clientId = (await registerApp(alice, deps)).clientId
 })

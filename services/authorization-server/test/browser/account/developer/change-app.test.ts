@@ -7,8 +7,16 @@ import { nameKey } from '../../../../src/platform/developer-apps/name-key.js'
 import { createAppDecisionStore } from '../../../../src/storage/postgres/app-decisions.js'
 import { createClientLogoStore } from '../../../../src/storage/postgres/client-logos.js'
 import { NOTE } from '../../../support/audit-note.js'
-import { appInput, appOf, newActor, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
-import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+import {
+  appInput,
+  appOf,
+  newActor,
+  openOwnApps,
+  ownAppDeps,
+  registerApp,
+  releaseScope
+} from '../../../support/developer-apps.js'
+import type { MigratedDatabase } from '../../../support/migrated-database.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps
@@ -17,9 +25,7 @@ let clientId: string
 let input: AppInput
 
 beforeAll(async () => {
-  world = await createMigratedDatabase()
-  deps = ownAppDeps(world)
-  await releaseScope(world, 'notes.read')
+  ;({ world, deps } = await openOwnApps())
   await releaseScope(world, 'notes.write')
 })
 beforeEach(async () => {

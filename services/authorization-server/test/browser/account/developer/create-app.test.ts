@@ -3,17 +3,15 @@ import { createApp } from '../../../../src/browser/account/developer/create-app.
 import type { Actor, OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
 import { createClientChangeStore } from '../../../../src/storage/postgres/client-changes.js'
 import { NOTE } from '../../../support/audit-note.js'
-import { appInput, appOf, newActor, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
-import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+import { appInput, appOf, newActor, openOwnApps, ownAppDeps, registerApp } from '../../../support/developer-apps.js'
+import type { MigratedDatabase } from '../../../support/migrated-database.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps
 let alice: Actor
 
 beforeAll(async () => {
-  world = await createMigratedDatabase()
-  deps = ownAppDeps(world)
-  await releaseScope(world, 'notes.read')
+  ;({ world, deps } = await openOwnApps())
   alice = await newActor(world)
 })
 afterAll(() => world.close())

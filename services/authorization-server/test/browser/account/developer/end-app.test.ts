@@ -1,17 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { deleteApp, disableApp } from '../../../../src/browser/account/developer/end-app.js'
 import { type Actor, findOwnApp, type OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
-import { newActor, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
-import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+import { newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
+import type { MigratedDatabase } from '../../../support/migrated-database.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps
 let alice: Actor
 
 beforeAll(async () => {
-  world = await createMigratedDatabase()
-  deps = ownAppDeps(world)
-  await releaseScope(world, 'notes.read')
+  ;({ world, deps } = await openOwnApps())
   alice = await newActor(world)
 })
 afterAll(() => world.close())

@@ -1,0 +1,31 @@
+import { expect } from '@jest/globals'
+import { Client } from 'pg'
+import { createMigratedDatabase } from './migrated-database.js'
+
+/** A database, and a connection of an operator that hears what the triggers announce. */
+export async function openHeardDatabase() {
+  const { close, ...world } = await createMigratedDatabase()
+  const operator = new Client({ connectionString: world.url })
+  await operator.connect()
+  await operator.query('listen valetkey_revocations')
+  const heard: unknown[] = []
+  operator.on('notification', ({ payload }) => heard.push(JSON.parse(payload ?? '')))
+  return {
+    ...world,
+    operator,
+    /** All that was announced between the call before and this one: Postgres delivers in the order of the commits. */
+    async announced(): Promise<unknown[]> {
+      await operator.query(`notify valetkey_revocations, '"mark"'`)
+      // One's own notification arrives before the answer to the next statement.
+      await operator.query('select 1')
+      expect(heard.at(-1)).toBe('mark')
+      return heard.splice(0).slice(0, -1)
+    },
+    async close() {
+      await operator.end()
+      await close()
+    }
+  }
+}
+
+export type HeardDatabase = Awaited<ReturnType<typeof openHeardDatabase>>
