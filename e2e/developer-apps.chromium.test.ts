@@ -6,7 +6,7 @@ import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
-import { headingOf, press, signIn } from './support/walk.js'
+import { headingOf, press, signIn, tabTo } from './support/walk.js'
 
 describe('apps of developers, in Chromium', () => {
   let files: ReturnType<typeof makeKnownFiles>
@@ -132,4 +132,33 @@ describe('apps of developers, in Chromium', () => {
       [401, 200]
     )
   }, 120_000)
+
+  test('registers, asks for approval, adds a test user and deletes the app with the keyboard only', async () => {
+    const page = await visits.open()
+    const pressEnterOn = async (name: string, next: string) => {
+      await tabTo(page, name)
+      await page.keyboard.press('Enter')
+      await page.getByText(next).first().waitFor()
+    }
+    await page.goto(`${at.issuer}/login`)
+    await signIn(page, { username: 'user', password: 'correct horse battery staple' })
+    await pressEnterOn('My apps', 'You have not registered an app.')
+    await pressEnterOn('Register an app', 'Where the app runs')
+    await tabTo(page, 'Name')
+    await page.keyboard.type('Door Bell')
+    await tabTo(page, 'Redirect URIs')
+    await page.keyboard.type(site.redirectUri)
+    await tabTo(page, (await page.locator('label[for=scope-0]').textContent()) ?? '')
+    await page.keyboard.type('Required')
+    await pressEnterOn('Register', 'Copy it now.')
+    await pressEnterOn('I have copied it', 'Ask for approval')
+    await pressEnterOn('Ask for approval', 'Waiting for approval')
+    await pressEnterOn('Add a test user', 'It is not checked')
+    await tabTo(page, 'User name')
+    await page.keyboard.type('tester')
+    await page.keyboard.press('Enter')
+    await page.getByText('Added.').waitFor()
+    await pressEnterOn('Delete the app …', 'stops working at once')
+    await pressEnterOn('Delete Door Bell', 'You have not registered an app.')
+  }, 60_000)
 })

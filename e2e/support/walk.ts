@@ -25,12 +25,15 @@ export async function headingOf(page: Page): Promise<string> {
   return (await page.getByRole('heading', { level: 1 }).textContent()) ?? ''
 }
 
-/** Presses Tab until the element with this name has a visible focus. */
+/** No page has more elements that take the focus. */
+const MOST_STOPS = 40
+
+/** Presses Tab until the element with this name has a visible focus. The name is its label, or its text. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   const focused =
-    '(({ innerText, labels }) => (innerText || labels?.[0]?.innerText || "").trim())(document.activeElement)'
+    '(({ innerText, labels }) => (labels?.[0]?.innerText || innerText || "").trim())(document.activeElement)'
   const outline = 'getComputedStyle(document.activeElement).outlineStyle'
-  for (let presses = 0; presses < 20; presses += 1) {
+  for (let presses = 0; presses < MOST_STOPS; presses += 1) {
     if ((await page.evaluate(focused)) === name) {
       if ((await page.evaluate(outline)) === 'none') throw new Error(`Nothing shows that "${name}" has the focus`)
       return
