@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { AppInput } from '../../../../src/browser/account/developer/app-input.js'
 import { changeApp, withdrawChange } from '../../../../src/browser/account/developer/change-app.js'
+import { disableApp } from '../../../../src/browser/account/developer/end-app.js'
 import type { Actor, OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
 import { requestApproval, withdrawRequest } from '../../../../src/browser/account/developer/request-approval.js'
 import { nameKey } from '../../../../src/platform/developer-apps/name-key.js'
@@ -123,6 +124,12 @@ describe('a change of an approved app', () => {
     expect(await app()).toMatchObject({ verified: true, settings: { redirectUris: ['https://other.example/'] } })
   })
 
+  test('back to the live settings drops the pending change', async () => {
+    await change({ name: 'Silver Boat' })
+    expect(await change({})).toEqual({ kind: 'changed' })
+    expect(await app()).toMatchObject({ pending: undefined, requestedAt: undefined })
+  })
+
   test('keeps its pending name for itself, and gives it back', async () => {
     await change({ name: 'Amber Boat' })
     const bob = await newActor(world)
@@ -172,10 +179,32 @@ describe('a request for approval', () => {
     expect((await app()).state).toBe('approved')
   })
 
-  test('is refused while 5 apps of the owner wait', async () => {
-    for (let count = 0; count < 5; count += 1) {
+  test('of a disabled app has nothing to approve', async () => {
+    await disableApp(clientId, alice, deps)
+    expect(await requestApproval(clientId, alice, deps)).toEqual({ kind: 'nothing_to_approve' })
+  })
+
+  const letWait = async (apps: number) => {
+    for (let count = 0; count < apps; count += 1) {
       await requestApproval((await registerApp(alice, deps)).clientId, alice, deps)
     }
+  }
+
+  test('is refused while 5 apps of the owner wait', async () => {
+    await letWait(5)
     expect(await requestApproval(clientId, alice, deps)).toEqual({ kind: 'too_many_waiting' })
+  })
+
+  test('by a change of an approved app is refused while 5 apps of the owner wait', async () => {
+    await approve()
+    await letWait(5)
+    expect(await change({ redirectUris: ['https://app.example/other'] })).toEqual({ kind: 'too_many_waiting' })
+  })
+
+  test('that waits as one of 5 may change', async () => {
+    await approve()
+    expect(await change({ redirectUris: ['https://app.example/other'] })).toEqual({ kind: 'pending' })
+    await letWait(4)
+    expect(await change({ redirectUris: ['https://app.example/third'] })).toEqual({ kind: 'pending' })
   })
 })
