@@ -130,10 +130,11 @@ describe('a change of an approved app', () => {
     expect(await app()).toMatchObject({ pending: undefined, requestedAt: undefined })
   })
 
-  test('keeps its pending name for itself, and gives it back', async () => {
+  test('keeps its live and its pending name for itself, and gives the pending one back', async () => {
     await change({ name: 'Amber Boat' })
     const bob = await newActor(world)
     await expect(registerApp(bob, deps, { name: 'Аmbеr Boat' })).rejects.toThrow('taken')
+    await expect(registerApp(bob, deps, { name: input.name })).rejects.toThrow('taken')
     await withdrawChange(clientId, alice, deps)
     await registerApp(bob, deps, { name: 'Amber Boat' })
   })
