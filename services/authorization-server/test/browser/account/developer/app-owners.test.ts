@@ -61,6 +61,7 @@ describe('an invitation', () => {
     await invite(bob.user.username)
     await answerInvitation({ clientId, accept: false }, bob, deps)
     expect(await accept(bob)).toEqual({ kind: 'unknown_app' })
+    expect(await ownersOf()).toEqual([alice.user.userId])
     await invite(bob.user.username)
     await withdrawInvitation({ clientId, username: bob.user.username }, alice, deps)
     expect(await accept(bob)).toEqual({ kind: 'unknown_app' })

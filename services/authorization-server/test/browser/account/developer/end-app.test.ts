@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { deleteApp, disableApp } from '../../../../src/browser/account/developer/end-app.js'
 import { type Actor, findOwnApp, type OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
+import { createConsentStore } from '../../../../src/storage/postgres/consents.js'
 import { newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
 import type { MigratedDatabase } from '../../../support/migrated-database.js'
 
@@ -35,7 +36,11 @@ test('an owner deletes an app with all that belongs to it', async () => {
 test('others can do neither', async () => {
   const { clientId } = await registerApp(alice, deps)
   const mallory = await newActor(world)
+  const consents = createConsentStore(world.database)
+  const key = { userId: alice.user.userId, clientId, audience: 'https://notes.example' }
+  await consents.remember(key, ['notes.read'])
   expect(await disableApp(clientId, mallory, deps)).toEqual({ kind: 'unknown_app' })
   expect(await deleteApp(clientId, mallory, deps)).toEqual({ kind: 'unknown_app' })
+  expect(await consents.findScope(key)).toEqual(['notes.read'])
   expect((await findOwnApp(alice.user, clientId, deps))?.app.state).toBe('draft')
 })
