@@ -20,7 +20,7 @@ export function createTestRedis(): TestRedis {
   return realRedis(TEST_REDIS_URL, Number(JEST_WORKER_ID ?? 1) % DATABASES)
 }
 
-/** A Redis Cluster has one database, so only one Jest worker may use it. `keys` and `flushdb` of the client are of all nodes. */
+/** A Redis Cluster has one database, so only one Jest worker may use it. `keys`, `dbsize` and `flushdb` are of all nodes. */
 function redisCluster(clusterUrl: string): TestRedis {
   const { hostname: host, port, password } = new URL(clusterUrl.replace(/^redis.cluster:([^,]*).*/, 'http:$1'))
   const client = new Cluster([{ host, port: Number(port) }], { redisOptions: { password } })
@@ -30,6 +30,7 @@ function redisCluster(clusterUrl: string): TestRedis {
     return Promise.all(client.nodes('master').map(ask))
   }
   client.flushdb = async () => (await onAll((node) => node.flushdb()))[0] ?? 'OK'
+  client.dbsize = async () => (await onAll((node) => node.dbsize())).reduce((sum, keys) => sum + keys, 0)
   client.keys = async (pattern: string) => (await onAll((node) => node.keys(pattern))).flat()
   client.flushdb().catch(() => {})
   return {
