@@ -10,7 +10,7 @@ import {
   type ServiceProcess,
   startServiceProcess
 } from '../services/authorization-server/test/support/service-process.js'
-import { type PoolMode, startPooler } from './fleet/pooler.mjs'
+import { type PoolMode, poolerVersion, startPooler } from './fleet/pooler.mjs'
 import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
 jest.setTimeout(60_000)
@@ -102,12 +102,11 @@ async function untilLogged(running: ServiceProcess, text: string): Promise<void>
   while (!running.log().includes(text)) await wait(20)
 }
 
-test.each([
-  ['session', 'session'],
-  ['transaction', 'shared'],
-  ['statement', 'shared']
-] as const)('a pooler in %s mode is found to be %s', async (mode, pooling) => {
-  expect(await findPooling(at(mode))).toBe(pooling)
+test.each(MODES)('the mode of a pooler in %s mode is found', async (mode) => {
+  const { keepsStatements } = poolerVersion(process.env.TEST_PGBOUNCER ?? '')
+  const transaction = keepsStatements ? 'transaction' : 'mixed'
+  const expected = { session: 'session', transaction, statement: 'mixed' }
+  expect(await findPooling(at(mode))).toBe(expected[mode])
 })
 
 test('a direct connection to Postgres is recognized as direct', async () => {

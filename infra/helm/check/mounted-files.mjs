@@ -53,9 +53,12 @@ export const expectedFiles = {
       ...authorityOfSwitched,
       'logo.png': 'secret branding our-mark.png',
       'pages/partials/tick.hbs': 'configMap own-pages tick.hbs',
-      'some-setting': 'secret another some-setting'
+      'some-setting': 'secret another some-setting',
+      'database-direct-url': 'secret another direct-url'
     },
-    'authorization-server-migration': { ...ofDefault['authorization-server-migration'], ...authorityOfSwitched },
+    // Not through the pooler.
+    'authorization-server-migration': { 'database-url': 'secret another direct-url', ...authorityOfSwitched },
+    'resource-server': { ...ofDefault['resource-server'], 'resource-database-direct-url': `${RESOURCE} direct-url` },
     'resource-server-migration': { 'resource-database-url': `${RESOURCE} owner-url` }
   },
   alone: {

@@ -57,6 +57,7 @@ function refusedInPods() {
     'a setting of the chart in the environment': json(`${server}.extraEnv`, [{ name: 'ISSUER', value: 'a' }]),
     'a secret in the environment': json(`${server}.extraEnv`, [{ name: 'COOKIE_KEYS', value: 'a' }]),
     'the file of a secret in the environment': json('jobs.extraEnv', [{ name: 'DATABASE_URL_FILE', value: 'a' }]),
+    'a direct URL in the environment': json('jobs.extraEnv', [{ name: 'DATABASE_DIRECT_URL', value: 'a' }]),
     'a misspelt variable': json(`${server}.extraEnv`, [{ name: 'A', valeu: 'a' }]),
     "a volume called like the chart's": json(`${server}.extraVolumes`, [{ name: 'files', emptyDir: {} }]),
     'a volume over the secrets': json(`${server}.extraVolumeMounts`, [{ name: 'a', mountPath: '/run/valetkey/a' }]),

@@ -18,7 +18,7 @@ function confinementOf(name, spec) {
   const isConfined = own?.readOnlyRootFilesystem === true && own.allowPrivilegeEscalation === false
   if (!isConfined || !own.capabilities?.drop?.includes('ALL')) complaints.push(`${name} is not confined`)
   if (!resources?.requests?.memory || !resources.limits?.memory) complaints.push(`${name} has no memory bounds`)
-  const exposed = env.filter((one) => /(PASSWORD|SECRET|KEYS|DATABASE_URL|REDIS_URL)$/.test(one.name))
+  const exposed = env.filter((one) => /(PASSWORD|SECRET|KEYS|DATABASE(_DIRECT)?_URL|REDIS_URL)$/.test(one.name))
   if (exposed.length > 0) complaints.push(`${name} has a secret in its environment`)
   return complaints
 }

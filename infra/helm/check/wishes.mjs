@@ -148,6 +148,13 @@ const releases = {
   },
   'restart by Reloader': (documents, { deploymentAnnotations }) =>
     assert.deepEqual(named(documents, 'Deployment', AUTHORIZATION).metadata.annotations, deploymentAnnotations),
+  pooler(documents, { secretKeys }) {
+    const [file, ...jobs] = [pod(documents), ...[JOBS[0], JOBS[2]].map((name) => pod(documents, name, 'Job'))]
+    const { secret: name, key } = secretKeys.DATABASE_DIRECT_URL
+    const sourcesOf = ({ spec }) => spec.volumes.find((volume) => volume.name === 'files').projected.sources
+    includes(sourcesOf(file), { secret: { name, items: [{ key, path: 'database-direct-url' }] } })
+    for (const job of jobs) includes(sourcesOf(job), { secret: { name, items: [{ key, path: 'database-url' }] } })
+  },
   'valetkey apply'(documents, _server, { registry }) {
     assert.match(named(documents, 'ConfigMap', 'valetkey-registry').data['registry.yaml'], /client_id: photo-printer/)
     const { spec, metadata } = named(documents, 'Job', 'valetkey-registry')

@@ -6,7 +6,7 @@ import { runJest } from '../lib/tests/jest-run.mjs'
 import { testsWithoutProgram } from '../lib/tests/program-tests.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../lib/tests/test-directory.mjs'
 import { findTestPrograms, testEnvironment } from '../lib/tests/test-environment.mjs'
-import { startTestServers } from '../lib/tests/test-servers.mjs'
+import { givenServers, startTestServers } from '../lib/tests/test-servers.mjs'
 import { closingLines, picksByName } from '../lib/tests/test-totals.mjs'
 
 const TIME_LIMIT_MINUTES = 40
@@ -29,7 +29,7 @@ setTimeout(() => {
 }, TIME_LIMIT_MINUTES * 60_000).unref()
 
 try {
-  const servers = await startTestServers(directory, processes, process.env.TEST_REDIS_CLUSTER_URL)
+  const servers = await startTestServers(directory, processes, givenServers(process.env))
   const found = findTestPrograms(process.env)
   // The tests behind a pooler, and those with a wrong clock, need a Redis server as well.
   const { redisUrl } = servers

@@ -10,7 +10,11 @@ export { watchPool } from './metrics/pool-metrics.js'
 export { groupRoutes, inGroup } from './metrics/route-groups.js'
 export { checkWritable } from './postgres/check-writable.js'
 export { MigrationError, migrate, pendingMigrations } from './postgres/migrate.js'
-export { type NotificationChannel, openNotificationChannel } from './postgres/notification-channel.js'
+export {
+  type NotificationChannel,
+  openNotificationChannel,
+  type SendNotification
+} from './postgres/notification-channel.js'
 export {
   type ConnectedDatabase,
   connectPostgres,
@@ -21,6 +25,7 @@ export {
   type Statement
 } from './postgres/postgres.js'
 export { findPooling } from './postgres/postgres-pooler.js'
+export { roleSettings } from './postgres/postgres-settings.js'
 export { askAtTerminal, linesOfFailure, printResult } from './process/command-line.js'
 export {
   ConfigurationError,

@@ -24,7 +24,7 @@ export function readConfig(environment: Environment) {
     internalListen: read.listen('INTERNAL_LISTEN', ':4001'),
     operatorListen: read.listen('OPERATOR_LISTEN', ':4002'),
     trustedProxies: read.networks('TRUSTED_PROXIES'),
-    databaseUrl: read.postgresUrl('DATABASE_URL', 'the Postgres database, postgres://user:password@host:5432/name'),
+    ...readDatabaseUrls(read),
     redisUrl: read.redisUrl('REDIS_URL', 'the Redis server, redis://host:6379'),
     redisCa: read.optionalText('REDIS_CA', '') || undefined,
     cookieKeys: read.keys('COOKIE_KEYS', 'keys that sign forms and cookies, separated by commas, the newest first'),
@@ -61,11 +61,10 @@ export function readConfig(environment: Environment) {
 /** The settings of the command line that every command needs: only the database. @throws {ConfigurationError} */
 export function readCommandLineConfig(environment: Environment) {
   const read = environmentReader(environment)
-  const config = {
-    databaseUrl: read.postgresUrl('DATABASE_URL', 'the Postgres database, postgres://user:password@host:5432/name')
-  }
+  const { databaseUrl, databaseDirectUrl } = readDatabaseUrls(read)
   read.finish()
-  return Object.freeze(config)
+  // Commands need a connection of their own, and few of them run.
+  return Object.freeze({ databaseUrl: databaseDirectUrl ?? databaseUrl })
 }
 
 /** Settings for commands about accounts; the same variables as for the service. @throws {ConfigurationError} */
@@ -79,6 +78,15 @@ export function readAccountSettings(environment: Environment) {
   }
   read.finish()
   return Object.freeze(settings)
+}
+
+function readDatabaseUrls(read: ReturnType<typeof environmentReader>) {
+  const databaseUrl = read.postgresUrl('DATABASE_URL', 'the Postgres database, postgres://user:password@host:5432/name')
+  return {
+    databaseUrl,
+    /** Postgres itself, if `databaseUrl` leads to a pooler: for LISTEN, migrations and locks. */
+    databaseDirectUrl: read.directPostgresUrl('DATABASE_DIRECT_URL', databaseUrl)
+  }
 }
 
 const DAY = 86_400

@@ -50,7 +50,8 @@ export async function startAuthorizationServer(
   refuseFatal(evaluateSettings(config, { now: new Date() }))
   const logger = buildLogger('authorization-server', config.logLevel)
   const states = { postgres: createStoreState('postgres', logger), redis: createStoreState('redis', logger) }
-  const database = connectPostgres(config.databaseUrl, { ...POSTGRES, state: states.postgres })
+  const pooled = config.databaseDirectUrl !== undefined
+  const database = connectPostgres(config.databaseUrl, { ...POSTGRES, pooled, state: states.postgres })
   const clock = createDatabaseClock(database)
   await refuseWrongClock(clock).catch(async (error: unknown) => {
     await database.close()

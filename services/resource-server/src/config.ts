@@ -19,7 +19,7 @@ export function readConfig(environment: Environment) {
     publicListen: read.listen('PUBLIC_LISTEN', ':4100'),
     operatorListen: read.listen('OPERATOR_LISTEN', ':4101'),
     trustedProxies: read.networks('TRUSTED_PROXIES'),
-    databaseUrl: readDatabaseUrl(read),
+    ...readDatabaseUrls(read),
     pageTokenKeys: read.keys('PAGE_TOKEN_KEYS', 'keys that sign page tokens, separated by commas, the newest first'),
     introspection: {
       ...readIntrospectionUrls(read),
@@ -41,9 +41,10 @@ export function readConfig(environment: Environment) {
 /** The settings of the command line: only the database. @throws {ConfigurationError} */
 export function readCommandLineConfig(environment: Environment) {
   const read = environmentReader(environment)
-  const config = { databaseUrl: readDatabaseUrl(read) }
+  const { databaseUrl, databaseDirectUrl } = readDatabaseUrls(read)
   read.finish()
-  return Object.freeze(config)
+  // Commands need a connection of their own, and few of them run.
+  return Object.freeze({ databaseUrl: databaseDirectUrl ?? databaseUrl })
 }
 
 /** Valetkey's authorization server has a second endpoint, for several tokens, next to the first. */
@@ -53,9 +54,14 @@ function readIntrospectionUrls(read: ReturnType<typeof environmentReader>) {
   return URL.canParse(url) ? { url, severalUrl: new URL('introspections', url).href } : { url }
 }
 
-function readDatabaseUrl(read: ReturnType<typeof environmentReader>): string {
+function readDatabaseUrls(read: ReturnType<typeof environmentReader>) {
   const meaning = 'the Postgres database, postgres://user:password@host:5432/name'
-  return read.postgresUrl('RESOURCE_DATABASE_URL', meaning)
+  const databaseUrl = read.postgresUrl('RESOURCE_DATABASE_URL', meaning)
+  return {
+    databaseUrl,
+    /** Postgres itself, if `databaseUrl` leads to a pooler: for migrations and locks. */
+    databaseDirectUrl: read.directPostgresUrl('RESOURCE_DATABASE_DIRECT_URL', databaseUrl)
+  }
 }
 
 const HTTP = ['http:', 'https:']

@@ -46,7 +46,9 @@ export async function startResourceServer(environment: Environment): Promise<Run
     postgres: createStoreState('postgres', logger),
     introspection: createStoreState('authorization_server', logger)
   }
-  const database = connectPostgres(config.databaseUrl, { connections: 10, plans: 'kept', state: states.postgres })
+  const pooled = config.databaseDirectUrl !== undefined
+  const options = { connections: 10, plans: 'kept', pooled, state: states.postgres } as const
+  const database = connectPostgres(config.databaseUrl, options)
   const clock = createDatabaseClock(database)
   await refuseWrongClock(clock).catch(async (error: unknown) => {
     await database.close()

@@ -15,13 +15,19 @@
 logo{{ ext .key }}
 {{- end -}}
 
+{{- /* The URL of a server's database for a job, as `secretKeys`: without the pooler, if it has one. */ -}}
+{{- define "valetkey.jobDatabase" -}}
+{{- $direct := replace "DATABASE_URL" "DATABASE_DIRECT_URL" .setting -}}
+{{ dict .setting (get .server.secretKeys $direct | default (get .server.secretKeys .setting)) | toYaml }}
+{{- end -}}
+
 {{- /* A volume with the files of some settings of a service, and `files` by their names, and nothing else of its Secrets. */ -}}
 {{- define "valetkey.filesVolume" -}}
 {{- $files := default dict .files -}}
 {{- range $setting, $reference := .secretKeys -}}
 {{- $_ := set $files (include "valetkey.secretFile" $setting) $reference -}}
 {{- /* Where the URL of a database goes, there goes the authority that it may name. */ -}}
-{{- if hasSuffix "DATABASE_URL" $setting }}{{ $_ := set $files "postgres-ca.pem" $.server.postgresCa }}{{ end -}}
+{{- if regexMatch "DATABASE(_DIRECT)?_URL$" $setting }}{{ $_ := set $files "postgres-ca.pem" $.server.postgresCa }}{{ end -}}
 {{- end -}}
 - name: {{ .name }}
   projected:

@@ -25,13 +25,14 @@ spec:
 
 {{- /* Brings a service's database to the form that the release needs, as the role that owns it, if that is another one. */ -}}
 {{- define "valetkey.migrationJob" -}}
-{{- $url := get (default dict .root.Values.migrations.secretKeys) .setting | default (get .server.secretKeys .setting) -}}
+{{- $owners := pick (default dict .root.Values.migrations.secretKeys) .setting -}}
+{{- $url := $owners | default (include "valetkey.jobDatabase" . | fromYaml) -}}
 {{- $_ := set . "component" (printf "%s-migration" .component) -}}
 {{- $_ := set . "weight" 0 -}}
 {{- $_ := set . "name" "migrate" -}}
 {{- $_ := set . "container" (printf "command: [%s, migrate]" .program) -}}
 {{- $_ := set . "env" (list (dict "name" (print .setting "_FILE") "value" (print "/run/valetkey/" (include "valetkey.secretFile" .setting)))) -}}
 {{- /* Not the whole Secret: a migration needs its database and nothing else. */ -}}
-{{- $_ := set . "files" (list (dict "name" "files" "mountPath" "/run/valetkey" "server" .server "secretKeys" (dict .setting $url))) -}}
+{{- $_ := set . "files" (list (dict "name" "files" "mountPath" "/run/valetkey" "server" .server "secretKeys" $url)) -}}
 {{- include "valetkey.job" . }}
 {{- end -}}

@@ -69,10 +69,13 @@ export function demoClientEnvironment(caller, settings, client) {
 }
 
 /** The settings that the command lines need. They are stored in the run file while the services run. */
-export function commandLineEnvironment(settings, { databaseUrl, resourceDatabaseUrl }) {
+export function commandLineEnvironment(caller, settings, { databaseUrl, resourceDatabaseUrl }) {
+  const { DATABASE_DIRECT_URL, RESOURCE_DATABASE_DIRECT_URL } = caller
   return {
     DATABASE_URL: databaseUrl,
     RESOURCE_DATABASE_URL: resourceDatabaseUrl,
+    ...(DATABASE_DIRECT_URL && { DATABASE_DIRECT_URL }),
+    ...(RESOURCE_DATABASE_DIRECT_URL && { RESOURCE_DATABASE_DIRECT_URL }),
     ISSUER: settings.issuer,
     RESOURCE_URL: settings.resourceUrl
   }

@@ -14,9 +14,11 @@ const listenVariables = [
 
 /** Settings of one service only. Other processes do not get the value. */
 export const privateVariables = {
-  authorizationServer: ['DATABASE_URL', 'REDIS_URL', 'REDIS_CA', 'COOKIE_KEYS', 'SIGN_IN_PROVIDERS', 'SMTP_URL'],
+  authorizationServer: [
+    ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'REDIS_URL', 'REDIS_CA', 'COOKIE_KEYS', 'SIGN_IN_PROVIDERS', 'SMTP_URL']
+  ],
   resourceServer: [
-    ...['RESOURCE_DATABASE_URL', 'PAGE_TOKEN_KEYS', 'REVOCATIONS_URL'],
+    ...['RESOURCE_DATABASE_URL', 'RESOURCE_DATABASE_DIRECT_URL', 'PAGE_TOKEN_KEYS', 'REVOCATIONS_URL'],
     ...['INTROSPECTION_URL', 'INTROSPECTION_CLIENT_ID', 'INTROSPECTION_CLIENT_SECRET']
   ]
 }
@@ -50,6 +52,9 @@ export function readCaller(environment) {
       delete caller[file]
     }
   }
+  // The embedded databases have no pooler.
+  if (caller.DATABASE_URL === undefined) delete caller.DATABASE_DIRECT_URL
+  if (caller.RESOURCE_DATABASE_URL === undefined) delete caller.RESOURCE_DATABASE_DIRECT_URL
   return caller
 }
 

@@ -35,7 +35,7 @@ export async function startStack({ caller, settings, files, data, processes, pro
 
   const environment = {
     ...authorizationServerEnvironment(caller, settings, { ...servers, secrets }),
-    ...commandLineEnvironment(settings, servers)
+    ...commandLineEnvironment(caller, settings, servers)
   }
   const valetkey = commandLine({ service: 'authorization-server', environment, processes })
   const valetkeyFiles = commandLine({ service: 'resource-server', environment, processes })
@@ -43,7 +43,7 @@ export async function startStack({ caller, settings, files, data, processes, pro
     await Promise.all([valetkey(['migrate']), valetkeyFiles(['migrate'])])
   })
   writeRunFile(data.run, {
-    ...commandLineEnvironment(settings, servers),
+    ...commandLineEnvironment(caller, settings, servers),
     ...doctorEnvironment(caller, settings, { ...servers, credential, secrets })
   })
 

@@ -33,7 +33,7 @@ export const findTestPrograms = (caller) => ({
   firefox: findProgram(caller.FIREFOX, ['firefox-esr', 'firefox'], caller.PATH),
   promtool: findProgram(caller.PROMTOOL, ['promtool'], caller.PATH),
   // Debian installs it in a folder that PATH may not contain.
-  pgbouncer: findOnPath(['pgbouncer'], `${caller.PATH ?? ''}:/usr/sbin`),
+  pgbouncer: findProgram(caller.PGBOUNCER, ['pgbouncer'], `${caller.PATH ?? ''}:/usr/sbin`),
   faketime: findOnPath(['faketime'], caller.PATH),
   // Its database is made with sqlite3.
   glewlwyd: findOnPath(['sqlite3'], caller.PATH) && findOnPath(['glewlwyd'], caller.PATH),

@@ -7,22 +7,30 @@ import { findRedisServer, startRedis } from '../stores/redis.mjs'
 // One logical database for each Jest worker; src/test-redis.ts requires them.
 const REDIS_DATABASES = 64
 
+/** The servers that `check:redis-cluster` and `check:pooler` have started. */
+export const givenServers = ({ TEST_REDIS_CLUSTER_URL, TEST_POOLER_URL, TEST_POSTGRES_URL }) => ({
+  redisUrl: TEST_REDIS_CLUSTER_URL,
+  // The pooler in front of it is named by TEST_POOLER_URL.
+  postgresUrl: TEST_POOLER_URL === undefined ? undefined : TEST_POSTGRES_URL
+})
+
 /**
- * @param redisUrl a Redis to use instead of an own one
+ * @param given servers to use instead of own ones
  * @returns the addresses; `redisUrl` is undefined if no Redis server is installed
  */
-export async function startTestServers(directory, processes, redisUrl) {
+export async function startTestServers(directory, processes, given = {}) {
   const filesOf = (name) => ({
     directory: path.join(directory, name),
     logFile: path.join(directory, `${name}.log`)
   })
   const shared = { password: randomSecret(), durable: false, processes }
-  const postgres = await startEmbeddedPostgres({ ...shared, ...filesOf('postgres') })
-  if (redisUrl !== undefined) return { postgresUrl: postgres.url('postgres'), redisUrl }
+  const postgresUrl =
+    given.postgresUrl ?? (await startEmbeddedPostgres({ ...shared, ...filesOf('postgres') })).url('postgres')
+  if (given.redisUrl !== undefined) return { postgresUrl, redisUrl: given.redisUrl }
   const command = findRedisServer()
   const redis =
     command === undefined
       ? undefined
       : await startRedis({ ...shared, ...filesOf('redis'), command, databases: REDIS_DATABASES })
-  return { postgresUrl: postgres.url('postgres'), redisUrl: redis?.url }
+  return { postgresUrl, redisUrl: redis?.url }
 }

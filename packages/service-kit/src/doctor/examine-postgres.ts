@@ -1,8 +1,11 @@
+import type { Client } from 'pg'
 import { MigrationError, pendingMigrations } from '../postgres/migrate.js'
 import { findPooling } from '../postgres/postgres-pooler.js'
 import { connectToPrimary } from '../postgres/postgres-primary.js'
+import type { Plans } from '../postgres/postgres-settings.js'
 import { evaluateClock, measureClock } from './evaluate-clock.js'
 import { evaluatePooling } from './evaluate-pooling.js'
+import { examineDirectUrl, examineNotifications, examineRoleSettings } from './examine-direct-url.js'
 import { type Finding, fatal, graveInProduction, ok, warning } from './finding.js'
 
 type State = {
@@ -47,15 +50,22 @@ const STATE = `
 
 const MIN_VERSION = 150_000
 
+type PostgresExamination = {
+  migrations: string
+  isProduction: boolean
+  listens: boolean
+  plans: Plans
+  direct: { setting: string; url: string | undefined }
+}
+
 /**
  * Checks a database over one connection: reachability, a pooler in front, the clock, durability, our rights and our
  * tables.
  * @param options.listens whether the service uses LISTEN
+ * @param options.plans how the service connects
+ * @param options.direct the URL of Postgres itself, if the other one leads to a pooler, and the name of its setting
  */
-export async function examinePostgres(
-  url: string,
-  options: { migrations: string; isProduction: boolean; listens: boolean }
-): Promise<readonly Finding[]> {
+export async function examinePostgres(url: string, options: PostgresExamination): Promise<readonly Finding[]> {
   try {
     const client = await connectToPrimary(url, { connectionTimeoutMillis: 5_000, query_timeout: 5_000 })
     try {
@@ -68,7 +78,7 @@ export async function examinePostgres(
       const findings = [ok('postgres', `answers as ${state.role}`), evaluateClock('postgres clock', offset)]
       return [
         ...findings,
-        evaluatePooling(await findPooling(url), options.listens),
+        ...(await examineConnections(client, url, state, options)),
         ...evaluateServer(state, options.isProduction),
         ...(await evaluateMigrations(url, options.migrations))
       ]
@@ -84,6 +94,26 @@ export async function examinePostgres(
       })
     ]
   }
+}
+
+/** Poolers, LISTEN, and the settings that connections of a pooler do not get. */
+async function examineConnections(
+  client: Client,
+  url: string,
+  { role }: State,
+  { listens, plans, direct }: PostgresExamination
+): Promise<readonly Finding[]> {
+  const pooling = await findPooling(url)
+  const hasDirect = direct.url !== undefined
+  const found = evaluatePooling(pooling, { listens, directSetting: direct.setting, hasDirect })
+  if (direct.url !== undefined) {
+    return [
+      found,
+      await examineDirectUrl(client, direct.setting, direct.url),
+      await examineRoleSettings(client, role, plans)
+    ]
+  }
+  return listens && pooling === 'direct' ? [found, await examineNotifications(client, 'postgres LISTEN', url)] : [found]
 }
 
 function evaluateRights({ role, forbidden_tables: tables, forbidden_functions: functions }: State): readonly Finding[] {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Client } from 'pg'
+import { ASK_PID, findPooling, isBehindPooler } from './postgres-pooler.js'
 import { connectToPrimary } from './postgres-primary.js'
 
 /** A migration that cannot be applied; the message names it. */
@@ -26,12 +27,16 @@ const LOCK_KEY = 7_263_548_190
  * Applies the pending migrations of `directory` in order, each in its own transaction. Several instances may run it
  * concurrently: one applies them, and the others wait and then find none. Forward only: a file that was changed after it
  * was applied is an error.
+ * @param databaseUrl of Postgres itself, or of a pooler in session mode
  * @returns the names of the migrations applied now
  * @throws {MigrationError}
  */
 export async function migrate(databaseUrl: string, directory: string): Promise<readonly string[]> {
   const migrations = await readMigrations(directory)
   return withClient(databaseUrl, async (client) => {
+    await requireOwnConnection(databaseUrl, client)
+    // The role may have the time limit of requests.
+    await client.query('set statement_timeout = 0')
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY])
     await client.query(HISTORY_TABLE)
     const pending = await findPending(client, migrations)
@@ -50,6 +55,19 @@ export async function pendingMigrations(databaseUrl: string, directory: string):
     return rows[0]?.exists ? findPending(client, migrations) : migrations
   })
   return pending.map((migration) => migration.name)
+}
+
+/** The advisory lock belongs to a connection of Postgres, which a pooler must not give to others. */
+async function requireOwnConnection(databaseUrl: string, client: Client): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>(ASK_PID)
+  if (!isBehindPooler(client, rows[0]?.pid)) return
+  const pooling = await findPooling(databaseUrl)
+  if (pooling === 'transaction' || pooling === 'mixed') {
+    throw new MigrationError(
+      'the database is reached through a pooler that shares connections: set DATABASE_DIRECT_URL ' +
+        '(RESOURCE_DATABASE_DIRECT_URL) to Postgres itself'
+    )
+  }
 }
 
 async function withClient<Result>(databaseUrl: string, work: (client: Client) => Promise<Result>): Promise<Result> {

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { Socket } from 'node:net'
 import { Client } from 'pg'
 import { settleWithin } from '../process/settle-within.js'
+import { withTimeLimit } from '../process/with-time-limit.js'
 import { isTooManyConnections } from './connection-limit.js'
 import { ASK_PID, isBehindPooler } from './postgres-pooler.js'
 import { postgresUrls } from './postgres-url.js'
@@ -11,6 +13,9 @@ export type NotificationChannel = {
   /** Closes the connection, even if the server does not answer. No notification is delivered any more. */
   close(): Promise<void>
 }
+
+/** Sends an empty notification to this channel. */
+export type SendNotification = (channel: string) => Promise<unknown>
 
 const CONNECT_LIMIT_MS = 3_000
 const STATEMENT_LIMIT_MS = 3_000
@@ -24,19 +29,21 @@ const END_LIMIT_MS = 500
  * @param onLost called at most once, when the connection ends without `close`
  * @param url if it names several servers, the first that allows LISTEN is used, which a standby does not
  * @param options.makeRoom called before it throws because Postgres refuses more connections (SQLSTATE 53300)
- * @throws when it cannot connect or listen, or when a pooler is in front of Postgres
+ * @param options.send sends a notification over other connections, whose notifications must arrive here; without it, that
+ *   is not checked
+ * @throws when it cannot connect or listen, when a pooler is in front of Postgres, or when what `send` sends does not arrive
  */
 export async function openNotificationChannel(
   url: string,
   channels: readonly [string, ...string[]],
   onNotification: (payload: string, channel: string) => void,
   onLost: (error: Error) => void,
-  options: { makeRoom?: () => Promise<void> } = {}
+  options: { makeRoom?: () => Promise<void>; send?: SendNotification | undefined } = {}
 ): Promise<NotificationChannel> {
   let failure: unknown
   for (const serverUrl of postgresUrls(url)) {
     try {
-      return await openAt(serverUrl, channels, onNotification, onLost)
+      return await openAt(serverUrl, channels, onNotification, onLost, options.send)
     } catch (error) {
       failure = error
     }
@@ -49,7 +56,8 @@ async function openAt(
   url: string,
   channels: readonly [string, ...string[]],
   onNotification: (payload: string, channel: string) => void,
-  onLost: (error: Error) => void
+  onLost: (error: Error) => void,
+  send: SendNotification | undefined
 ): Promise<NotificationChannel> {
   const socket = new Socket()
   const client = new Client({
@@ -78,13 +86,14 @@ async function openAt(
   client.on('error', lose)
   client.on('end', () => lose(new Error('the connection ended')))
   client.on('notification', ({ payload, channel }) => {
-    if (state !== 'closed') onNotification(payload ?? '', channel)
+    if (state !== 'closed' && channels.includes(channel)) onNotification(payload ?? '', channel)
   })
   try {
     await client.connect()
     await refusePooler(client)
     // One transaction, so that it never listens on only some of the channels.
     await client.query(channels.map((channel) => `listen ${client.escapeIdentifier(channel)}`).join('; '))
+    if (send !== undefined) await mustReceive(client, send)
   } catch (error) {
     await close()
     throw error
@@ -104,6 +113,20 @@ async function refusePooler(client: Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>(ASK_PID)
   if (isBehindPooler(client, rows[0]?.pid))
     throw new Error('a pooler is in front of Postgres and cannot forward notifications')
+}
+
+/** On a channel of its own, which no other process listens on. */
+async function mustReceive(client: Client, send: SendNotification): Promise<void> {
+  const channel = `valetkey_check_${randomBytes(16).toString('hex')}`
+  const received = new Promise<void>((resolve) => {
+    client.on('notification', (notification) => notification.channel === channel && resolve())
+  })
+  await client.query(`listen ${channel}`)
+  await send(channel)
+  await withTimeLimit(STATEMENT_LIMIT_MS, received, () => {
+    throw new Error('notifications of the database do not arrive: the direct URL must name the same database')
+  })
+  await client.query(`unlisten ${channel}`)
 }
 
 /** One statement at a time, with all payloads that arrived meanwhile: one commit for many callers. */

@@ -4,6 +4,12 @@ import { problemOfConnection, type StoreProblem } from '../stores/store-problem.
 /** A pooler shares one connection of Postgres among several of ours. */
 export class SharedConnections extends Error {
   override name = 'SharedConnections'
+  /** Only for `transaction` is there a setting of ours. */
+  readonly pooling: 'transaction' | 'mixed'
+  constructor(pooling: 'transaction' | 'mixed') {
+    super(POOLERS[pooling].reason)
+    this.pooling = pooling
+  }
 }
 
 /** The server is a standby, or the database or role is read-only. */
@@ -42,10 +48,17 @@ const REMEDIES: Readonly<Record<string, string>> = {
   '53100': 'free disk space on the Postgres server'
 }
 
-const POOLER = {
-  reason: 'is a pooler that shares connections (transaction or statement mode), which is not supported',
-  remedy: 'name Postgres itself in the URL, or set the pooler to session mode',
-  isSetting: true
+const POOLERS = {
+  transaction: {
+    reason: 'is a pooler that shares connections (transaction mode), and no direct URL is set',
+    remedy: 'set DATABASE_DIRECT_URL (RESOURCE_DATABASE_DIRECT_URL) to Postgres itself',
+    isSetting: true
+  },
+  mixed: {
+    reason: 'is a pooler that shares connections and loses prepared statements or transactions',
+    remedy: 'use PgBouncer 1.21 or newer in transaction mode with max_prepared_statements, or session mode',
+    isSetting: true
+  }
 }
 
 const READ_ONLY = {
@@ -54,7 +67,7 @@ const READ_ONLY = {
 }
 
 export function classifyPostgresError(error: unknown): PostgresVerdict {
-  if (error instanceof SharedConnections) return { kind: 'unavailable', problem: POOLER }
+  if (error instanceof SharedConnections) return { kind: 'unavailable', problem: POOLERS[error.pooling] }
   if (error instanceof ReadOnlyDatabase) return { kind: 'unavailable', problem: READ_ONLY }
   // Any other error does not come from the server: a lost connection or a time-out.
   if (!(error instanceof DatabaseError)) return { kind: 'unavailable', problem: problemOfConnection(error) }

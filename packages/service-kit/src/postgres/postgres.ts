@@ -14,6 +14,7 @@ import { createConnectionLimit, isTooManyConnections } from './connection-limit.
 import { ASK_PID, watchPooling } from './postgres-pooler.js'
 import { createPrimarySearch } from './postgres-primary.js'
 import { classifyPostgresError, SharedConnections, sqlStateOf } from './postgres-problem.js'
+import { type Plans, planStatements, REQUEST_STATEMENT_TIMEOUT_MS } from './postgres-settings.js'
 import { postgresUrls } from './postgres-url.js'
 
 /** One named statement with its values. */
@@ -41,7 +42,7 @@ export type ConnectedDatabase = Database & {
   pool(): PoolUse
   /** Closes one of several connections, so that this process can use it elsewhere. */
   giveUpOne(): Promise<void>
-  /** Fails if the connections go through a pooler that shares them. @throws {StoreUnavailable} */
+  /** Fails if the connections go through a pooler in a mode that does not work. @throws {StoreUnavailable} */
   refuseSharing(): Promise<void>
 }
 
@@ -52,8 +53,8 @@ export const LONG_STATEMENT_MS = 10_000
  * exchange that waits by itself. Postgres's own time limits are shorter than ours, so that a statement that waits for a
  * lock fails with an error of Postgres, and the connection stays usable.
  */
-const STATEMENT_MS = 2_500
 const CANCEL_MARGIN_MS = 500
+const STATEMENT_MS = REQUEST_STATEMENT_TIMEOUT_MS + CANCEL_MARGIN_MS
 
 const CONNECT_LIMIT_MS = 2_000
 /** For the queries on a new connection before it is used. */
@@ -67,18 +68,11 @@ const LIMITS = {
   keepAlive: true
 }
 
-const GENERIC_PLANS = 'set plan_cache_mode = force_generic_plan'
-
-// These settings only add to the estimated cost, so a statement without a suitable index still runs. Its high estimate would
-// trigger JIT compilation, which is therefore off.
-const INDEX_SCANS = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'].map((method) => `set enable_${method} = off`)
-const SETTINGS = { kept: GENERIC_PLANS, 'kept by index': [GENERIC_PLANS, ...INDEX_SCANS, 'set jit = off'].join('; ') }
-
 /**
  * The URL may name several servers; every connection goes to the current primary.
- * @param options.plans `kept`: every execution of a statement uses the generic plan. `kept by index`: and that plan uses
- *   index scans wherever possible, so that a plan made for an empty table is also right for ten million rows. Default:
- *   Postgres decides
+ * @param options.pooled the URL leads to a pooler, which may be in transaction mode. Its connections are shared, so they get
+ *   no settings: the role has them (`roleSettings`)
+ * @param options.plans planner settings; default: Postgres decides
  * @param options.renewedAfterSeconds maximum age of a connection. Its prepared statements end with it, which matters for
  *   statements that name hourly tables. Default: unlimited, for connections that hold a lock
  * @param options.statementMs time limit of statements without `withinMs`; 2.5 s by default
@@ -88,21 +82,23 @@ export function connectPostgres(
   url: string,
   options: {
     connections: number
-    plans?: keyof typeof SETTINGS
+    pooled?: boolean
+    plans?: Plans
     renewedAfterSeconds?: number
     statementMs?: number
     state?: StoreState | undefined
   }
 ): ConnectedDatabase {
-  const { connections, state, statementMs = STATEMENT_MS } = options
-  const settings = options.plans && SETTINGS[options.plans]
+  const { connections, state, statementMs = STATEMENT_MS, pooled = false } = options
+  const settings = options.plans && !pooled ? planStatements(options.plans) : undefined
   const urls = postgresUrls(url)
   const search = urls.length > 1 ? createPrimarySearch(url) : undefined
   const limit = createConnectionLimit(connections, state)
-  const pooling = watchPooling(url)
+  const pooling = watchPooling(url, pooled)
   const pool = new Pool({
     ...LIMITS,
-    statement_timeout: statementMs - CANCEL_MARGIN_MS,
+    // PgBouncer refuses this parameter of a connection.
+    ...(!pooled && { statement_timeout: statementMs - CANCEL_MARGIN_MS }),
     connectionString: urls[0],
     Client: limit.watching(search?.Client ?? Client),
     max: connections,
@@ -128,7 +124,8 @@ export function connectPostgres(
       if (attempts > 1 && isTimeLeft && search?.wasNeverSent(error)) return query(statement, attempts - 1, until)
       const verdict = classifyPostgresError(error)
       if (verdict.kind === 'refused') throw error
-      if (verdict.kind === 'again' && attempts > 0 && isTimeLeft) return query(statement, 0, until)
+      // Without a name: the connection of a pooler may still have a prepared statement that Postgres refuses.
+      if (verdict.kind === 'again' && attempts > 0 && isTimeLeft) return query({ ...statement, name: '' }, 0, until)
       if (verdict.kind === 'unavailable' && !pool.ending) state?.failed(verdict.problem)
       throw new StoreUnavailable('postgres', error)
     }
@@ -144,7 +141,10 @@ export function connectPostgres(
     }),
     giveUpOne: limit.giveUpOne,
     async refuseSharing() {
-      if ((await pooling.find()) === 'shared') throw new StoreUnavailable('postgres', new SharedConnections())
+      const found = await pooling.find()
+      if (found === 'mixed' || (found === 'transaction' && !pooled)) {
+        throw new StoreUnavailable('postgres', new SharedConnections(found))
+      }
     },
     async close() {
       limit.close()
@@ -182,12 +182,13 @@ async function sendOnce<Row extends QueryResultRow>(
   let failure: unknown
   try {
     const isLong = withinMs !== undefined && withinMs > statementMs
-    if (isLong) await client.query(`set statement_timeout = ${withinMs - CANCEL_MARGIN_MS}`)
+    // In a transaction, so that the time limit does not stay behind on a connection of a pooler.
+    if (isLong) await client.query(`begin; set local statement_timeout = ${withinMs - CANCEL_MARGIN_MS}`)
     const timeLeft = Math.max(1, Math.ceil(until - performance.now()))
     // The driver has this option, but its types do not.
     const config: QueryConfig & { query_timeout: number } = { ...(statement as QueryConfig), query_timeout: timeLeft }
     const result = await client.query<Row>(config)
-    if (isLong) await client.query('reset statement_timeout')
+    if (isLong) await client.query('commit')
     return result
   } catch (error) {
     failure = error

@@ -102,6 +102,13 @@ function urlSettings({ report, raw, required }: Variables) {
     return starts ? new URL(value) : report(name, `must start with ${expected}`)
   }
 
+  function checkPostgres(name: string, value: string): string {
+    const isPostgres = parse(name, postgresUrls(value)[0], ['postgres:', 'postgresql:']) !== undefined
+    const problem = isPostgres ? problemOfPostgresUrl(value) : undefined
+    if (problem !== undefined) report(name, problem)
+    return value
+  }
+
   return {
     /** A public base URL: http or https, without trailing slash, query, fragment and user name. Returned unchanged. */
     baseUrl(name: string, meaning: string): string {
@@ -135,11 +142,13 @@ function urlSettings({ report, raw, required }: Variables) {
     /** A Postgres database, on one server or on several. */
     postgresUrl(name: string, meaning: string): string {
       const value = required(name, meaning)
-      if (value === undefined) return ''
-      const isPostgres = parse(name, postgresUrls(value)[0], ['postgres:', 'postgresql:']) !== undefined
-      const problem = isPostgres ? problemOfPostgresUrl(value) : undefined
-      if (problem !== undefined) report(name, problem)
-      return value
+      return value === undefined ? '' : checkPostgres(name, value)
+    },
+
+    /** Postgres itself, if `databaseUrl` leads to a pooler; undefined if it is missing or the same. */
+    directPostgresUrl(name: string, databaseUrl: string): string | undefined {
+      const value = raw(name)
+      return value === undefined || value === databaseUrl ? undefined : checkPostgres(name, value)
     },
 
     /** A Redis server, or its Sentinels. */

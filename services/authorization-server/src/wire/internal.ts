@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { openNotificationChannel } from '@valetkey/service-kit'
+import { type Database, openNotificationChannel, type SendNotification } from '@valetkey/service-kit'
 import type { InternalDeps } from '../app.js'
 import type { Config } from '../config.js'
 import { createRevocationChannel, type RevocationChannel } from '../feed/revocation-channel.js'
@@ -37,16 +37,26 @@ export function wireInternal(
   }
 }
 
-/** @param makeRoom closes an idle connection of the pool, when Postgres has no free connection for LISTEN */
-export function wireChannel(config: Config, stores: Stores, makeRoom: () => Promise<void>): RevocationChannel {
+/**
+ * @param database sends a notification over the pooler, if there is one, which must arrive on the LISTEN connection
+ * @param makeRoom closes an idle connection of the pool, when Postgres has no free connection for LISTEN
+ */
+export function wireChannel(
+  { databaseUrl, databaseDirectUrl }: Config,
+  database: Database,
+  stores: Stores,
+  makeRoom: () => Promise<void>
+): RevocationChannel {
+  const send: SendNotification = (channel) =>
+    database.query({ name: 'send_check', text: 'select pg_notify($1, $2)', values: [channel, ''] })
   return createRevocationChannel({
     connect: (handlers) =>
       openNotificationChannel(
-        config.databaseUrl,
+        databaseDirectUrl ?? databaseUrl,
         [REVOCATIONS, REGISTRY],
         (payload, channel) => (channel === REGISTRY ? handlers.registryChange(payload) : handlers.revocation(payload)),
         handlers.lost,
-        { makeRoom }
+        { makeRoom, send: databaseDirectUrl === undefined ? undefined : send }
       ),
     registry: stores.registry.follower,
     resourceServers: stores.registered.resourceServers,

@@ -65,7 +65,7 @@ export function wire(
   const stores = createStores({ database, redis, records, watched, isDiscoverable, signInAtLeastEvery })
   const platform = createPlatform(config, stores, watched, clock.now)
   const returns = createCodeReturns(stores.codes)
-  const channel = wireChannel(config, stores, async () => database.giveUpOne?.())
+  const channel = wireChannel(config, database, stores, async () => database.giveUpOne?.())
   const checks = wireHealthChecks(database, async () => database.refuseSharing?.(), stores, clock, channel)
   watchChannel(watched.metrics, channel)
   watchTokens(watched.metrics, stores.buckets)

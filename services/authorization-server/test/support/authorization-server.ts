@@ -10,10 +10,11 @@ import {
   type Database,
   type Environment,
   type Logger,
-  migrate
+  migrate,
+  roleSettings
 } from '@valetkey/service-kit'
 import { type App, type AppDeps, buildApp } from '../../src/app.js'
-import { readConfig } from '../../src/config.js'
+import { type Config, readConfig } from '../../src/config.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import type { ClientRegistration } from '../../src/storage/postgres/clients.js'
@@ -53,13 +54,15 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
   const config = readConfig({
     ISSUER,
     RESOURCE_URL: AUDIENCE,
-    DATABASE_URL: testDatabase.url,
+    DATABASE_URL: testDatabase.pooledUrl,
+    DATABASE_DIRECT_URL: testDatabase.url,
     REDIS_URL: testRedis.url ?? 'redis://emulated',
     COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
     LOG_LEVEL: 'silent',
     ...settings
   })
-  const database: Database = followingClock(connectPostgres(testDatabase.url, { connections: 10 }))
+  if (testDatabase.pooledUrl !== testDatabase.url) await giveRoleSettings(testDatabase.url)
+  const database: Database = followingClock(connectPostgres(testDatabase.pooledUrl, connectionsOf(config)))
   const deps: AppDeps = wire(config, database, testRedis.client, { logger, ...(reach && { reach }) })
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
@@ -109,6 +112,22 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       await testDatabase.drop()
     }
   }
+}
+
+/** Of the pool of one process. */
+export const connectionsOf = ({ databaseDirectUrl }: Pick<Config, 'databaseDirectUrl'>) => ({
+  connections: 10,
+  pooled: databaseDirectUrl !== undefined
+})
+
+/** As docs/databases.md describes for a pooler, but for this database only. */
+async function giveRoleSettings(url: string): Promise<void> {
+  const database = connectPostgres(url, { connections: 1 })
+  for (const [name, value] of Object.entries(roleSettings('kept by index'))) {
+    const text = `alter database ${new URL(url).pathname.slice(1)} set ${name} = '${value}'`
+    await database.query({ name: '', text, values: [] })
+  }
+  await database.close()
 }
 
 export type TestServer = Awaited<ReturnType<typeof startTestServer>>

@@ -8,7 +8,7 @@ export type Sent = { sql: readonly string[]; redis: readonly string[] }
 
 // Background statements: batches of audit events and uses, housekeeping, new connections.
 const BACKGROUND =
-  /^(append_audit_events|note_\w+_use|erase_retry_answers|append_client_refusals|delete_surplus_client_refusals|delete_expired_\w+|\w+_access_token_buckets|set plan_cache_mode = \w+|(set|reset) statement_timeout.*)$/
+  /^(append_audit_events|note_\w+_use|erase_retry_answers|append_client_refusals|delete_surplus_client_refusals|delete_expired_\w+|\w+_access_token_buckets|set plan_cache_mode = \w+|begin; set local statement_timeout = \d+|commit)$/
 
 /**
  * The authorization server as deployed, on the stores of a test server, with proxies that count statements and commands.
@@ -40,6 +40,7 @@ export async function startCountedServer(server: TestServer) {
       ISSUER: config.issuer,
       RESOURCE_URL: config.resourceUrl,
       DATABASE_URL: postgres.url,
+      DATABASE_DIRECT_URL: config.databaseDirectUrl,
       REDIS_URL: redis?.url,
       COOKIE_KEYS: config.cookieKeys.join(','),
       PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,

@@ -3,7 +3,8 @@ import { buildApp } from '../../src/app.js'
 import type { Config } from '../../src/config.js'
 import type { Redis } from '../../src/storage/redis/redis.js'
 import { wire } from '../../src/wire/wire.js'
-import type { TestServer } from './authorization-server.js'
+import { connectionsOf, type TestServer } from './authorization-server.js'
+import { atPort } from './failing-network.js'
 import { followingClock } from './postgres-clock.js'
 
 type InstanceOptions = {
@@ -16,10 +17,19 @@ type InstanceOptions = {
   redis?: Redis
 }
 
+/** The URL that LISTEN uses. */
+export const listenUrlOf = ({ databaseUrl, databaseDirectUrl }: Config): string => databaseDirectUrl ?? databaseUrl
+
+/** Settings of an instance whose LISTEN connection uses a port of this machine. */
+export function listeningAt(config: Config, port: number): Partial<Config> {
+  const url = atPort(listenUrlOf(config), port)
+  return config.databaseDirectUrl === undefined ? { databaseUrl: url } : { databaseDirectUrl: url }
+}
+
 /** Simulates another process on the stores of a test server. Close it before the server. */
 export async function startInstance(server: TestServer, options: InstanceOptions = {}): Promise<TestServer> {
   const config = { ...server.config, ...options.config }
-  const connected = followingClock(connectPostgres(config.databaseUrl, { connections: 10 }))
+  const connected = followingClock(connectPostgres(config.databaseUrl, connectionsOf(config)))
   // The wrapper is added after the start.
   let reached = server.database
   const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }

@@ -1,4 +1,4 @@
-import type { Database } from '@valetkey/service-kit'
+import type { ConnectedDatabase } from '@valetkey/service-kit'
 
 export type ImportRuns = ReturnType<typeof createImportRuns>
 
@@ -18,8 +18,10 @@ const DELETED_AT_ONCE = 1_000
 /** The pool closes an idle connection, which releases its locks. */
 const KEEP_ALIVE_MS = 4_000
 
+type Session = Pick<ConnectedDatabase, 'query' | 'refuseSharing'>
+
 /** `database` must have one connection only: the locks belong to it. */
-export function createImportRuns(database: Database) {
+export function createImportRuns(database: Session) {
   const lock = createImportLock(database)
 
   return {
@@ -85,10 +87,13 @@ export function createImportRuns(database: Database) {
 }
 
 /** The advisory lock of one user's files. */
-function createImportLock(database: Database) {
+function createImportLock(database: Session) {
   let lockedBy: string | undefined
 
   async function tryLock(name: string, verb: string, ownerId: string): Promise<boolean> {
+    // A pooler in transaction mode would give the session, with its lock, to other processes. Known after a statement.
+    await findSession()
+    await database.refuseSharing()
     const [row] = await database.query<{ locked: boolean; session: string }>({
       name,
       text: `select ${verb}(${LOCK}) as locked, ${SESSION} as session`,

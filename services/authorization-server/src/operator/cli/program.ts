@@ -19,6 +19,7 @@ const AFTER_HELP = `
 Settings:
   DATABASE_URL (or DATABASE_URL_FILE)  the Postgres database of the authorization server; doctor reads all settings
                                        of the service
+  DATABASE_DIRECT_URL                  the same database without the pooler, if DATABASE_URL leads to one
 
 Output:
   Results go to stdout, everything else to stderr. With --json, stdout is one JSON document.

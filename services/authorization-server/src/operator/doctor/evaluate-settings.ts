@@ -31,6 +31,9 @@ export function evaluateSettings(
       now
     }),
     ...evaluatePostgresUrl('DATABASE_URL', config.databaseUrl),
+    ...(config.databaseDirectUrl === undefined
+      ? []
+      : evaluatePostgresUrl('DATABASE_DIRECT_URL', config.databaseDirectUrl)),
     ...evaluateRedisUrl(config.redisUrl),
     evaluateLimits(config.limitsFactor, inProduction),
     evaluateProxies(config.trustedProxies, { setting: 'ISSUER', url: config.issuer }),

@@ -70,7 +70,13 @@ export async function examineService(
   const providers = examineProviders(config.signIn.providers)
   const inProduction = isProduction(config.issuer)
   const [postgres, redis] = await Promise.all([
-    examinePostgres(config.databaseUrl, { migrations: MIGRATIONS, isProduction: inProduction, listens: true }),
+    examinePostgres(config.databaseUrl, {
+      migrations: MIGRATIONS,
+      isProduction: inProduction,
+      listens: true,
+      plans: 'kept by index',
+      direct: { setting: 'DATABASE_DIRECT_URL', url: config.databaseDirectUrl }
+    }),
     redisIsEmulated ? [] : examineRedis(config)
   ])
   const isUnreachable = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
@@ -88,8 +94,8 @@ export async function examineService(
 
 /** Findings about registered records; a list that cannot be read is a finding, too. */
 async function examineRegistry(config: Config, inProduction: boolean, now: Date): Promise<readonly Finding[]> {
-  const { databaseUrl, resourceUrl, trustedProxies } = config
-  const database = connectPostgres(databaseUrl, { connections: 1 })
+  const { databaseUrl, databaseDirectUrl, resourceUrl, trustedProxies } = config
+  const database = connectPostgres(databaseUrl, { connections: 1, pooled: databaseDirectUrl !== undefined })
   try {
     return [
       ...(await evaluated('clients', async () => {

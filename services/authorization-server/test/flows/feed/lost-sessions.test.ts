@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { epochOf, type StartedChannel, sendNonce, startChannel, subscribe } from '../../support/event-stream.js'
-import { atPort, type FailingNetwork, startFailingNetwork } from '../../support/failing-network.js'
-import { startInstance } from '../../support/instance.js'
+import { type FailingNetwork, startFailingNetwork } from '../../support/failing-network.js'
+import { listeningAt, listenUrlOf, startInstance } from '../../support/instance.js'
 import { collectLog } from '../../support/log-lines.js'
 
 const NONCE = 'a-nonce-of-a-guard'
@@ -21,10 +21,10 @@ beforeAll(async () => {
   resourceServer = await server.createResourceServer()
 })
 beforeEach(async () => {
-  network = await startFailingNetwork(Number(new URL(server.config.databaseUrl).port))
+  network = await startFailingNetwork(Number(new URL(listenUrlOf(server.config)).port))
   // Only the LISTEN connection goes over the network that fails.
   instance = await startInstance(server, {
-    config: { databaseUrl: atPort(server.config.databaseUrl, network.port) },
+    config: listeningAt(server.config, network.port),
     wrap: () => server.database
   })
   channel = await startChannel(instance)
@@ -118,7 +118,7 @@ describe('a Postgres that refuses LISTEN', () => {
     }).listen(0, '127.0.0.1')
     await once(refusing, 'listening')
     const { port } = refusing.address() as AddressInfo
-    const config = { databaseUrl: atPort(server.config.databaseUrl, port) }
+    const config = listeningAt(server.config, port)
     const deaf = await startInstance(server, { config, wrap: () => server.database })
     const { logger, lines } = collectLog()
     deaf.deps.channel.start(logger)

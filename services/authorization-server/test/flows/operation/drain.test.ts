@@ -24,6 +24,7 @@ async function start(drainDelay: string): Promise<ServiceProcess> {
     ISSUER: server.config.issuer,
     RESOURCE_URL: server.config.resourceUrl,
     DATABASE_URL: server.config.databaseUrl,
+    DATABASE_DIRECT_URL: server.config.databaseDirectUrl,
     REDIS_URL: process.env.TEST_REDIS_URL ?? `redis://127.0.0.1:${await freePort()}`,
     COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
     DRAIN_DELAY: drainDelay

@@ -4,7 +4,7 @@ import { buildLogger, connectPostgres } from '@valetkey/service-kit'
 import { buildApp } from '../../../src/app.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { wire } from '../../../src/wire/wire.js'
-import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { connectionsOf, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { atPort, freePort } from '../../support/failing-network.js'
 
 let server: TestServer
@@ -16,7 +16,7 @@ afterAll(() => server.close())
 
 /** The answer of `/readyz` of an instance of its own, on these stores. */
 async function readiness(databaseUrl: string, redis = server.redis) {
-  const database = connectPostgres(databaseUrl, { connections: 1 })
+  const database = connectPostgres(databaseUrl, { ...connectionsOf(server.config), connections: 1 })
   const app = buildApp(
     { ...server.config, logger: buildLogger('test', 'silent') },
     wire(server.config, database, redis)

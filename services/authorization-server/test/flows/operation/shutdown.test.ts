@@ -29,6 +29,7 @@ async function start(change: Record<string, string> = {}): Promise<ServiceProces
     ISSUER: server.config.issuer,
     RESOURCE_URL: server.config.resourceUrl,
     DATABASE_URL: server.config.databaseUrl,
+    DATABASE_DIRECT_URL: server.config.databaseDirectUrl,
     REDIS_URL: process.env.TEST_REDIS_URL ?? `redis://127.0.0.1:${await freePort()}`,
     COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
     ...change
@@ -212,6 +213,7 @@ test('a port in use ends the start with 1 and one line', async () => {
     ISSUER: server.config.issuer,
     RESOURCE_URL: server.config.resourceUrl,
     DATABASE_URL: server.config.databaseUrl,
+    DATABASE_DIRECT_URL: server.config.databaseDirectUrl,
     REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
     COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
     PUBLIC_LISTEN: `127.0.0.1:${first.publicPort}`

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { checkWritable, connectPostgres, problemOf } from '@valetkey/service-kit'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { PASSWORD, post } from '../../support/flow.js'
+import { listenUrlOf } from '../../support/instance.js'
 import { obtainTokens } from '../../support/tokens.js'
 
 let server: TestServer
@@ -51,7 +52,7 @@ test('while a table is missing, the readiness check fails', async () => {
 })
 
 test('a read-only database fails the readiness check, which names the reason', async () => {
-  const url = new URL(server.config.databaseUrl)
+  const url = new URL(listenUrlOf(server.config))
   url.searchParams.set('options', '-c default_transaction_read_only=on')
   const readOnly = connectPostgres(url.href, { connections: 1 })
   const failure = await checkWritable(readOnly, ['users']).catch((error: unknown) => error)

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { kindOf } from '../../support/codes.js'
 import { type StartedChannel, startChannel } from '../../support/event-stream.js'
-import { atPort, type FailingNetwork, startFailingNetwork } from '../../support/failing-network.js'
+import { type FailingNetwork, startFailingNetwork } from '../../support/failing-network.js'
 import { bodyCredentials, post } from '../../support/flow.js'
-import { startInstance } from '../../support/instance.js'
+import { listeningAt, listenUrlOf, startInstance } from '../../support/instance.js'
 import { collectLog } from '../../support/log-lines.js'
 
 const PROOF_MS = 1_000
@@ -24,11 +24,11 @@ beforeAll(async () => {
 beforeEach(async () => {
   asked = []
   refusing = undefined
-  network = await startFailingNetwork(Number(new URL(server.config.databaseUrl).port))
+  network = await startFailingNetwork(Number(new URL(listenUrlOf(server.config)).port))
   client = await server.createClient()
   // Only the LISTEN connection uses the failing network.
   instance = await startInstance(server, {
-    config: { databaseUrl: atPort(server.config.databaseUrl, network.port) },
+    config: listeningAt(server.config, network.port),
     wrap: () => ({
       ...server.database,
       async query(statement) {

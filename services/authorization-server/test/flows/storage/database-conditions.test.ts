@@ -7,11 +7,15 @@ import { obtainTokens } from '../../support/tokens.js'
 
 let server: TestServer
 let database: ConnectedDatabase
+/** Without a pooler, because the tests use prepared statements and locks of one connection. */
+let url: string
 
 beforeAll(async () => {
   server = await startTestServer()
   // One, so that each statement meets the connection of the one before.
-  database = connectPostgres(server.config.databaseUrl, { connections: 1 })
+  const { databaseUrl, databaseDirectUrl = databaseUrl } = server.config
+  url = databaseDirectUrl
+  database = connectPostgres(url, { connections: 1 })
   await run(`create function fail(state text) returns void language plpgsql as
     $$ begin raise exception 'as asked' using errcode = state; end $$`)
   await run('create sequence attempts')
@@ -91,7 +95,7 @@ describe('a prepared statement of a connection', () => {
 test('two deadlocked statements both succeed, because the aborted one is sent again', async () => {
   await run('create table rows (id int primary key, count int)')
   await run('insert into rows values (1, 0), (2, 0)')
-  const pool = connectPostgres(server.config.databaseUrl, { connections: 2 })
+  const pool = connectPostgres(url, { connections: 2 })
   await run(`create function lock_both(first int, second int) returns void language plpgsql as $$
     declare others int;
     begin

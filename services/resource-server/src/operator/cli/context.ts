@@ -1,11 +1,11 @@
-import type { Database, Environment } from '@valetkey/service-kit'
+import type { ConnectedDatabase, Environment } from '@valetkey/service-kit'
 
 /** What commands need from the process; tests pass substitutes. */
 export type CommandDeps = {
   /** All settings, for `doctor`. */
   environment: () => Environment
   databaseUrl: () => string
-  database: () => Database
+  database: () => ConnectedDatabase
   /** stdout: results only. */
   out: (text: string) => void
   /** stderr: everything else. */

@@ -2,8 +2,8 @@
 import {
   askAtTerminal,
   ConfigurationError,
+  type ConnectedDatabase,
   connectPostgres,
-  type Database,
   LONG_STATEMENT_MS,
   linesOfFailure
 } from '@valetkey/service-kit'
@@ -12,7 +12,7 @@ import { processEnvironment, readCommandLineConfig } from '../../config.js'
 import { CommandFailure, EXIT } from './exit.js'
 import { buildProgram } from './program.js'
 
-let database: Database | undefined
+let database: ConnectedDatabase | undefined
 const program = buildProgram({
   environment: () => processEnvironment,
   databaseUrl: () => readCommandLineConfig(processEnvironment).databaseUrl,

@@ -11,6 +11,7 @@ const AFTER_HELP = `
 Settings:
   RESOURCE_DATABASE_URL (or RESOURCE_DATABASE_URL_FILE)  the Postgres database of the resource server;
                                                          doctor reads all settings of the service
+  RESOURCE_DATABASE_DIRECT_URL                           the same database without the pooler, if that URL leads to one
 
 Output:
   Results go to stdout, everything else to stderr. With --json, stdout is one JSON document.

@@ -26,6 +26,9 @@ export function evaluateSettings(
     evaluateProxies(config.trustedProxies, { setting: 'RESOURCE_URL', url: resourceUrl }),
     ...evaluateKeys('PAGE_TOKEN_KEYS', pageTokenKeys, keys),
     ...evaluatePostgresUrl('RESOURCE_DATABASE_URL', config.databaseUrl),
+    ...(config.databaseDirectUrl === undefined
+      ? []
+      : evaluatePostgresUrl('RESOURCE_DATABASE_DIRECT_URL', config.databaseDirectUrl)),
     evaluateWebUrl('INTROSPECTION_URL', introspection.url),
     ...(introspection.cache.revocationsUrl
       ? [evaluateWebUrl('REVOCATIONS_URL', introspection.cache.revocationsUrl)]

@@ -32,7 +32,9 @@ export async function examine(environment: Environment, now = new Date()): Promi
     examinePostgres(config.databaseUrl, {
       migrations: MIGRATIONS,
       isProduction: isProduction(config.issuer),
-      listens: false
+      listens: false,
+      plans: 'kept',
+      direct: { setting: 'RESOURCE_DATABASE_DIRECT_URL', url: config.databaseDirectUrl }
     }),
     examineIntrospection(config)
   ])
