@@ -14,7 +14,7 @@ try {
   run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b', 'packages/conformance'])
   const isProgram = (file) => !/\.(map|d\.ts|tsbuildinfo)$/.test(file)
   cpSync(path.join(home, 'dist'), path.join(stage, 'dist'), { recursive: true, filter: isProgram })
-  for (const name of ['README.md', 'CHANGELOG.md']) cpSync(path.join(home, name), path.join(stage, name))
+  cpSync(path.join(home, 'README.md'), path.join(stage, 'README.md'))
   for (const name of ['LICENSE', 'NOTICE']) cpSync(path.join(root, name), path.join(stage, name))
   const { private: _private, ...manifest } = JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8'))
   writeFileSync(path.join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
