@@ -34,13 +34,17 @@ export function createLedger({ fleet, app }, resourceServer) {
       const access = grants.flatMap((grant) => grant.access)
       const states = await introspectAll(access.map(({ token }) => token))
       const lostAccess = access.filter((_, index) => !states[index])
+      // At once, while the codes of lost exchanges have not expired.
+      const lostGrants = grants.filter((grant) => lostAccess.includes(grant.access[0]))
+      const second = await replay(lostGrants.slice(-REPLAYED))
       const lostRefresh = []
       for (const grant of grants) {
         const { status } = await refresh(grant.refresh.token, app)
         if (status !== 200) lostRefresh.push({ ...grant.refresh, status })
       }
       const undone = await findUndone()
-      return { lostAccess, lostRefresh, undone, accepted: await acceptLost(lostAccess), second: await replay() }
+      second.push(...(await replay(grants.slice(-REPLAYED))))
+      return { lostAccess, lostRefresh, undone, accepted: await acceptLost(lostAccess), second }
     }
   }
 
@@ -65,10 +69,10 @@ export function createLedger({ fleet, app }, resourceServer) {
     return answers
   }
 
-  /** Exchanges the last codes again, which ends their grants. @returns the statuses except 400 */
-  async function replay() {
+  /** Exchanges codes again, which ends their grants. @returns the statuses except 400 */
+  async function replay(exchanged) {
     const statuses = []
-    for (const { code } of grants.slice(-REPLAYED)) {
+    for (const { code } of exchanged) {
       const form = { grant_type: 'authorization_code', code, redirect_uri: app.redirectUri }
       const { status } = await requestToken(form, app)
       if (status !== 400) statuses.push(status)
