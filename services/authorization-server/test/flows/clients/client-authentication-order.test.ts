@@ -24,7 +24,8 @@ beforeAll(async () => {
       ...database,
       query(statement: Statement) {
         // Audit events and uses are written in the background, whenever a batch is due.
-        if (!/^(append_(audit_events|client_refusals)|note_\w+_use)$/.test(statement.name)) statements.push(statement.name)
+        if (!/^(append_(audit_events|client_refusals)|note_\w+_use)$/.test(statement.name))
+          statements.push(statement.name)
         return database.query(statement)
       }
     })
