@@ -38,12 +38,17 @@ try {
 
 async function run() {
   const failOver = await prepareFailovers(world)
-  const kinds = [{ name: 'synchronous' }, ...delays.map((delay) => ({ name: `standby ${delay} ms late`, delay }))]
+  const kinds = [
+    { name: 'synchronous' },
+    { name: 'synchronous, connections stay open', staysSilent: true },
+    ...delays.map((delay) => ({ name: `standby ${delay} ms late`, delay }))
+  ]
   const problems = []
   for (let round = 1; round <= rounds; round++) {
-    for (const { name, delay } of kinds) {
+    for (const { name, delay, staysSilent } of kinds) {
       const result = await failOver({
         isSynchronous: delay === undefined,
+        staysSilent,
         detectionMs: DETECTION_MS,
         untilKilled: (_, isolatedAt) => wait(Math.max(0, isolatedAt + (delay ?? LOAD_MS) - Date.now()))
       })

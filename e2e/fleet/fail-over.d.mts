@@ -17,6 +17,8 @@ export function prepareFailovers(world: ReplicatedWorld): Promise<
     untilKilled?: (ledger: unknown, isolatedAt: number) => Promise<void>
     /** Time between the end of the primary and the promotion. */
     detectionMs?: number
+    /** The connections to the primary stay open without an answer, as after a loss of power. */
+    staysSilent?: boolean
   }) => Promise<
     Comparison & {
       /** All access tokens of flows. */

@@ -29,7 +29,7 @@ export async function prepareFailovers(world) {
   const resourceServer = await (await administer('/resource-servers', credential)).json()
   const endings = await prepareEndings(world, administer)
 
-  return async function failOver({ isSynchronous, untilKilled = enough, detectionMs = 0 }) {
+  return async function failOver({ isSynchronous, untilKilled = enough, detectionMs = 0, staysSilent = false }) {
     const ledger = createLedger(world, resourceServer)
     const own = { issuer: fleet.issuer, filesUrl: fleet.filesUrl, onTokens: ledger.note, repeatsExchanges: true }
     const flows = createFlows({ ...app, ...own })
@@ -51,7 +51,7 @@ export async function prepareFailovers(world) {
     await untilKilled(ledger, isolatedAt)
     // A later ending would also end what the failover has made valid again.
     if (!isSynchronous) await ending.stop()
-    const killedAt = await postgres.killPrimary()
+    const killedAt = await postgres.endPrimary(staysSilent)
     await until(() => evaluateFlows(flows.seen, killedAt).unavailable > 0)
     await wait(detectionMs)
     const promotedAt = await postgres.promote()
@@ -59,6 +59,7 @@ export async function prepareFailovers(world) {
     await Promise.all([load.stop(), ending.stop()])
 
     const compared = await ledger.compare()
+    postgres.removeFormer()
     const after = evaluateFlows(flows.seen, replicatedUntil)
     return {
       ...compared,

@@ -12,8 +12,12 @@ export type PostgresReplicas = {
   setSynchronous(isSynchronous: boolean): Promise<void>
   isolateStandby(): void
   rejoinStandby(): void
-  /** @returns the time */
-  killPrimary(): Promise<number>
+  /**
+   * @param staysSilent its connections stay open without an answer; by default they are closed
+   * @returns the time
+   */
+  endPrimary(staysSilent?: boolean): Promise<number>
+  removeFormer(): void
   close(): Promise<void>
 }
 

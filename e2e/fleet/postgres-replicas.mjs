@@ -36,6 +36,8 @@ export async function startPostgresReplicas({ directory, processes }) {
   const front = await startTcpProxy(primary.port)
   let standby
   let link
+  /** Process id of a former primary that stays silent. */
+  let stopped
 
   /** Makes a standby of the current primary, if there is none. */
   async function addStandby() {
@@ -93,14 +95,22 @@ export async function startPostgresReplicas({ directory, processes }) {
     /** Ends the isolation. The standby connects again and receives the rest. */
     rejoinStandby: () => link.cut(),
 
-    /** Kills the primary, and cuts it off from the standby and all clients at once, as if its machine had failed. */
-    async killPrimary() {
+    /** Ends the primary, and cuts it off from the standby and all clients at once, as if its machine had failed. */
+    async endPrimary(staysSilent = false) {
       const pid = Number.parseInt(readFileSync(path.join(primary.directory, 'postmaster.pid'), 'utf8'), 10)
-      process.kill(pid, 'SIGKILL')
-      front.cut()
+      process.kill(pid, staysSilent ? 'SIGSTOP' : 'SIGKILL')
+      if (staysSilent) {
+        stopped = pid
+        front.silence(/^/)
+      } else front.cut()
       await link.close()
-      await primary.process.exited
       return Date.now()
+    },
+
+    /** Kills a former primary that stays silent. */
+    removeFormer() {
+      if (stopped !== undefined) process.kill(stopped, 'SIGKILL')
+      stopped = undefined
     },
 
     async close() {
