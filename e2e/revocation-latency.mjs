@@ -1,5 +1,6 @@
 // Measures how long a revoked token is still accepted: three resource servers with a cache, two authorization servers, under
-// load. Not run by npm test.   node e2e/revocation-latency.mjs [--revocations 1000] [--load 200] [--at-once 1]
+// load. Not run by npm test.   node e2e/revocation-latency.mjs [--revocations 1000] [--load 200] [--at-once 1] [--gate 100]
+// Ends with 1 if the 99th percentile is over the gate, in milliseconds; 3000 is the limit of the contract on any machine.
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -7,18 +8,22 @@ import { createTokenSource } from './cluster/issue-tokens.mjs'
 import { startCluster } from './cluster/start-cluster.mjs'
 
 const TIME_LIMIT_MINUTES = 15
-const GATE_MS = 100
 
 const { values } = parseArgs({
   options: {
     revocations: { type: 'string', default: '1000' },
     load: { type: 'string', default: '200' },
-    'at-once': { type: 'string', default: '1' }
+    'at-once': { type: 'string', default: '1' },
+    gate: { type: 'string', default: '100' }
   }
 })
-const [revocations, load, atOnce] = [values.revocations, values.load, values['at-once']].map(Number)
-if (!(revocations >= 10 && revocations <= 100_000 && load >= 0 && load <= 10_000 && atOnce >= 1 && atOnce <= 100)) {
-  console.error('--revocations 10 to 100000; --load 0 to 10000, in requests a second; --at-once 1 to 100.')
+const [revocations, load, atOnce, gateMs] = ['revocations', 'load', 'at-once', 'gate'].map((name) =>
+  Number(values[name])
+)
+const areInRange =
+  revocations >= 10 && revocations <= 100_000 && load >= 0 && load <= 10_000 && atOnce >= 1 && atOnce <= 100
+if (!(areInRange && gateMs >= 10 && gateMs <= 3_000)) {
+  console.error('--revocations 10 to 100000; --load 0 to 10000, a second; --at-once 1 to 100; --gate 10 to 3000 ms.')
   process.exit(2)
 }
 
@@ -47,13 +52,13 @@ async function measure() {
   const { served, failed } = background.stop()
   const p99 = percentile(sinceSent, 0.99)
   return [
-    p99 <= GATE_MS ? 0 : 1,
+    p99 <= gateMs ? 0 : 1,
     [
       `${revocations} revocations on two authorization servers, ${atOnce} at a time, each watched at three resource servers`,
       `load beside them: ${Math.round(served / seconds)} requests a second, ${failed} not answered by 200`,
       `from the answer of the revocation to the first 401: ${summary(lags)}`,
       `from the sending of the revocation:                 ${summary(sinceSent)}`,
-      `p99 from the sending is ${p99 <= GATE_MS ? 'within' : 'over'} ${GATE_MS} ms`
+      `p99 from the sending is ${p99 <= gateMs ? 'within' : 'over'} ${gateMs} ms`
     ]
   ]
 

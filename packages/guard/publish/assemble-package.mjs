@@ -6,14 +6,20 @@ import { copyDeclarations } from './copy-declarations.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const root = path.join(home, '../..')
+const readFromCheckout = (file) => readFileSync(path.join(root, file), 'utf8')
 const PROTOCOL = '@valetkey/oauth-protocol'
 
 /**
  * Fills an empty folder with what is published. The protocol package goes in with it: the guard needs little of it,
  * and a package of its own would be one more promise to keep.
+ * @param {string} stage
+ * @param {object} [options]
+ * @param {(file: string) => string} [options.read] of manifest and changelog, by their path from the root; a dry run of a
+ *   release reads texts that are not written
+ * @param {string} [options.repository] https://github.com/OWNER/NAME; without it the manifest names no repository
  */
-export async function assemblePackage(stage) {
-  const manifest = JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8'))
+export async function assemblePackage(stage, { read = readFromCheckout, repository } = {}) {
+  const manifest = JSON.parse(read('packages/guard/package.json'))
   const { [PROTOCOL]: _bundled, ...dependencies } = manifest.dependencies
   const entries = entriesOf(manifest)
   await build({
@@ -35,11 +41,13 @@ export async function assemblePackage(stage) {
       external: name.startsWith('fastify/') ? ['undici/index.js', 'fastify'] : ['undici/index.js']
     })
   }
-  for (const name of ['README.md', 'CHANGELOG.md']) cpSync(path.join(home, name), path.join(stage, name))
+  for (const name of ['README.md', 'CHANGELOG.md']) {
+    writeFileSync(path.join(stage, name), read(`packages/guard/${name}`))
+  }
   for (const name of ['LICENSE', 'NOTICE']) cpSync(path.join(root, name), path.join(stage, name))
   writeFileSync(
     path.join(stage, 'package.json'),
-    `${JSON.stringify(publicManifest(manifest, dependencies), null, 2)}\n`
+    `${JSON.stringify({ ...publicManifest(manifest, dependencies), ...addressesOf(repository) }, null, 2)}\n`
   )
 }
 
@@ -60,6 +68,16 @@ function nameSources(file) {
     return relative.split(path.sep).join('/')
   })
   writeFileSync(file, JSON.stringify({ ...map, sources }))
+}
+
+/** npm refuses provenance unless `repository` is where the workflow runs, so only a release can name it. */
+function addressesOf(repository) {
+  if (repository === undefined) return {}
+  return {
+    homepage: `${repository}/tree/main/packages/guard#readme`,
+    bugs: `${repository}/issues`,
+    repository: { type: 'git', url: `git+${repository}.git`, directory: 'packages/guard' }
+  }
 }
 
 /** What concerns the workspace alone stays behind. */

@@ -1,30 +1,7 @@
 // Makes the tarball that is published: node packages/guard/publish/pack.mjs [directory]
-// Prints where it lies; `npm publish <tarball>` does the rest. The folder itself is private, for its manifest names a
-// package of this workspace, which strangers cannot install.
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// Prints where it lies; docs/releasing.md describes how it is published. The folder itself is private, for its manifest
+// names a package of this workspace, which strangers cannot install.
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { assemblePackage } from './assemble-package.mjs'
+import { packGuard } from './pack-guard.mjs'
 
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-const destination = path.resolve(process.argv[2] ?? '.')
-const stage = mkdtempSync(path.join(tmpdir(), 'guard-'))
-try {
-  run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b', 'packages/guard'])
-  await assemblePackage(stage)
-  const report = run('npm', ['pack', stage, '--pack-destination', destination, '--json'])
-  process.stdout.write(`${path.join(destination, JSON.parse(report)[0].filename)}\n`)
-} finally {
-  rmSync(stage, { recursive: true, force: true })
-}
-
-function run(command, args) {
-  const shell = command === 'npm' && process.platform === 'win32'
-  const { status, stdout } = spawnSync(command, args, {
-    ...{ cwd: root, encoding: 'utf8', shell, stdio: ['ignore', 'pipe', 'inherit'] }
-  })
-  if (status !== 0) throw new Error(`${command} ${args[0]} ended with ${status}: ${stdout}`)
-  return stdout
-}
+process.stdout.write(`${await packGuard(path.resolve(process.argv[2] ?? '.'))}\n`)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { mintAccessToken } from '@valetkey/oauth-protocol'
 import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
 import { type CompilerVersion, installPacked, startStranger } from '../packed/install.js'
-import { programOf } from '../packed/local-registry.js'
+import { programOf } from '../packed/local-registry.mjs'
 import { EXAMPLES, README, writeExamples } from '../packed/readme-examples.js'
 
 const run = promisify(execFile)

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { startLocalRegistry } from './local-registry.js'
+import { startLocalRegistry } from './local-registry.mjs'
 import { startStoreRegistry } from './store-registry.mjs'
 
 const run = promisify(execFile)

@@ -1,16 +1,16 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../../dev-stack/lib/processes/ports.mjs'
 
 /**
  * Starts verdaccio, a package registry, on loopback.
  * @param directory an empty folder for its files
  * @param uplink the registry of all packages that are not published to this one
  */
-export async function startLocalRegistry(directory: string, uplink: string) {
+export async function startLocalRegistry(directory, uplink) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`
   mkdirSync(directory)
@@ -22,7 +22,7 @@ export async function startLocalRegistry(directory: string, uplink: string) {
   )
   // If the tests end early.
   process.once('exit', () => child.kill())
-  const ended = new Promise<unknown>((resolve) => child.once('close', resolve))
+  const ended = new Promise((resolve) => child.once('close', resolve))
   // verdaccio sends a message when it listens.
   const end = await Promise.race([once(child, 'message').then(() => undefined), ended])
   if (end !== undefined) fail(`verdaccio ended with ${end}`)
@@ -36,7 +36,7 @@ export async function startLocalRegistry(directory: string, uplink: string) {
 }
 
 /** Anonymous clients may publish our packages. No packages are stored that come from elsewhere. */
-const configuration = (uplink: string) => `
+const configuration = (uplink) => `
 storage: ./storage
 uplinks:
   store:
@@ -53,20 +53,12 @@ log: { type: stdout, level: error }
 `
 
 /** The program of an installed package. */
-export function programOf(name: string): string {
+export function programOf(name) {
   const folder = fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url))
   const { bin } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
   return path.join(folder, typeof bin === 'string' ? bin : String(Object.values(bin)[0]))
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : fail('no port')
-}
-
-function fail(message: string): never {
+function fail(message) {
   throw new Error(message)
 }
