@@ -3,6 +3,7 @@ import { findPooling } from '../postgres/postgres-pooler.js'
 import { connectToPrimary } from '../postgres/postgres-primary.js'
 import { evaluateClock, measureClock } from './evaluate-clock.js'
 import { evaluatePooling } from './evaluate-pooling.js'
+import { evaluateReplication, type ReplicationState } from './evaluate-replication.js'
 import { type Finding, fatal, graveInProduction, ok, warning } from './finding.js'
 
 type State = {
@@ -16,9 +17,8 @@ type State = {
   /** Our `security definer` functions that the role may not execute. */
   forbidden_functions: string[]
   fsync: string
-  synchronous_commit: string
   version: number
-}
+} & ReplicationState
 
 const STATE = `
   select r.rolname as role, r.rolsuper as is_superuser,
@@ -42,6 +42,8 @@ const STATE = `
       order by 1
     ) as forbidden_functions,
     current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
+    current_setting('synchronous_standby_names') as synchronous_standby_names,
+    (select count(*)::int from pg_replication_slots where slot_type = 'physical' and active) as standbys,
     current_setting('server_version_num')::int as version
   from pg_roles r where r.rolname = current_user`
 
@@ -70,6 +72,7 @@ export async function examinePostgres(
         ...findings,
         evaluatePooling(await findPooling(url), options.listens),
         ...evaluateServer(state, options.isProduction),
+        ...evaluateReplication(state),
         ...(await evaluateMigrations(url, options.migrations))
       ]
     } finally {
