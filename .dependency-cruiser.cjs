@@ -102,6 +102,13 @@ module.exports = {
       to: { path: ['node_modules/.pnpm/(fastify|fastify-plugin)@', '^packages/guard/src/fastify/'] }
     },
     {
+      name: 'conformance-stands-alone',
+      comment: 'It tests any server from outside, so it uses nothing of ours, and Node is enough.',
+      severity: 'error',
+      from: { path: '^packages/conformance/src/' },
+      to: { dependencyTypesNot: ['core'], pathNot: '^packages/conformance/src/' }
+    },
+    {
       name: 'kit-knows-no-subject',
       severity: 'error',
       from: { path: '^packages/service-kit/src/' },

@@ -6,11 +6,12 @@ import { connect, createServer } from 'node:net'
  * @returns a proxy before a port of this machine
  */
 export async function startTcpProxy(targetPort, counted = /(?!)/g) {
+  let target = targetPort
   const links = new Set()
   let count = 0
   let losses
   const server = createServer((near) => {
-    const far = connect(targetPort, '127.0.0.1')
+    const far = connect(target, '127.0.0.1')
     const link = { near, far, silent: false, loses: false, said: '' }
     links.add(link)
     relay(link, near, far, (bytes) => {
@@ -42,6 +43,10 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
   return {
     port: server.address().port,
     count: () => count,
+    /** New connections go to this port. */
+    pointTo(port) {
+      target = port
+    },
     /** Resets every connection. New connections work. */
     cut() {
       for (const { near, far } of links) {

@@ -20,6 +20,8 @@ export function createFlows(app: {
   scope: string
   username: string
   password: string
+  onTokens?: (form: Record<string, string>, tokens: Record<string, string>) => void
+  repeatsExchanges?: boolean
 }): Flows
 
 export function untilWell(seen: readonly Seen[], options?: { from?: number; requests?: number }): Promise<void>

@@ -2,7 +2,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { createHttpBrowser } from '../support/http-browser.mjs'
 
-/** @param app `{ issuer, filesUrl, clientId, clientSecret, redirectUri, scope, username, password }` */
+/**
+ * @param app `{ issuer, filesUrl, clientId, clientSecret, redirectUri, scope, username, password }`, and optionally `onTokens`,
+ * called with the form and the tokens of each successful token request, and `repeatsExchanges`: exchanges with 503 are repeated
+ */
 export function createFlows(app) {
   const seen = []
   const credentials = () => ({ client_id: app.clientId, client_secret: app.clientSecret })
@@ -47,7 +50,9 @@ export function createFlows(app) {
       const response = await fetch(`${app.issuer}/token`, { method: 'POST', body, signal: AbortSignal.timeout(15_000) })
       const text = await response.text()
       if (response.status !== 200) return { status: response.status, said: text.slice(0, 200) }
-      return { status: 200, tokens: JSON.parse(text) }
+      const tokens = JSON.parse(text)
+      app.onTokens?.(form, tokens)
+      return { status: 200, tokens }
     })
 
   const page = (accessToken, pageToken) =>
@@ -101,7 +106,8 @@ export function createFlows(app) {
     const { code } = await again(() => authorize(session), isRunning)
     if (code === undefined) return
     const redemption = { grant_type: 'authorization_code', code, redirect_uri: app.redirectUri }
-    let { tokens } = await token('exchange', redemption)
+    const exchange = () => token('exchange', redemption)
+    let { tokens } = await (app.repeatsExchanges ? again(exchange, isRunning) : exchange())
     for (let turn = 0; turn < 3 && tokens !== undefined && isRunning(); turn++) {
       if (app.filesUrl !== undefined) await files(tokens.access_token, isRunning)
       const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }

@@ -3,12 +3,22 @@ import type { Fleet } from './start-fleet.mjs'
 
 type CommandLine = (args: readonly string[], options?: { input?: string }) => Promise<Record<string, string>>
 
-export type World<Store = { url: string }> = {
+type Database = { url: string; stop(): Promise<void>; comeBack(): Promise<void> }
+
+export type World<Store = { url: string }, Postgres = Database> = {
   fleet: Fleet
   flows: Flows
-  app: { clientId: string; clientSecret: string; redirectUri: string }
+  app: {
+    userId: string
+    clientId: string
+    clientSecret: string
+    redirectUri: string
+    scope: string
+    username: string
+    password: string
+  }
   redis: Store
-  postgres: { url: string; stop(): Promise<void>; comeBack(): Promise<void> }
+  postgres: Postgres
   /** Database URLs of the authorization server and of the resource server. */
   databaseUrls: [string, string]
   resource: string
@@ -26,7 +36,8 @@ export function hasRedisServer(): boolean
 export function redisCommand(): string | undefined
 
 export function startWorld<
-  Store extends { url: string; settings?: Record<string, string> } = { url: string }
+  Store extends { url: string; settings?: Record<string, string> } = { url: string },
+  Postgres extends { url: string } = Database
 >(options?: {
   /** Settings of each authorization server; `DRAIN_DELAY` also of each resource server. */
   settings?: Readonly<Record<string, string>>
@@ -34,4 +45,5 @@ export function startWorld<
   size?: number
   cacheSeconds?: number
   startStore?: (tools: { directory: string; processes: unknown; command: string }) => Promise<Store>
-}): Promise<World<Store>>
+  startDatabase?: (tools: { directory: string; processes: unknown }) => Promise<Postgres>
+}): Promise<World<Store, Postgres>>

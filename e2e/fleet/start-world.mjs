@@ -19,24 +19,30 @@ const FILES = path.join(checkout, 'docs/adr')
 export const hasRedisServer = () => findRedisServer() !== undefined
 export const redisCommand = findRedisServer
 
-/** @param startStore starts another Redis with `{ directory, processes, command }` */
+/**
+ * @param startStore starts another Redis with `{ directory, processes, command }`
+ * @param startDatabase starts another Postgres with `{ directory, processes }`
+ */
 export async function startWorld({
   settings = {},
   withFiles = true,
   size = 2,
   cacheSeconds = 0,
   startStore,
+  startDatabase = startPostgres,
   mains
 } = {}) {
   const workshop = openWorkshop()
   const { directory, processes } = workshop
   let fleet
+  let postgres
   const close = async () => {
     await fleet?.close()
     await workshop.close()
+    await postgres?.close?.()
   }
   try {
-    const postgres = await startPostgres({ directory, processes })
+    postgres = await startDatabase({ directory, processes })
     const command = findRedisServer()
     if (command === undefined) throw new Error('This needs redis-server or valkey-server on PATH.')
     const redis = await (startStore ?? oneRedis)({ directory, processes, command })

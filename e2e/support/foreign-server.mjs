@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 
 /** One account, which is signed in and consents without a page. */
-export async function startForeignServer({ client, api, scopesOf }) {
+export async function startForeignServer({ client, api, scopesOf, moreClients = [] }) {
   // Imported here, so that the caller can suppress its warnings about production.
   const { Provider } = await import('oidc-provider')
   const server = createServer()
@@ -10,10 +10,13 @@ export async function startForeignServer({ client, api, scopesOf }) {
   const issuer = `http://127.0.0.1:${server.address().port}`
   const provider = new Provider(issuer, {
     clients: [
+      ...moreClients,
       { client_id: client.id, client_secret: client.secret, redirect_uris: [client.redirectUri] },
       // The API, which only introspects.
       { client_id: api.id, client_secret: api.secret, redirect_uris: [], response_types: [], grant_types: [] }
     ],
+    // Also without the scope offline_access.
+    issueRefreshToken: (_context, receiver) => receiver.grantTypeAllowed('refresh_token'),
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     features: {
       devInteractions: { enabled: false },

@@ -5,6 +5,7 @@ import { connectToPrimary } from '../postgres/postgres-primary.js'
 import type { Plans } from '../postgres/postgres-settings.js'
 import { evaluateClock, measureClock } from './evaluate-clock.js'
 import { evaluatePooling } from './evaluate-pooling.js'
+import { evaluateReplication, type ReplicationState } from './evaluate-replication.js'
 import { examineDirectUrl, examineNotifications, examineRoleSettings } from './examine-direct-url.js'
 import { type Finding, fatal, graveInProduction, ok, warning } from './finding.js'
 
@@ -19,9 +20,8 @@ type State = {
   /** Our `security definer` functions that the role may not execute. */
   forbidden_functions: string[]
   fsync: string
-  synchronous_commit: string
   version: number
-}
+} & ReplicationState
 
 const STATE = `
   select r.rolname as role, r.rolsuper as is_superuser,
@@ -45,6 +45,8 @@ const STATE = `
       order by 1
     ) as forbidden_functions,
     current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
+    current_setting('synchronous_standby_names') as synchronous_standby_names,
+    (select count(*)::int from pg_replication_slots where slot_type = 'physical' and active) as standbys,
     current_setting('server_version_num')::int as version
   from pg_roles r where r.rolname = current_user`
 
@@ -80,6 +82,7 @@ export async function examinePostgres(url: string, options: PostgresExamination)
         ...findings,
         ...(await examineConnections(client, url, state, options)),
         ...evaluateServer(state, options.isProduction),
+        ...evaluateReplication(state),
         ...(await evaluateMigrations(url, options.migrations))
       ]
     } finally {

@@ -1,6 +1,7 @@
 import {
   Client,
   type ClientBase,
+  DatabaseError,
   Pool,
   type PoolClient,
   type QueryConfig,
@@ -16,6 +17,7 @@ import { createPrimarySearch } from './postgres-primary.js'
 import { classifyPostgresError, SharedConnections, sqlStateOf } from './postgres-problem.js'
 import { type Plans, planStatements, REQUEST_STATEMENT_TIMEOUT_MS } from './postgres-settings.js'
 import { postgresUrls } from './postgres-url.js'
+import { discard, type Silence, watchSilence } from './silent-connections.js'
 
 /** One named statement with its values. */
 export type Statement = {
@@ -95,6 +97,7 @@ export function connectPostgres(
   const search = urls.length > 1 ? createPrimarySearch(url) : undefined
   const limit = createConnectionLimit(connections, state)
   const pooling = watchPooling(url, pooled)
+  const silence = watchSilence()
   const pool = new Pool({
     ...LIMITS,
     // PgBouncer refuses this parameter of a connection.
@@ -106,6 +109,7 @@ export function connectPostgres(
     onConnect: async (client: ClientBase) => {
       await search?.check(client)
       pooling.noteConnection(client, await prepare(client, settings))
+      silence.noteAnswer(client)
     }
   })
   limit.watch(pool)
@@ -118,7 +122,7 @@ export function connectPostgres(
     until = performance.now() + (statement.withinMs ?? statementMs)
   ): Promise<Row[]> {
     try {
-      return (await send<Row>(pool, statement, { until, statementMs })).rows
+      return (await send<Row>({ pool, silence }, statement, { until, statementMs })).rows
     } catch (error) {
       const isTimeLeft = performance.now() < until
       if (attempts > 1 && isTimeLeft && search?.wasNeverSent(error)) return query(statement, attempts - 1, until)
@@ -153,17 +157,18 @@ export function connectPostgres(
   }
 }
 
+type Connections = { pool: Pool; silence: Silence }
 type TimeLimit = { until: number; statementMs: number }
 
 /** Repeats the attempt while Postgres refuses more connections; the pool then waits for an open one. */
 async function send<Row extends QueryResultRow>(
-  pool: Pool,
+  connections: Connections,
   statement: Statement,
   limit: TimeLimit
 ): Promise<QueryResult<Row>> {
   for (;;) {
     try {
-      return await sendOnce<Row>(pool, statement, limit)
+      return await sendOnce<Row>(connections, statement, limit)
     } catch (error) {
       if (!isTooManyConnections(error) || performance.now() > limit.until) throw error
     }
@@ -171,11 +176,12 @@ async function send<Row extends QueryResultRow>(
 }
 
 async function sendOnce<Row extends QueryResultRow>(
-  pool: Pool,
+  { pool, silence }: Connections,
   { withinMs, ...statement }: Statement,
   { until, statementMs }: TimeLimit
 ): Promise<QueryResult<Row>> {
-  const client = await connectBy(pool, until)
+  const client = await takeConnection({ pool, silence }, until)
+  const sentAt = performance.now()
   // A broken connection fails the statement. Without a listener it would also end the process.
   const ignore = () => {}
   client.on('error', ignore)
@@ -194,9 +200,20 @@ async function sendOnce<Row extends QueryResultRow>(
     failure = error
     throw error
   } finally {
+    if (failure === undefined || failure instanceof DatabaseError) silence.noteAnswer(client)
+    else silence.noteSilence(sentAt)
     client.off('error', ignore)
     // After a failure the connection may still have an outstanding answer, so it is closed.
     client.release(failure !== undefined)
+  }
+}
+
+/** A connection of the pool whose server has not been silent. */
+async function takeConnection({ pool, silence }: Connections, until: number): Promise<PoolClient> {
+  for (;;) {
+    const client = await connectBy(pool, until)
+    if (!silence.isSuspect(client)) return client
+    discard(client)
   }
 }
 

@@ -7,6 +7,8 @@ export type FailingNetwork = {
   /** Delays all data from now on, until `release` sends it in order. */
   hold(): void
   release(): void
+  /** Drops all data on the connections that are open now; they stay open. New connections work. */
+  strand(): void
   /** Closes every connection, and every new one. */
   cut(): void
   close(): Promise<void>
@@ -17,6 +19,7 @@ export async function startFailingNetwork(targetPort: number): Promise<FailingNe
   const sockets = new Set<Socket>()
   let state: 'works' | 'frozen' | 'held' | 'cut' = 'works'
   let waiting: (() => void)[] = []
+  let stranded: ReadonlySet<Socket> = new Set()
   const endAll = () => {
     for (const socket of sockets) socket.destroy()
   }
@@ -28,6 +31,7 @@ export async function startFailingNetwork(targetPort: number): Promise<FailingNe
     ] as const) {
       sockets.add(from)
       from.on('data', (chunk) => {
+        if (stranded.has(from)) return
         if (state === 'works') to.write(chunk)
         if (state === 'held') waiting.push(() => to.write(chunk))
       })
@@ -53,6 +57,9 @@ export async function startFailingNetwork(targetPort: number): Promise<FailingNe
       state = 'works'
       for (const send of waiting) send()
       waiting = []
+    },
+    strand() {
+      stranded = new Set(sockets)
     },
     cut() {
       state = 'cut'

@@ -1,0 +1,108 @@
+// Load that ends access in every way. Grants are opened some time before they are ended, so that a failover may lose the ending
+// and keep the grant. Each answered ending is recorded.
+import { setTimeout as wait } from 'node:timers/promises'
+import { createHttpBrowser } from '../support/http-browser.mjs'
+
+/** Ways to end access, in turn. `endsGrant`: the refresh token ends as well. `open`: grants that are open beforehand. */
+const WAYS = [
+  { name: 'access token revoked', endsGrant: false, open: 8 },
+  { name: 'refresh token revoked', endsGrant: true, open: 8 },
+  // Ends all grants of its client.
+  { name: 'authorization ended by an operator', endsGrant: true, open: 1 }
+]
+const PAUSE_MS = 20
+
+/** Registers a client for each way. @param administer sends a request to `/admin` @returns `fill` and `run(record)`, in this order */
+export async function prepareEndings(world, administer) {
+  const ways = []
+  for (const way of WAYS) ways.push({ ...way, client: await prepareClient(world, administer), grants: [] })
+
+  async function openSome({ client, grants, open }) {
+    for (let attempt = 0; grants.length < open && attempt < open; attempt++) {
+      const tokens = await client.open().catch(() => undefined)
+      if (tokens !== undefined) grants.push(tokens)
+    }
+  }
+
+  function end({ name, client }, tokens) {
+    if (name.startsWith('access')) return client.post('/oauth/revoke', { token: tokens.access_token })
+    if (name.startsWith('refresh')) return client.post('/oauth/revoke', { token: tokens.refresh_token })
+    return administer('/grants/revoke', { user_id: world.app.userId, client_id: client.clientId })
+  }
+
+  /** Repeats an ending until it succeeds, as apps and operators do. @returns whether it was answered */
+  async function endOnce(way, tokens, isRunning) {
+    while (isRunning()) {
+      const { status } = await end(way, tokens).catch(() => ({ status: 0 }))
+      if (status === 200) return true
+      if (status !== 503 && status !== 0) throw new Error(`${way.name}: ${status}`)
+      await wait(PAUSE_MS)
+    }
+    return false
+  }
+
+  return {
+    /** Opens grants that `run` will end. */
+    async fill() {
+      for (const way of ways) {
+        way.grants.length = 0
+        await openSome(way)
+      }
+    },
+
+    run(record) {
+      let isRunning = true
+      const running = (async () => {
+        for (let turn = 0; isRunning; turn++) {
+          const way = ways[turn % ways.length]
+          const tokens = way.grants.shift()
+          if (tokens !== undefined && (await endOnce(way, tokens, () => isRunning))) {
+            const { name, endsGrant, client } = way
+            const { access_token: accessToken, refresh_token: refreshToken } = tokens
+            record({ name, endsGrant, client, accessToken, refreshToken, at: Date.now() })
+          }
+          if (isRunning) await openSome(way)
+          await wait(PAUSE_MS)
+        }
+      })()
+      return {
+        async stop() {
+          isRunning = false
+          await running
+        }
+      }
+    }
+  }
+}
+
+/** A client of its own, with a browser in which its user is signed in. */
+async function prepareClient({ fleet: { issuer }, app }, administer) {
+  const registered = await administer('/clients', { name: 'Short', redirect_uris: [app.redirectUri], scope: app.scope })
+  const { client_id: clientId, client_secret: clientSecret } = await registered.json()
+  const query = { response_type: 'code', client_id: clientId, redirect_uri: app.redirectUri, scope: app.scope }
+  const start = `${issuer}/oauth/authorize?${new URLSearchParams(query)}`
+  const browser = createHttpBrowser(issuer)
+  await browser.submit(await browser.open(start), { username: app.username, password: app.password })
+
+  function post(path, form) {
+    const body = new URLSearchParams({ ...form, client_id: clientId, client_secret: clientSecret })
+    return fetch(`${issuer}${path}`, { method: 'POST', body })
+  }
+
+  return {
+    clientId,
+    clientSecret,
+    post,
+
+    /** @returns the tokens of a new grant; undefined if a request failed */
+    async open() {
+      const page = await browser.open(start)
+      if (page.status >= 400) return undefined
+      const { url } = page.status === 0 ? page : await browser.submit(page, { decision: 'allow' })
+      const code = url.searchParams.get('code')
+      if (code === null) return undefined
+      const answer = await post('/token', { grant_type: 'authorization_code', code, redirect_uri: app.redirectUri })
+      return answer.status === 200 ? answer.json() : undefined
+    }
+  }
+}
