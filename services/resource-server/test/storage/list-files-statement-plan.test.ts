@@ -14,7 +14,7 @@ let session: Database
 
 beforeAll(async () => {
   opened = await openFileStore()
-  session = connectPostgres(opened.url, { connections: 1 })
+  session = connectPostgres(opened.url, { connections: 1, statementMs: 60_000 })
   // Vacuum marks rows as visible to all only after their commit is on disk; the test servers do not wait for that by default.
   await run('set synchronous_commit = on')
   // One user with 10,000 pages, created_at unrelated to the order of the import; and 1,000 users with few files.
@@ -49,7 +49,7 @@ async function vacuumAll(): Promise<void> {
 let statements = 0
 async function run<Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) {
   statements += 1
-  return session.query<Row>({ name: `statement_${statements}`, text, values, withinMs: 60_000 })
+  return session.query<Row>({ name: `statement_${statements}`, text, values })
 }
 
 type Kinds = 'all' | readonly FileKind[]
