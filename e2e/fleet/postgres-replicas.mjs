@@ -143,9 +143,9 @@ const ask = (url, text) => withConnection(url, (query) => query(text))
 
 /** @param work gets a function that sends a statement on one connection and returns the first row */
 async function withConnection(url, work) {
-  const database = connectPostgres(url, { connections: 1 })
+  const database = connectPostgres(url, { connections: 1, statementMs: LIMIT_MS })
   try {
-    return await work(async (text) => (await database.query({ name: '', text, values: [], withinMs: LIMIT_MS }))[0])
+    return await work(async (text) => (await database.query({ name: '', text, values: [] }))[0])
   } finally {
     await database.close()
   }
