@@ -5,6 +5,7 @@ import { basicCredentials } from '../basic-credentials.js'
 import { createCircuit } from './circuit.js'
 import { badStatus, IntrospectionUnavailableError, isOutage } from './introspection-unavailable.js'
 import type { CallStatistics } from './introspector-statistics.js'
+import { isInstrumented } from './opentelemetry.js'
 import { type FormResponse, postForm, TimeLimitError } from './post-form.js'
 import type { CallOrigin } from './shared-calls.js'
 
@@ -112,10 +113,10 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
   }
 }
 
-/** `tracestate` and `traceparent` only if a request has them. */
+/** With `traceparent` and `tracestate` only if a request has them. */
 function originHeaders({ requestIds, trace }: CallOrigin): Record<string, string> {
   const ids = requestIdHeaders(requestIds)
-  return trace === undefined ? ids : { ...ids, ...traceHeaders(trace) }
+  return trace === undefined || isInstrumented() ? ids : { ...ids, ...traceHeaders(trace) }
 }
 
 /** The id of the first request, and separately those of the others, so that the server's log has all of them. */
