@@ -92,8 +92,16 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     expect(sentHeaders()).toEqual([[undefined, undefined]])
   })
 
-  test('without traceparent, no header is made', async () => {
-    await sendTo({ trustTraceContext: true }, requestOf())
+  test('traceparent alone: no state is made', async () => {
+    await sendTo({ trustTraceContext: true }, requestOf({ headers: [BEARER, ['traceparent', VALID]] }))
+    expect(sentHeaders()).toEqual([[expect.stringMatching(CHILD), undefined]])
+  })
+
+  test('without traceparent, no header is made, and no peer is looked up', async () => {
+    const trustTraceContext = () => {
+      throw new Error('looked up')
+    }
+    await sendTo({ trustTraceContext }, requestOf())
     expect(sentHeaders()).toEqual([[undefined, undefined]])
   })
 })
