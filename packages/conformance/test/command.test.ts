@@ -133,6 +133,12 @@ test('an endpoint on another host is not called', async () => {
   }
 })
 
+test('--timeout takes a fraction of a second', async () => {
+  // 16.1 * 1000 is no whole number.
+  const { code } = await run([server.issuer, '--only', 'metadata-issuer', '--timeout', '16.1'])
+  expect(code).toBe(0)
+})
+
 test('--skip leaves out a check, --only chooses checks', async () => {
   const only = ['metadata-issuer', 'metadata-pkce'].flatMap((id) => ['--only', id])
   const { code, stdout } = await run([server.issuer, ...only, '--skip', 'metadata-pkce', ...FAST])
