@@ -49,7 +49,7 @@ function run(script: string, authorizationUrl: string): Promise<{ code: number |
 /** Prints each URL and reads what the browser's address bar shows afterwards. */
 export function signInByHand(input: Readable, output: NodeJS.WritableStream): SignIn {
   return async (authorizationUrl) => {
-    // A stream that ended before tells nobody again.
+    // A stream that has ended emits no second `end`.
     if (input.readableEnded) throw new CouldNotTest(ENDED)
     const lines = createInterface({ input, output })
     try {
