@@ -63,7 +63,8 @@ function redactHeaders(headers: Iterable<[string, string]>, secrets: readonly st
 
 /** Pages have hidden fields of their own, which may be secret. */
 function redactBody(headers: Headers, body: string, secrets: readonly string[]): string {
-  if (/^\s*(text\/html|application\/xhtml\+xml)/i.test(headers.get('content-type') ?? '')) return `[page of ${body.length} characters]`
+  if (/^\s*(text\/html|application\/xhtml\+xml)/i.test(headers.get('content-type') ?? ''))
+    return `[page of ${body.length} characters]`
   const text = redactText(body, secrets)
   return text.length > MAX_BODY_CHARACTERS ? `${text.slice(0, MAX_BODY_CHARACTERS)}…` : text
 }

@@ -7,7 +7,7 @@ import {
   openAuthorization
 } from '../authorization.js'
 import type { Check } from '../check.js'
-import { failed, NotApplicable, type Outcome, PROFILES, passed, verdict } from '../outcome.js'
+import { failed, NotApplicable, type Outcome, PROFILES, verdict } from '../outcome.js'
 import type { Session } from '../session.js'
 
 /** All characters are allowed (RFC 6749 appendix A.5). */

@@ -27,7 +27,10 @@ function pointOf({ check, status, message }: Result, number: number): string {
 
 /** `#` begins a directive. A message can quote the server, and control characters would reach the terminal. */
 function escapeTap(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('#', '\\#').replaceAll(/[\s\p{Cc}]+/gu, ' ')
+  return text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('#', '\\#')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
 }
 
 /** A YAML block; JSON texts are YAML. */

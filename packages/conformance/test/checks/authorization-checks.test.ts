@@ -10,10 +10,10 @@ const issuer = 'https://as.example'
 async function judge(id: string, headers: Record<string, string>) {
   const page: Received = { status: 200, headers: new Headers({ 'content-type': 'text/html', ...headers }), body: '' }
   const run = {
-    ...{ issuer, profile: 'bcp', http: async () => page, clients: confidential, signIn: undefined } as const,
+    ...({ issuer, profile: 'bcp', http: async () => page, clients: confidential, signIn: undefined } as const),
     resource: undefined,
     metadata: {
-      ...{ kind: 'oauth', response: page, document: {}, revocationEndpoint: undefined } as const,
+      ...({ kind: 'oauth', response: page, document: {}, revocationEndpoint: undefined } as const),
       ...{ authorizationEndpoint: `${issuer}/authorize`, tokenEndpoint: `${issuer}/token` }
     }
   }
@@ -28,7 +28,11 @@ test.each([
   { name: "frame-ancestors 'none'", headers: csp("default-src 'self'; frame-ancestors 'none'"), status: 'passed' },
   { name: 'frame-ancestors with one origin', headers: csp('frame-ancestors https://a.example'), status: 'passed' },
   { name: 'X-Frame-Options', headers: { 'x-frame-options': 'SAMEORIGIN' }, status: 'passed' },
-  { name: 'two policies, one of them strict', headers: csp("frame-ancestors *, frame-ancestors 'self'"), status: 'passed' },
+  {
+    name: 'two policies, one of them strict',
+    headers: csp("frame-ancestors *, frame-ancestors 'self'"),
+    status: 'passed'
+  },
   { name: 'no header', headers: {}, status: 'failed' },
   { name: 'frame-ancestors *', headers: csp('frame-ancestors *'), status: 'failed' },
   { name: 'frame-ancestors https:', headers: csp("frame-ancestors 'self' https:; default-src *"), status: 'failed' },
