@@ -24,7 +24,8 @@ let server: TestServer
 let deps: OwnAppDeps
 let alice: Actor
 let app: Credentials
-const input = appInput({ redirectUris: [REDIRECT_URI] })
+const HOME_PAGE = 'https://boat.example/'
+const input = appInput({ redirectUris: [REDIRECT_URI], branding: { homePage: HOME_PAGE } })
 
 beforeAll(async () => {
   server = await startTestServer()
@@ -61,6 +62,13 @@ function expectNotPublished(page: Page): void {
   expect(page.statusCode).toBe(400)
   expect(page.headers.location).toBeUndefined()
   expect(page.body).toContain(NOT_PUBLISHED)
+  expectUnnamed(page)
+}
+
+/** Any user may register an app with any name, and must not be able to make this service show that name and lead to their site. */
+function expectUnnamed({ body }: Page): void {
+  expect(body).not.toContain(input.name)
+  expect(body).not.toContain(HOME_PAGE)
 }
 
 describe('an app that is not published', () => {
@@ -95,6 +103,12 @@ describe('an app that is not published', () => {
     const login = await browser.open(request())
     expect(login.body).not.toContain(input.name)
     expectNotPublished(await browser.submit(login, { username: 'mallory', password: PASSWORD }))
+  })
+
+  test('is neither named nor linked on the page about a request that is too long', async () => {
+    const page = await server.newBrowser().get(request({ state: 'x'.repeat(8_000) }))
+    expect(page.statusCode).toBe(400)
+    expectUnnamed(page)
   })
 
   test('that is requested is still limited', async () => {
