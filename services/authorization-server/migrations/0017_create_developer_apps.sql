@@ -58,6 +58,7 @@ create table app_invitations (
 );
 
 create index app_invitations_username on app_invitations (username);
+create index app_invitations_invited_by on app_invitations (invited_by);
 
 -- The names of these apps and of their pending changes, in the form in which look-alikes are equal: each is taken once, also if
 -- two users ask for it at the same moment.
