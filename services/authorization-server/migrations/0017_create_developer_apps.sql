@@ -104,5 +104,12 @@ end $$;
 create trigger disable_orphaned_apps before update of disabled_at or delete on users for each row
   execute function disable_orphaned_apps();
 
+-- How many apps of an owner wait for approval; nothing is decided about a disabled one. Volatile: called by a statement that
+-- holds the lock of the user, it also counts what has been committed since that statement began.
+create function waiting_apps(owner uuid) returns bigint language sql volatile set search_path from current as $$
+  select count(*) from developer_apps a join app_owners o using (client_id) join clients c using (client_id)
+  where o.user_id = owner and a.requested_at is not null and c.disabled_at is null
+$$;
+
 -- Scopes that users may choose for their apps.
 alter table scopes add column is_self_service boolean not null default false;

@@ -44,8 +44,7 @@ export function countApps(database: Database) {
             (select count(*)::integer from developer_apps where created_by = $1) as apps,
             coalesce((select count from app_registrations
               where user_id = $1 and day = (now() at time zone 'utc')::date), 0) as today,
-            (select count(*)::integer from developer_apps a join app_owners o using (client_id)
-              where o.user_id = $1 and a.requested_at is not null) as waiting`,
+            waiting_apps($1)::integer as waiting`,
         values: [userId]
       })
       return rows[0] ?? { apps: 0, today: 0, waiting: 0 }
