@@ -18,6 +18,7 @@ import { authorizeUrl, exchange, PASSWORD, refresh, responseParameters } from '.
 import { signedInBrowser } from '../../support/pages.js'
 import { pairOf } from '../../support/tokens.js'
 
+const DRAFT = 'This app is a draft'
 const NOT_PUBLISHED = 'This app is not published yet'
 
 let server: TestServer
@@ -79,6 +80,19 @@ describe('an app that is not published', () => {
   test('works for its testers', async () => {
     await addTester({ clientId: app.clientId, username: 'bob' }, alice, deps)
     expect((await redeem(await codeOf('bob'))).statusCode).toBe(200)
+  })
+
+  test('tells a tester, whom its owner need not have asked, that it is a draft', async () => {
+    await addTester({ clientId: app.clientId, username: 'bob' }, alice, deps)
+    expect((await consentOf('bob')).page.body).toContain(DRAFT)
+  })
+
+  test('is no draft once it is published', async () => {
+    await server.database.query({ name: '', text: 'update clients set published = true', values: [] })
+    await until(async () => (await server.deps.authorize.validation.clients.find(app.clientId))?.isUnpublished !== true)
+    const { page } = await consentOf('bob')
+    expect(page.body).toContain(input.name)
+    expect(page.body).not.toContain(DRAFT)
   })
 
   test.each([
