@@ -86,6 +86,9 @@ begin
   end if;
   perform 1 from clients c where c.client_id in (select o.client_id from app_owners o where o.user_id = old.user_id)
     order by c.client_id for update;
+  -- A new version of the client, so that an owner who leaves at the same moment is refused: that statement may still see this owner
+  -- as enabled.
+  update clients set name = name where client_id in (select o.client_id from app_owners o where o.user_id = old.user_id);
   with orphaned as (
     update clients c set disabled_at = now(), generation = c.generation + 1
     where c.disabled_at is null and c.client_id in (select o.client_id from app_owners o where o.user_id = old.user_id)
