@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import pg from 'pg'
 import { answerInvitation, inviteOwner } from '../../../src/browser/account/developer/app-owners.js'
 import { addTester } from '../../../src/browser/account/developer/app-testers.js'
 import type { Actor, OwnAppDeps } from '../../../src/browser/account/developer/own-apps.js'
@@ -6,6 +7,7 @@ import { requestApproval } from '../../../src/browser/account/developer/request-
 import { NOTE } from '../../support/audit-note.js'
 import { appOf, newActor, openOwnApps, ownAppDeps, registerApp } from '../../support/developer-apps.js'
 import type { MigratedDatabase } from '../../support/migrated-database.js'
+import { untilBlocked } from '../../support/until-blocked.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps
@@ -44,6 +46,22 @@ async function endings({ user }: Actor): Promise<number> {
 }
 
 describe('removeOwner', () => {
+  test('keeps the last enabled owner, also if the other one is disabled at the same moment', async () => {
+    await makeOwner(bob)
+    const operator = new pg.Client({ connectionString: world.url })
+    await operator.connect()
+    try {
+      await operator.query('begin')
+      await operator.query('update users set disabled_at = now() where user_id = $1', [bob.user.userId])
+      const removal = removeOwner(alice)
+      await untilBlocked((text) => world.run(text))
+      await operator.query('commit')
+      expect(await removal).toBe(false)
+    } finally {
+      await operator.end()
+    }
+  })
+
   test('ends the access that they gave to a draft', async () => {
     await makeOwner(bob)
     expect(await removeOwner(bob)).toBe(true)
