@@ -45,7 +45,7 @@ function run(script: string, authorizationUrl: string): Promise<{ code: number |
 /** Prints each URL and reads what the browser's address bar shows afterwards. */
 export function signInByHand(input: Readable, output: NodeJS.WritableStream): SignIn {
   return async (authorizationUrl) => {
-    // A stream that ended before tells nobody again.
+    // A stream that ended before emits no further event, so `close` would not be observed below.
     if (input.readableEnded) throw new CouldNotTest(ENDED)
     const lines = createInterface({ input, output })
     try {
