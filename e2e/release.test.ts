@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from '@jest/globals'
+import { parse } from 'yaml'
 import { closeUnreleased, sectionOf } from '../infra/release/changelog.mjs'
 import { outdatedPages, planRelease, refuseRelease, refuseTag } from '../infra/release/plan.mjs'
 import { files, matches, read, root } from './support/documents.js'
@@ -97,6 +98,7 @@ describe('npm run release refuses', () => {
   test('pages that say that nothing is released', () => {
     const page = (text: string) => outdatedPages((file) => (file === 'SECURITY.md' ? text : ''))
     expect(page('Nothing is released yet.')).toEqual(['SECURITY.md says that nothing is released'])
+    expect(page('It is not on npm yet.')).toEqual(['SECURITY.md says that nothing is released'])
     expect(page('Fixes go to the newest release.')).toEqual([])
   })
 })
@@ -125,4 +127,20 @@ test('docs/install.md verifies what the release workflow signs', () => {
     matches(text, /--certificate-oidc-issuer (\S+)/g)
   )
   expect(new Set(issuers).size).toBe(1)
+})
+
+test('the release workflow stages each package that is packed', () => {
+  const packages = files.flatMap((file) => /^packages\/(\w+)\/publish\/pack\.mjs$/.exec(file)?.[1] ?? []).sort()
+  const { jobs } = parse(read('.github/workflows/release.yml')) as {
+    jobs: Record<'artefacts' | 'npm', { outputs: object; strategy: { matrix: { package: string[] } } }>
+  }
+  expect(packages).toEqual(['conformance', 'guard'])
+  expect(jobs.npm.strategy.matrix.package.sort()).toEqual(packages)
+  expect(Object.keys(jobs.artefacts.outputs)).toEqual(expect.arrayContaining(packages))
+  const commands = read('docs/releasing.md')
+  for (const name of packages) {
+    expect(commands).toContain(`npm trust github @valetkey/${name} `)
+    expect(commands).toContain(`valetkey-${name}-1.2.3.tgz`)
+    expect(read('docs/install.md')).toMatch(new RegExp(`^npm install .*@valetkey/${name}$`, 'm'))
+  }
 })
