@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { closeUnreleased, sectionOf } from '../infra/release/changelog.mjs'
+import { changesOf, closeUnreleased, sectionOf } from '../infra/release/changelog.mjs'
 import { outdatedPages, planRelease, refuseRelease, refuseTag } from '../infra/release/plan.mjs'
 import { files, matches, read, root } from './support/documents.js'
 
@@ -42,6 +42,26 @@ describe('changelog', () => {
   test('a second release without changes says so', () => {
     const closed = closeUnreleased(closeUnreleased(changelog, '1.1.0', DATE), '1.1.1', DATE)
     expect(sectionOf(closed, '1.1.1')).toBe('No changes.')
+  })
+})
+
+describe('changes for Artifact Hub', () => {
+  test('are the bullets below headings of a kind, as text', () => {
+    const section =
+      '### Upgrade\n\n- Run it.\n\n### Added\n\n- One [page](docs/a.md)\n  of two lines.\n- Two.\n\n### Fixed\n\n- Three.\n'
+    expect(changesOf(section)).toEqual([
+      { kind: 'added', description: 'One page of two lines.' },
+      { kind: 'added', description: 'Two.' },
+      { kind: 'fixed', description: 'Three.' }
+    ])
+  })
+
+  test('are all entries of the changelog that are no upgrade notes', () => {
+    const section = sectionOf(read('CHANGELOG.md'), 'Unreleased') ?? ''
+    const upgrade = /^### Upgrade\n[\s\S]*?(?=^### |$(?![\s\S]))/m.exec(section)?.[0] ?? ''
+    const bullets = matches(section.replace(upgrade, ''), /^(- )/gm)
+    expect(changesOf(section)).toHaveLength(bullets.length)
+    expect(changesOf(section).filter(({ description }) => /\]\(/.test(description))).toEqual([])
   })
 })
 

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { packConformance } from '../../packages/conformance/publish/pack-conformance.mjs'
 import { packGuard } from '../../packages/guard/publish/pack-guard.mjs'
 import { findHelm, installPackages } from '../helm/check/tools.mjs'
-import { sectionOf } from './changelog.mjs'
+import { changesOf, sectionOf } from './changelog.mjs'
 import { CHANGELOG } from './plan.mjs'
 import { root, versionsIn } from './versions.mjs'
 
@@ -38,13 +38,14 @@ function addressesOf(repository) {
  */
 export async function buildArtefacts({ read, repository, directory, addresses = addressesOf(repository) }) {
   const [{ version }] = versionsIn(read)
-  const release = { version, repository, ...addresses }
+  const section = sectionOf(read(CHANGELOG), version) ?? ''
+  const release = { version, repository, ...addresses, changes: changesOf(section) }
   mkdirSync(directory, { recursive: true })
   const guard = path.basename(await packGuard(directory, { read, repository }))
   const conformance = path.basename(await packConformance(directory, { read, repository }))
   const chart = await packChart(release, read, directory)
   const built = { version, ...addresses, guard, conformance, chart }
-  writeFileSync(path.join(directory, 'notes.md'), notesOf(release, sectionOf(read(CHANGELOG), version) ?? ''))
+  writeFileSync(path.join(directory, 'notes.md'), notesOf(release, section))
   writeFileSync(path.join(directory, 'release.json'), `${JSON.stringify(built)}\n`)
   const sums = [guard, conformance, chart].map((name) => `${sha256(path.join(directory, name))}  ${name}\n`)
   writeFileSync(path.join(directory, 'SHA256SUMS'), sums.join(''))
@@ -71,10 +72,11 @@ async function packChart(release, read, directory) {
   }
 }
 
-function releasedText(name, text, { version, repository, images }) {
+function releasedText(name, text, release) {
+  const { version, repository, images } = release
   switch (name) {
     case 'Chart.yaml':
-      return text + chartMetadata({ version, repository, images })
+      return text + chartMetadata(release)
     case 'values.yaml':
       return text.replaceAll('repository: valetkey/', `repository: ${images}/`)
     case 'README.md':
@@ -85,8 +87,12 @@ function releasedText(name, text, { version, repository, images }) {
   }
 }
 
+/** The icon of the sign-in pages. */
+const ICON = 'services/authorization-server/views/icon.svg'
+
 /** What Artifact Hub shows. Only a release knows the repository. */
-const chartMetadata = ({ version, repository, images }) => `home: ${repository}
+const chartMetadata = ({ version, repository, images, changes }) => `home: ${repository}
+icon: ${repository.replace('https://github.com/', 'https://raw.githubusercontent.com/')}/v${version}/${ICON}
 sources: ["${repository}"]
 maintainers: [{ name: Valetkey maintainers, url: "${repository}" }]
 annotations:
@@ -99,6 +105,8 @@ annotations:
   artifacthub.io/images: |
     - { name: authorization-server, image: "${images}/authorization-server:${version}" }
     - { name: resource-server, image: "${images}/resource-server:${version}" }
+  artifacthub.io/changes: |
+    ${JSON.stringify(changes)}
 `
 
 /** The text of the release on GitHub. Links of the changelog lead to the files at the tag. */
