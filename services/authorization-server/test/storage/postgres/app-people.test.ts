@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import pg from 'pg'
 import { answerInvitation, inviteOwner } from '../../../src/browser/account/developer/app-owners.js'
 import { addTester } from '../../../src/browser/account/developer/app-testers.js'
 import type { Actor } from '../../../src/browser/account/developer/own-apps.js'
@@ -6,6 +7,7 @@ import { requestApproval } from '../../../src/browser/account/developer/request-
 import { NOTE } from '../../support/audit-note.js'
 import { appOf, ownAppDeps } from '../../support/developer-apps.js'
 import { ownedApp } from '../../support/owned-app.js'
+import { untilBlocked } from '../../support/until-blocked.js'
 
 const given = ownedApp()
 
@@ -34,6 +36,22 @@ async function endings({ user }: Actor): Promise<number> {
 }
 
 describe('removeOwner', () => {
+  test('keeps the last enabled owner, also if the other one is disabled at the same moment', async () => {
+    await makeOwner(given.bob)
+    const operator = new pg.Client({ connectionString: given.world.url })
+    await operator.connect()
+    try {
+      await operator.query('begin')
+      await operator.query('update users set disabled_at = now() where user_id = $1', [given.bob.user.userId])
+      const removal = removeOwner(given.alice)
+      await untilBlocked((text) => given.world.run(text))
+      await operator.query('commit')
+      expect(await removal).toBe(false)
+    } finally {
+      await operator.end()
+    }
+  })
+
   test('ends the access that they gave to a draft', async () => {
     await makeOwner(given.bob)
     expect(await removeOwner(given.bob)).toBe(true)
