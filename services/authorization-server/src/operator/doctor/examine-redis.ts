@@ -41,7 +41,8 @@ export async function examineRedis(config: Pick<Config, 'redisUrl' | 'redisCa'>)
 
 /** Waits until Redis is connected, or the connection has failed: a command's time limit is shorter than that of a connection. */
 async function settled(redis: Redis): Promise<void> {
-  await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) }).catch(() => {})
+  const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS)
+  await Promise.race(['ready', 'close'].map((event) => once(redis, event, { signal }))).catch(() => {})
 }
 
 /** What all nodes have in common is said once; a problem names its node. */
