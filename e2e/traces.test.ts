@@ -54,7 +54,7 @@ test.each([
   }
 })
 
-test('requests that share a call: its line has the trace of the first one that has a trace', async () => {
+test('a call that several requests share: its log line has the trace of the first request with a trace', async () => {
   const traces = tokens.map((_token, number) => (number % 2 === 0 ? undefined : newTrace()))
   const lines = await Promise.all(traces.map((trace, number) => listFiles(trace?.headers ?? {}, { number })))
   const traceOf = new Map(lines.map(({ resource }, number) => [resource?.reqId, traces[number]?.traceId]))
