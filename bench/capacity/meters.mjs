@@ -26,8 +26,11 @@ export async function createMeters(stores, pidsOf) {
       `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as bytes, wal_fpi as images from pg_stat_wal`
     )
     const commands = Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1])
-    const memory = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1])
-    return { ...seconds(), walBytes: Number(rows[0].bytes), walImages: Number(rows[0].images), commands, bytes: memory }
+    const memory = await redis.info('memory')
+    const of = (name) => Number(new RegExp(`${name}:(\\d+)`).exec(memory)?.[1])
+    // Buffers of connections shrink while they are idle.
+    const bytes = of('used_memory') - of('mem_clients_normal')
+    return { ...seconds(), walBytes: Number(rows[0].bytes), walImages: Number(rows[0].images), commands, bytes }
   }
 
   function seconds() {
