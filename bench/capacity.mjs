@@ -11,6 +11,7 @@ import { predict } from './capacity/model.mjs'
 import { coefficientTables, growthTable, needsTable } from './capacity/report.mjs'
 import { startRig } from './capacity/rig.mjs'
 import {
+  measureConsents,
   measureExpiry,
   measureNotifications,
   measureRedisBytes,
@@ -81,11 +82,12 @@ async function measure(workplace) {
   const { records, auditRows, commands, image } = await measureWrites(rig, mix, WRITES)
   const redis = { ...(await measureRedisBytes(rig, 2_000)), commands }
   const notification = await measureNotifications(rig, { perSecond: 400, seconds: SECONDS, listeners: 20 })
+  const consentsPerSecond = await measureConsents(rig, SECONDS)
   const expiry = await measureExpiry(rig, 'refresh_tokens')
   const groups = {
     cores: { ...coresOf(rounds), expiry: { postgres: expiry.postgres } },
     wal: { records: { ...records, expiry: expiry.wal }, image },
-    ...{ auditRows, rowBytes, redis, notification, memory: MEMORY }
+    ...{ auditRows, rowBytes, redis, notification, hotRows: { consentsPerSecond }, memory: MEMORY }
   }
   report(await describeRun(rig.stores), groups)
   return 0

@@ -56,7 +56,8 @@ const COEFFICIENTS = {
     audit_events: indexes('audit_events_request_id')
   },
   redis: { code: 600, spentCode: 700, session: 400, sessionList: 200, commands: all(2) },
-  notification: { delivered: 0.00001, received: 0.00002, commitsPerSecond: 1_000 },
+  notification: { committed: 0.00003, delivered: 0.00001, received: 0.00002, commitsPerSecond: 1_000 },
+  hotRows: { consentsPerSecond: 500 },
   memory: { authorizationServer: 171e6, resourceServer: 138e6 }
 }
 

@@ -12,6 +12,7 @@ export const OPTIONS = {
   authorizations: { value: 0.5, meaning: 'codes with their exchange, for each user and day' },
   'refreshes-per-second': { value: 3, meaning: 'mean over the day' },
   'calls-per-second': { value: 100, meaning: 'API calls, mean over the day' },
+  consents: { value: 2, meaning: 'apps that a user allows for the first time, in a year' },
   revocations: { value: 0.05, meaning: 'revoked tokens and grants, for each user and day' },
   peak: { value: 3, meaning: 'busiest time divided by the mean' },
   'token-seconds': { value: 3_600, meaning: '`ACCESS_TOKEN_TTL`' },

@@ -5,6 +5,7 @@ import { totalBytes } from './rows.mjs'
 /** Tables of access tokens that exist besides those with valid tokens: three ahead, and the last two hours (ADR 0017). */
 const BUCKETS_BESIDES = 5
 const HOUR = 3_600
+const YEAR = 365 * 86_400
 /** Options that grow with the number of users. */
 const GROWING = ['users', 'apps', 'refreshes-per-second', 'calls-per-second', 'tokens']
 
@@ -31,6 +32,11 @@ const RESOURCES = [
     limit: () => 0.3,
     value: ({ feed, processes }, { notification }) =>
       (feed.deliveries / processes.authorizationServers) * notification.received
+  },
+  {
+    name: 'first consents a second, all for one app (hottest row)',
+    limit: ({ hotRows }) => hotRows.consentsPerSecond,
+    value: (_, __, { users, consents, peak }) => (users * consents * peak) / YEAR
   },
   { name: 'connections to Postgres', limit: () => 500, value: ({ connections }) => connections.all },
   { name: 'cores of Redis', limit: () => 1, value: ({ cores }) => cores.redis },

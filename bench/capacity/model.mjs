@@ -96,13 +96,15 @@ function processesFor(cores, base) {
 function coresOfAll(rates, { authorizationServers, resourceServers }, feed, coefficients) {
   const { base } = coefficients.cores
   const of = (process) => coresOf(rates, process, coefficients)
-  const { received, delivered } = coefficients.notification
+  const { received, delivered, committed } = coefficients.notification
   // The measured revocations and the base contain the notifications of one pair of processes.
-  const more = feed.deliveries - PULSES_PER_SECOND - NONCES_PER_SECOND - rates.revocation
+  const contained = PULSES_PER_SECOND + NONCES_PER_SECOND + rates.revocation
+  const more = feed.deliveries - contained
+  const notifying = (feed.notifications - contained) * committed + more * delivered
   return {
     authorizationServer: of('authorizationServer') + authorizationServers * base.authorizationServer + more * received,
     resourceServer: of('resourceServer') + resourceServers * base.resourceServer,
-    postgres: of('postgres') + base.postgres + more * delivered,
+    postgres: of('postgres') + base.postgres + notifying,
     redis: of('redis') + base.redis
   }
 }

@@ -60,7 +60,7 @@ const count = (value) => Math.round(value).toLocaleString('en-GB')
 const MICRO = 1e6
 
 /** @param coefficients see coefficients.json */
-export function coefficientTables({ cores, wal, auditRows, redis, rowBytes, notification }) {
+export function coefficientTables({ cores, wal, auditRows, redis, rowBytes, notification, hotRows }) {
   const operations = Object.keys(cores).map((name) => {
     const each = cores[name]
     const scale = name === 'base' ? 1 : MICRO
@@ -84,7 +84,8 @@ export function coefficientTables({ cores, wal, auditRows, redis, rowBytes, noti
     [
       `- A whole page in the log: ${count(wal.image)} bytes.`,
       `- Redis: a code ${count(redis.code)} bytes, an exchanged one ${count(redis.spentCode)}, a session ${count(redis.session)}, a user's list of sessions ${count(redis.sessionList)}.`,
-      `- A notification: ${short(notification.delivered * MICRO)} µs of Postgres and ${short(notification.received * MICRO)} µs of the receiver, for each receiver; Postgres commits ${count(notification.commitsPerSecond)} notifying transactions a second.`
+      `- A notification: ${short(notification.committed * MICRO)} µs of Postgres, and for each receiver ${short(notification.delivered * MICRO)} µs of Postgres and ${short(notification.received * MICRO)} µs of its own; Postgres commits ${count(notification.commitsPerSecond)} notifying transactions a second.`,
+      `- Remembered consents for one app: ${count(hotRows.consentsPerSecond)} a second.`
     ].join('\n')
   ].join('\n\n')
 }

@@ -3,9 +3,12 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
+import { connectPostgres } from '../../packages/service-kit/dist/index.js'
+import { createConsentStore } from '../../services/authorization-server/dist/storage/postgres/consents.js'
 import { sendAll } from '../lib/send-all.mjs'
 import { redisSizes } from '../lib/store-sizes.mjs'
 import { administer } from '../lib/stores.mjs'
+import { SCOPE } from '../lib/test-data.mjs'
 import { since } from './meters.mjs'
 import { OPERATIONS } from './mix.mjs'
 
@@ -14,6 +17,8 @@ const WRITING = ['authorization', 'refresh', 'revocation', 'signIn']
 /** Audit events are written within 250 ms, and Postgres publishes its statistics within a second. */
 const SETTLED_MS = 1_500
 const CHANNEL = 'valetkey_revocations'
+/** Of measurements of what Postgres does one after the other. */
+const CONNECTIONS = 8
 
 /**
  * @param count requests of each operation
@@ -158,8 +163,9 @@ export async function measureRedisBytes({ stores, meters, requests }, count) {
 
 /**
  * Notifications as of other processes, to the running authorization servers and to `listeners` other connections.
- * @returns processor seconds of Postgres for each delivery, and of an authorization server for each notification; and how many
- *   transactions that notify Postgres commits in a second, with 8 connections
+ * @returns processor seconds of Postgres for each delivery (`delivered`) and each notification (`committed`), and of an
+ *   authorization server for each notification (`received`); how many transactions that notify Postgres commits in a second,
+ *   with 8 connections
  */
 export async function measureNotifications({ stores, meters }, { perSecond, seconds, listeners }) {
   const databaseUrl = stores.databaseUrls[0]
@@ -176,10 +182,12 @@ export async function measureNotifications({ stores, meters }, { perSecond, seco
   for (const other of others) await other.query(`listen ${CHANNEL}`)
   const many = await spend(notify)
   for (const other of others) await other.query(`unlisten ${CHANNEL}`)
-  const commits = await notifyingCommits(clients.slice(0, 8), seconds)
+  const commits = await notifyingCommits(clients.slice(0, CONNECTIONS), seconds)
   for (const client of clients) await client.end()
+  const delivered = (many.postgres - few.postgres) / few.count / listeners
   return {
-    delivered: (many.postgres - few.postgres) / few.count / listeners,
+    delivered,
+    committed: Math.max(0, few.postgres / few.count - delivered),
     received: Math.max(0, few.authorizationServer / few.count),
     commitsPerSecond: commits
   }
@@ -221,6 +229,28 @@ async function notifyingCommits(clients, seconds) {
   }
   await Promise.all(clients.map(loop))
   return commits / seconds
+}
+
+/**
+ * The hottest rows: each remembered consent locks the rows of its client and its scopes.
+ * @returns how many users can allow one client in a second
+ */
+export async function measureConsents({ stores, target }, seconds) {
+  const url = stores.databaseUrls[0]
+  const users = await administer(url, 'select user_id from users')
+  const database = connectPostgres(url, { connections: CONNECTIONS })
+  const consents = createConsentStore(database)
+  const end = performance.now() + seconds * 1_000
+  let next = 0
+  const loop = async () => {
+    while (performance.now() < end && next < users.length) {
+      const { user_id: userId } = users[next++]
+      await consents.remember({ userId, clientId: target.client.id, audience: target.resourceUrl }, [SCOPE])
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, loop))
+  await database.close()
+  return next / seconds
 }
 
 const sum = (values) => values.reduce((total, value) => total + value, 0)

@@ -57,7 +57,7 @@ export async function startValetkey({
   const urls = ports.map((own) => urlsOf(own, query))
   const cookie = await signInAndAllow(urls[0].codeUrl, data.user)
   return {
-    ...{ ...data, cookie, ...urls[0] },
+    ...{ ...data, cookie, resourceUrl, ...urls[0] },
     /** The URLs of each pair; those above are of the first. */
     urls,
     children: handles.flat().map(({ child }) => child),
