@@ -175,7 +175,8 @@ describe('fitting', () => {
 
 test('growth finds the factor at which a limit is reached', () => {
   const factors = [1, 10]
-  const connections = growth(DEFAULTS, factors, COEFFICIENTS).find(({ name }) => name === 'connections to Postgres')
+  const grows = growth(DEFAULTS, factors, COEFFICIENTS)
+  const connections = grows.find(({ name }) => name === 'connections to Postgres')
   const at = (factor: number) =>
     predict(
       {
@@ -188,6 +189,8 @@ test('growth finds the factor at which a limit is reached', () => {
       COEFFICIENTS
     )
   expect(connections?.values).toEqual(factors.map((factor) => at(factor).connections.all))
+  const consents = grows.find(({ name }) => name.startsWith('first consents'))
+  expect(consents?.values[1]).toBeCloseTo(10 * (consents?.values[0] ?? 0))
   const breaksAt = connections?.breaksAt ?? 0
   expect(at(breaksAt).connections.all).toBeGreaterThan(500)
   expect(at(breaksAt * 0.98).connections.all).toBeLessThanOrEqual(500)
