@@ -86,7 +86,7 @@ function isAt(url: URL, target: URL): boolean {
 
 /**
  * As above; if the server shows a page, the user signs in and allows access.
- * @throws NotApplicable if nobody can sign in: the server may validate the request afterwards
+ * @throws NotApplicable without --sign-in, because the server may validate the request only after the sign-in
  */
 export async function completeAuthorization(
   session: Session,

@@ -25,9 +25,9 @@ export function createHttp({ refuse, rate, timeLimitMs }: HttpOptions): Http {
   let nextAt = 0
 
   async function waitForTurn(): Promise<void> {
-    const at = Math.max(Date.now(), nextAt)
+    const at = Math.max(performance.now(), nextAt)
     nextAt = at + 1000 / rate
-    await wait(at - Date.now())
+    await wait(at - performance.now())
   }
 
   return async (request, record) => {

@@ -74,7 +74,7 @@ export function parseOptions(args: readonly string[], checks: readonly Check[]):
       selected: select(checks, profile, values.only, values.skip),
       expectedFailures: readExpectedFailures(values['expected-failures'], checks),
       rate: numberOf(values.rate, '--rate', 1000),
-      timeLimitMs: numberOf(values.timeout, '--timeout', 300) * 1000
+      timeLimitMs: Math.ceil(numberOf(values.timeout, '--timeout', 300) * 1000)
     }
   }
 }

@@ -53,7 +53,9 @@ function redactHeaders(headers: Iterable<[string, string]>, secrets: readonly st
   return Object.fromEntries(
     [...headers].map(([name, value]) => {
       if (name === 'authorization') return [name, `${value.split(' ')[0]} ${HIDDEN}`]
-      if (name === 'cookie' || name === 'set-cookie') return [name, value.replace(/=[^;]*/, `=${HIDDEN}`)]
+      if (name === 'cookie') return [name, value.replace(/=[^;]*/g, `=${HIDDEN}`)]
+      // One cookie, then its attributes.
+      if (name === 'set-cookie') return [name, value.replace(/=[^;]*/, `=${HIDDEN}`)]
       return [name, redactText(value, secrets)]
     })
   )
@@ -61,7 +63,8 @@ function redactHeaders(headers: Iterable<[string, string]>, secrets: readonly st
 
 /** Pages have hidden fields of their own, which may be secret. */
 function redactBody(headers: Headers, body: string, secrets: readonly string[]): string {
-  if (headers.get('content-type')?.startsWith('text/html')) return `[page of ${body.length} characters]`
+  if (/^\s*(text\/html|application\/xhtml\+xml)/i.test(headers.get('content-type') ?? ''))
+    return `[page of ${body.length} characters]`
   const text = redactText(body, secrets)
   return text.length > MAX_BODY_CHARACTERS ? `${text.slice(0, MAX_BODY_CHARACTERS)}…` : text
 }

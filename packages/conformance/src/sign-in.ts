@@ -5,6 +5,8 @@ import { CouldNotTest } from './outcome.js'
 
 const ENDED = 'the input ended before the URL of the redirect'
 const SCRIPT_TIME_LIMIT_MS = 60_000
+/** To read what a script printed before it ended. */
+const LAST_OUTPUT_MS = 1_000
 /** A script ends with this code if the server shows an error page. */
 const SHOWS_AN_ERROR = 3
 
@@ -37,6 +39,8 @@ function run(script: string, authorizationUrl: string): Promise<{ code: number |
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output = (output + text).slice(-100_000)
     })
+    // A program that the script left running, such as a browser, may keep the output open.
+    child.once('exit', () => setTimeout(() => child.stdout.destroy(), LAST_OUTPUT_MS).unref())
     child.once('error', (error) => reject(new CouldNotTest(`cannot run the sign-in script: ${error.message}`)))
     child.once('close', (code) => resolve({ code, output }))
   })
@@ -45,7 +49,7 @@ function run(script: string, authorizationUrl: string): Promise<{ code: number |
 /** Prints each URL and reads what the browser's address bar shows afterwards. */
 export function signInByHand(input: Readable, output: NodeJS.WritableStream): SignIn {
   return async (authorizationUrl) => {
-    // A stream that ended before tells nobody again.
+    // A stream that has ended emits no second `end`.
     if (input.readableEnded) throw new CouldNotTest(ENDED)
     const lines = createInterface({ input, output })
     try {

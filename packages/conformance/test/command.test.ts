@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -133,6 +133,12 @@ test('an endpoint on another host is not called', async () => {
   }
 })
 
+test('--timeout takes a fraction of a second', async () => {
+  // 16.1 * 1000 is no whole number.
+  const { code } = await run([server.issuer, '--only', 'metadata-issuer', '--timeout', '16.1'])
+  expect(code).toBe(0)
+})
+
 test('--skip leaves out a check, --only chooses checks', async () => {
   const only = ['metadata-issuer', 'metadata-pkce'].flatMap((id) => ['--only', id])
   const { code, stdout } = await run([server.issuer, ...only, '--skip', 'metadata-pkce', ...FAST])
@@ -164,6 +170,20 @@ test.each([
   const { code, stdout } = await run([server.issuer, ...args, ...FAST])
   expect(code).toBe(2)
   expect(stdout).toContain(says)
+})
+
+test('a sign-in script that leaves a program running, such as a browser, does not hold up the run', async () => {
+  const file = path.join(directory, 'left-running')
+  const url = `${APP.redirectUri}?error=access_denied`
+  const lines = ['#!/bin/sh', 'sleep 60 &', `echo $! > "${file}"`, `echo "${url}"`, '']
+  const script = writeFile('leaves-one.sh', lines.join('\n'))
+  chmodSync(script, 0o700)
+  const args = ['--client', clientFile(), '--sign-in', script, '--only', 'code-state']
+  try {
+    expect((await run([server.issuer, ...args, ...FAST])).stdout).toContain('issued no code (error: access_denied)')
+  } finally {
+    process.kill(Number(readFileSync(file, 'utf8')))
+  }
 })
 
 test('--sign-in manual asks for the URL of the redirect', async () => {

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, test } from '@jest/globals'
+import { afterEach, expect, jest, test } from '@jest/globals'
 import { createUrlRule } from '../src/allowed-url.js'
 import { createHttp, type Exchange } from '../src/http.js'
 
@@ -72,4 +72,18 @@ test('requests are sent one after another at the given rate', async () => {
   for (let sent = 0; sent < 5; sent += 1) await http({ method: 'GET', url, headers: {} }, [])
   // The first one needs no turn. Timers may end a millisecond early.
   expect(performance.now() - began).toBeGreaterThan(4 * 49)
+})
+
+test('a clock that is set back does not delay requests', async () => {
+  const url = await serve((_request, response) => {
+    response.end()
+  })
+  const http = createHttp({ refuse: () => undefined, rate: 1000, timeLimitMs: 20_000 })
+  await http({ method: 'GET', url, headers: {} }, [])
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000)
+  try {
+    expect((await http({ method: 'GET', url, headers: {} }, [])).status).toBe(200)
+  } finally {
+    clock.mockRestore()
+  }
 })

@@ -6,7 +6,7 @@ const shown = redactExchange(
     request: {
       method: 'POST',
       url: 'https://as.example/token?client_secret=in-the-query&a=1',
-      headers: { authorization: 'Basic YXBwOnNlY3JldA==', cookie: 'session=in-a-cookie' },
+      headers: { authorization: 'Basic YXBwOnNlY3JldA==', cookie: 'first=in-a-cookie; second=in-a-cookie-too' },
       body: 'code=in-the-form&code_verifier=a-verifier&grant_type=authorization_code'
     },
     response: {
@@ -42,5 +42,7 @@ test('a page is shown by its length only, and a long body by its beginning', () 
     redactExchange({ request, response: { status: 200, headers: new Headers({ 'content-type': type }), body } }, [])
       .response?.body
   expect(bodyOf('text/html; charset=utf-8', '<input name="csrf" value="x">')).toBe('[page of 29 characters]')
+  expect(bodyOf('Text/HTML', '<p>')).toBe('[page of 3 characters]')
+  expect(bodyOf('application/xhtml+xml', '<p>')).toBe('[page of 3 characters]')
   expect(bodyOf('text/plain', 'y'.repeat(3000))).toHaveLength(2001)
 })

@@ -1,14 +1,13 @@
-// Adds a button to each password field that shows what was typed. Without scripts there is no button.
+// Adds a button to each password field that shows and hides what was typed. Without scripts there is no button.
 for (const field of document.querySelectorAll('input[data-show-password]')) {
   const button = document.createElement('button')
   button.type = 'button'
   button.className = 'show-password'
-  button.textContent = field.dataset.showPassword
   button.setAttribute('aria-controls', field.id)
 
   const show = (isShown) => {
     field.type = isShown ? 'text' : 'password'
-    button.setAttribute('aria-pressed', String(isShown))
+    button.textContent = isShown ? field.dataset.hidePassword : field.dataset.showPassword
   }
   show(false)
   button.addEventListener('click', () => show(field.type === 'password'))

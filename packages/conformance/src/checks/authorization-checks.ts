@@ -7,7 +7,7 @@ import {
   openAuthorization
 } from '../authorization.js'
 import type { Check } from '../check.js'
-import { failed, NotApplicable, type Outcome, PROFILES, passed, verdict } from '../outcome.js'
+import { failed, NotApplicable, type Outcome, PROFILES, verdict } from '../outcome.js'
 import type { Session } from '../session.js'
 
 /** All characters are allowed (RFC 6749 appendix A.5). */
@@ -149,13 +149,22 @@ async function judgeMissingChallenge(session: Session): Promise<Outcome> {
   return expectRefusal(session, { code_challenge: undefined, code_challenge_method: undefined })
 }
 
+const FRAME_ANCESTORS = /(?:^|[;,])\s*frame-ancestors(?:\s+([^;,]*))?(?=[;,]|$)/gi
+const ANY_SITE = /(?:^|\s)(?:\*|https?:(?:\/\/\*)?)(?:\s|$)/i
+
 async function judgeFrames(session: Session): Promise<Outcome> {
   const answer = await openAuthorization(session, authorizationUrl(session))
   if (answer.kind !== 'page' || answer.page === undefined) {
     throw new NotApplicable('a valid request shows no page on this server')
   }
   const { headers } = answer.page
-  if (/(^|[;,])\s*frame-ancestors\s/i.test(headers.get('content-security-policy') ?? '')) return passed
+  const policies = [...(headers.get('content-security-policy') ?? '').matchAll(FRAME_ANCESTORS)]
+  const sources = policies.map(([, list = '']) => list.trim())
+  if (sources.length > 0) {
+    // Browsers then ignore X-Frame-Options. Of several policies, each must allow the frame.
+    const isOpen = sources.every((list) => ANY_SITE.test(list))
+    return verdict(!isOpen, `frame-ancestors allows every site: ${sources.join(', ')}`)
+  }
   const isDenied = /^\s*(deny|sameorigin)\s*$/i.test(headers.get('x-frame-options') ?? '')
   return verdict(isDenied, 'neither frame-ancestors nor X-Frame-Options')
 }

@@ -4,7 +4,7 @@ import type { Check } from '../check.js'
 import { failed, NotApplicable, type Outcome, PROFILES, passed, verdict } from '../outcome.js'
 import type { Session } from '../session.js'
 
-/** Reserved (RFC 2606), so that nobody owns it. */
+/** The domain is reserved (RFC 2606), so it has no owner. */
 const STRANGER = 'https://stranger.invalid/callback'
 /** As text, because a parsed URI comes back in normal form. */
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::(\d+))?((?:[/?].*)?)$/

@@ -25,9 +25,12 @@ function pointOf({ check, status, message }: Result, number: number): string {
   return status === 'expected' ? `${line} # TODO expected failure: ${escapeTap(message)}` : line
 }
 
-/** `#` begins a directive. */
+/** `#` begins a directive. A message can quote the server, and control characters would reach the terminal. */
 function escapeTap(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('#', '\\#').replaceAll(/\s+/g, ' ')
+  return text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('#', '\\#')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
 }
 
 /** A YAML block; JSON texts are YAML. */

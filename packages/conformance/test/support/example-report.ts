@@ -18,7 +18,7 @@ export const exampleReport: Report = {
   results: [
     result('a', 'passed'),
     result('b', 'failed', 'says "no" <&>'),
-    result('c', 'expected', 'known'),
+    result('c', 'expected', 'known\u001b\nto us'),
     result('d', 'stale', 'it passed'),
     result('e', 'skipped', 'needs --sign-in'),
     result('f', 'not tested', 'cannot reach')

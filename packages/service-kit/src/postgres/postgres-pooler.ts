@@ -26,10 +26,22 @@ type Answer = { pid: number; asked: number }
 
 /**
  * Opens two connections and checks whether each keeps its own Postgres process, its prepared statements and its
- * transactions. @throws when it cannot connect or query
+ * transactions. @param url if it names several servers, the first that answers is examined; after a failover, another one
+ * may be away. @throws when it cannot connect or query
  */
 export async function findPooling(url: string): Promise<Pooling> {
-  const [connectionString = url] = postgresUrls(url)
+  let failure: unknown
+  for (const connectionString of postgresUrls(url)) {
+    try {
+      return await findPoolingAt(connectionString)
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw failure
+}
+
+async function findPoolingAt(connectionString: string): Promise<Pooling> {
   const clients = [new Client({ ...LIMITS, connectionString }), new Client({ ...LIMITS, connectionString })] as const
   try {
     for (const client of clients) {

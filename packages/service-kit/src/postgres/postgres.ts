@@ -187,14 +187,17 @@ async function sendOnce<Row extends QueryResultRow>(
   client.on('error', ignore)
   let failure: unknown
   try {
+    const ask = <Answer extends QueryResultRow>(query: QueryConfig) => {
+      const timeLeft = Math.max(1, Math.ceil(until - performance.now()))
+      // The driver has this option, but its types do not.
+      const config: QueryConfig & { query_timeout: number } = { ...query, query_timeout: timeLeft }
+      return client.query<Answer>(config)
+    }
     const isLong = withinMs !== undefined && withinMs > statementMs
     // In a transaction, so that the time limit does not stay behind on a connection of a pooler.
-    if (isLong) await client.query(`begin; set local statement_timeout = ${withinMs - CANCEL_MARGIN_MS}`)
-    const timeLeft = Math.max(1, Math.ceil(until - performance.now()))
-    // The driver has this option, but its types do not.
-    const config: QueryConfig & { query_timeout: number } = { ...(statement as QueryConfig), query_timeout: timeLeft }
-    const result = await client.query<Row>(config)
-    if (isLong) await client.query('commit')
+    if (isLong) await ask({ text: `begin; set local statement_timeout = ${withinMs - CANCEL_MARGIN_MS}` })
+    const result = await ask<Row>(statement as QueryConfig)
+    if (isLong) await ask({ text: 'commit' })
     return result
   } catch (error) {
     failure = error
