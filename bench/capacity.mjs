@@ -5,20 +5,14 @@ import { writeCoefficients } from './capacity/coefficients.mjs'
 import { designOf, fitLine, medianPoints } from './capacity/fit.mjs'
 import { DEFAULTS } from './capacity/input.mjs'
 import { growth } from './capacity/limits.mjs'
+import { measureConsents, measureNotifications } from './capacity/measure-locks.mjs'
+import { measureRedisBytes, measureTables, rowBytesOf } from './capacity/measure-sizes.mjs'
+import { measureExpiry, measureWrites } from './capacity/measure-writes.mjs'
 import { PROCESSES } from './capacity/meters.mjs'
 import { createMix, LOAD, OPERATIONS } from './capacity/mix.mjs'
 import { predict } from './capacity/model.mjs'
 import { coefficientTables, growthTable, needsTable } from './capacity/report.mjs'
 import { startRig } from './capacity/rig.mjs'
-import {
-  measureConsents,
-  measureExpiry,
-  measureNotifications,
-  measureRedisBytes,
-  measureTables,
-  measureWrites,
-  rowBytesOf
-} from './capacity/store-coefficients.mjs'
 import { verify } from './capacity/verify.mjs'
 import { moveToOtherCore } from './lib/cores.mjs'
 import { writeFigures } from './lib/figures.mjs'

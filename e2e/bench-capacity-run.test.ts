@@ -16,7 +16,7 @@ const { createMix, OPERATIONS } = (await load('bench/capacity/mix.mjs')) as {
   createMix(rig: Rig): Promise<Mix>
   OPERATIONS: string[]
 }
-const { measureTables } = (await load('bench/capacity/store-coefficients.mjs')) as {
+const { measureTables } = (await load('bench/capacity/measure-sizes.mjs')) as {
   measureTables(url: string, tables: string[]): Promise<Record<string, Table>>
 }
 const { createProcesses } = (await load('packages/dev-stack/lib/processes/processes.mjs')) as {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 
 type Rates = Record<string, number>
-type Tables = Record<string, { rows: number; heap: number; indexes: Rates }>
+type Table = { rows: number; heap: number; indexes: Rates }
+type Tables = { grants: Table; refresh_tokens: Table; access_tokens: Table; audit_events: Table }
 type Cores = { authorizationServer: number; resourceServer: number; postgres: number; redis: number }
 type Predicted = {
   rates: Rates
@@ -29,7 +30,7 @@ const { bytesOfTables, pageImages } = (await load('rows.mjs')) as {
 }
 const { designOf, fitLine, medianPoints } = (await load('fit.mjs')) as {
   designOf(levels: Record<string, [number, number]>): Rates[]
-  fitLine(points: Point[], names: string[]): Rates
+  fitLine(points: Point[], names: string[]): Rates & { base: number }
   medianPoints(rounds: Point[][]): Point[]
 }
 const { growth } = (await load('limits.mjs')) as {
@@ -78,11 +79,11 @@ describe('the capacity model', () => {
       COEFFICIENTS
     )
     expect(rates).toMatchObject({ signIn: 2, authorization: 4, refresh: 6, apiMiss: 20, apiHit: 0 })
-    expect(tables['grants']?.rows).toBe(2 * 5 * 86_400)
-    expect(tables['refresh_tokens']?.rows).toBe((2 + 3) * 10 * 86_400)
-    expect(tables['access_tokens']?.rows).toBe(5 * (3_600 + 1_800 + 600))
+    expect(tables.grants.rows).toBe(2 * 5 * 86_400)
+    expect(tables.refresh_tokens.rows).toBe((2 + 3) * 10 * 86_400)
+    expect(tables.access_tokens.rows).toBe(5 * (3_600 + 1_800 + 600))
     expect(auditRowsPerDay).toBe((2 * 2 + 3 + 1) * 86_400)
-    expect(tables['audit_events']?.rows).toBe(8 * 100 * 86_400)
+    expect(tables.audit_events.rows).toBe(8 * 100 * 86_400)
     // Ten connections of each process, and LISTEN of each authorization server.
     expect(connections).toEqual({ all: 3 * 11 + 4 * 10, direct: 3 })
     // Without a cache there are only the pulses, four a second of each authorization server, which all receive.
@@ -163,7 +164,7 @@ describe('fitting', () => {
       value: 0.2 + OPERATIONS.reduce((total, name) => total + (rates[name] ?? 0) * (made[name] ?? 0), 0)
     }))
     const fitted = fitLine(points, OPERATIONS)
-    expect(fitted['base']).toBeCloseTo(0.2)
+    expect(fitted.base).toBeCloseTo(0.2)
     for (const name of OPERATIONS) expect(fitted[name]).toBeCloseTo(made[name] ?? 0)
   })
 
