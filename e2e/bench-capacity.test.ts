@@ -190,6 +190,8 @@ test('growth finds the factor at which a limit is reached', () => {
       COEFFICIENTS
     )
   expect(connections?.values).toEqual(factors.map((factor) => at(factor).connections.all))
+  const order = grows.map(({ breaksAt = Number.MAX_VALUE }) => breaksAt)
+  expect(order).toEqual(order.toSorted((a, b) => a - b))
   const consents = grows.find(({ name }) => name.startsWith('first consents'))
   expect(consents?.values[1]).toBeCloseTo(10 * (consents?.values[0] ?? 0))
   const breaksAt = connections?.breaksAt ?? 0

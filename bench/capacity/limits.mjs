@@ -70,14 +70,14 @@ const RANDOM_INDEXES = [
 /**
  * @param options of the base size, complete
  * @param factors by which it grows
- * @returns for each resource its name, `limit`, the `values` by factor, and `breaksAt`, the factor at which the limit is reached
+ * @returns the resources, the one that breaks first at the top: each with its name, `limit`, the `values` by factor, and `breaksAt`, the factor at which the limit is reached
  */
 export function growth(options, factors, coefficients) {
   const at = (resource, factor) => {
     const larger = grown(options, factor)
     return resource.value(predict(larger, coefficients), coefficients, larger)
   }
-  return RESOURCES.map((resource) => {
+  const resources = RESOURCES.map((resource) => {
     const limit = resource.limit(coefficients)
     return {
       ...{ name: resource.name, limit },
@@ -85,6 +85,8 @@ export function growth(options, factors, coefficients) {
       breaksAt: breakingFactor((factor) => at(resource, factor) > limit)
     }
   })
+  const order = ({ breaksAt = Number.MAX_VALUE }) => breaksAt
+  return resources.toSorted((one, other) => order(one) - order(other))
 }
 
 const MOST_GROWTH = 1e6
