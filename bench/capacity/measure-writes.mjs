@@ -7,8 +7,10 @@ import { OPERATIONS } from './mix.mjs'
 
 const SENDERS = 4
 const WRITING = ['authorization', 'refresh', 'revocation', 'signIn']
-/** Audit events are written within 250 ms, and Postgres publishes its statistics within a second. */
+/** Audit events are written within 250 ms, settings are read within a second. */
 const SETTLED_MS = 1_500
+/** An idle connection of Postgres publishes its statistics within ten seconds. */
+export const PUBLISHED_MS = 11_000
 
 /**
  * @param count requests of each operation
@@ -17,11 +19,11 @@ const SETTLED_MS = 1_500
  */
 export async function measureWrites({ stores, meters }, { send }, count) {
   const databaseUrl = stores.databaseUrls[0]
-  const each = async (operation) => {
+  const each = async (operation, settledMs = SETTLED_MS) => {
     const before = { ...(await meters.read()), audit: await auditRows(databaseUrl) }
     await sendAll(send[operation], { count: countOf(operation, count), senders: SENDERS })
     await untilErased(databaseUrl)
-    await wait(SETTLED_MS)
+    await wait(settledMs)
     const spent = since(before, { ...(await meters.read()), audit: await auditRows(databaseUrl) })
     return { ...spent, count: countOf(operation, count) }
   }
@@ -38,8 +40,9 @@ export async function measureWrites({ stores, meters }, { send }, count) {
     commands[operation] = Math.round(spent.commands / spent.count)
   }
   await configure(stores.clusterUrl, { full_page_writes: 'on', autovacuum: 'on' })
+  await wait(PUBLISHED_MS)
   await administer(stores.clusterUrl, 'checkpoint')
-  const whole = await each('authorization')
+  const whole = await each('authorization', PUBLISHED_MS)
   const image = (whole.walBytes - records.authorization * whole.count) / whole.walImages
   return { records, auditRows: audit, commands, image }
 }

@@ -5,6 +5,7 @@ import { table, writeFigures } from '../lib/figures.mjs'
 import { describeRun } from '../lib/machine.mjs'
 import { administer } from '../lib/stores.mjs'
 import { readCoefficients } from './coefficients.mjs'
+import { PUBLISHED_MS } from './measure-writes.mjs'
 import { createMix, LOAD } from './mix.mjs'
 import { auditRows, loadOf, SPENT_SECONDS } from './model.mjs'
 import { startRig } from './rig.mjs'
@@ -27,8 +28,6 @@ const RATES = {
   revocation: 15,
   signIn: 1.5
 }
-/** Postgres publishes its statistics within a second. */
-const SETTLED_MS = 1_500
 
 /** @returns the exit code: 1 if a prediction is off by more than MOST_OFF */
 export async function verify(workplace) {
@@ -40,11 +39,10 @@ export async function verify(workplace) {
   const signInsBefore = await mix.warmUp(WARM_UP)
   const rows = await rowsNow(databaseUrl)
   await administer(databaseUrl, 'vacuum (analyze)', 'checkpoint')
-  await wait(SETTLED_MS)
+  await wait(PUBLISHED_MS)
   const before = await countersOf(rig, databaseUrl)
   console.log(`${SECONDS} s …`)
   const run = await mix.run(RATES, SECONDS)
-  await wait(SETTLED_MS)
   const after = await countersOf(rig, databaseUrl)
   const rates = Object.fromEntries(Object.entries(run.counts).map(([name, count]) => [name, count / run.seconds]))
   const measured = {
