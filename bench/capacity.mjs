@@ -26,7 +26,7 @@ const SIZE = { pairs: 1, rows: 100_000, people: 100 }
 const WARM_UP = 4_000
 /** Requests of each operation, to measure what it writes. */
 const WRITES = 400
-const CODES = 2_000
+const CODES = 1_500
 /** Low and high requests a second of each operation. Together they keep the servers' core about half busy. */
 const LEVELS = {
   authorization: [50, 150],
@@ -61,6 +61,7 @@ async function measure(workplace) {
   // First: codes of other measurements would expire meanwhile.
   const redisBytes = await measureRedisBytes(rig, CODES)
   const mix = await createMix(rig)
+  const { records, auditRows, commands, image } = await measureWrites(rig, mix, WRITES)
   await mix.warmUp(WARM_UP)
   console.log('warm; measuring …')
   const [databaseUrl] = rig.stores.databaseUrls
@@ -76,7 +77,6 @@ async function measure(workplace) {
     console.log(`round ${round + 1} of ${ROUNDS}; other programs used ${Math.max(...others).toFixed(2)} cores at most`)
   }
   const rowBytes = rowBytesOf(tables, await measureTables(databaseUrl, TABLES))
-  const { records, auditRows, commands, image } = await measureWrites(rig, mix, WRITES)
   const redis = { ...redisBytes, commands }
   const notification = await measureNotifications(rig, { perSecond: 400, seconds: SECONDS, listeners: 20 })
   const consentsPerSecond = await measureConsents(rig, SECONDS)
