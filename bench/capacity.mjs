@@ -21,7 +21,7 @@ import { inWorkplace } from './lib/workplace.mjs'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
 const ROUNDS_TO_WRITE = 4
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 4)
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 3)
 const SIZE = { pairs: 1, rows: 100_000, people: 100 }
 const WARM_UP = 4_000
 /** Requests of each operation, to measure what it writes. */

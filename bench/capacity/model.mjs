@@ -101,12 +101,12 @@ function coresOfAll(rates, { authorizationServers, resourceServers }, feed, coef
   const contained = PULSES_PER_SECOND + NONCES_PER_SECOND + rates.revocation
   const more = feed.deliveries - contained
   const notifying = (feed.notifications - contained) * committed + more * delivered
-  // Each process has its own connections to the stores, with its own background work.
+  // Postgres has a process for each connection, Redis one for all.
   return {
     authorizationServer: of('authorizationServer') + authorizationServers * base.authorizationServer + more * received,
     resourceServer: of('resourceServer') + resourceServers * base.resourceServer,
     postgres: of('postgres') + authorizationServers * base.postgres + notifying,
-    redis: of('redis') + authorizationServers * base.redis
+    redis: of('redis') + base.redis
   }
 }
 
