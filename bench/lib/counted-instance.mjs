@@ -39,18 +39,19 @@ export async function startCounted({ databaseUrls, redisUrl, counts, ...options 
   }
 }
 
-async function countedOperations({ authorize, exchange, exchangeForRefresh, introspect, files, refresh }) {
+async function countedOperations({ authorize, exchange, exchangeForBoth, introspect, files, refresh }) {
   const codes = (count) => collect(count, authorize)
   const tokens = async (count, exchangeOne) => {
     const given = await codes(count)
     return collect(count, (number) => exchangeOne(given[number]))
   }
+  const forRefresh = async (code) => (await exchangeForBoth(code)).refreshToken
   const few = await tokens(TOKENS_IN_USE, exchange)
   const inUse = async (count) => Array.from({ length: count }, (_, number) => few[number % few.length])
   return {
     code: { prepare: async (count) => Array.from({ length: count }), send: authorize },
     exchange: { prepare: codes, send: exchange },
-    refresh: { prepare: (count) => tokens(count, exchangeForRefresh), send: refresh },
+    refresh: { prepare: (count) => tokens(count, forRefresh), send: refresh },
     introspection: { prepare: inUse, send: introspect },
     files: { prepare: inUse, send: files }
   }

@@ -9,7 +9,8 @@ import { FILES, REDIRECT_URI } from './test-data.mjs'
  *   content. Connections are opened when needed.
  */
 export function operationsOf(target) {
-  const { codeUrl, tokenUrl, introspectUrl, filesUrl, pageSize = FILES, cookie, client, resourceServer } = target
+  const { codeUrl, tokenUrl, revokeUrl, introspectUrl, filesUrl } = target
+  const { pageSize = FILES, cookie, client, resourceServer } = target
   const origins = new Map()
   for (const { origin } of [codeUrl, tokenUrl, introspectUrl, filesUrl].map((url) => new URL(url))) {
     if (!origins.has(origin)) origins.set(origin, openConnections(origin))
@@ -17,32 +18,37 @@ export function operationsOf(target) {
   const to = (url) => origins.get(new URL(url).origin)
   const [code, token, introspection, files] = [codeUrl, tokenUrl, introspectUrl, filesUrl].map(to)
 
-  const authorization = requestText(codeUrl, { headers: { cookie } })
+  const authorizationOf = (session, url = codeUrl) => requestText(url, { headers: { cookie: session } })
+  const authorization = authorizationOf(cookie)
   const credentials = new URLSearchParams({ client_id: client.id, client_secret: client.secret })
   const redirect = new URLSearchParams({ redirect_uri: REDIRECT_URI })
   const caller = `Basic ${Buffer.from(`${resourceServer.id}:${resourceServer.secret}`).toString('base64')}`
+  const exchangeForm = (authorizationCode) =>
+    `grant_type=authorization_code&${credentials}&${redirect}&code=${authorizationCode}`
+  const post = (url, form) => token.send(requestText(url, { form }))
   let isFirstPage = true
 
   const operations = {
-    async authorize() {
-      const answer = await code.send(authorization)
+    authorizationOf,
+    authorize: () => operations.authorizeBy(authorization),
+    /** @param request of `authorizationOf`, for the session of another user */
+    async authorizeBy(request) {
+      const answer = await code.send(request)
       const location = /\r\nlocation: *([^\r]+)/i.exec(answer.head)?.[1] ?? ''
       const found = /[?&]code=([^&]+)/.exec(location)?.[1]
       const isRedirect = answer.status === 302 || answer.status === 303
       return found !== undefined && isRedirect && location.startsWith(REDIRECT_URI) ? found : refuse(answer)
     },
-    async exchange(authorizationCode) {
-      const form = `grant_type=authorization_code&${credentials}&${redirect}&code=${authorizationCode}`
-      return tokenIn(await token.send(requestText(tokenUrl, { form })), 'access_token')
-    },
-    /** @returns the refresh token issued with the access token */
-    async exchangeForRefresh(authorizationCode) {
-      const form = `grant_type=authorization_code&${credentials}&${redirect}&code=${authorizationCode}`
-      return tokenIn(await token.send(requestText(tokenUrl, { form })), 'refresh_token')
-    },
-    async refresh(refreshToken) {
-      const form = `grant_type=refresh_token&${credentials}&refresh_token=${refreshToken}`
-      return tokenIn(await token.send(requestText(tokenUrl, { form })), 'access_token')
+    exchange: async (authorizationCode) =>
+      tokenIn(await post(tokenUrl, exchangeForm(authorizationCode)), 'access_token'),
+    /** @returns the access token and the refresh token */
+    exchangeForBoth: async (authorizationCode) => tokensIn(await post(tokenUrl, exchangeForm(authorizationCode))),
+    /** @returns the new access token and refresh token */
+    refresh: async (refreshToken) =>
+      tokensIn(await post(tokenUrl, `grant_type=refresh_token&${credentials}&refresh_token=${refreshToken}`)),
+    async revoke(accessToken) {
+      const answer = await post(revokeUrl, `${credentials}&token=${accessToken}`)
+      return answer.status === 200 ? undefined : refuse(answer)
     },
     async introspect(accessToken) {
       const headers = { authorization: caller }
@@ -66,6 +72,10 @@ export function operationsOf(target) {
     }
   }
   return operations
+}
+
+function tokensIn(answer) {
+  return { accessToken: tokenIn(answer, 'access_token'), refreshToken: tokenIn(answer, 'refresh_token') }
 }
 
 function tokenIn(answer, name) {

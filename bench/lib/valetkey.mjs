@@ -11,12 +11,15 @@ import { createTestData, REDIRECT_URI, SCOPE } from './test-data.mjs'
 import { tryStart, untilReady } from './until-ready.mjs'
 
 /** Settings that are passed on; all others have their defaults. */
-const PASSED_ON = ['CODE_TTL', 'ACCESS_TOKEN_TTL', 'LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL']
+const PASSED_ON = [
+  ...['CODE_TTL', 'ACCESS_TOKEN_TTL', 'REFRESH_RETRY_WINDOW', 'LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL']
+]
 
 const local = (port) => `http://127.0.0.1:${port}`
 
 /**
  * @param databaseUrls of the authorization server and of the resource server, both empty
+ * @param pairs how many processes of each service; resource server n introspects at authorization server n
  * @param node the Node that runs the services
  * @param refreshes whether the client gets refresh tokens
  * @param beforeStart gets the created data and the audience of tokens, and may add more to the databases
@@ -30,13 +33,14 @@ export async function startValetkey({
   node = process.execPath,
   nodeOptions = [],
   refreshes = false,
+  pairs = 1,
   beforeStart = async () => {}
 }) {
   const [databaseUrl, resourceDatabaseUrl] = databaseUrls
   mkdirSync(directory, { recursive: true })
-  const ports = await Promise.all(Array.from({ length: 5 }, freePort))
-  const [publicPort, internalPort, operatorPort, filesPort, filesOperatorPort] = ports
-  const [issuer, internalUrl, resourceUrl] = [publicPort, internalPort, filesPort].map(local)
+  const ports = []
+  while (ports.length < pairs) ports.push(await Promise.all(Array.from({ length: 5 }, freePort)))
+  const [issuer, resourceUrl] = [local(ports[0][0]), local(ports[0][3])]
   const data = await createTestData({ databaseUrl, resourceDatabaseUrl, resourceUrl, directory, processes, refreshes })
   await beforeStart({ ...data, audience: resourceUrl })
 
@@ -44,32 +48,51 @@ export async function startValetkey({
   const shared = { PATH: process.env.PATH, NODE_ENV: 'production', ISSUER: issuer, RESOURCE_URL: resourceUrl, ...given }
   const start = createStart({ directory, processes, node, nodeOptions })
   const stores = { databaseUrl, resourceDatabaseUrl, redisUrl }
-  const launch = launchers({ start, shared, stores, internalUrl, resourceServer: data.resourceServer })
-  const authorizationServer = launch.authorizationServer([publicPort, internalPort, operatorPort])
-  await untilReady(`${local(operatorPort)}/readyz`, authorizationServer)
-  const resourceServer = launch.resourceServer([filesPort, filesOperatorPort])
-  await untilReady(`${local(filesOperatorPort)}/readyz`, resourceServer)
+  const launch = launchers({ start, shared, stores, resourceServer: data.resourceServer })
+  const handles = []
+  for (const own of ports) handles.push(await startPair(launch, own))
 
-  const authorizeUrl = `${issuer}/oauth/authorize`
   const request = { response_type: 'code', client_id: data.client.id, redirect_uri: REDIRECT_URI, scope: SCOPE }
   const query = new URLSearchParams({ ...request, state: 'st4te' })
-  const cookie = await signInAndAllow(`${authorizeUrl}?${query}`, data.user)
+  const urls = ports.map((own) => urlsOf(own, query))
+  const cookie = await signInAndAllow(urls[0].codeUrl, data.user)
   return {
-    ...data,
-    cookie,
-    authorizeUrl,
-    codeUrl: `${authorizeUrl}?${query}`,
-    tokenUrl: `${issuer}/token`,
-    introspectUrl: `${internalUrl}/introspect`,
-    filesUrl: `${resourceUrl}/v1/files`,
-    children: [authorizationServer.child, resourceServer.child],
-    pids: [authorizationServer.child.pid, resourceServer.child.pid],
-    tryStarts: () => tryStarts(launch)
+    ...{ ...data, cookie, resourceUrl, ...urls[0] },
+    /** The URLs of each pair; those above are of the first. */
+    urls,
+    children: handles.flat().map(({ child }) => child),
+    pids: handles.flat().map(({ child }) => child.pid),
+    pidsOf: {
+      authorizationServers: handles.map(([{ child }]) => child.pid),
+      resourceServers: handles.map(([, { child }]) => child.pid)
+    },
+    tryStarts: () => tryStarts(launch, ports[0][1])
+  }
+}
+
+async function startPair(launch, [publicPort, internalPort, operatorPort, filesPort, filesOperatorPort]) {
+  const authorizationServer = launch.authorizationServer([publicPort, internalPort, operatorPort])
+  await untilReady(`${local(operatorPort)}/readyz`, authorizationServer)
+  const resourceServer = launch.resourceServer([filesPort, filesOperatorPort], internalPort)
+  await untilReady(`${local(filesOperatorPort)}/readyz`, resourceServer)
+  return [authorizationServer, resourceServer]
+}
+
+function urlsOf([publicPort, internalPort, operatorPort, filesPort], query) {
+  return {
+    metricsUrl: `${local(operatorPort)}/metrics`,
+    authorizeUrl: `${local(publicPort)}/oauth/authorize`,
+    codeUrl: `${local(publicPort)}/oauth/authorize?${query}`,
+    tokenUrl: `${local(publicPort)}/token`,
+    revokeUrl: `${local(publicPort)}/oauth/revoke`,
+    introspectUrl: `${local(internalPort)}/introspect`,
+    filesUrl: `${local(filesPort)}/v1/files`
   }
 }
 
 /** Start an instance of each service on the given ports. */
-function launchers({ start, shared, stores, internalUrl, resourceServer }) {
+function launchers({ start, shared, stores, resourceServer }) {
+  const keys = { COOKIE_KEYS: randomBytes(32).toString('hex'), PAGE_TOKEN_KEYS: randomBytes(32).toString('hex') }
   return {
     authorizationServer: ([publicPort, internalPort, operatorPort]) =>
       start('authorization-server', programs.authorizationServer, {
@@ -79,18 +102,18 @@ function launchers({ start, shared, stores, internalUrl, resourceServer }) {
         OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
         DATABASE_URL: stores.databaseUrl,
         REDIS_URL: stores.redisUrl,
-        COOKIE_KEYS: randomBytes(32).toString('hex')
+        COOKIE_KEYS: keys.COOKIE_KEYS
       }),
 
-    resourceServer: ([publicPort, operatorPort]) =>
+    resourceServer: ([publicPort, operatorPort], internalPort) =>
       start('resource-server', programs.resourceServer, {
         ...shared,
         PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
         OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
         RESOURCE_DATABASE_URL: stores.resourceDatabaseUrl,
-        PAGE_TOKEN_KEYS: randomBytes(32).toString('hex'),
-        INTROSPECTION_URL: `${internalUrl}/introspect`,
-        REVOCATIONS_URL: `${internalUrl}/revocations`,
+        PAGE_TOKEN_KEYS: keys.PAGE_TOKEN_KEYS,
+        INTROSPECTION_URL: `${local(internalPort)}/introspect`,
+        REVOCATIONS_URL: `${local(internalPort)}/revocations`,
         INTROSPECTION_CLIENT_ID: resourceServer.id,
         INTROSPECTION_CLIENT_SECRET: resourceServer.secret
       })
@@ -98,12 +121,12 @@ function launchers({ start, shared, stores, internalUrl, resourceServer }) {
 }
 
 /** See tryStart. Starts another instance of each service beside the running one. */
-async function tryStarts(launch) {
+async function tryStarts(launch, internalPort) {
   const ports = await Promise.all(Array.from({ length: 5 }, freePort))
   const [own, files] = [ports.slice(0, 3), ports.slice(3)]
   return [
     await tryStart({ launch: () => launch.authorizationServer(own), url: `${local(own[2])}/readyz` }),
-    await tryStart({ launch: () => launch.resourceServer(files), url: `${local(files[1])}/readyz` })
+    await tryStart({ launch: () => launch.resourceServer(files, internalPort), url: `${local(files[1])}/readyz` })
   ]
 }
 

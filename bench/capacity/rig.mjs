@@ -1,0 +1,85 @@
+// An installation with filled tables and signed-in users, and its requests.
+import path from 'node:path'
+import { createHttpBrowser } from '../../e2e/support/http-browser.mjs'
+import { operationsOf } from '../lib/operations.mjs'
+import { sendAll } from '../lib/send-all.mjs'
+import { signInAndAllow } from '../lib/signed-in.mjs'
+import { administer, createStores } from '../lib/stores.mjs'
+import { startValetkey } from '../lib/valetkey.mjs'
+import { fillRows, PASSWORD, shareFiles, usernameOf } from './fill.mjs'
+import { createMeters } from './meters.mjs'
+
+/** Lifetime of cached introspection responses, in seconds. */
+const CACHE_SECONDS = 60
+const ACCESS_TOKEN_TTL = 3_600
+/** Sign-ins at once while the installation is prepared. */
+const SIGNING_IN = 4
+
+/**
+ * @param workplace see inWorkplace
+ * @param size `pairs`: processes of each service; `rows`: see fillRows; `people`: users with a session
+ */
+export async function startRig({ directory, processes, afterwards }, { pairs, rows, people }) {
+  const stores = await createStores(['authorization', 'files'], { directory, processes, environment: process.env })
+  afterwards(stores.drop)
+  let refreshTokens
+  const target = await startValetkey({
+    ...{ databaseUrls: stores.databaseUrls, redisUrl: stores.redisUrl, processes, pairs, refreshes: true },
+    directory: path.join(directory, 'services'),
+    environment: {
+      CODE_TTL: '29',
+      ACCESS_TOKEN_TTL: String(ACCESS_TOKEN_TTL),
+      INTROSPECTION_CACHE_TTL: String(CACHE_SECONDS),
+      // The erasure of a response is part of the cost of its refresh, so it must happen soon.
+      REFRESH_RETRY_WINDOW: '5',
+      // Each sample token is refreshed more often than an app does.
+      LIMITS_FACTOR: '1000'
+    },
+    async beforeStart({ client, audience }) {
+      const filling = { rows, clientId: client.id, audience, lifetime: ACCESS_TOKEN_TTL }
+      refreshTokens = await fillRows(stores.databaseUrls[0], filling)
+    }
+  })
+  const meters = await createMeters(stores, target.pidsOf)
+  afterwards(meters.close)
+  await shareFiles(stores.databaseUrls[1], people)
+  const sessions = []
+  const signIn = async (number) => {
+    sessions[number] = await signInAndAllow(target.codeUrl, { username: usernameOf(number + 1), password: PASSWORD })
+  }
+  await sendAll(signIn, { count: people, senders: SIGNING_IN })
+  await administer(stores.clusterUrl, 'checkpoint')
+  return { stores, target, meters, people, refreshTokens, requests: requestsOf(target, sessions) }
+}
+
+/** @returns the requests of each kind, which go to the processes in turn; `close` */
+function requestsOf(target, sessions) {
+  const pairs = target.urls.map((urls) => operationsOf({ ...target, ...urls }))
+  let turn = 0
+  const next = () => pairs[turn++ % pairs.length]
+  const authorizations = target.urls.map(({ codeUrl }) =>
+    sessions.map((session) => pairs[0].authorizationOf(session, codeUrl))
+  )
+  return {
+    code(number) {
+      const pair = turn++ % pairs.length
+      return pairs[pair].authorizeBy(authorizations[pair][number % sessions.length])
+    },
+    exchange: (code) => next().exchangeForBoth(code),
+    refresh: (refreshToken) => next().refresh(refreshToken),
+    introspection: (accessToken) => next().introspect(accessToken),
+    files: (accessToken) => next().files(accessToken),
+    revocation: (accessToken) => next().revoke(accessToken),
+    /** A user who allowed the client before signs in with a password and gets a code. */
+    async signIn(number) {
+      const browser = createHttpBrowser(target.codeUrl)
+      const login = await browser.open(target.codeUrl)
+      const username = usernameOf(1 + (number % sessions.length))
+      const { url, html } = await browser.submit(login, { username, password: PASSWORD })
+      if (!url.searchParams.has('code')) throw new Error(`no code at ${url}: ${html.slice(0, 500)}`)
+    },
+    close() {
+      for (const pair of pairs) pair.close()
+    }
+  }
+}
