@@ -1,5 +1,5 @@
-// Checks the compose stack with three resource servers: main flow, isolation of the containers, rotation of secrets, backup
-// and restore, and the same behind the TLS proxy.
+// Checks the compose stack with three resource servers: main flow, isolation of the containers, outages, rotation of secrets,
+// backup and restore, two authorization servers, and the same behind the TLS proxy.
 // Needs `docker compose`, or the command in COMPOSE. Builds the images, starts its own project on free ports, and removes
 // everything at the end. node e2e/containers.mjs
 import assert from 'node:assert/strict'
@@ -13,8 +13,9 @@ import { rotationChecks } from './containers/rotation.mjs'
 import { runbookChecks } from './containers/runbooks.mjs'
 import { inspect, prepareStack } from './containers/stack.mjs'
 import { tlsChecks } from './containers/tls.mjs'
+import { twoServerChecks } from './containers/two-servers.mjs'
 
-const TIME_LIMIT_MINUTES = 15
+const TIME_LIMIT_MINUTES = 20
 
 const report = createReport()
 const usedBefore = await portsInUse()
@@ -36,6 +37,7 @@ if (!report.hasFailed()) {
   await endingChecks(report, job)
   await restoreChecks(report, stack, job, backup)
   await backup.remove()
+  await twoServerChecks(report, stack, job.client)
   await tlsChecks(report, stack, job.client)
 }
 if (report.hasFailed() && !ending) console.log(await stack.logs())

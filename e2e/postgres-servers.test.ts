@@ -84,7 +84,9 @@ test('sslmode=verify-full with sslrootcert connects to a server of that authorit
   if (!hasOpenssl()) return
   const { url, ca } = await startPostgresWithTls(workshop)
   const asking = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()'
-  const other = makeCertificates(path.join(workshop.directory, 'other-authority'), 'Another authority').ca
+  const other = makeCertificates(path.join(workshop.directory, 'other-authority'), {
+    commonName: 'Another authority'
+  }).ca
   expect(await ask(connect(`${url}?sslmode=verify-full&sslrootcert=${ca}`), asking)).toEqual({ ssl: true })
   expect(await ask(connect(`${url}?sslmode=require&sslrootcert=${ca}`), asking)).toEqual({ ssl: true })
   for (const [mode, authority] of [

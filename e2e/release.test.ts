@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from '@jest/globals'
-import { closeUnreleased, sectionOf } from '../infra/release/changelog.mjs'
+import { parse } from 'yaml'
+import { changesOf, closeUnreleased, sectionOf } from '../infra/release/changelog.mjs'
 import { outdatedPages, planRelease, refuseRelease, refuseTag } from '../infra/release/plan.mjs'
 import { files, matches, read, root } from './support/documents.js'
 
@@ -41,6 +42,26 @@ describe('changelog', () => {
   test('a second release without changes says so', () => {
     const closed = closeUnreleased(closeUnreleased(changelog, '1.1.0', DATE), '1.1.1', DATE)
     expect(sectionOf(closed, '1.1.1')).toBe('No changes.')
+  })
+})
+
+describe('changes for Artifact Hub', () => {
+  test('are the bullets below headings of a kind, as text', () => {
+    const section =
+      '### Upgrade\n\n- Run it.\n\n### Added\n\n- One [page](docs/a.md)\n  of two lines.\n- Two.\n\n### Fixed\n\n- Three.\n'
+    expect(changesOf(section)).toEqual([
+      { kind: 'added', description: 'One page of two lines.' },
+      { kind: 'added', description: 'Two.' },
+      { kind: 'fixed', description: 'Three.' }
+    ])
+  })
+
+  test('are all entries of the changelog that are no upgrade notes', () => {
+    const section = sectionOf(read('CHANGELOG.md'), 'Unreleased') ?? ''
+    const upgrade = /^### Upgrade\n[\s\S]*?(?=^### |$(?![\s\S]))/m.exec(section)?.[0] ?? ''
+    const bullets = matches(section.replace(upgrade, ''), /^(- )/gm)
+    expect(changesOf(section)).toHaveLength(bullets.length)
+    expect(changesOf(section).filter(({ description }) => /\]\(/.test(description))).toEqual([])
   })
 })
 
@@ -97,6 +118,7 @@ describe('npm run release refuses', () => {
   test('pages that say that nothing is released', () => {
     const page = (text: string) => outdatedPages((file) => (file === 'SECURITY.md' ? text : ''))
     expect(page('Nothing is released yet.')).toEqual(['SECURITY.md says that nothing is released'])
+    expect(page('It is not on npm yet.')).toEqual(['SECURITY.md says that nothing is released'])
     expect(page('Fixes go to the newest release.')).toEqual([])
   })
 })
@@ -125,4 +147,20 @@ test('docs/install.md verifies what the release workflow signs', () => {
     matches(text, /--certificate-oidc-issuer (\S+)/g)
   )
   expect(new Set(issuers).size).toBe(1)
+})
+
+test('the release workflow stages each package that is packed', () => {
+  const packages = files.flatMap((file) => /^packages\/(\w+)\/publish\/pack\.mjs$/.exec(file)?.[1] ?? []).sort()
+  const { jobs } = parse(read('.github/workflows/release.yml')) as {
+    jobs: Record<'artefacts' | 'npm', { outputs: object; strategy: { matrix: { package: string[] } } }>
+  }
+  expect(packages).toEqual(['conformance', 'guard'])
+  expect(jobs.npm.strategy.matrix.package.sort()).toEqual(packages)
+  expect(Object.keys(jobs.artefacts.outputs)).toEqual(expect.arrayContaining(packages))
+  const commands = read('docs/releasing.md')
+  for (const name of packages) {
+    expect(commands).toContain(`npm trust github @valetkey/${name} `)
+    expect(commands).toContain(`valetkey-${name}-1.2.3.tgz`)
+    expect(read('docs/install.md')).toMatch(new RegExp(`^npm install .*@valetkey/${name}$`, 'm'))
+  }
 })

@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { createTokenSource } from './cluster/issue-tokens.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
+import { linesOf } from './support/traced-requests.js'
 
 jest.setTimeout(60_000)
-
-type Line = { event?: string; reqId?: string; route?: string; otherReqIds?: string[] }
 
 let cluster: Cluster
 let tokens: string[]
@@ -25,17 +22,6 @@ async function listFiles(token: string): Promise<string> {
   await response.arrayBuffer()
   expect(response.status).toBe(200)
   return response.headers.get('x-request-id') ?? ''
-}
-
-/** The lines of one request in a log, which is written shortly after the response. */
-async function linesOf(logFile: string | undefined, id: string): Promise<Line[]> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const written = readFileSync(logFile ?? '', 'utf8').split('\n')
-    const lines = written.filter((line) => line.includes(id)).map((line): Line => JSON.parse(line))
-    if (lines.length > 0) return lines
-    await wait(10)
-  }
-  return []
 }
 
 const inBothLogs = async (id: string) => ({

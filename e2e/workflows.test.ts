@@ -63,8 +63,13 @@ describe.each(workflows)('%s', (file) => {
       ...expected
     })
     for (const [, job] of jobs) {
-      const checksOut = job.steps.some((step) => step.uses?.startsWith('actions/checkout@'))
-      expect(scopesWith(job, 'read')).toEqual(checksOut ? ['contents'] : [])
+      const uses = (action: string) => job.steps.some((step) => step.uses?.startsWith(`${action}@`))
+      const reads = [
+        ...(uses('actions/checkout') ? ['contents'] : []),
+        // Logs in at the registry, and cannot write there.
+        ...(uses('docker/login-action') && !scopesWith(job, 'write').includes('packages') ? ['packages'] : [])
+      ]
+      expect(scopesWith(job, 'read')).toEqual(reads)
       expect(scopesWith(job, 'read').length + scopesWith(job, 'write').length).toBe(
         Object.keys(job.permissions ?? {}).length
       )

@@ -34,6 +34,7 @@ export async function prepareStack() {
     PUBLISH_ADDRESS: '127.0.0.1',
     ACCESS_TOKEN_TTL: String(ACCESS_TOKEN_TTL)
   }
+  let balanced
   process.chdir(checkout)
 
   const compose = (args, options = {}) => run([...composeCommand, ...args], { ...options, environment })
@@ -70,9 +71,26 @@ export async function prepareStack() {
       await this.start()
     },
 
-    async start() {
-      await compose(['up', '--detach', '--scale', 'resource-server=3'], { seconds: 240 })
+    async start(authorizationServers = 1) {
+      const scale = ['--scale', 'resource-server=3', '--scale', `authorization-server=${authorizationServers}`]
+      await compose(['up', '--detach', ...scale], { seconds: 240 })
       await waitUntilHealthy(await inspectAll())
+    },
+
+    /**
+     * Restarts the installation with this number of authorization servers, for a proxy at the issuer's port. A second call
+     * keeps the ports.
+     * @returns the ports of the authorization servers, in no order, and the port of the proxy
+     */
+    async startServers(count) {
+      balanced ??= await portsForServers(count)
+      Object.assign(environment, {
+        AUTHORIZATION_PORT: `${balanced.ports[0]}-${balanced.ports.at(-1)}`,
+        ISSUER: balanced.issuer,
+        TRUSTED_PROXIES: PRIVATE_NETWORKS
+      })
+      await this.start(count)
+      return balanced
     },
 
     /** Restarts the installation with https addresses, behind the proxy of the profile `tls`. */
@@ -125,16 +143,35 @@ async function waitUntilHealthy(containers) {
   }
 }
 
+/** Ports of servers, one after the other, and of a proxy. */
+async function portsForServers(count) {
+  const [proxyPort] = await freePorts(1)
+  for (;;) {
+    const [first] = await freePorts(1)
+    const ports = Array.from({ length: count }, (_, index) => first + index)
+    const are = await Promise.all(ports.map(isFree))
+    if (are.every(Boolean)) return { ports, proxyPort, issuer: `http://localhost:${proxyPort}` }
+  }
+}
+
+async function isFree(port) {
+  const server = createServer()
+  return listenAt(server, port).then(
+    () => new Promise((resolve) => server.close(() => resolve(true))),
+    () => false
+  )
+}
+
 async function freePorts(count) {
   const servers = Array.from({ length: count }, () => createServer())
-  const ports = await Promise.all(servers.map(listenAnywhere))
+  const ports = await Promise.all(servers.map((server) => listenAt(server, 0)))
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
   return ports
 }
 
-function listenAnywhere(server) {
+function listenAt(server, port) {
   return new Promise((resolve, reject) => {
     server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => resolve(server.address().port))
+    server.listen(port, '127.0.0.1', () => resolve(server.address().port))
   })
 }

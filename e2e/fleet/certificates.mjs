@@ -9,10 +9,13 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
 export const hasOpenssl = () => findOnPath(['openssl']) !== undefined
 
 /** @returns paths of the authority's certificate, and of the server's certificate and key */
-export function makeCertificates(directory, commonName = 'An authority of these tests') {
+export function makeCertificates(
+  directory,
+  { commonName = 'An authority of these tests', names = 'IP:127.0.0.1,DNS:localhost' } = {}
+) {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const file = (name) => path.join(directory, name)
-  writeFileSync(file('names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n')
+  writeFileSync(file('names'), `subjectAltName=${names}\n`)
   openssl(
     'req',
     '-x509',

@@ -4,7 +4,7 @@ type Tools = { directory: string; processes: unknown; command: string }
 
 export function startOneNodeCluster(tools: Tools): Promise<PlainRedis>
 
-export function startRedisCluster(tools: Tools): Promise<{
+type RedisCluster = {
   url: string
   /** All nodes, by port. */
   ports: readonly number[]
@@ -14,4 +14,9 @@ export function startRedisCluster(tools: Tools): Promise<{
   fail(port: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<void>
   resume(): void
   moveSlots(from: number, to: number, count: number): Promise<void>
-}>
+}
+
+export function startRedisCluster(tools: Tools): Promise<RedisCluster>
+
+/** With TLS at every port; `settings` names the authority. */
+export function startSecuredRedisCluster(tools: Tools): Promise<RedisCluster & { settings: { REDIS_CA_FILE: string } }>

@@ -1,10 +1,16 @@
-// Starts a Redis Cluster: one node with all slots, or three primaries with a replica each.
+// Starts a Redis Cluster: one node with all slots, or three primaries with a replica each, also with TLS.
+
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { connect } from 'node:tls'
 import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
-import { ask, isOpen, startPlainRedis, startServer, until } from './redis-servers.mjs'
+import { makeCertificates } from './certificates.mjs'
+import { ask, isOpen, RIGHTS, startPlainRedis, startServer, until } from './redis-servers.mjs'
 
 const SLOTS = 16_384
 const PRIMARIES = 3
+const HOST = 'localhost'
 
 /** A Cluster of one node with all slots. Its URL is that of one server. */
 export async function startOneNodeCluster(tools) {
@@ -14,8 +20,38 @@ export async function startOneNodeCluster(tools) {
   return server
 }
 
-/** Three primaries with a replica each. A node is its port. */
-export async function startRedisCluster({ directory, processes, command }) {
+/**
+ * Three primaries with a replica each, which accept only TLS, and a user with the permissions of docs/databases.md. The
+ * certificate has a name only, so the nodes announce it.
+ */
+export async function startSecuredRedisCluster(tools) {
+  const files = makeCertificates(path.join(tools.directory, 'redis-certificates'), { names: `DNS:${HOST}` })
+  const password = randomSecret()
+  const ca = readFileSync(files.ca)
+  const cluster = await startRedisCluster({
+    ...tools,
+    configure: (port) => [
+      ...['port 0', `tls-port ${port}`, 'tls-cluster yes', 'tls-replication yes', 'tls-auth-clients no'],
+      ...[`tls-cert-file ${files.certificate}`, `tls-key-file ${files.key}`, `tls-ca-cert-file ${files.ca}`],
+      ...[`cluster-announce-hostname ${HOST}`, 'cluster-preferred-endpoint-type hostname'],
+      `user valetkey on >${password} ${RIGHTS} +cluster|slots +cluster|info`
+    ],
+    open: (address) => connect({ ...address, ca, servername: HOST })
+  })
+  const nodes = cluster.ports.slice(0, 2).map((port) => `${HOST}:${port}`)
+  return {
+    ...cluster,
+    url: `rediss+cluster://valetkey:${password}@${nodes}`,
+    settings: { REDIS_CA_FILE: files.ca }
+  }
+}
+
+/**
+ * Three primaries with a replica each. A node is its port.
+ * @param options.configure more lines of a node's configuration
+ * @param options.open opens a connection for administration
+ */
+export async function startRedisCluster({ directory, processes, command, configure = () => [], open }) {
   const password = randomSecret()
   const servers = new Map()
   for (let number = 1; number <= 2 * PRIMARIES; number++) {
@@ -24,14 +60,15 @@ export async function startRedisCluster({ directory, processes, command }) {
       `requirepass ${password}`,
       `masterauth ${password}`,
       ...['save ""', 'appendonly no', 'repl-diskless-sync-delay 0'],
-      ...['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-node-timeout 1500']
+      ...['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-node-timeout 1500'],
+      ...configure(port)
     ]
     const name = `redis-cluster-${number}`
     const started = startServer({ directory, processes, command, name, port, lines, args: [] })
     servers.set(port, { busPort, started })
   }
   const ports = [...servers.keys()]
-  const tell = (port, question) => ask(port, password, question)
+  const tell = (port, question) => ask(port, password, question, open)
   await Promise.all(ports.map((port) => until('a port that listens', () => isOpen(port))))
   await join()
   const [first] = ports

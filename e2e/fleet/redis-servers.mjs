@@ -85,7 +85,7 @@ export async function startPlainRedis({ directory, processes, command, name, lin
 }
 
 /** The permissions that a service needs, as in docs/databases.md. */
-const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
+export const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
 
 /** Accepts only TLS and a user with the permissions that a service needs. */
 export async function startSecuredRedis({ directory, processes, command }) {
@@ -121,10 +121,11 @@ export function startServer({ directory, processes, command, name, port, lines, 
   })
 }
 
-export function ask(port, password, question) {
+/** @param open opens a connection, by default without TLS */
+export function ask(port, password, question, open = createConnection) {
   return new Promise((resolve) => {
     let answer = ''
-    const socket = createConnection({ host: '127.0.0.1', port })
+    const socket = open({ host: '127.0.0.1', port })
     socket.setTimeout(1_000, () => socket.destroy())
     socket.on('error', () => {})
     socket.on('close', () => resolve(answer))

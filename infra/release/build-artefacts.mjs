@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { packConformance } from '../../packages/conformance/publish/pack-conformance.mjs'
 import { packGuard } from '../../packages/guard/publish/pack-guard.mjs'
 import { findHelm, installPackages } from '../helm/check/tools.mjs'
-import { sectionOf } from './changelog.mjs'
+import { changesOf, sectionOf } from './changelog.mjs'
 import { CHANGELOG } from './plan.mjs'
 import { root, versionsIn } from './versions.mjs'
 
@@ -25,27 +26,30 @@ function addressesOf(repository) {
 }
 
 /**
- * Fills `directory` with what a release publishes: the guard's tarball, the chart, the notes, `release.json` with version and
- * addresses for later steps, and the checksums.
+ * Fills `directory` with what a release publishes: the tarballs of guard and conformance command, the chart, the notes,
+ * `release.json` with version and addresses for later steps, and the checksums.
  * @param {object} options
  * @param {(file: string) => string} options.read of the files at the tag
  * @param {string} options.repository https://github.com/OWNER/NAME
  * @param {string} options.directory made if it is not there
  * @param {{ images: string, charts: string }} [options.addresses] others than those of the repository, for a trial
- * @returns {Promise<{ version: string, images: string, charts: string, guard: string, chart: string }>} file names of
- *   the last two
+ * @returns {Promise<{ version: string, images: string, charts: string, guard: string, conformance: string, chart: string }>}
+ *   file names of the last three
  */
 export async function buildArtefacts({ read, repository, directory, addresses = addressesOf(repository) }) {
   const [{ version }] = versionsIn(read)
-  const release = { version, repository, ...addresses }
+  const section = sectionOf(read(CHANGELOG), version) ?? ''
+  const release = { version, repository, ...addresses, changes: changesOf(section) }
   mkdirSync(directory, { recursive: true })
   const guard = path.basename(await packGuard(directory, { read, repository }))
+  const conformance = path.basename(await packConformance(directory, { read, repository }))
   const chart = await packChart(release, read, directory)
-  writeFileSync(path.join(directory, 'notes.md'), notesOf(release, sectionOf(read(CHANGELOG), version) ?? ''))
-  writeFileSync(path.join(directory, 'release.json'), `${JSON.stringify({ version, ...addresses, guard, chart })}\n`)
-  const sums = [guard, chart].map((name) => `${sha256(path.join(directory, name))}  ${name}\n`)
+  const built = { version, ...addresses, guard, conformance, chart }
+  writeFileSync(path.join(directory, 'notes.md'), notesOf(release, section))
+  writeFileSync(path.join(directory, 'release.json'), `${JSON.stringify(built)}\n`)
+  const sums = [guard, conformance, chart].map((name) => `${sha256(path.join(directory, name))}  ${name}\n`)
   writeFileSync(path.join(directory, 'SHA256SUMS'), sums.join(''))
-  return { version, ...addresses, guard, chart }
+  return built
 }
 
 /** Packs the chart with the addresses of the images and of this repository. @returns {Promise<string>} the file name */
@@ -68,10 +72,11 @@ async function packChart(release, read, directory) {
   }
 }
 
-function releasedText(name, text, { version, repository, images }) {
+function releasedText(name, text, release) {
+  const { version, repository, images } = release
   switch (name) {
     case 'Chart.yaml':
-      return text + chartMetadata({ version, repository, images })
+      return text + chartMetadata(release)
     case 'values.yaml':
       return text.replaceAll('repository: valetkey/', `repository: ${images}/`)
     case 'README.md':
@@ -82,8 +87,12 @@ function releasedText(name, text, { version, repository, images }) {
   }
 }
 
+/** The icon of the sign-in pages. */
+const ICON = 'services/authorization-server/views/icon.svg'
+
 /** What Artifact Hub shows. Only a release knows the repository. */
-const chartMetadata = ({ version, repository, images }) => `home: ${repository}
+const chartMetadata = ({ version, repository, images, changes }) => `home: ${repository}
+icon: ${repository.replace('https://github.com/', 'https://raw.githubusercontent.com/')}/v${version}/${ICON}
 sources: ["${repository}"]
 maintainers: [{ name: Valetkey maintainers, url: "${repository}" }]
 annotations:
@@ -96,6 +105,8 @@ annotations:
   artifacthub.io/images: |
     - { name: authorization-server, image: "${images}/authorization-server:${version}" }
     - { name: resource-server, image: "${images}/resource-server:${version}" }
+  artifacthub.io/changes: |
+    ${JSON.stringify(changes)}
 `
 
 /** The text of the release on GitHub. Links of the changelog lead to the files at the tag. */
@@ -107,6 +118,7 @@ function notesOf({ version, repository, images, charts }, section) {
 
 \`\`\`sh
 npm install @valetkey/guard@${version}
+npm install --save-dev @valetkey/conformance@${version}
 helm install valetkey oci://${charts}/valetkey --version ${version} --values my-values.yaml
 docker pull ${images}/authorization-server:${version}
 docker pull ${images}/resource-server:${version}

@@ -23,3 +23,22 @@ export function closeUnreleased(changelog, version, date) {
   const text = sectionOf(changelog, 'Unreleased') === '' ? '\n\nNo changes.' : ''
   return changelog.replace(/^## Unreleased$/m, `${UNRELEASED}\n\n## ${version} - ${date}${text}`)
 }
+
+const KINDS = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security']
+
+/**
+ * The entries of a section, as Artifact Hub shows them (`artifacthub.io/changes`): one for each first-level bullet below a
+ * heading such as `### Added`, as text without links.
+ * @param {string} section the result of `sectionOf`
+ * @returns {{ kind: string, description: string }[]}
+ */
+export function changesOf(section) {
+  return section.split(/^### /m).flatMap((part) => {
+    const kind = part.split('\n')[0].trim().toLowerCase()
+    if (!KINDS.includes(kind)) return []
+    const entries = part.split(/^- /m).slice(1)
+    return entries.map((entry) => ({ kind, description: withoutLinks(entry).replace(/\s+/g, ' ').trim() }))
+  })
+}
+
+const withoutLinks = (text) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')

@@ -1,6 +1,6 @@
 // npm run check:release [-- --images]: a dry run of a whole release. Builds everything for a version that does not exist,
-// publishes it to registries on loopback, and installs it from there with the commands of docs/install.md: the guard in an
-// empty folder, the chart with an empty values file. The chart needs Debian's docker-registry and is left out without it;
+// publishes it to registries on loopback, and installs it from there with the commands of docs/install.md: the packages
+// of npm in an empty folder, the chart with an empty values file. The chart needs Debian's docker-registry and is left out without it;
 // --images also builds the images with docker and publishes them, for the architecture of this machine.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,8 +8,8 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildArtefacts, digestsIn } from './build-artefacts.mjs'
 import { checkChart } from './check/chart.mjs'
-import { checkGuard } from './check/guard.mjs'
 import { checkImages } from './check/images.mjs'
+import { checkPackages } from './check/packages.mjs'
 import { hasContainerRegistry, startContainerRegistry } from './check/registry.mjs'
 import { planRelease, refuseTag } from './plan.mjs'
 import { readFromCheckout, versionsIn } from './versions.mjs'
@@ -39,13 +39,19 @@ async function check() {
   ])
   const images = `${registry?.host ?? '127.0.0.1:5000'}/owner/valetkey`
   const addresses = { images, charts: `${images}/charts` }
-  const { guard, chart } = await buildArtefacts({ read, repository: REPOSITORY, directory: artefacts, addresses })
+  const { guard, conformance, chart } = await buildArtefacts({
+    read,
+    repository: REPOSITORY,
+    directory: artefacts,
+    addresses
+  })
   passUnless(`built ${digestsIn(artefacts).length} files`, [])
 
   const report = (what) => console.log(`ok      ${what}`)
   const release = { version: VERSION, repository: REPOSITORY, ...addresses, directory: path.join(directory, 'work') }
   mkdirSync(release.directory)
-  await checkGuard({ ...release, tarball: path.join(artefacts, guard), report })
+  const tarballs = { guard: path.join(artefacts, guard), conformance: path.join(artefacts, conformance) }
+  await checkPackages({ ...release, tarballs, report })
   if (registry === undefined) return console.log('skipped chart and images: there is no docker-registry')
   if (values.images) await checkImages({ ...release, report })
   await checkChart({ ...release, chart: path.join(artefacts, chart), report })

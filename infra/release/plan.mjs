@@ -6,8 +6,12 @@ export const CHANGELOG = 'CHANGELOG.md'
 const GUARD_CHANGELOG = 'packages/guard/CHANGELOG.md'
 const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/
 /** Pages that must not say so any more when there is a release. */
-const PAGES = ['SECURITY.md', 'docs/install.md', 'packages/guard/README.md', CHANGELOG, GUARD_CHANGELOG]
-const NOT_YET = /nothing is (?:published|released) yet|(?:before|until) the first release|the first release will/i
+const PAGES = [
+  ...['SECURITY.md', 'docs/install.md', 'docs/conformance.md'],
+  ...['packages/guard/README.md', 'packages/conformance/README.md', CHANGELOG, GUARD_CHANGELOG]
+]
+const NOT_YET =
+  /nothing is (?:published|released) yet|not on npm yet|(?:before|until) the first release|the first release will/i
 
 /**
  * The changed files of a release. All of them are text, so that a dry run can build from them without writing any.

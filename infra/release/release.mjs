@@ -42,14 +42,14 @@ async function dryRun() {
   const directory = mkdtempSync(path.join(tmpdir(), 'release-'))
   try {
     const read = (file) => plan.get(file) ?? readFromCheckout(file)
-    const { images, charts, guard } = await buildArtefacts({ read, repository, directory })
+    const { images, charts, guard, conformance } = await buildArtefacts({ read, repository, directory })
     console.log(`Files that get version ${version} or its date:`)
     for (const file of plan.keys()) console.log(`  ${file}`)
     if (outdated.length > 0) console.log(`To change by hand before the release:\n  ${outdated.join('\n  ')}`)
     console.log('Built, with SHA-256:')
     for (const { name, digest } of digestsIn(directory)) console.log(`  ${digest}  ${name}`)
     console.log(`The workflow of the tag v${version} would publish:
-  ${guard} to npm, staged until a person approves
+  ${guard} and ${conformance} to npm, staged until a person approves
   ${images}/authorization-server:${version} and ${images}/resource-server:${version}, for amd64 and arm64, signed
   oci://${charts}/valetkey:${version}, signed
   a draft of the release on GitHub

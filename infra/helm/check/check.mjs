@@ -3,8 +3,10 @@
 // our own rules, and who may reach whom.
 import path from 'node:path'
 import { checkWishes } from './check-wishes.mjs'
+import { readOtherHooks } from './documented-values.mjs'
 import { createHelm } from './helm.mjs'
 import { expectedFiles, wrongFiles } from './mounted-files.mjs'
+import { renderOtherHooks, wrongHooks } from './other-hooks.mjs'
 import { expected, mistakes, wrongReach } from './reachability.mjs'
 import { refusedValues } from './refused-values.mjs'
 import * as rules from './rules.mjs'
@@ -37,6 +39,10 @@ for (const { name, documents } of renderings) {
 }
 const [{ documents: defaults }] = renderings
 const wished = await checkWishes(helm, defaults, { report, expectRefusal })
+const otherHooks = await readOtherHooks()
+const hooked = renderOtherHooks(helm, otherHooks)
+report('jobs with the annotations of Argo CD', [...hooked.complaints, ...wrongHooks(hooked.documents, otherHooks)])
+report('jobs with the annotations of Argo CD, not without them', expectRefusal(wrongHooks(defaults, otherHooks)))
 report('every document fits the Kubernetes API', typeErrors([...renderings, ...wished]))
 for (const { name, documents } of renderings) report(`helm test, ${name}`, await runHelmTest(documents))
 

@@ -10,3 +10,10 @@ export async function readDocumentedValues() {
   const rows = [...section.matchAll(/^\| (.+?) \| `(.+)` \|$/gm)]
   return Object.fromEntries(rows.map(([, wish, values]) => [wish.replaceAll('`', ''), parse(values)]))
 }
+
+/** @returns {Promise<object>} the values of the section "Argo CD and Flux" */
+export async function readOtherHooks() {
+  const { parse } = await import('yaml')
+  const [, block = ''] = /^## Argo CD and Flux\n[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(readFileSync(page, 'utf8')) ?? []
+  return parse(block)
+}

@@ -1,3 +1,4 @@
+export { readTraceContext, type TraceContext, type TraceHeaders, traceHeaders } from '@valetkey/oauth-protocol'
 export { createGuard, type Guard, type ProtectedResourceMetadata } from './guard/guard.js'
 export type { GuardOptions } from './guard/guard-options.js'
 export type { Accepted, Outcome, Problem, Refused, Unavailable } from './guard/outcome.js'

@@ -28,7 +28,7 @@ export function requireAccessToken(guard: Guard, ...scopes: Scopes): Middleware 
       for (const [name, value] of Object.entries(ANY_ORIGIN)) response.setHeader(name, value)
     }
     const { method, rawHeaders } = request
-    const context = contextOf(request)
+    const context = contextOf(request, guard)
     const outcome = guard.check({ method, url: urlOf(request), rawHeaders }, requirement, context)
     if ('kind' in outcome) decide(outcome)
     else void outcome.then(decide)
@@ -78,8 +78,10 @@ function urlOf({ originalUrl, url }: FrameworkRequest): string | undefined {
   return typeof originalUrl === 'string' ? originalUrl : url
 }
 
-function contextOf({ id, query }: FrameworkRequest): RequestContext {
-  return { id: typeof id === 'string' ? id : undefined, query }
+function contextOf({ id, query, headers, socket }: FrameworkRequest, guard: Guard): RequestContext {
+  const context: RequestContext = { id: typeof id === 'string' ? id : undefined, query }
+  if (headers.traceparent !== undefined) context.trustedTrace = guard.trustedTrace(headers, socket.remoteAddress)
+  return context
 }
 
 function write(response: ServerResponse, status: number, headers: Readonly<Record<string, string>>, body = ''): void {

@@ -1,6 +1,7 @@
 import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from './guard/any-origin.js'
 import type { Guard } from './guard/guard.js'
 import type { Outcome, Refused, Unavailable } from './guard/outcome.js'
+import type { RequestContext } from './guard/token-guard.js'
 import type { AccessToken, ScopeRequirement } from './guard/validate-token-and-scope.js'
 
 /** A handler of Next, Bun, Deno or Hono; `rest` is what the framework passes after the request. */
@@ -17,7 +18,7 @@ export function checkRequest(
   requirement?: ScopeRequirement
 ): Outcome | Promise<Outcome> {
   const rawHeaders = authorizationsOf(headers).flatMap((value) => ['authorization', value])
-  return guard.check({ method, url, rawHeaders }, requirement)
+  return guard.check({ method, url, rawHeaders }, requirement, contextOf(headers, guard))
 }
 
 export function toResponse({ status, headers, problem }: Refused | Unavailable): Response {
@@ -50,6 +51,14 @@ export function metadataResponse({ metadata }: Guard, { method, url }: Request):
   if (method === 'OPTIONS') return new Response(null, { status: 204, headers: METADATA_PREFLIGHT })
   if (method !== 'GET' && method !== 'HEAD') return undefined
   return Response.json(metadata.document, { headers: METADATA_HEADERS })
+}
+
+function contextOf(headers: Headers, guard: Guard): RequestContext | undefined {
+  const traceparent = headers.get('traceparent')
+  if (traceparent === null) return undefined
+  const tracestate = headers.get('tracestate') ?? undefined
+  // A web request does not have its peer's address.
+  return { trustedTrace: guard.trustedTrace({ traceparent, tracestate }, undefined) }
 }
 
 const BEARER = /^\s*bearer(?![!#$%&'*+.^_`|~0-9a-z-])/i

@@ -21,6 +21,9 @@ create table authorizations (
   primary key (user_id, client_id)
 );
 
+-- The deletion of a client would read all rows without it; housekeeping deletes up to 1,000 clients in a statement.
+create index authorizations_client_id on authorizations (client_id);
+
 -- What a user allowed a client for one API, and the consent page need not ask for again (ADR 0030).
 create table consents (
   user_id uuid not null references users on delete cascade,
@@ -32,6 +35,9 @@ create table consents (
   authorization_generation integer not null default 0,
   primary key (user_id, client_id, audience)
 );
+
+-- As for authorizations.
+create index consents_client_id on consents (client_id);
 
 -- One row for each code that was exchanged. No foreign keys here and in the token tables (ADR 0008): a deleted user or client is
 -- missing from the join of introspection, which ends all tokens in one write, and the rows are deleted when they expire.

@@ -58,6 +58,7 @@ create table app_invitations (
 );
 
 create index app_invitations_username on app_invitations (username);
+create index app_invitations_invited_by on app_invitations (invited_by);
 
 -- The names of these apps and of their pending changes, in the form in which look-alikes are equal: each is taken once, also if
 -- two users ask for it at the same moment.
@@ -85,6 +86,9 @@ begin
   end if;
   perform 1 from clients c where c.client_id in (select o.client_id from app_owners o where o.user_id = old.user_id)
     order by c.client_id for update;
+  -- A new version of the client, so that an owner who leaves at the same moment is refused: that statement may still see this owner
+  -- as enabled.
+  update clients set name = name where client_id in (select o.client_id from app_owners o where o.user_id = old.user_id);
   with orphaned as (
     update clients c set disabled_at = now(), generation = c.generation + 1
     where c.disabled_at is null and c.client_id in (select o.client_id from app_owners o where o.user_id = old.user_id)
@@ -102,6 +106,13 @@ end $$;
 
 create trigger disable_orphaned_apps before update of disabled_at or delete on users for each row
   execute function disable_orphaned_apps();
+
+-- How many apps of an owner wait for approval; nothing is decided about a disabled one. Volatile: called by a statement that
+-- holds the lock of the user, it also counts what has been committed since that statement began.
+create function waiting_apps(owner uuid) returns bigint language sql volatile set search_path from current as $$
+  select count(*) from developer_apps a join app_owners o using (client_id) join clients c using (client_id)
+  where o.user_id = owner and a.requested_at is not null and c.disabled_at is null
+$$;
 
 -- Scopes that users may choose for their apps.
 alter table scopes add column is_self_service boolean not null default false;

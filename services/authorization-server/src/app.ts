@@ -1,6 +1,6 @@
 import cookie from '@fastify/cookie'
 import formbody from '@fastify/formbody'
-import { parseParameters, serverMetadataPath } from '@valetkey/oauth-protocol'
+import { parseParameters, readTraceContext, serverMetadataPath } from '@valetkey/oauth-protocol'
 import {
   allowAnyOrigin,
   buildServer,
@@ -131,7 +131,8 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   const base = new URL(issuer).pathname.replace(/\/$/, '')
   const metadataPath = serverMetadataPath(issuer)
   const meter = deps.watched.http('public')
-  const server = buildServer({ logger, trustedProxies, unreadable: unreadableOAuthError(issuer), draining, meter })
+  const unreadable = unreadableOAuthError(issuer)
+  const server = buildServer({ logger, trustedProxies, readTrace: readTraceContext, unreadable, draining, meter })
   server.register(pagesPlugin, deps.pages)
   server.setErrorHandler(pageErrorHandler)
   const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
@@ -202,7 +203,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
 function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const meter = deps.watched.http('internal')
   const unreadable = unreadableOAuthError(issuer)
-  const server = buildServer({ logger, unreadable, draining, meter, keepsRequestId: true })
+  const server = buildServer({ logger, unreadable, draining, meter, readTrace: readTraceContext, keepsRequestId: true })
   oauthSurface(server, issuer, deps)
   server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths: 'all' }))
   server.register(inGroup('introspection', introspectionRoutes), deps.introspection)

@@ -1,6 +1,7 @@
 import openApi from '@fastify/swagger'
 import type { Introspector } from '@valetkey/guard'
 import { bearerPlugin } from '@valetkey/guard/fastify'
+import { readTraceContext } from '@valetkey/oauth-protocol'
 import {
   allowAnyOrigin,
   buildServer,
@@ -50,7 +51,7 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
 
   // Third-party clients.
   const meter = watched.http('public')
-  const publicServer = buildServer({ logger, trustedProxies, draining, meter })
+  const publicServer = buildServer({ logger, trustedProxies, readTrace: readTraceContext, draining, meter })
   ignoreBodies(publicServer)
   publicServer.setErrorHandler(problemErrorHandler(PARAMETER_RULES))
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))

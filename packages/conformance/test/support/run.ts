@@ -25,7 +25,7 @@ export async function runAgainst(options: {
   only?: readonly string[]
   profile?: Profile
   clients?: Clients | undefined
-  /** False: nobody can sign in. */
+  /** False: the run has no sign-in. Default true. */
   signsIn?: boolean
   expectedFailures?: readonly string[]
 }) {

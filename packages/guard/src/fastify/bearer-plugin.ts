@@ -1,9 +1,11 @@
+import { logMembers } from '@valetkey/oauth-protocol'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { ANY_ORIGIN, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from '../guard/any-origin.js'
 import { createGuard, type Guard } from '../guard/guard.js'
 import type { GuardOptions } from '../guard/guard-options.js'
 import type { Outcome } from '../guard/outcome.js'
+import type { RequestContext } from '../guard/token-guard.js'
 import {
   type AccessToken,
   requirementOf,
@@ -65,7 +67,7 @@ function acceptedToken(this: FastifyRequest): AccessToken {
 function guardHook(guard: Guard, requirement: ScopeRequirement): onRequestHookHandler {
   return function requireAccessToken(request, reply, done) {
     if (guard.anyOrigin) reply.headers(ANY_ORIGIN)
-    const outcome = guard.check(request.raw, requirement, request)
+    const outcome = guard.check(request.raw, requirement, contextOf(request, guard))
     if ('kind' in outcome) decide(outcome)
     else void outcome.then(decide)
 
@@ -79,6 +81,16 @@ function guardHook(guard: Guard, requirement: ScopeRequirement): onRequestHookHa
       done()
     }
   }
+}
+
+/** A request without a trusted trace context is its own context, so that it costs no object. */
+function contextOf(request: FastifyRequest, guard: Guard): RequestContext {
+  const { headers, socket } = request.raw
+  if (headers.traceparent === undefined) return request
+  const trustedTrace = guard.trustedTrace(headers, socket.remoteAddress)
+  if (trustedTrace === undefined) return request
+  const { id, query, log } = request
+  return { id, query, trustedTrace, log: log.child(logMembers(trustedTrace)) }
 }
 
 /** Public, and readable from any origin (RFC 9728 §3.1). */

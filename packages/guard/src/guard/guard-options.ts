@@ -21,6 +21,12 @@ export type GuardOptions = {
   audience?: 'required' | 'if-present'
   /** Whether browser apps of any origin may call the guarded routes, without cookies. Default false. */
   anyOrigin?: boolean
+  /**
+   * Whose `traceparent` and `tracestate` the introspection call and the log lines carry. `true`: each peer's, for an API that
+   * only your proxies can reach; or a function of the peer's IP address, as the socket has it (undefined for web requests).
+   * Default: none, so that no stranger chooses trace ids.
+   */
+  trustTraceContext?: boolean | ((address: string | undefined) => boolean)
   /** This API's clock. A token is expired if both this clock and the authorization server's `Date` say so. */
   now?: () => Date
   /** For refusals, outages and the revocation feed. Never gets a token. */

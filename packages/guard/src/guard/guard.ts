@@ -1,7 +1,10 @@
 import {
   protectedResourceMetadata,
   protectedResourceMetadataPath,
-  protectedResourceMetadataUrl
+  protectedResourceMetadataUrl,
+  readTraceContext,
+  type TraceContext,
+  type TraceHeaders
 } from '@valetkey/oauth-protocol'
 import { buildIntrospector } from '../introspection/introspector.js'
 import type { IntrospectorStatistics } from '../introspection/introspector-statistics.js'
@@ -29,6 +32,12 @@ export type Guard = {
    * @param form parsed, or as text or bytes
    */
   checkForm(form: unknown, requirement?: ScopeRequirement, context?: RequestContext): Refused | undefined
+  /**
+   * The trace context of a request, for `check`; undefined without a valid one, or if `trustTraceContext` does not trust the peer.
+   * @param headers those of `node:http`, or these two
+   * @param address of the peer
+   */
+  trustedTrace(headers: TraceHeaders, address: string | undefined): TraceContext | undefined
   /** How a client that was refused finds the authorization server (RFC 9728): the document, and where to serve it. */
   readonly metadata: { path: string; url: string; document: ProtectedResourceMetadata }
   /** Whether browser apps of any origin may call the guarded routes. */
@@ -51,7 +60,15 @@ const NO_CONTEXT: RequestContext = {}
  */
 export function createGuard(options: GuardOptions): Guard {
   checkOptions(options)
-  const { issuer, resource, scopesSupported, introspection, log, anyOrigin = false } = options
+  const {
+    issuer,
+    resource,
+    scopesSupported,
+    introspection,
+    log,
+    anyOrigin = false,
+    trustTraceContext = false
+  } = options
   const { tokenFormat = 'valetkey', now = () => new Date(), realm = new URL(resource).host, onRefusal } = options
   const isAudienceRequired = options.audience !== 'if-present'
   if (!isAudienceRequired) log?.warn({ event: 'audience_not_required' }, 'tokens without an audience are accepted')
@@ -67,6 +84,11 @@ export function createGuard(options: GuardOptions): Guard {
     checkForm(form, requirement = ANY_SCOPE, context = NO_CONTEXT) {
       if (!hasTokenInForm(form)) return undefined
       return refuseAndLog({ deps, requirement, context }, 'token_in_body', 'invalid_request')
+    },
+    trustedTrace(headers, address) {
+      if (headers.traceparent === undefined) return undefined
+      const isTrusted = typeof trustTraceContext === 'function' ? trustTraceContext(address) : trustTraceContext
+      return isTrusted ? readTraceContext(headers) : undefined
     },
     metadata: {
       path: protectedResourceMetadataPath(resource),

@@ -3,7 +3,9 @@ import {
   type BearerErrorCode,
   carriesAccessToken,
   isWellFormed,
-  readBearerCredentials
+  logMembers,
+  readBearerCredentials,
+  type TraceContext
 } from '@valetkey/oauth-protocol'
 import type { IntrospectionResult } from '../introspection/introspection-result.js'
 import { IntrospectionUnavailableError } from '../introspection/introspection-unavailable.js'
@@ -37,6 +39,8 @@ export type RequestContext = {
   id?: string | undefined
   /** The parsed query. A framework may use other delimiters than `&`. */
   query?: unknown
+  /** For the introspection call and the log. Only of a caller that you trust, such as your own proxy (`Guard.trustedTrace`). */
+  trustedTrace?: TraceContext | undefined
   log?: GuardLog | undefined
 }
 
@@ -85,7 +89,7 @@ export function checkRequest({ url, rawHeaders }: GuardRequest, check: Check): O
 export function refuseAndLog(check: Check, reason: string, code: BearerErrorCode, jti?: string): Refused {
   const { deps, context } = check
   const log = context.log ?? deps.log
-  log?.info({ event: 'access_token_refused', reason, ...(jti && { jti }) }, 'access token refused')
+  log?.info({ event: 'access_token_refused', reason, ...(jti && { jti }), ...traceOf(context) }, 'access token refused')
   deps.onRefusal?.(reason)
   return refuse(challengeOf(check), code, reason)
 }
@@ -101,7 +105,7 @@ function checkToken(accessToken: string, check: Check): Outcome | Promise<Outcom
   const { deps, context } = check
   let introspection: Introspection
   try {
-    introspection = deps.introspector.introspect(accessToken, context.id ?? '')
+    introspection = deps.introspector.introspect(accessToken, context.id ?? '', context.trustedTrace)
   } catch (error) {
     return fail(error, check)
   }
@@ -129,8 +133,13 @@ function decide(result: IntrospectionResult, check: Check): Outcome {
 function fail(error: unknown, { deps, context }: Check): Unavailable {
   const reason = error instanceof IntrospectionUnavailableError ? error.reason : 'unexpected_error'
   const log = context.log ?? deps.log
-  log?.error({ event: 'introspection_unavailable', reason, err: error }, 'introspection failed')
+  log?.error({ event: 'introspection_unavailable', reason, err: error, ...traceOf(context) }, 'introspection failed')
   return unavailable(deps, reason)
+}
+
+/** The log of a request has these members already. */
+function traceOf({ log, trustedTrace }: RequestContext) {
+  return log === undefined && trustedTrace !== undefined && logMembers(trustedTrace)
 }
 
 /** Not `instanceof Promise`: a custom introspector may return a promise of another realm. */

@@ -1,3 +1,5 @@
+import { callerContext } from './opentelemetry.js'
+
 /** The next batch does not wait longer than this for the current one. */
 const SLOW_MS = 20
 const MAX_BATCH = 64
@@ -5,6 +7,8 @@ const MAX_BATCH = 64
 type Waiting<Request, Result> = {
   request: Request
   since: number
+  /** Undefined without OpenTelemetry. */
+  context: ReturnType<typeof callerContext>
   resolve(result: Result | Promise<Result>): void
   reject(error: unknown): void
 }
@@ -44,7 +48,9 @@ export function batchRequests<Request, Result>(
       isSlow = true
       allowNext()
     }, SLOW_MS)
-    void settle(batch).then(() => {
+    // Without this, the parent would be a request of the previous batch, which this one waited for.
+    const settled = batch[0]?.context?.(settle, batch) ?? settle(batch)
+    void settled.then(() => {
       clearTimeout(slow)
       if (!isSlow) allowNext()
     })
@@ -69,7 +75,7 @@ export function batchRequests<Request, Result>(
 
   return (request) =>
     new Promise((resolve, reject) => {
-      waiting.push({ request, since: performance.now(), resolve, reject })
+      waiting.push({ request, since: performance.now(), context: callerContext(), resolve, reject })
       schedule()
     })
 }

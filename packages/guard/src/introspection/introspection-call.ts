@@ -1,10 +1,13 @@
+import { traceHeaders } from '@valetkey/oauth-protocol'
 // Imports the file, because Bun replaces the module `undici` with its own, which has no Pool.
 import { errors, Pool } from 'undici/index.js'
 import { basicCredentials } from '../basic-credentials.js'
 import { createCircuit } from './circuit.js'
 import { badStatus, IntrospectionUnavailableError, isOutage } from './introspection-unavailable.js'
 import type { CallStatistics } from './introspector-statistics.js'
+import { isInstrumented } from './opentelemetry.js'
 import { type FormResponse, postForm, TimeLimitError } from './post-form.js'
+import type { CallOrigin } from './shared-calls.js'
 
 export type Caller = ReturnType<typeof createCaller>
 
@@ -19,8 +22,7 @@ type CallerOptions = {
 export type Call = {
   path: string
   body: string
-  /** The requests that this call is made for. */
-  requestIds: readonly string[]
+  origin: CallOrigin
   /** How many tokens it asks about. */
   tokens: number
 }
@@ -50,9 +52,9 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
   const failures = { unreachable: 0, timeout: 0, bad_status: 0, unreadable_response: 0, resting: 0 }
   const totals = { ended: 0, milliseconds: 0, tokens: 0 }
 
-  async function post({ path, body, requestIds, tokens }: Call): Promise<FormResponse> {
+  async function post({ path, body, origin, tokens }: Call): Promise<FormResponse> {
     const largestResponse = tokens * MAX_RESPONSE_BYTES
-    const request = { path, headers: { ...headers, ...requestIdHeaders(requestIds) }, body, largestResponse }
+    const request = { path, headers: { ...headers, ...originHeaders(origin) }, body, largestResponse }
     const startedAt = performance.now()
     try {
       const response = await postForm(pool, request, timeoutMs).catch((error: unknown) => {
@@ -109,6 +111,12 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
       if (!pool.closed) await pool.close()
     }
   }
+}
+
+/** With `traceparent` and `tracestate` only if a request has them. */
+function originHeaders({ requestIds, trace }: CallOrigin): Record<string, string> {
+  const ids = requestIdHeaders(requestIds)
+  return trace === undefined || isInstrumented() ? ids : { ...ids, ...traceHeaders(trace) }
 }
 
 /** The id of the first request, and separately those of the others, so that the server's log has all of them. */

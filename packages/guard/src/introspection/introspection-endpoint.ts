@@ -7,6 +7,7 @@ import {
 } from './introspection-result.js'
 import { IntrospectionUnavailableError, unreadableResponse } from './introspection-unavailable.js'
 import type { CallStatistics } from './introspector-statistics.js'
+import type { CallOrigin } from './shared-calls.js'
 
 export type EndpointOptions = {
   /** The introspection endpoint of the authorization server (RFC 7662 §2). */
@@ -30,7 +31,7 @@ type EndpointResult = { result: IntrospectionResult; size: number }
 
 export type IntrospectionEndpoint = {
   /** @throws {IntrospectionUnavailableError} when nothing is known about the token */
-  introspect(accessToken: string, requestIds: readonly string[]): Promise<EndpointResult>
+  introspect(accessToken: string, origin: CallOrigin): Promise<EndpointResult>
   statistics(): CallStatistics
   close(): Promise<void>
 }
@@ -39,7 +40,7 @@ export type IntrospectionEndpoint = {
 const LISTABLE = /^[\w.~-]{1,128}$/
 const WITHOUT_LISTS_MS = 60_000
 
-type IntrospectionRequest = { accessToken: string; requestIds: readonly string[] }
+type IntrospectionRequest = { accessToken: string; origin: CallOrigin }
 
 /** A client of one RFC 7662 endpoint. */
 export function createIntrospectionEndpoint(options: EndpointOptions): IntrospectionEndpoint {
@@ -74,8 +75,8 @@ export function createIntrospectionEndpoint(options: EndpointOptions): Introspec
   const introspectBatched = severalUrl === undefined ? undefined : batching(listCalls(caller, pathOf(severalUrl)))
 
   return {
-    introspect(accessToken, requestIds) {
-      const request = { accessToken, requestIds }
+    introspect(accessToken, origin) {
+      const request = { accessToken, origin }
       const isBatched = performance.now() >= hasNoListUntil && LISTABLE.test(accessToken)
       return isBatched && introspectBatched !== undefined ? introspectBatched(request) : introspectAlone(request)
     },
@@ -86,9 +87,9 @@ export function createIntrospectionEndpoint(options: EndpointOptions): Introspec
 
 /** Introspects one token (RFC 7662 §2.1). */
 function singleCalls(caller: Caller, path: string) {
-  return ({ accessToken, requestIds }: IntrospectionRequest): Promise<EndpointResult> => {
+  return ({ accessToken, origin }: IntrospectionRequest): Promise<EndpointResult> => {
     const form = `token=${encodeURIComponent(accessToken)}&token_type_hint=access_token`
-    return caller.send({ path, body: form, requestIds, tokens: 1 }, ({ body, date }) => {
+    return caller.send({ path, body: form, origin, tokens: 1 }, ({ body, date }) => {
       const result = parseIntrospectionResult(body)
       if (result === undefined) throw unreadableResponse()
       return { result: withTime(result, date), size: body.length }
@@ -102,15 +103,19 @@ type ListCall = ReturnType<typeof listCalls>
 function listCalls(caller: Caller, path: string) {
   return (requests: readonly IntrospectionRequest[]): Promise<(EndpointResult | Promise<EndpointResult>)[]> => {
     const form = `tokens=${requests.map(({ accessToken }) => accessToken).join('+')}`
-    const requestIds = requests.flatMap((request) => request.requestIds)
-    return caller.send({ path, body: form, requestIds, tokens: requests.length }, ({ body, date }) => {
-      const results = parseIntrospectionResults(body, requests.length)
-      if (results === undefined) throw unreadableResponse()
-      const size = Math.ceil(body.length / requests.length)
-      return results.map((result) =>
-        result === undefined ? rejection(unreadableResponse()) : { result: withTime(result, date), size }
-      )
-    })
+    const requestIds = requests.flatMap(({ origin }) => origin.requestIds)
+    const trace = requests.find(({ origin }) => origin.trace !== undefined)?.origin.trace
+    return caller.send(
+      { path, body: form, origin: { requestIds, trace }, tokens: requests.length },
+      ({ body, date }) => {
+        const results = parseIntrospectionResults(body, requests.length)
+        if (results === undefined) throw unreadableResponse()
+        const size = Math.ceil(body.length / requests.length)
+        return results.map((result) =>
+          result === undefined ? rejection(unreadableResponse()) : { result: withTime(result, date), size }
+        )
+      }
+    )
   }
 }
 

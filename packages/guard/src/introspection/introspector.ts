@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { TraceContext } from '@valetkey/oauth-protocol'
 import { type FeedLog, followRevocations } from '../revocations/revocation-feed.js'
 import {
   beginCall,
@@ -12,7 +13,7 @@ import { createIntrospectionEndpoint, type EndpointOptions } from './introspecti
 import type { ActiveResult, IntrospectionResult } from './introspection-result.js'
 import type { IntrospectorStatistics } from './introspector-statistics.js'
 import { createResultCache } from './result-cache.js'
-import { createSharedCalls } from './shared-calls.js'
+import { type CallOrigin, createSharedCalls } from './shared-calls.js'
 
 export type IntrospectionOptions = EndpointOptions & {
   /** Without it, every request is introspected, and a revoked token is refused at the next request. */
@@ -37,9 +38,14 @@ export type CacheOptions = {
 export type Introspector = {
   /**
    * Returns a cached result at once, without a promise.
+   * @param trace of a request whose caller is trusted; for the call to the authorization server
    * @throws {IntrospectionUnavailableError} (a rejection) when nothing is known about the token
    */
-  introspect(accessToken: string, requestId: string): IntrospectionResult | Promise<IntrospectionResult>
+  introspect(
+    accessToken: string,
+    requestId: string,
+    trace?: TraceContext
+  ): IntrospectionResult | Promise<IntrospectionResult>
   statistics?(): IntrospectorStatistics
   close(): Promise<void>
 }
@@ -67,10 +73,10 @@ function uncachedIntrospector(options: EndpointOptions): WatchedIntrospector {
   let bypasses = 0
   return {
     // A call in progress may have been answered before a revocation, so later requests share the next call.
-    introspect(accessToken, requestId) {
+    introspect(accessToken, requestId, trace) {
       bypasses += 1
-      const call = async (requestIds: readonly string[]) => (await endpoint.introspect(accessToken, requestIds)).result
-      return calls.fresh(accessToken, call, requestId)
+      const call = async (origin: CallOrigin) => (await endpoint.introspect(accessToken, origin)).result
+      return calls.fresh(accessToken, call, requestId, trace)
     },
     cacheState: () => 'off',
     statistics: () => ({
@@ -117,10 +123,10 @@ function cachedIntrospector(
     return (inactiveTokens.get(key) ?? 0) > now ? INACTIVE : undefined
   }
 
-  async function callAndStore(key: string, token: string, requestIds: readonly string[]): Promise<MarkedResult> {
+  async function callAndStore(key: string, token: string, origin: CallOrigin): Promise<MarkedResult> {
     const startedAt = performance.now()
     const mark = beginCall(view, startedAt)
-    const { result, size } = await endpoint.introspect(token, requestIds)
+    const { result, size } = await endpoint.introspect(token, origin)
     const names = result.active ? namesOf(result) : []
     if (!result.active) {
       activeTokens.delete(key)
@@ -132,18 +138,20 @@ function cachedIntrospector(
     return { result, names, mark }
   }
 
-  async function joinOrCall(key: string, token: string, requestId: string, now: number): Promise<IntrospectionResult> {
+  type Introspection = Parameters<Introspector['introspect']>
+
+  async function joinOrCall(key: string, now: number, ...[token, requestId, trace]: Introspection) {
     const current = isVerified(view, now) ? calls.current(key) : undefined
     if (current !== undefined) {
       const { result, mark, names } = await current
       // The call began before this request. Its result counts only if it was not revoked, and the lease held, meanwhile.
       if (isVerified(view, performance.now()) && isUnrevoked(view, mark, names)) return result
     }
-    return (await calls.fresh(key, (requestIds) => callAndStore(key, token, requestIds), requestId)).result
+    return (await calls.fresh(key, (origin) => callAndStore(key, token, origin), requestId, trace)).result
   }
 
   return {
-    introspect(accessToken, requestId) {
+    introspect(accessToken, requestId, trace) {
       // A hash, so that the cache does not hold usable tokens.
       const key = hash('sha256', accessToken, 'base64')
       const now = performance.now()
@@ -154,7 +162,7 @@ function cachedIntrospector(
       }
       if (isVerified(view, now)) counts.misses += 1
       else counts.bypasses += 1
-      return joinOrCall(key, accessToken, requestId, now)
+      return joinOrCall(key, now, accessToken, requestId, trace)
     },
     cacheState: () => (isVerified(view, performance.now()) ? 'live' : 'waiting'),
     statistics: () => ({

@@ -78,6 +78,17 @@ test('a shared call has the ids of all its requests', async () => {
   ])
 })
 
+test('a batch has the trace of its first request that has one, with a new span (W3C Trace Context §4.3)', async () => {
+  answerByName()
+  const traceOf = (digit: string) => ({ traceId: digit.repeat(32), spanId: digit.repeat(16), flags: 1, state: 'a=1' })
+  const traces = [undefined, traceOf('2'), traceOf('3')]
+  await Promise.all(traces.map((trace, number) => introspector.introspect(`token-${number}`, 'some-request', trace)))
+  expect(paths()).toEqual(['/introspections'])
+  const { traceparent, tracestate } = endpoint.calls[0]?.headers ?? {}
+  expect([traceparent, tracestate]).toEqual([expect.stringMatching(/^00-2{32}-[0-9a-f]{16}-01$/), 'a=1'])
+  expect(traceparent).not.toContain(`-${'2'.repeat(16)}-`)
+})
+
 test('request ids are sent once, and only if they are safe in a header and a log', async () => {
   answerByName()
   const requests = ['first-request', 'short', 'with blank', 'first-request', 'x'.repeat(65), 'last-request']

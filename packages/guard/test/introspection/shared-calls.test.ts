@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createSharedCalls } from '../../src/introspection/shared-calls.js'
+import { type CallOrigin, createSharedCalls } from '../../src/introspection/shared-calls.js'
 
 /** Calls that the test ends, numbered in the order they began. */
 function calls() {
@@ -43,12 +43,22 @@ test('current returns the call in progress', async () => {
 
 test('a call gets the ids of its requests, at most 64', async () => {
   const shared = createSharedCalls<readonly string[]>()
-  const make = async (requestIds: readonly string[]) => requestIds
+  const make = async ({ requestIds }: CallOrigin) => requestIds
   const first = shared.fresh('k', make, 'a')
   const late = Array.from({ length: 100 }, (_, number) => shared.fresh('k', make, `late-${number}`))
   expect(await first).toEqual(['a'])
   const named = Array.from({ length: 64 }, (_, number) => `late-${number}`)
   for (const answer of await Promise.all(late)) expect(answer).toEqual(named)
+})
+
+test('a call gets the trace of its first request that has one', async () => {
+  const shared = createSharedCalls<string | undefined>()
+  const make = async ({ trace }: CallOrigin) => trace?.traceId
+  const traceOf = (traceId: string) => ({ traceId, spanId: '00f067aa0ba902b7', flags: 1, state: undefined })
+  const first = shared.fresh('k', make, 'a', traceOf('first'))
+  const late = [undefined, traceOf('second'), traceOf('third')].map((trace) => shared.fresh('k', make, 'late', trace))
+  expect([await first, ...(await Promise.all(late))]).toEqual(['first', 'second', 'second', 'second'])
+  expect(await shared.fresh('k', make, 'later')).toBeUndefined()
 })
 
 test('calls for different keys run concurrently', () => {

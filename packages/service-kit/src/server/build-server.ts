@@ -9,6 +9,7 @@ import { type ClientAddress, clientAddressReader } from './client-address.js'
 import { type UnreadableBody, unreadableProblem } from './problem.js'
 import { problemOfHead } from './request-head.js'
 import { otherRequestIds, REQUEST_ID } from './request-ids.js'
+import { type ReadTrace, traceAdopter } from './trusted-trace.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -21,12 +22,14 @@ declare module 'fastify' {
 
 export type BuildServerOptions = {
   logger: Logger
-  /** Addresses or networks whose X-Forwarded-For and Forwarded headers are trusted; none by default. */
+  /** Addresses or networks whose X-Forwarded-For, Forwarded and trace headers are trusted; none by default. */
   trustedProxies?: readonly string[] | undefined
   /** Maximum size of a request body in bytes. */
   bodyLimit?: number
-  /** Uses the caller's X-Request-Id. Only for listeners that are not public. */
+  /** Uses the caller's X-Request-Id and trace context. Only for listeners that are not public. */
   keepsRequestId?: boolean
+  /** Reads `traceparent` and `tracestate`; without it, they are ignored. */
+  readTrace?: ReadTrace
   /** Once aborted, every response closes its connection, so that clients connect to another process. */
   draining?: AbortSignal | undefined
   /** The body of the response to a request that reaches no route, by status; problem details by default. */
@@ -68,9 +71,11 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
   }) as unknown as FastifyInstance
 
   defineAddress(server, clientAddressReader(options.trustedProxies ?? []))
+  const adoptTrace = traceAdopter(server, options)
   // This hook and that of `logResponses` use callbacks, because promises would cost more than the hooks themselves.
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff')
+    if (request.raw.headers.traceparent !== undefined) adoptTrace(request, reply)
     if (options.draining?.aborted) reply.header('connection', 'close')
     const problem = problemOfHead(request.raw)
     if (problem === undefined) done()

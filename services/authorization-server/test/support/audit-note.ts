@@ -4,6 +4,7 @@ import type { AuditNote } from '../../src/storage/postgres/audited.js'
 export const NOTE: AuditNote = {
   event: 'test',
   requestId: undefined,
+  traceId: undefined,
   clientId: undefined,
   userId: undefined,
   address: undefined,

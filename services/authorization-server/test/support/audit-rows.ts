@@ -5,6 +5,7 @@ import type { TestServer } from './authorization-server.js'
 export type AuditRow = {
   event: string
   request_id: string | null
+  trace_id: string | null
   client_id: string | null
   user_id: string | null
   address: string | null
@@ -14,7 +15,8 @@ export type AuditRow = {
 /** Ends the current minute, writes the queue, and reads the whole table, oldest row first. */
 export async function auditRows({ database, deps }: Pick<TestServer, 'database' | 'deps'>): Promise<AuditRow[]> {
   await deps.audit.close()
-  const text = 'select event, request_id, client_id, user_id, address, details from audit_events order by event_id'
+  const text =
+    'select event, request_id, trace_id, client_id, user_id, address, details from audit_events order by event_id'
   return database.query<AuditRow>({ name: 'test_audit_rows', text, values: [] })
 }
 

@@ -1,14 +1,11 @@
 import { startAuthorizationServer } from '../../src/start.js'
 import type { TestServer } from './authorization-server.js'
+import { isBackground } from './background-statements.js'
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js'
 import { freePort } from './failing-network.js'
 import { readPostgres, readRedis } from './wire-protocols.js'
 
 export type Sent = { sql: readonly string[]; redis: readonly string[] }
-
-// Background statements: batches of audit events and uses, housekeeping, new connections.
-const BACKGROUND =
-  /^(append_audit_events|note_\w+_use|erase_retry_answers|append_client_refusals|delete_surplus_client_refusals|delete_expired_\w+|\w+_access_token_buckets|set plan_cache_mode = \w+|begin; set local statement_timeout = \d+|commit)$/
 
 /**
  * The authorization server as deployed, on the stores of a test server, with proxies that count statements and commands.
@@ -52,7 +49,7 @@ export async function startCountedServer(server: TestServer) {
   )
 
   function sent(): Sent {
-    const foreground = statements.filter((each) => !listening.has(each.connection) && !BACKGROUND.test(each.statement))
+    const foreground = statements.filter((each) => !listening.has(each.connection) && !isBackground(each.statement))
     return { sql: foreground.map(({ statement }) => statement), redis: commands }
   }
 

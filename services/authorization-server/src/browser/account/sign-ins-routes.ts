@@ -75,11 +75,20 @@ async function unlink(
     return reply.redirect(`${issuer}/account/sign-ins?problem=last_way`, 303)
   }
   const event = 'identity_unlinked'
-  const note = { event, requestId: request.id, clientId: undefined, userId, address: request.ip, details: identity }
+  const { id: requestId, ip: address, trustedTrace } = request
+  const note = {
+    event,
+    requestId,
+    traceId: trustedTrace?.traceId,
+    clientId: undefined,
+    userId,
+    address,
+    details: identity
+  }
   const user = await own.unlink(userId, identity, sessionGeneration, note)
   // Also after another removal at the same moment: the page shows what is left.
   if (user === undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
-  request.log.info({ event, userId, address: request.ip, ...identity }, 'identity unlinked')
+  request.log.info({ event, userId, address, ...identity }, 'identity unlinked')
   // All sessions of the user have ended; this browser gets a new one.
   await reopenSession(request, reply, { user }, session)
   return reply.redirect(`${issuer}/account/sign-ins?done=unlinked`, 303)

@@ -192,14 +192,19 @@ function sentByApp(request: FastifyRequest): { clientId: string | undefined; red
   return { clientId: parameters.get('client_id'), redirectUri: parameters.get('redirect_uri') }
 }
 
-/** Undefined unless the client is registered, enabled and has a home page. */
+/**
+ * Undefined unless the client is registered, enabled, published and has a home page. Name and home page of other clients are what
+ * any user chose.
+ */
 async function findHomePage(
   clientId: string | undefined,
   { validation }: AuthorizeRouteOptions
 ): Promise<{ name: string; homePage: string } | undefined> {
   if (clientId === undefined || !isClientId(clientId)) return undefined
   const client = await validation.clients.find(clientId)
-  if (client === undefined || client.disabled || client.isDiscovered === true) return undefined
+  if (client === undefined || client.disabled || client.isDiscovered === true || client.isUnpublished === true) {
+    return undefined
+  }
   const { homePage } = client.branding
   return homePage === undefined ? undefined : { name: client.name, homePage }
 }

@@ -20,7 +20,7 @@ export type ConsentView = {
   /** Undefined for a registered client. */
   unregistered: UnregisteredApp | undefined
   app: AppBadge
-  /** Key of a warning about an unverified client; empty if `destinationAdvice` warns already. */
+  /** Key of a warning about a registered client that is not verified; empty if `destinationAdvice` says the same. */
   makerAdvice: string
   /** The API that the token is for. */
   api: DescribedApi
@@ -75,7 +75,7 @@ export function consentView(
     clientName,
     unregistered,
     app: appBadge(client, issuer),
-    makerAdvice: client.verified || unregistered || destinationAdvice !== '' ? '' : 'consent.unverified_advice',
+    makerAdvice: makerAdviceOf(client, destinationAdvice),
     api: describeApi(request.audience, apis),
     destination,
     destinationAdvice,
@@ -86,6 +86,13 @@ export function consentView(
     lasts: durationOfAccess(client, lifetimesOf(client, lifetimes), language),
     technical: { resource: request.audience, clientId: client.clientId, redirectUri: request.redirectUri }
   }
+}
+
+function makerAdviceOf(client: NewClient, destinationAdvice: string): string {
+  if (client.verified || client.isDiscovered === true) return ''
+  // Owners add test users without asking them.
+  if (client.isUnpublished === true) return 'consent.draft_advice'
+  return destinationAdvice === '' ? 'consent.unverified_advice' : ''
 }
 
 function destinationOf(redirectUri: string): { destination: string; destinationAdvice: string } {

@@ -49,9 +49,9 @@ function noteOf(
   clientId: string,
   userId: string,
   details: Readonly<Record<string, unknown>>,
-  { id: requestId, ip: address }: AuditedRequest
+  { id: requestId, ip: address, trustedTrace }: AuditedRequest
 ): AuditNote {
-  return { event, requestId, clientId, userId, address, details }
+  return { event, requestId, traceId: trustedTrace?.traceId, clientId, userId, address, details }
 }
 
 function log({ event, clientId, userId, address, details }: AuditNote, audited: AuditedRequest): void {

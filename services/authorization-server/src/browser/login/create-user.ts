@@ -26,11 +26,12 @@ export async function createUserOf(
   identities: Pick<IdentityStore, 'createUser' | 'findUser'>
 ): Promise<User | undefined> {
   const suffixes = Array.from({ length: RANDOM_NAMES }, () => randomBytes(4).toString('hex'))
-  const address = request.ip
+  const { id: requestId, ip: address } = request
+  const traceId = request.trustedTrace?.traceId
   for (const username of usernameCandidates(given, suffixes)) {
     const userId = randomUUID()
     const details = { username, actor: { kind: 'provider', name: way } }
-    const note = { event: 'user_created', requestId: request.id, clientId: undefined, userId, address, details }
+    const note = { event: 'user_created', requestId, traceId, clientId: undefined, userId, address, details }
     const created = await identities.createUser({ userId, username, displayName }, identity, note)
     if (created !== undefined) {
       request.log.info({ event: 'user_created', userId, address, ...details }, 'user created')

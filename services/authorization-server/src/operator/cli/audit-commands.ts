@@ -17,6 +17,7 @@ type TailOptions = {
   event?: string
   since?: string
   requestId?: string
+  traceId?: string
   secret?: string
   json?: boolean
 }
@@ -38,13 +39,14 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
     .option('--event <name>', 'only events with this name, such as sign_in_failed')
     .option('--since <time>', 'only events since then: 2026-11-21T08:00:00Z, 2026-11-21, or 15m, 2h, 7d ago')
     .option('--request-id <id>', 'only events of one request, by the X-Request-Id of its response')
+    .option('--trace-id <id>', 'only events of the requests of one W3C trace')
     .option('--secret <secret_id>', 'only events of requests that used this client secret, live or ended')
     .option('--json', 'print {"events":[…]}; with --follow one JSON document per line')
     .action(async (options: TailOptions) => {
-      const { client: clientId, event, since, requestId, secret: secretId, follow, json } = options
+      const { client: clientId, event, since, requestId, traceId, secret: secretId, follow, json } = options
       const entries = createAuditEntryStore(context.database())
       const userId = options.user === undefined ? undefined : await toUserId(options.user, context)
-      const filter = toAuditFilter({ userId, clientId, event, requestId, secretId, since })
+      const filter = toAuditFilter({ userId, clientId, event, requestId, traceId, secretId, since })
       const limit = options.lines ?? (since === undefined ? LINES : LINES_SINCE)
       const readNewest = async () => {
         const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
@@ -84,9 +86,9 @@ function readCount(given: string): number {
 }
 
 /** One line for each event: time, name and members as name=value. `count` is shown for more than one event. */
-function toLine({ occurredAt, event, userId, clientId, address, requestId, details }: AuditEntry): string {
+function toLine({ occurredAt, event, userId, clientId, address, requestId, traceId, details }: AuditEntry): string {
   const { actor, ...rest } = details
-  const fields = { actor: actorOf(actor), userId, clientId, ...rest, address, requestId }
+  const fields = { actor: actorOf(actor), userId, clientId, ...rest, address, requestId, traceId }
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
   return [occurredAt.toISOString(), event, ...given.map(([name, value]) => `${name}=${plain(value)}`)].join(' ')
 }

@@ -1,6 +1,17 @@
-import { type Finding, fatal, measureClock, ok, problemOfRedis, StoreUnavailable } from '@valetkey/service-kit'
+import { once } from 'node:events'
+import {
+  type Finding,
+  fatal,
+  measureClock,
+  ok,
+  problemOfRedis,
+  readRedisUrl,
+  StoreUnavailable
+} from '@valetkey/service-kit'
 import type { Config } from '../../config.js'
+import { explainClusterFailure } from '../../storage/redis/cluster-failure.js'
 import { connectRedis, type Redis } from '../../storage/redis/redis.js'
+import { CONNECT_TIMEOUT_MS } from '../../storage/redis/redis-options.js'
 import { createRedisProbe } from '../../storage/redis/redis-probe.js'
 import { readRedisClusterState, readRedisState, redisServers } from '../../storage/redis/redis-state.js'
 import { evaluateRedis } from './evaluate-redis.js'
@@ -14,16 +25,24 @@ export async function examineRedis(config: Pick<Config, 'redisUrl' | 'redisCa'>)
     failure = error
   })
   try {
-    // The first command waits for the connection, which would distort the clock offset.
+    await settled(redis)
+    // The first command may wait for a connection, which would distort the clock offset.
     await redis.ping()
     const cluster = await readRedisClusterState(redis)
     const findings = cluster === undefined ? await examineServer(redis) : await examineNodes(redis)
     return [...findings, ...(cluster === undefined ? [] : [evaluateRedisCluster(cluster)]), await evaluateUse(redis)]
   } catch (error) {
-    return [unusableRedis('redis', failure ?? error)]
+    const cause = await explainClusterFailure(failure ?? error, readRedisUrl(config.redisUrl), config.redisCa)
+    return [unusableRedis('redis', cause)]
   } finally {
     redis.disconnect()
   }
+}
+
+/** Waits until Redis is connected, or the connection has failed: a command's time limit is shorter than that of a connection. */
+async function settled(redis: Redis): Promise<void> {
+  const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS)
+  await Promise.race(['ready', 'close'].map((event) => once(redis, event, { signal }))).catch(() => {})
 }
 
 /** What all nodes have in common is said once; a problem names its node. */

@@ -14,12 +14,13 @@ const entry = object(
     occurred_at: time('UTC.'),
     event: text('The name of the event.'),
     request_id: text('The X-Request-Id of the response; with details.count, of the first response.'),
+    trace_id: text('The W3C trace id of the request, if a trusted proxy sent one.'),
     client_id: text('The client that the event concerns.'),
     user_id: recordId('The user that the event concerns.'),
     address: text('The address of the request; with details.count, an IPv4 address or an IPv6 /64.'),
     details: { type: 'object', additionalProperties: true, description: DETAILS }
   },
-  ['request_id', 'client_id', 'user_id', 'address']
+  ['request_id', 'trace_id', 'client_id', 'user_id', 'address']
 )
 
 const filter = {
@@ -27,10 +28,11 @@ const filter = {
   client_id: text('Events of this client, even if deleted.'),
   event: text('Events with this name.'),
   request_id: text('Events of this request.'),
+  trace_id: text('Events of the requests of this W3C trace.'),
   secret_id: text('Events of requests with this client secret, live or ended.'),
   since: text('Events since then: 2026-11-21T08:00:00Z, or 15m, 2h, 7d ago.')
 } as const
-const FILTERS = ['user_id', 'client_id', 'event', 'request_id', 'secret_id', 'since'] as const
+const FILTERS = ['user_id', 'client_id', 'event', 'request_id', 'trace_id', 'secret_id', 'since'] as const
 
 const schema = {
   operationId: 'listAuditEvents',
@@ -47,9 +49,10 @@ type Query = Page & Partial<Record<(typeof FILTERS)[number], string>>
 /** `GET /admin/audit` */
 export const auditRoutes: FastifyPluginAsync<AuditRouteOptions> = async (admin, deps) => {
   admin.get<{ Querystring: Query }>('/audit', { schema }, async ({ query }) => {
-    const { user_id, client_id, event, request_id, secret_id, since } = query
-    const asked = { userId: user_id, clientId: client_id, event, requestId: request_id, secretId: secret_id, since }
-    const { entries, next: place } = await readAudit(toAuditFilter(asked), query, deps)
+    const { user_id: userId, client_id: clientId, event, secret_id: secretId, since } = query
+    const { request_id: requestId, trace_id: traceId } = query
+    const filter = toAuditFilter({ userId, clientId, event, requestId, traceId, secretId, since })
+    const { entries, next: place } = await readAudit(filter, query, deps)
     return { events: entries.map(auditDocument), next: place }
   })
 }

@@ -6,7 +6,7 @@ import type { AppDecisionStore } from '../../storage/postgres/app-decisions.js'
 import type { AppSettings, AppSummary, DeveloperApp, DeveloperAppStore } from '../../storage/postgres/developer-apps.js'
 import type { Page } from '../../storage/postgres/page.js'
 import type { Author } from './actor.js'
-import { type ClientAdministration, disableClient } from './administer-client.js'
+import { type ClientAdministration, changedMeanwhile, disableClient } from './administer-client.js'
 import { AdministrationError } from './administration-error.js'
 import { requireKnownScopes } from './client-settings.js'
 import { type PageOf, readPage } from './pages.js'
@@ -53,14 +53,15 @@ export async function approveApp(
   const change = app.pending && { from: app.settings, to: app.pending }
   const event = { event: 'app_approved', clientId, details: { revision, verified, ...change } } as const
   const decision = { settings, nameKey: nameKey(settings.name), verified }
-  const approved = await recordChange(event, author, (note) =>
-    deps.decisions.approve({ clientId, revision }, decision, note)
-  ).catch((error: unknown) => {
-    throw isUniqueViolation(error) ? taken(settings) : error
-  })
+  const approved = await recordChange(event, author, (note) => deps.decisions.approve(app, decision, note)).catch(
+    (error: unknown) => {
+      throw isUniqueViolation(error) ? taken(settings) : error
+    }
+  )
   const after = await findApp(clientId, deps)
-  if (!approved) requireWaiting(after, revision)
-  return after
+  if (approved) return after
+  requireWaiting(after, revision)
+  throw changedMeanwhile(clientId)
 }
 
 /** A refused app becomes a draft; a refused change stays pending until its owner changes or withdraws it. */

@@ -13,6 +13,7 @@ export type AuditQuestion = {
   clientId?: string | undefined
   event?: string | undefined
   requestId?: string | undefined
+  traceId?: string | undefined
   /** The id of a client secret. */
   secretId?: string | undefined
   since?: string | undefined
@@ -34,16 +35,20 @@ export function readAudit(
 }
 
 export function toAuditFilter(question: AuditQuestion): AuditFilter {
-  const { userId, clientId, event, requestId, secretId, since } = question
+  const { userId, clientId, event, requestId, traceId, secretId, since } = question
   if (userId !== undefined && !isRecordId(userId)) throw invalid('the user must be an id')
   if (clientId !== undefined && !isClientId(clientId))
     throw invalid(`a client id must have ${CLIENT_IDENTIFIER_RULE}, or be the URL of a metadata document`)
   if (event !== undefined && !/^[a-z_]{1,100}$/.test(event)) throw invalid('an event name must look like user_disabled')
   if (requestId !== undefined && !/^[\x21-\x7e]{1,100}$/.test(requestId)) throw invalid('that is not a request id')
+  if (traceId !== undefined && !/^[0-9a-f]{32}$/.test(traceId)) {
+    throw invalid('a trace id must have 32 hexadecimal digits in lower case')
+  }
   if (secretId !== undefined && !/^[0-9a-f]{12}$/.test(secretId)) {
     throw invalid('a secret id must have 12 hexadecimal digits, as valetkey clients secrets shows it')
   }
-  return { userId, clientId, event, requestId, secretId, since: since === undefined ? undefined : readTime(since) }
+  const from = since === undefined ? undefined : readTime(since)
+  return { userId, clientId, event, requestId, traceId, secretId, since: from }
 }
 
 const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/
@@ -70,6 +75,7 @@ export function auditDocument(entry: AuditEntry) {
     occurred_at: entry.occurredAt.toISOString(),
     event: entry.event,
     ...(entry.requestId !== undefined && { request_id: entry.requestId }),
+    ...(entry.traceId !== undefined && { trace_id: entry.traceId }),
     ...(entry.clientId !== undefined && { client_id: entry.clientId }),
     ...(entry.userId !== undefined && { user_id: entry.userId }),
     ...(entry.address !== undefined && { address: entry.address }),

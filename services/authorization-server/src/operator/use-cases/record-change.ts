@@ -23,7 +23,8 @@ export async function recordChange<Outcome>(
 ): Promise<Outcome> {
   const { actor, requestId, address, log } = author
   const kept = { ...details, actor }
-  const note = { event, requestId, clientId, userId, address, details: kept }
+  // Operators send no trace contexts: their listener reads none.
+  const note = { event, requestId, traceId: undefined, clientId, userId, address, details: kept }
   const outcome = await make(note)
   if (outcome !== undefined && outcome !== false) {
     log?.info({ event, clientId, userId, address, ...kept, ...detailsOf(outcome) }, event.replaceAll('_', ' '))

@@ -96,6 +96,7 @@ export type AuditEvent = {
 export type AuditedRequest = {
   id: string
   ip: string
+  trustedTrace?: { readonly traceId: string } | undefined
   /** Id of the secret with which the client authenticated, if it did. */
   authenticatedSecretId?: string | undefined
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }

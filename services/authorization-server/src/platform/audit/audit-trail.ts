@@ -48,7 +48,8 @@ export function createAuditTrail(store: AuditEventStore, now: () => Date): Audit
       minuteEnd.request()
       const details = { grantId, reason, scope, secretId }
       const [occurredAt, recordedAt] = [now(), performance.now()]
-      const row = { occurredAt, recordedAt, event, requestId, clientId, userId, address, details }
+      const traceId = request.trustedTrace?.traceId
+      const row = { occurredAt, recordedAt, event, requestId, traceId, clientId, userId, address, details }
       if (minute.allowsRow(row, request.authenticatedSecretId)) queue.add(row)
       else aggregated += 1
     },

@@ -8,6 +8,7 @@ export type AuditEntry = {
   occurredAt: Date
   event: string
   requestId: string | undefined
+  traceId: string | undefined
   clientId: string | undefined
   userId: string | undefined
   address: string | undefined
@@ -20,6 +21,7 @@ export type AuditFilter = {
   clientId?: string | undefined
   event?: string | undefined
   requestId?: string | undefined
+  traceId?: string | undefined
   secretId?: string | undefined
   /** A time, or an age by Postgres's clock. */
   since?: Date | { secondsAgo: number } | undefined
@@ -30,13 +32,14 @@ type AuditRow = {
   occurred_at: Date
   event: string
   request_id: string | null
+  trace_id: string | null
   client_id: string | null
   user_id: string | null
   address: string | null
   details: Record<string, unknown>
 }
 
-const COLUMNS = 'event_id, occurred_at, event, request_id, client_id, user_id, address, details'
+const COLUMNS = 'event_id, occurred_at, event, request_id, trace_id, client_id, user_id, address, details'
 
 /** Reads the audit table, which `audit-events.ts` and `audited.ts` write. */
 export function createAuditEntryStore(database: Database) {
@@ -87,18 +90,20 @@ export type AuditEntryStore = ReturnType<typeof createAuditEntryStore>
 function conditionsOf(filter: AuditFilter, before: number) {
   const values: unknown[] = []
   const place = (value: unknown): string => `$${values.push(value) + before}`
-  const { userId, clientId, event, requestId, secretId, since } = filter
+  const { userId, clientId, event, requestId, traceId, secretId, since } = filter
   const conditions = [
     userId === undefined ? '' : `and user_id = ${place(userId)}`,
     clientId === undefined ? '' : `and client_id = ${place(clientId)}`,
     event === undefined ? '' : `and event = ${place(event)}`,
     requestId === undefined ? '' : `and request_id = ${place(requestId)}`,
+    traceId === undefined ? '' : `and trace_id = ${place(traceId)}`,
     secretId === undefined ? '' : `and details->>'secretId' = ${place(secretId)}`,
     sinceCondition(since, place)
   ]
   // Postgres compares the first 63 characters of a statement name; with all filters the name must fit.
   const time = { since: since instanceof Date ? since : undefined, ago: since instanceof Date ? undefined : since }
-  const name = Object.entries({ user: userId, client: clientId, event, request: requestId, secret: secretId, ...time })
+  const ids = { user: userId, client: clientId, event, request: requestId, trace: traceId, secret: secretId }
+  const name = Object.entries({ ...ids, ...time })
     .map(([key, value]) => (value === undefined ? '' : `_${key}`))
     .join('')
   return { conditions: conditions.join(' '), values, name }
@@ -116,6 +121,7 @@ function toAuditEntry(row: AuditRow): AuditEntry {
     occurredAt: row.occurred_at,
     event: row.event,
     requestId: row.request_id ?? undefined,
+    traceId: row.trace_id ?? undefined,
     clientId: row.client_id ?? undefined,
     userId: row.user_id ?? undefined,
     address: row.address ?? undefined,

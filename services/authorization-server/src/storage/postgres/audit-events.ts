@@ -6,6 +6,8 @@ export type AuditEventRecord = {
   recordedAt: number
   event: string
   requestId: string | undefined
+  /** 32 hexadecimal digits, if the request has a trusted trace context. */
+  traceId: string | undefined
   clientId: string | undefined
   userId: string | undefined
   address: string | undefined
@@ -16,22 +18,23 @@ export type AuditEventRecord = {
 // delete the event at once or keep it for years.
 const EVENTS = `(
     select greatest(least(given.occurred_at, now()), now() - make_interval(secs => given.waited_ms / 1000 + 30)) as occurred_at,
-      given.event, given.request_id, given.client_id, given.user_id, given.address, given.details
-    from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::jsonb[],
-        $8::double precision[])
-      as given (occurred_at, event, request_id, client_id, user_id, address, details, waited_ms)
+      given.event, given.request_id, given.trace_id, given.client_id, given.user_id, given.address, given.details
+    from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::jsonb[],
+        $9::double precision[])
+      as given (occurred_at, event, request_id, trace_id, client_id, user_id, address, details, waited_ms)
   ) as e`
 
 export function createAuditEventStore(database: Database) {
   async function insert(name: string, condition: string, events: readonly AuditEventRecord[]): Promise<void> {
     await database.query({
       name,
-      text: `insert into audit_events (occurred_at, event, request_id, client_id, user_id, address, details)
+      text: `insert into audit_events (occurred_at, event, request_id, trace_id, client_id, user_id, address, details)
         select e.* from ${EVENTS} ${condition}`,
       values: [
         events.map((event) => event.occurredAt),
         events.map((event) => event.event),
         events.map((event) => event.requestId),
+        events.map((event) => event.traceId),
         events.map((event) => event.clientId),
         events.map((event) => event.userId),
         events.map((event) => event.address),

@@ -4,6 +4,7 @@ import { type Database, isUniqueViolation, type Statement } from '@valetkey/serv
 export type AuditNote = {
   event: string
   requestId: string | undefined
+  traceId: string | undefined
   clientId: string | undefined
   userId: string | undefined
   address: string | undefined
@@ -29,8 +30,9 @@ export function audited({ name, parts, details = `'{}'::jsonb`, result, values }
     name,
     text: `with ${parts},
       noted as (
-        insert into audit_events (occurred_at, event, request_id, client_id, user_id, address, details)
-        select now(), ${at(1)}::text, ${at(2)}::text, ${at(3)}::text, ${at(4)}::uuid, ${at(5)}::text, ${at(6)}::jsonb || ${details}
+        insert into audit_events (occurred_at, event, request_id, trace_id, client_id, user_id, address, details)
+        select now(), ${at(1)}::text, ${at(2)}::text, ${at(3)}::text, ${at(4)}::text, ${at(5)}::uuid, ${at(6)}::text,
+          ${at(7)}::jsonb || ${details}
         where exists (select 1 from changed)
       )
       ${result}`,
@@ -38,6 +40,7 @@ export function audited({ name, parts, details = `'{}'::jsonb`, result, values }
       ...values,
       note.event,
       note.requestId,
+      note.traceId,
       note.clientId,
       note.userId,
       note.address,

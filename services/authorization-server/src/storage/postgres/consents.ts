@@ -10,8 +10,7 @@ type ChangedStep = Place & { changed: number }
 
 /** Less than every user id. */
 const NO_USER_ID = '00000000-0000-0000-0000-000000000000'
-const SAME_ROW = 'c.user_id = step.user_id and c.client_id = step.client_id and c.audience = step.audience'
-/** Rows that one statement reads; it takes some tens of milliseconds. */
+/** Rows that one statement reads or deletes; it takes some tens of milliseconds. */
 const STEP = 20_000
 
 /** Remembered consents: what users allowed clients that are registered with `consent: 'remember'`. */
@@ -64,51 +63,52 @@ function consentsToDelete(database: Database) {
      * Deletes the rows of a disabled client, in short statements.
      * @returns the number of deleted rows
      */
-    deleteOfClient(clientId: string): Promise<number> {
-      return inSteps(database, {
-        name: 'delete_consents_to_client',
-        change: `delete from consents c using step
-          where step.client_id = $1 and ${SAME_ROW}`,
-        value: clientId
-      })
+    async deleteOfClient(clientId: string): Promise<number> {
+      let total = 0
+      let deleted: number
+      do {
+        const rows = await database.query<{ count: number }>({
+          name: 'delete_consents_to_client',
+          text: `with deleted as (
+              delete from consents where ctid = any (array(select ctid from consents where client_id = $1 limit ${STEP}))
+              returning 1)
+            select count(*)::integer as count from deleted`,
+          values: [clientId]
+        })
+        deleted = rows[0]?.count ?? 0
+        total += deleted
+      } while (deleted === STEP)
+      return total
     },
 
-    /** Removes a scope from all remembered consents, in short statements. @returns the number of changed rows */
-    forgetScope(scope: string): Promise<number> {
-      return inSteps(database, {
-        name: 'forget_consents_to_scope',
-        change: `update consents c set scope = array_remove(c.scope, $1) from step
-          where $1 = any (c.scope) and ${SAME_ROW}`,
-        value: scope
-      })
+    /**
+     * Removes a scope from all remembered consents, in short statements. Goes through all rows in the order of their key, because
+     * no index finds the matching ones.
+     * @returns the number of changed rows
+     */
+    async forgetScope(scope: string): Promise<number> {
+      let total = 0
+      let place: Place | undefined = { user_id: NO_USER_ID, client_id: '', audience: '' }
+      while (place !== undefined) {
+        const rows: ChangedStep[] = await database.query<ChangedStep>({
+          name: 'forget_consents_to_scope',
+          text: `with step as (
+              select user_id, client_id, audience from consents
+              where (user_id, client_id, audience) > ($2::uuid, $3::text, $4::text)
+              order by user_id, client_id, audience limit ${STEP}
+            ), changed as (
+              update consents c set scope = array_remove(c.scope, $1) from step
+              where $1 = any (c.scope)
+                and c.user_id = step.user_id and c.client_id = step.client_id and c.audience = step.audience
+              returning 1)
+            select user_id, client_id, audience, (select count(*) from changed)::integer as changed
+            from step order by user_id desc, client_id desc, audience desc limit 1`,
+          values: [scope, place.user_id, place.client_id, place.audience]
+        })
+        place = rows[0]
+        total += rows[0]?.changed ?? 0
+      }
+      return total
     }
   }
-}
-
-/**
- * Goes through all rows in the order of their key, because no index finds the matching ones.
- * @param of.change changes or deletes rows of `step`; `value` is $1
- */
-async function inSteps(
-  database: Database,
-  { name, change, value }: { name: string; change: string; value: string }
-): Promise<number> {
-  let total = 0
-  let place: Place | undefined = { user_id: NO_USER_ID, client_id: '', audience: '' }
-  while (place !== undefined) {
-    const rows: ChangedStep[] = await database.query<ChangedStep>({
-      name,
-      text: `with step as (
-          select user_id, client_id, audience from consents
-          where (user_id, client_id, audience) > ($2::uuid, $3::text, $4::text)
-          order by user_id, client_id, audience limit ${STEP}
-        ), changed as (${change} returning 1)
-        select user_id, client_id, audience, (select count(*) from changed)::integer as changed
-        from step order by user_id desc, client_id desc, audience desc limit 1`,
-      values: [value, place.user_id, place.client_id, place.audience]
-    })
-    place = rows[0]
-    total += rows[0]?.changed ?? 0
-  }
-  return total
 }

@@ -1,7 +1,7 @@
 import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, audited, type Change } from './audited.js'
-import type { AppSettings, DeveloperApp } from './developer-apps.js'
+import { type AppSettings, type DeveloperApp, isSameApp, isSameClient } from './developer-apps.js'
 
 /** The session in which an owner makes a change. If it has ended meanwhile, nothing is changed. */
 export type OwnerSession = { userId: string; userGeneration: number; sessionGeneration: number }
@@ -18,11 +18,16 @@ type SettingsChange = { settings: AppSettings; nameKeys: readonly string[]; adde
 export const MOST_APPS = 20
 /** Registrations of one user on one day. */
 export const MOST_PER_DAY = 10
+/** Apps of one owner that wait for approval, so that requests of one owner do not fill the queue. */
+export const MOST_WAITING = 5
 
-/** The user, if the session is valid: $1 to $3. The lock makes a change and the end of its user take effect one after the other. */
+/**
+ * The user, if the session is valid: $1 to $3. The lock makes the changes of a user, and the end of the user, take effect one after
+ * the other.
+ */
 export const ACTING = `acting as (
   select user_id, username from users where user_id = $1 and generation = $2 and session_generation = $3
-    and disabled_at is null for share)`
+    and disabled_at is null for no key update)`
 
 /**
  * Locks the client $4 and changes its app, if an owner acts and the version is $5. All statements lock the client first, as its
@@ -30,10 +35,11 @@ export const ACTING = `acting as (
  */
 export const changeOwn = (set: string, condition = 'true') => `${ACTING},
   client as (
-    select c.client_id from clients c cross join acting where c.client_id = $4 for update of c),
+    select c.client_id, acting.user_id from clients c cross join acting
+    where c.client_id = $4 and ${isSameClient('$5')} for update of c),
   app as (
     update developer_apps a set ${set} from client
-    where a.client_id = client.client_id and a.xmin = $5::xid and ${condition}
+    where a.client_id = client.client_id and ${isSameApp('$5')} and ${condition}
       and exists (select from app_owners o where o.client_id = a.client_id and o.user_id = $1)
     returning a.client_id)`
 
@@ -41,6 +47,9 @@ export const ownValues = (session: OwnerSession, { clientId, version }: AppVersi
   ...[session.userId, session.userGeneration, session.sessionGeneration],
   ...[clientId, version]
 ]
+
+/** Whether the app waits already, or fewer than 5 apps of the owner do. For `changeOwn`, which holds the lock of the owner by then. */
+const HAS_PLACE = `(a.requested_at is not null or waiting_apps(client.user_id) < ${MOST_WAITING})`
 
 /** @returns whether `changed` has a row */
 export async function make(database: Database, change: Omit<Change, 'result'>, note: AuditNote): Promise<boolean> {
@@ -138,7 +147,10 @@ function changeSettings(database: Database) {
       return make(database, { name: 'change_app', parts, values }, note)
     },
 
-    /** Stores a change of a published app for approval. @returns false if the app has changed since, or a scope is not offered */
+    /**
+     * Stores a change of a published app for approval.
+     * @returns false if the app has changed since, a scope is not offered, or 5 other apps of the owner wait
+     */
     async propose(
       session: OwnerSession,
       app: AppVersion,
@@ -147,7 +159,8 @@ function changeSettings(database: Database) {
     ): Promise<boolean> {
       const set = `revision = a.revision + 1, pending = $6::jsonb, refusal = null,
         requested_at = coalesce(a.requested_at, now())`
-      const parts = `${offeredScopes('$7')}, ${changeOwn(set, '(select are_all from known)')}, ${takeNames('$8')},
+      const condition = `(select are_all from known) and ${HAS_PLACE}`
+      const parts = `${offeredScopes('$7')}, ${changeOwn(set, condition)}, ${takeNames('$8')},
         changed as (select client_id from app)`
       const values = [...ownValues(session, app), JSON.stringify(settings), addedScopes, nameKeys]
       return make(database, { name: 'propose_app_change', parts, values }, note)
@@ -165,9 +178,10 @@ function changeSettings(database: Database) {
 
 function changeRequests(database: Database) {
   return {
+    /** @returns false if the app has changed since, or 5 other apps of the owner wait */
     async request(session: OwnerSession, app: AppVersion, note: AuditNote): Promise<boolean> {
       const set = 'requested_at = coalesce(a.requested_at, now()), refusal = null'
-      const parts = `${changeOwn(set)}, changed as (select client_id from app)`
+      const parts = `${changeOwn(set, HAS_PLACE)}, changed as (select client_id from app)`
       return make(database, { name: 'request_app_approval', parts, values: ownValues(session, app) }, note)
     },
 

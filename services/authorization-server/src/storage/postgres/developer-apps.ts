@@ -32,7 +32,7 @@ export type DeveloperApp = {
   refusal: string | undefined
   /** Raised by each change of what operators approve. */
   revision: number
-  /** Changes with every change of the app, its owners and its testers. */
+  /** Changes with every change of the app, its client, its owners and its testers. */
   version: string
   /** An operator has verified who runs it. */
   verified: boolean
@@ -206,9 +206,13 @@ type AppRow = StateRow &
     invitations: { username: string; invitedBy: string; transfers: boolean; invitedAt: string }[]
   }
 
+/** Whether app `a`, and its client `c`, have not been changed since a version. An operator can change the client alone. */
+export const isSameApp = (version: string) => `a.xmin = split_part(${version}, ' ', 1)::xid`
+export const isSameClient = (version: string) => `c.xmin = split_part(${version}, ' ', 2)::xid`
+
 const FIND = `select a.client_id, c.type, c.name, c.redirect_uris, c.required_scopes, c.optional_scopes, c.published,
     c.disabled_at, c.verified_at, c.created_at, a.pending, a.requested_at, a.decided_at, a.refusal, a.revision,
-    a.xmin::text as version, ${BRANDING_COLUMNS},
+    concat_ws(' ', a.xmin, c.xmin) as version, ${BRANDING_COLUMNS},
     (select coalesce(json_agg(json_build_object('userId', u.user_id, 'username', u.username,
         'disabled', u.disabled_at is not null) order by o.added_at, u.username), '[]')
       from app_owners o join users u using (user_id) where o.client_id = a.client_id) as owners,

@@ -9,7 +9,7 @@ type OptionsOfCluster = Omit<ClusterOptions, 'redisOptions'> & {
 
 /** Together with the limit of Postgres (2.5 s), every response is sent within 5 s, even if both stores stall in turn. */
 export const COMMAND_TIMEOUT_MS = 1_000
-const CONNECT_TIMEOUT_MS = 3_000
+export const CONNECT_TIMEOUT_MS = 3_000
 
 const backOff = (attempt: number) => Math.min(attempt * 100, 1_000)
 
@@ -71,4 +71,5 @@ function sentinels(address: RedisAddress, name: string, ca: string | undefined):
   }
 }
 
-const trusting = (ca: string | undefined) => (ca === undefined ? {} : { ca })
+/** Options of TLS. @param ca certificates of trusted authorities instead of the system's, as PEM */
+export const trusting = (ca: string | undefined) => (ca === undefined ? {} : { ca })

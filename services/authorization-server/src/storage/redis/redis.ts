@@ -1,5 +1,6 @@
 import { problemOfRedis, readRedisUrl, type StoreState, StoreUnavailable } from '@valetkey/service-kit'
 import { Cluster, type Command, Redis as Server } from 'ioredis'
+import { explainClusterFailure } from './cluster-failure.js'
 import { COMMAND_TIMEOUT_MS, clusterOptions, redisOptions } from './redis-options.js'
 
 /** One server, the primary of Sentinels, or a Redis Cluster. */
@@ -20,8 +21,9 @@ export function connectRedis(url: string, ca?: string, state?: StoreState): Redi
     if (problem !== undefined && redis.status !== 'end') state?.failed(problem)
   }
   // Failed commands reject by themselves; without a listener, this event would end the process.
-  redis.on('error', note)
-  if (redis instanceof Cluster) limitCommands(redis)
+  if (redis instanceof Cluster) {
+    limitCommands(redis, { note, explain: (error) => explainClusterFailure(error, address, ca) })
+  } else redis.on('error', note)
   if (state !== undefined) noteCommands(redis, note)
   return redis
 }
@@ -35,10 +37,18 @@ export function primariesOf(redis: Redis): readonly Server[] {
  * The limit covers the time in which a Cluster elects another primary, and a command that is sent again because its slot has
  * moved. While no node can be used, a command fails at once with the reason.
  */
-function limitCommands(cluster: Cluster): void {
-  let failure: Error | undefined
-  cluster.on('error', (error: Error) => {
-    failure = error
+function limitCommands(
+  cluster: Cluster,
+  { note, explain }: { note: (error: unknown) => void; explain: (error: unknown) => Promise<unknown> }
+): void {
+  let failure: unknown
+  let isExplaining = false
+  cluster.on('error', async (error: Error) => {
+    if (isExplaining) return
+    isExplaining = true
+    failure = await explain(error)
+    isExplaining = false
+    if (cluster.status !== 'ready') note(failure)
   })
   const send = cluster.sendCommand.bind(cluster)
   cluster.sendCommand = (command: Command, ...others) => {

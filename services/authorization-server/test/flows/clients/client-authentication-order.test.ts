@@ -4,6 +4,7 @@ import { hashToken } from '@valetkey/oauth-protocol'
 import type { Statement } from '@valetkey/service-kit'
 import type { LightMyRequestResponse } from 'fastify'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { isBackground } from '../../support/background-statements.js'
 import { grantOf, kindOf, PKCE, unknownCode, VERIFIER } from '../../support/codes.js'
 import { basic, bodyCredentials, exchange, obtainCode, PASSWORD, post } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
@@ -23,9 +24,7 @@ beforeAll(async () => {
     wrap: (database) => ({
       ...database,
       query(statement: Statement) {
-        // Audit events and uses are written in the background, whenever a batch is due.
-        if (!/^(append_(audit_events|client_refusals)|note_\w+_use)$/.test(statement.name))
-          statements.push(statement.name)
+        if (!isBackground(statement.name)) statements.push(statement.name)
         return database.query(statement)
       }
     })

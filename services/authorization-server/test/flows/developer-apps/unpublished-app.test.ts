@@ -18,13 +18,15 @@ import { authorizeUrl, exchange, PASSWORD, refresh, responseParameters } from '.
 import { signedInBrowser } from '../../support/pages.js'
 import { pairOf } from '../../support/tokens.js'
 
+const DRAFT = 'This app is a draft'
 const NOT_PUBLISHED = 'This app is not published yet'
 
 let server: TestServer
 let deps: OwnAppDeps
 let alice: Actor
 let app: Credentials
-const input = appInput({ redirectUris: [REDIRECT_URI] })
+const HOME_PAGE = 'https://boat.example/'
+const input = appInput({ redirectUris: [REDIRECT_URI], branding: { homePage: HOME_PAGE } })
 
 beforeAll(async () => {
   server = await startTestServer()
@@ -61,6 +63,13 @@ function expectNotPublished(page: Page): void {
   expect(page.statusCode).toBe(400)
   expect(page.headers.location).toBeUndefined()
   expect(page.body).toContain(NOT_PUBLISHED)
+  expectUnnamed(page)
+}
+
+/** Any user may register an app with any name, and must not be able to make this service show that name and lead to their site. */
+function expectUnnamed({ body }: Page): void {
+  expect(body).not.toContain(input.name)
+  expect(body).not.toContain(HOME_PAGE)
 }
 
 describe('an app that is not published', () => {
@@ -71,6 +80,19 @@ describe('an app that is not published', () => {
   test('works for its testers', async () => {
     await addTester({ clientId: app.clientId, username: 'bob' }, alice, deps)
     expect((await redeem(await codeOf('bob'))).statusCode).toBe(200)
+  })
+
+  test('tells a tester, whom its owner need not have asked, that it is a draft', async () => {
+    await addTester({ clientId: app.clientId, username: 'bob' }, alice, deps)
+    expect((await consentOf('bob')).page.body).toContain(DRAFT)
+  })
+
+  test('is no draft once it is published', async () => {
+    await server.database.query({ name: '', text: 'update clients set published = true', values: [] })
+    await until(async () => (await server.deps.authorize.validation.clients.find(app.clientId))?.isUnpublished !== true)
+    const { page } = await consentOf('bob')
+    expect(page.body).toContain(input.name)
+    expect(page.body).not.toContain(DRAFT)
   })
 
   test.each([
@@ -95,6 +117,12 @@ describe('an app that is not published', () => {
     const login = await browser.open(request())
     expect(login.body).not.toContain(input.name)
     expectNotPublished(await browser.submit(login, { username: 'mallory', password: PASSWORD }))
+  })
+
+  test('is neither named nor linked on the page about a request that is too long', async () => {
+    const page = await server.newBrowser().get(request({ state: 'x'.repeat(8_000) }))
+    expect(page.statusCode).toBe(400)
+    expectUnnamed(page)
   })
 
   test('that is requested is still limited', async () => {

@@ -5,6 +5,7 @@ import { runCommand } from '../../support/command-line.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 
 const START = Date.parse('2026-11-21T08:00:00Z')
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const ALICE = '0197a000-0000-7000-8000-000000000001'
 
 let stores: MigratedDatabase
@@ -17,14 +18,22 @@ beforeAll(async () => {
 beforeEach(() => stores.run('truncate audit_events'))
 afterAll(() => stores.close())
 
-type Row = { event?: string; minute?: number; request?: string; client?: string; user?: string; details?: object }
+type Row = {
+  event?: string
+  minute?: number
+  request?: string
+  trace?: string
+  client?: string
+  user?: string
+  details?: object
+}
 
-async function insert({ event = 'code_issued', minute = 0, request, client, user, details = {} }: Row = {}) {
+async function insert({ event = 'code_issued', minute = 0, request, trace, client, user, details = {} }: Row = {}) {
   const occurredAt = new Date(START + minute * 60_000)
   await stores.run(
-    `insert into audit_events (occurred_at, event, request_id, client_id, user_id, address, details)
-     values ($1, $2, $3, $4, $5, '192.0.2.1', $6)`,
-    [occurredAt, event, request, client, user, JSON.stringify(details)]
+    `insert into audit_events (occurred_at, event, request_id, client_id, user_id, address, details, trace_id)
+     values ($1, $2, $3, $4, $5, '192.0.2.1', $6, $7)`,
+    [occurredAt, event, request, client, user, JSON.stringify(details), trace]
   )
 }
 
@@ -44,7 +53,7 @@ describe('audit tail (contract 5)', () => {
   })
 
   test('--json prints every member of an event and omits absent ones', async () => {
-    await insert({ request: 'r-1', client: 'c', user: ALICE, details: { grantId: 'g', scope: ['a'] } })
+    await insert({ request: 'r-1', trace: TRACE, client: 'c', user: ALICE, details: { grantId: 'g', scope: ['a'] } })
     await stores.run(`insert into audit_events (occurred_at, event, details) values ($1, 'bare', '{}')`, [
       new Date(START)
     ])
@@ -54,6 +63,7 @@ describe('audit tail (contract 5)', () => {
         occurred_at: '2026-11-21T08:00:00.000Z',
         event: 'code_issued',
         request_id: 'r-1',
+        trace_id: TRACE,
         client_id: 'c',
         user_id: ALICE,
         address: '192.0.2.1',
@@ -65,22 +75,25 @@ describe('audit tail (contract 5)', () => {
 
   test('without --json: one line per event with its actor, and no control sequences', async () => {
     const details = { actor: { kind: 'command_line', name: 'olivia' }, username: 'a b\u001b[31m' }
-    await insert({ event: 'user_disabled', user: ALICE, details })
+    await insert({ event: 'user_disabled', user: ALICE, trace: TRACE, details })
     expect((await tail()).out).toBe(
       `2026-11-21T08:00:00.000Z user_disabled actor=command_line:olivia userId=${ALICE} ` +
-        'username="a b\\u001b[31m" address=192.0.2.1\n'
+        'username="a b\\u001b[31m" address=192.0.2.1 ' +
+        `traceId=${TRACE}\n`
     )
   })
 
-  test('filters by user id or name, client, event, request and time, combined with AND', async () => {
+  test('filters by user id or name, client, event, request, trace and time, combined with AND', async () => {
     await insert({ event: 'one', user: ALICE, client: 'c', minute: 1 })
     await insert({ event: 'two', user: ALICE, minute: 2, request: 'r-2' })
-    await insert({ event: 'three', client: 'c', minute: 3 })
+    await insert({ event: 'three', client: 'c', minute: 3, trace: TRACE })
     expect(await names('--user', 'alice')).toEqual(['one', 'two'])
     expect(await names('--user', ALICE, '--client', 'c')).toEqual(['one'])
     expect(await names('--client', 'c')).toEqual(['one', 'three'])
     expect(await names('--event', 'two')).toEqual(['two'])
     expect(await names('--request-id', 'r-2')).toEqual(['two'])
+    expect(await names('--trace-id', TRACE)).toEqual(['three'])
+    expect(await names('--trace-id', 'f'.repeat(32))).toEqual([])
     expect(await names('--since', '2026-11-21T08:02:00Z')).toEqual(['two', 'three'])
     expect(await names('--since', '2026-11-21T09:03:00+01:00', '--client', 'c')).toEqual(['three'])
   })
@@ -110,7 +123,9 @@ describe('audit tail (contract 5)', () => {
     ['--lines', 'x'],
     ['--client', 'no/id'],
     ['--event', "x' or true"],
-    ['--request-id', 'two words']
+    ['--request-id', 'two words'],
+    ['--trace-id', 'F'.repeat(32)],
+    ['--trace-id', 'f'.repeat(31)]
   ])('%s %s is wrong usage (2)', async (...args) => {
     const { code, out } = await tail(...args)
     expect([code, out]).toEqual([2, ''])

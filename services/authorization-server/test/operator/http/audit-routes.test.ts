@@ -46,6 +46,17 @@ test('an event has actor, request id and address', async () => {
   ])
 })
 
+test('events of a trace are found by its id', async () => {
+  const [trace, other] = ['4bf92f3577b34da6a3ce929d0e0e4736', 'f'.repeat(32)]
+  await server.database.query({
+    name: 'test_insert_traced_event',
+    text: `insert into audit_events (occurred_at, event, trace_id, details) values (now(), 'code_issued', $1, '{}')`,
+    values: [trace]
+  })
+  expect((await read(`?trace_id=${trace}`)).events).toMatchObject([{ event: 'code_issued', trace_id: trace }])
+  expect(await read(`?trace_id=${other}`)).toEqual({ events: [] })
+})
+
 test('after a deleted event, the page is empty', async () => {
   expect(await read('?after=999999999')).toEqual({ events: [] })
 })
@@ -56,7 +67,8 @@ test.each([
   'after=99999999999999999999',
   'user_id=alice',
   'client_id=a%2Fb',
-  'event=%00'
+  'event=%00',
+  'trace_id=1'
 ])('%s is 422', async (query) => {
   expect((await admin.call('GET', `/audit?${query}`)).statusCode).toBe(422)
 })

@@ -71,6 +71,24 @@ describe('approval', () => {
     expect(await approve(2)).toMatchObject({ state: 'approved' })
   })
 
+  test('does not undo the change that another command makes at the same moment', async () => {
+    await request()
+    const redirectUris = ['https://b.example/']
+    const { apps } = administration
+    const find = async (id: string) => {
+      const found = await apps.find(id)
+      await updateClient({ clientId, settings: { redirectUris } }, AUTHOR, administration)
+      return found
+    }
+    const command = { clientId, revision: 1, verified: false }
+    await expect(approveApp(command, AUTHOR, { ...administration, apps: { ...apps, find } })).rejects.toMatchObject({
+      kind: 'conflict',
+      message: expect.stringContaining('try again')
+    })
+    expect(await findApp(clientId, administration)).toMatchObject({ state: 'requested', settings: { redirectUris } })
+    expect(await approve()).toMatchObject({ state: 'approved', settings: { redirectUris } })
+  })
+
   test('is of the revision that was seen, also if the change comes at the same moment', async () => {
     await request()
     const [approved] = await Promise.allSettled([approve(), change({ redirectUris: ['https://evil.example/'] })])

@@ -11,6 +11,7 @@ function refusal({ reason = 'unknown_client', ...change }: Change = {}): AuditCa
   const row = {
     occurredAt: new Date('2026-11-21T08:00:00Z'),
     requestId: 'r',
+    traceId: undefined,
     address: '192.0.2.1',
     recordedAt: 0,
     ...unnamed

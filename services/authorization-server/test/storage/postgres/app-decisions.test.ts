@@ -28,8 +28,8 @@ const app = () => appOf(alice, clientId, deps)
 const DECISIONS: readonly { name: string; make(seen: DeveloperApp): Promise<boolean>; state: string }[] = [
   {
     name: 'approve',
-    make: ({ revision, settings }) =>
-      decisions.approve({ clientId, revision }, { settings, nameKey: clientId, verified: false }, NOTE),
+    make: ({ revision, version, settings }) =>
+      decisions.approve({ clientId, revision, version }, { settings, nameKey: clientId, verified: false }, NOTE),
     state: 'approved'
   },
   {
@@ -60,4 +60,14 @@ describe.each(DECISIONS)('$name', ({ make, state }) => {
     expect(await make(draft)).toBe(false)
     expect(await app()).toEqual(draft)
   })
+})
+
+test('approve: of an app whose client an operator has changed since changes nothing', async () => {
+  await requestApproval(clientId, alice, deps)
+  const seen = await app()
+  await world.run('update clients set redirect_uris = $2 where client_id = $1', [clientId, ['https://b.example/']])
+  const changed = await app()
+  const decision = { settings: seen.settings, nameKey: clientId, verified: false }
+  expect(await decisions.approve(seen, decision, NOTE)).toBe(false)
+  expect(await app()).toEqual(changed)
 })

@@ -9,7 +9,15 @@ test('statement names with all filters have at most 63 characters, which Postgre
     return []
   }
   const entries = createAuditEntryStore({ query } as unknown as Database)
-  const all = { userId: 'u', clientId: 'c', event: 'e', requestId: 'r', secretId: 's', since: new Date(0) }
+  const all = {
+    userId: 'u',
+    clientId: 'c',
+    event: 'e',
+    requestId: 'r',
+    traceId: 't',
+    secretId: 's',
+    since: new Date(0)
+  }
   await entries.list(all, { after: '1', limit: 1 })
   await entries.listFrom(all, { after: '1', limit: 1 })
   expect(names.map((name) => name.length <= 63)).toEqual([true, true])

@@ -33,6 +33,7 @@ const bare: AuditEventRecord = {
   recordedAt: performance.now(),
   event: 'code_redeemed',
   requestId: undefined,
+  traceId: undefined,
   clientId: undefined,
   userId: undefined,
   address: undefined,
@@ -43,7 +44,7 @@ const rows = () => stores.run('select * from audit_events order by event_id')
 
 test('an event is stored with all fields', async () => {
   const [userId, details] = [randomUUID(), { grantId: 'g', scope: ['a', 'b'], reason: 'with "quotes", commas and ü' }]
-  const full = { ...bare, requestId: 'r', clientId: 'c', userId, address: '2001:db8::1', details }
+  const full = { ...bare, requestId: 'r', traceId: 't', clientId: 'c', userId, address: '2001:db8::1', details }
   await events.append([full])
   expect(await rows()).toEqual([
     {
@@ -51,6 +52,7 @@ test('an event is stored with all fields', async () => {
       occurred_at: bare.occurredAt,
       event: 'code_redeemed',
       request_id: 'r',
+      trace_id: 't',
       client_id: 'c',
       user_id: userId,
       address: '2001:db8::1',
@@ -61,7 +63,7 @@ test('an event is stored with all fields', async () => {
 
 test('undefined fields are stored as null', async () => {
   await events.append([bare])
-  const nothing = { request_id: null, client_id: null, user_id: null, address: null, details: {} }
+  const nothing = { request_id: null, trace_id: null, client_id: null, user_id: null, address: null, details: {} }
   expect(await rows()).toEqual([expect.objectContaining(nothing)])
 })
 

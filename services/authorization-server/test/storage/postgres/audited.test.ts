@@ -19,6 +19,7 @@ afterAll(() => stores.close())
 const note: AuditNote = {
   event: 'operator_key_created',
   requestId: 'a request',
+  traceId: 'a trace',
   clientId: 'a client',
   userId: randomUUID(),
   address: '2001:db8::1',
@@ -42,6 +43,7 @@ test('a change and its audit entry are written together, with all fields of the 
       occurred_at: NOW,
       event: note.event,
       request_id: note.requestId,
+      trace_id: note.traceId,
       client_id: note.clientId,
       user_id: note.userId,
       address: note.address,

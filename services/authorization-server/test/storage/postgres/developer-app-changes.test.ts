@@ -63,6 +63,16 @@ describe.each(CHANGES)('$name', ({ make }) => {
     expect(await now()).toEqual(changed)
   })
 
+  test('of an app whose client an operator has changed since changes nothing', async () => {
+    await world.run('update clients set redirect_uris = $2 where client_id = $1', [
+      app.clientId,
+      ['https://b.example/']
+    ])
+    const changed = await now()
+    expect(await make(alice, app)).toBe(false)
+    expect(await now()).toEqual(changed)
+  })
+
   test('by a user who is no owner changes nothing', async () => {
     expect(await make(await newActor(world), app)).toBe(false)
     expect(await now()).toEqual(app)
@@ -81,6 +91,38 @@ test.each(WITH_SETTINGS)('$name: a scope that operators have not released change
   expect(await make(alice, app, 'notes.secret')).toBe(false)
   expect(await now()).toEqual(app)
 })
+
+describe.each(CHANGES.filter(({ name }) => name === 'request' || name === 'propose'))(
+  '$name: while 5 apps wait',
+  ({ make }) => {
+    async function register(count: number): Promise<readonly DeveloperApp[]> {
+      const apps: DeveloperApp[] = []
+      while (apps.length < count) apps.push(await appOf(alice, (await registerApp(alice, deps)).clientId, deps))
+      return apps
+    }
+
+    test('parallel requests of an owner get 5 places', async () => {
+      const made = await Promise.all((await register(8)).map((each) => make(alice, each)))
+      expect(made.filter((isMade) => isMade)).toHaveLength(5)
+      expect(await deps.apps.countOf(alice.user.userId)).toMatchObject({ waiting: 5 })
+    })
+
+    test('one of them may change', async () => {
+      const [first] = await Promise.all((await register(5)).map(async (each) => (await make(alice, each)) && each))
+      if (!first) throw new Error('the first app does not wait')
+      expect(await make(alice, await appOf(alice, first.clientId, deps))).toBe(true)
+    })
+
+    test('a disabled app takes no place', async () => {
+      const [first, ...others] = await register(6)
+      if (first === undefined) throw new Error('there is no app')
+      for (const each of [first, ...others.slice(1)]) expect(await make(alice, each)).toBe(true)
+      await world.run('update clients set disabled_at = now() where client_id = $1', [first.clientId])
+      expect(await deps.apps.countOf(alice.user.userId)).toMatchObject({ waiting: 4 })
+      expect(await Promise.all(others.slice(0, 1).map((each) => make(alice, each)))).toEqual([true])
+    })
+  }
+)
 
 test('remove: by a user who is no owner, and in an ended session, deletes nothing', async () => {
   const ended = { ...alice.user, sessionGeneration: 1 }

@@ -105,8 +105,9 @@ export async function recordOwnChange(
 ): Promise<boolean> {
   const { userId } = user
   const { id: requestId, ip: address } = request
+  const traceId = request.trustedTrace?.traceId
   const kept = { ...details, actor: { kind: 'user', userId } }
-  const made = await make({ event, requestId, clientId, userId, address, details: kept })
+  const made = await make({ event, requestId, traceId, clientId, userId, address, details: kept })
   if (made) request.log.info({ event, clientId, userId, address, ...kept }, event.replaceAll('_', ' '))
   return made
 }

@@ -1,3 +1,4 @@
+import { MOST_WAITING } from '../../../storage/postgres/developer-app-changes.js'
 import type { DeveloperApp } from '../../../storage/postgres/developer-apps.js'
 import { type Actor, changeOwnApp, type OwnAppDeps, type Refused, recordOwnChange } from './own-apps.js'
 
@@ -6,9 +7,6 @@ export type RequestOutcome =
   { kind: 'requested' | 'published' | 'nothing_to_approve' } | { kind: 'too_many_waiting' } | Refused
 
 export const TOO_MANY_WAITING = { kind: 'too_many_waiting' } as const
-
-/** Apps of one owner that wait for approval. */
-const MOST_WAITING = 5
 
 /** Asks operators to approve the app, or once more to approve a change that was refused. */
 export async function requestApproval(clientId: string, actor: Actor, deps: OwnAppDeps): Promise<RequestOutcome> {
@@ -40,7 +38,7 @@ export async function withdrawRequest(
   })
 }
 
-/** Requests of one owner must not fill the queue. One that waits already may change. */
+/** One that waits already may change. The store decides again, about requests at the same moment. */
 export async function tooManyWait(app: DeveloperApp, { user }: Actor, { apps }: OwnAppDeps): Promise<boolean> {
   return app.requestedAt === undefined && (await apps.countOf(user.userId)).waiting >= MOST_WAITING
 }

@@ -23,6 +23,7 @@ export async function confirmLink(
   const note: AuditNote = {
     event: 'identity_linked',
     requestId: request.id,
+    traceId: request.trustedTrace?.traceId,
     clientId: undefined,
     userId,
     address: request.ip,

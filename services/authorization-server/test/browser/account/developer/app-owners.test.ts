@@ -1,50 +1,37 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import {
   answerInvitation,
   inviteOwner,
   removeOwner,
   withdrawInvitation
 } from '../../../../src/browser/account/developer/app-owners.js'
-import { type Actor, listOwnApps, type OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
+import { type Actor, listOwnApps } from '../../../../src/browser/account/developer/own-apps.js'
 import { createUserStore } from '../../../../src/storage/postgres/users.js'
 import { NOTE } from '../../../support/audit-note.js'
-import { appOf, newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
-import type { MigratedDatabase } from '../../../support/migrated-database.js'
+import { appOf, newActor, registerApp } from '../../../support/developer-apps.js'
+import { ownedApp } from '../../../support/owned-app.js'
 
-let world: MigratedDatabase
-let deps: OwnAppDeps
-let alice: Actor
-let bob: Actor
-let clientId: string
+const given = ownedApp()
 
-beforeAll(async () => {
-  ;({ world, deps } = await openOwnApps())
-})
-beforeEach(async () => {
-  alice = await newActor(world)
-  bob = await newActor(world)
-  clientId = (await registerApp(alice, deps)).clientId
-})
-afterAll(() => world.close())
-
-const invite = (username: string, transfers = false) => inviteOwner({ clientId, username, transfers }, alice, deps)
-const accept = (actor: Actor) => answerInvitation({ clientId, accept: true }, actor, deps)
-const ownersOf = async () => (await deps.apps.find(clientId))?.owners.map(({ userId }) => userId)
+const invite = (username: string, transfers = false) =>
+  inviteOwner({ clientId: given.clientId, username, transfers }, given.alice, given.deps)
+const accept = (actor: Actor) => answerInvitation({ clientId: given.clientId, accept: true }, actor, given.deps)
+const ownersOf = async () => (await given.deps.apps.find(given.clientId))?.owners.map(({ userId }) => userId)
 const share = async () => {
-  await invite(bob.user.username)
-  await accept(bob)
+  await invite(given.bob.user.username)
+  await accept(given.bob)
 }
 
 describe('an invitation', () => {
   test('makes the user an owner only when they accept', async () => {
-    expect(await invite(bob.user.username)).toEqual({ kind: 'invited' })
-    expect(await ownersOf()).toEqual([alice.user.userId])
-    expect((await listOwnApps(bob.user, deps)).invitations).toMatchObject([
-      { clientId, invitedBy: alice.user.username }
+    expect(await invite(given.bob.user.username)).toEqual({ kind: 'invited' })
+    expect(await ownersOf()).toEqual([given.alice.user.userId])
+    expect((await listOwnApps(given.bob.user, given.deps)).invitations).toMatchObject([
+      { clientId: given.clientId, invitedBy: given.alice.user.username }
     ])
-    expect(await accept(bob)).toEqual({ kind: 'done' })
-    expect(await ownersOf()).toEqual([alice.user.userId, bob.user.userId])
-    expect(await accept(bob)).toEqual({ kind: 'unknown_app' })
+    expect(await accept(given.bob)).toEqual({ kind: 'done' })
+    expect(await ownersOf()).toEqual([given.alice.user.userId, given.bob.user.userId])
+    expect(await accept(given.bob)).toEqual({ kind: 'unknown_app' })
   })
 
   test('of a user who does not exist has the same outcome', async () => {
@@ -53,34 +40,34 @@ describe('an invitation', () => {
 
   test('is not for others', async () => {
     await invite('another user')
-    expect(await accept(bob)).toEqual({ kind: 'unknown_app' })
-    expect(await ownersOf()).toEqual([alice.user.userId])
+    expect(await accept(given.bob)).toEqual({ kind: 'unknown_app' })
+    expect(await ownersOf()).toEqual([given.alice.user.userId])
   })
 
   test('that was declined or withdrawn cannot be accepted', async () => {
-    await invite(bob.user.username)
-    await answerInvitation({ clientId, accept: false }, bob, deps)
-    expect(await accept(bob)).toEqual({ kind: 'unknown_app' })
-    expect(await ownersOf()).toEqual([alice.user.userId])
-    await invite(bob.user.username)
-    await withdrawInvitation({ clientId, username: bob.user.username }, alice, deps)
-    expect(await accept(bob)).toEqual({ kind: 'unknown_app' })
+    await invite(given.bob.user.username)
+    await answerInvitation({ clientId: given.clientId, accept: false }, given.bob, given.deps)
+    expect(await accept(given.bob)).toEqual({ kind: 'unknown_app' })
+    expect(await ownersOf()).toEqual([given.alice.user.userId])
+    await invite(given.bob.user.username)
+    await withdrawInvitation({ clientId: given.clientId, username: given.bob.user.username }, given.alice, given.deps)
+    expect(await accept(given.bob)).toEqual({ kind: 'unknown_app' })
   })
 
   test('to take over the app removes the owner who invited', async () => {
-    await invite(bob.user.username, true)
-    await accept(bob)
-    expect(await ownersOf()).toEqual([bob.user.userId])
+    await invite(given.bob.user.username, true)
+    await accept(given.bob)
+    expect(await ownersOf()).toEqual([given.bob.user.userId])
     expect(await invite('another')).toEqual({ kind: 'unknown_app' })
   })
 
   test('of an owner who handed the app over is withdrawn', async () => {
-    const carol = await newActor(world)
+    const carol = await newActor(given.world)
     await invite(carol.user.username)
-    await invite(bob.user.username, true)
-    await accept(bob)
+    await invite(given.bob.user.username, true)
+    await accept(given.bob)
     expect(await accept(carol)).toEqual({ kind: 'unknown_app' })
-    expect(await ownersOf()).toEqual([bob.user.userId])
+    expect(await ownersOf()).toEqual([given.bob.user.userId])
   })
 
   test('is one of five at most', async () => {
@@ -95,68 +82,78 @@ describe('an invitation', () => {
 
 describe('removal of owners', () => {
   test('leaves the last one', async () => {
-    expect(await removeOwner({ clientId, userId: alice.user.userId }, alice, deps)).toEqual({ kind: 'last_owner' })
+    expect(
+      await removeOwner({ clientId: given.clientId, userId: given.alice.user.userId }, given.alice, given.deps)
+    ).toEqual({ kind: 'last_owner' })
   })
 
   test('of each other at the same moment leaves one', async () => {
     await share()
     await Promise.all([
-      removeOwner({ clientId, userId: bob.user.userId }, alice, deps),
-      removeOwner({ clientId, userId: alice.user.userId }, bob, deps)
+      removeOwner({ clientId: given.clientId, userId: given.bob.user.userId }, given.alice, given.deps),
+      removeOwner({ clientId: given.clientId, userId: given.alice.user.userId }, given.bob, given.deps)
     ])
     expect(await ownersOf()).toHaveLength(1)
   })
 
   test('leaves no app whose only owner is disabled', async () => {
     await share()
-    await createUserStore(world.database).disable(bob.user.userId, NOTE)
-    expect(await removeOwner({ clientId, userId: alice.user.userId }, alice, deps)).toEqual({ kind: 'last_owner' })
+    await createUserStore(given.world.database).disable(given.bob.user.userId, NOTE)
+    expect(
+      await removeOwner({ clientId: given.clientId, userId: given.alice.user.userId }, given.alice, given.deps)
+    ).toEqual({ kind: 'last_owner' })
   })
 
   test('ends what they can do', async () => {
     await share()
-    expect(await removeOwner({ clientId, userId: bob.user.userId }, alice, deps)).toEqual({ kind: 'done' })
-    await expect(appOf(bob, clientId, deps)).rejects.toThrow()
-    expect(await deps.apps.mayTest(bob.user.userId, clientId)).toBe(false)
+    expect(
+      await removeOwner({ clientId: given.clientId, userId: given.bob.user.userId }, given.alice, given.deps)
+    ).toEqual({ kind: 'done' })
+    await expect(appOf(given.bob, given.clientId, given.deps)).rejects.toThrow()
+    expect(await given.deps.apps.mayTest(given.bob.user.userId, given.clientId)).toBe(false)
   })
 })
 
 describe('an app whose owner ends', () => {
-  const stateOf = async () => (await deps.apps.find(clientId))?.state
+  const stateOf = async () => (await given.deps.apps.find(given.clientId))?.state
   const generation = async () =>
-    (await world.run<{ generation: number }>('select generation from clients where client_id = $1', [clientId]))[0]
-      ?.generation
+    (
+      await given.world.run<{ generation: number }>('select generation from clients where client_id = $1', [
+        given.clientId
+      ])
+    )[0]?.generation
 
   test.each(['disable', 'delete'] as const)('is disabled with its last enabled owner (%s)', async (end) => {
-    await createUserStore(world.database)[end](alice.user.userId, NOTE)
+    await createUserStore(given.world.database)[end](given.alice.user.userId, NOTE)
     expect(await stateOf()).toBe('disabled')
     expect(await generation()).toBe(1)
-    const rows = await world.run("select user_id from audit_events where client_id = $1 and event = 'app_disabled'", [
-      clientId
-    ])
-    expect(rows).toEqual([{ user_id: alice.user.userId }])
+    const rows = await given.world.run(
+      "select user_id from audit_events where client_id = $1 and event = 'app_disabled'",
+      [given.clientId]
+    )
+    expect(rows).toEqual([{ user_id: given.alice.user.userId }])
   })
 
   test('works while another owner is enabled', async () => {
     await share()
-    await createUserStore(world.database).disable(alice.user.userId, NOTE)
+    await createUserStore(given.world.database).disable(given.alice.user.userId, NOTE)
     expect(await stateOf()).toBe('draft')
   })
 
   test('is disabled if both owners are disabled at the same moment', async () => {
     await share()
-    const users = createUserStore(world.database)
-    await Promise.all([alice, bob].map(({ user }) => users.disable(user.userId, NOTE)))
+    const users = createUserStore(given.world.database)
+    await Promise.all([given.alice, given.bob].map(({ user }) => users.disable(user.userId, NOTE)))
     expect(await stateOf()).toBe('disabled')
   })
 
   test('is not created by a user who is disabled at the same moment', async () => {
-    const carol = await newActor(world)
+    const carol = await newActor(given.world)
     await Promise.all([
-      createUserStore(world.database).disable(carol.user.userId, NOTE),
-      registerApp(carol, deps).catch(() => {})
+      createUserStore(given.world.database).disable(carol.user.userId, NOTE),
+      registerApp(carol, given.deps).catch(() => {})
     ])
-    const apps = await deps.apps.list(carol.user.userId)
+    const apps = await given.deps.apps.list(carol.user.userId)
     expect(apps.every(({ state }) => state === 'disabled')).toBe(true)
   })
 })

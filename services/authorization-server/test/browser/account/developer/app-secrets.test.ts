@@ -1,26 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { answerInvitation, inviteOwner, removeOwner } from '../../../../src/browser/account/developer/app-owners.js'
 import { addAppSecret, deleteAppSecret } from '../../../../src/browser/account/developer/app-secrets.js'
-import type { Actor, OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
-import { newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
-import type { MigratedDatabase } from '../../../support/migrated-database.js'
+import { newActor, registerApp } from '../../../support/developer-apps.js'
+import { ownedApp } from '../../../support/owned-app.js'
 
-let world: MigratedDatabase
-let deps: OwnAppDeps
-let alice: Actor
-let clientId: string
+const given = ownedApp()
 
-beforeAll(async () => {
-  ;({ world, deps } = await openOwnApps())
-})
-beforeEach(async () => {
-  alice = await newActor(world)
-  clientId = (await registerApp(alice, deps)).clientId
-})
-afterAll(() => world.close())
-
-const add = (actor = alice) => addAppSecret(clientId, actor, deps)
-const liveSecrets = async () => (await deps.secrets.list(clientId)).filter(({ live }) => live)
+const add = (actor = given.alice) => addAppSecret(given.clientId, actor, given.deps)
+const liveSecrets = async () => (await given.deps.secrets.list(given.clientId)).filter(({ live }) => live)
 
 describe('secrets of an app', () => {
   test('two can be valid at once', async () => {
@@ -38,44 +25,53 @@ describe('secrets of an app', () => {
   test('the last one cannot be deleted', async () => {
     const [first] = await liveSecrets()
     const secretId = first?.secretId ?? ''
-    expect(await deleteAppSecret({ clientId, secretId }, alice, deps)).toEqual({ kind: 'only_live_secret' })
+    expect(await deleteAppSecret({ clientId: given.clientId, secretId }, given.alice, given.deps)).toEqual({
+      kind: 'only_live_secret'
+    })
     await add()
-    expect(await deleteAppSecret({ clientId, secretId }, alice, deps)).toEqual({ kind: 'done' })
+    expect(await deleteAppSecret({ clientId: given.clientId, secretId }, given.alice, given.deps)).toEqual({
+      kind: 'done'
+    })
     expect(await liveSecrets()).toHaveLength(1)
   })
 
   test('a public app has none', async () => {
-    const app = await registerApp(alice, deps, { type: 'public' })
-    expect(await addAppSecret(app.clientId, alice, deps)).toEqual({ kind: 'public' })
+    const app = await registerApp(given.alice, given.deps, { type: 'public' })
+    expect(await addAppSecret(app.clientId, given.alice, given.deps)).toEqual({ kind: 'public' })
   })
 
   test('others get the response of an unknown app', async () => {
-    const mallory = await newActor(world)
+    const mallory = await newActor(given.world)
     const [secret] = await liveSecrets()
     expect(await add(mallory)).toEqual({ kind: 'unknown_app' })
-    const command = { clientId, secretId: secret?.secretId ?? '' }
-    expect(await deleteAppSecret(command, mallory, deps)).toEqual({ kind: 'unknown_app' })
+    const command = { clientId: given.clientId, secretId: secret?.secretId ?? '' }
+    expect(await deleteAppSecret(command, mallory, given.deps)).toEqual({ kind: 'unknown_app' })
   })
 
   test('an owner who is removed while the request is read adds and deletes none', async () => {
-    const bob = await newActor(world)
     const [secret] = await liveSecrets()
     const secretId = secret?.secretId ?? ''
     const join = async () => {
-      await inviteOwner({ clientId, username: bob.user.username, transfers: false }, alice, deps)
-      await answerInvitation({ clientId, accept: true }, bob, deps)
+      await inviteOwner(
+        { clientId: given.clientId, username: given.bob.user.username, transfers: false },
+        given.alice,
+        given.deps
+      )
+      await answerInvitation({ clientId: given.clientId, accept: true }, given.bob, given.deps)
     }
     /** Removes bob after he was found to be an owner, before the client is read. */
-    const removing = { ...deps, clients: { ...deps.clients, findVersion: removeFirst } }
+    const removing = { ...given.deps, clients: { ...given.deps.clients, findVersion: removeFirst } }
     async function removeFirst(id: string) {
-      await removeOwner({ clientId, userId: bob.user.userId }, alice, deps)
-      return deps.clients.findVersion(id)
+      await removeOwner({ clientId: given.clientId, userId: given.bob.user.userId }, given.alice, given.deps)
+      return given.deps.clients.findVersion(id)
     }
     await join()
-    expect(await addAppSecret(clientId, bob, removing)).toEqual({ kind: 'unknown_app' })
+    expect(await addAppSecret(given.clientId, given.bob, removing)).toEqual({ kind: 'unknown_app' })
     await add()
     await join()
-    expect(await deleteAppSecret({ clientId, secretId }, bob, removing)).toEqual({ kind: 'unknown_app' })
+    expect(await deleteAppSecret({ clientId: given.clientId, secretId }, given.bob, removing)).toEqual({
+      kind: 'unknown_app'
+    })
     expect(await liveSecrets()).toHaveLength(2)
   })
 })

@@ -41,9 +41,10 @@ const app = () => appOf(alice, clientId, deps)
 
 async function approve(verified = false): Promise<void> {
   await requestApproval(clientId, alice, deps)
-  const { revision, settings, pending = settings } = await app()
+  const seen = await app()
+  const { settings, pending = settings } = seen
   const decided = { settings: pending, nameKey: nameKey(pending.name), verified }
-  expect(await createAppDecisionStore(world.database).approve({ clientId, revision }, decided, NOTE)).toBe(true)
+  expect(await createAppDecisionStore(world.database).approve(seen, decided, NOTE)).toBe(true)
 }
 
 describe('a change of a draft', () => {

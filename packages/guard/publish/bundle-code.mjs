@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -6,21 +6,20 @@ import { copyDeclarations } from './copy-declarations.mjs'
 
 const home = fileURLToPath(new URL('..', import.meta.url))
 const root = path.join(home, '../..')
-const readFromCheckout = (file) => readFileSync(path.join(root, file), 'utf8')
 const PROTOCOL = '@valetkey/oauth-protocol'
 
+/** The published dependencies of a manifest: without the protocol package, which is in the bundle. */
+export function dependenciesOf({ dependencies: { [PROTOCOL]: _bundled, ...dependencies } }) {
+  return dependencies
+}
+
 /**
- * Fills an empty folder with what is published. The protocol package goes in with it: the guard needs little of it,
+ * Writes `dist` with code and declarations into a folder. The protocol package goes in with it: the guard needs little of it,
  * and a package of its own would be one more promise to keep.
  * @param {string} stage
- * @param {object} [options]
- * @param {(file: string) => string} [options.read] of manifest and changelog, by their path from the root; a dry run of a
- *   release reads texts that are not written
- * @param {string} [options.repository] https://github.com/OWNER/NAME; without it the manifest names no repository
+ * @param {object} manifest of the guard
  */
-export async function assemblePackage(stage, { read = readFromCheckout, repository } = {}) {
-  const manifest = JSON.parse(read('packages/guard/package.json'))
-  const { [PROTOCOL]: _bundled, ...dependencies } = manifest.dependencies
+export async function bundleCode(stage, manifest) {
   const entries = entriesOf(manifest)
   await build({
     absWorkingDir: home,
@@ -28,7 +27,7 @@ export async function assemblePackage(stage, { read = readFromCheckout, reposito
     // Shared code is in files of its own, so that all entries have the same classes and the same tokens of requests.
     ...{ outdir: path.join(stage, 'dist'), outbase: 'src', splitting: true, chunkNames: 'shared/[hash]' },
     alias: { [PROTOCOL]: path.join(root, 'packages/oauth-protocol/src/index.ts') },
-    external: [...Object.keys(dependencies), ...Object.keys(manifest.peerDependencies)],
+    external: [...Object.keys(dependenciesOf(manifest)), ...Object.keys(manifest.peerDependencies)],
     ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20.19', sourcemap: true, logLevel: 'warning' },
     tsconfigRaw: {}
   })
@@ -41,14 +40,6 @@ export async function assemblePackage(stage, { read = readFromCheckout, reposito
       external: name.startsWith('fastify/') ? ['undici/index.js', 'fastify'] : ['undici/index.js']
     })
   }
-  for (const name of ['README.md', 'CHANGELOG.md']) {
-    writeFileSync(path.join(stage, name), read(`packages/guard/${name}`))
-  }
-  for (const name of ['LICENSE', 'NOTICE']) cpSync(path.join(root, name), path.join(stage, name))
-  writeFileSync(
-    path.join(stage, 'package.json'),
-    `${JSON.stringify({ ...publicManifest(manifest, dependencies), ...addressesOf(repository) }, null, 2)}\n`
-  )
 }
 
 /** `./dist/fastify/index.js` is built from `src/fastify/index.ts`. */
@@ -68,25 +59,4 @@ function nameSources(file) {
     return relative.split(path.sep).join('/')
   })
   writeFileSync(file, JSON.stringify({ ...map, sources }))
-}
-
-/** npm refuses provenance unless `repository` is where the workflow runs, so only a release can name it. */
-function addressesOf(repository) {
-  if (repository === undefined) return {}
-  return {
-    homepage: `${repository}/tree/main/packages/guard#readme`,
-    bugs: `${repository}/issues`,
-    repository: { type: 'git', url: `git+${repository}.git`, directory: 'packages/guard' }
-  }
-}
-
-/** What concerns the workspace alone stays behind. */
-function publicManifest(manifest, dependencies) {
-  const { private: _private, files: _files, devDependencies: _devDependencies, scripts: _scripts, ...rest } = manifest
-  return {
-    ...rest,
-    ...{ main: './dist/index.js', types: './dist/index.d.ts' },
-    // Here versions are pinned; a library's users must be able to take a repaired one without us.
-    dependencies: Object.fromEntries(Object.entries(dependencies).map(([name, version]) => [name, `^${version}`]))
-  }
 }
