@@ -142,7 +142,7 @@ function report(lines, { run, rates, others, coefficients }) {
   const sent = Object.entries(rates).map(([name, rate]) => `${name} ${rate.toFixed(1)}`)
   const markdown = [
     `${run}. ${SECONDS} s, ${SIZE.pairs} processes of each service, ${SIZE.rows.toLocaleString('en-GB')} grants; a second: ` +
-      `${sent.join(', ')}. Other programs used ${others.toFixed(2)} cores.`,
+      `${sent.join(', ')}. Other programs used ${Math.max(0, others).toFixed(2)} cores.`,
     `Coefficients: ${coefficients.run}.`,
     table(['', 'predicted', 'measured', 'ratio'], rows)
   ].join('\n\n')
