@@ -61,7 +61,9 @@ export async function examineRoleSettings(client: Client, role: string, plans: P
   return warning('postgres role settings', {
     what: `${role} lacks ${missing.map(([name, value]) => `${name} = ${value}`).join(', ')}`,
     why: 'Connections of a pooler get no settings: statements may run longer than requests, and use plans for empty tables.',
-    fix: missing.map(([name, value]) => `alter role ${role} set ${name} = '${value}'`).join('; ')
+    fix: missing
+      .map(([name, value]) => `alter role ${client.escapeIdentifier(role)} set ${name} = '${value}'`)
+      .join('; ')
   })
 }
 
