@@ -2,7 +2,7 @@
 const PASSWORD = 'gravel walks at dawn'
 const REDIRECT_URI = 'https://chimes.example/callback'
 
-export async function walkDeveloper(camera, { at, valetkey }) {
+export async function walkDeveloper(camera, { at, ask, valetkey }) {
   const { open, press, keep, page, locale, signIn } = camera
   const username = `developer-${locale}`
   const list = `${at.issuer}/account/developer`
@@ -29,6 +29,7 @@ export async function walkDeveloper(camera, { at, valetkey }) {
   await open('my-apps', list)
   const app = await page.locator('.app h2 a').first().getAttribute('href')
   const clientId = app.split('/').at(-1)
+  await open('consent-draft', ask.draft(clientId, REDIRECT_URI))
   await open('my-app-draft', app)
   await press('developer.request')
   await keep('my-app-requested')

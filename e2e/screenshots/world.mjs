@@ -52,11 +52,14 @@ async function registerClients({ valetkey }, issuer) {
     ...['--title-in', 'ar=رؤية تقاريرك', '--description-in', 'ar=عناوين التقارير في حسابك وأرقامها.'],
     '--self-service'
   ])
+  const requestOf = (client_id, redirect_uri, scope) => {
+    const base = { response_type: 'code', client_id, redirect_uri, state: 'a-state', ...PKCE }
+    return (change = {}) => `${issuer}/oauth/authorize?${new URLSearchParams({ ...base, scope, ...change })}`
+  }
   const create = async (name, redirectUri, scope, options) => {
     const named = ['clients', 'create', '--name', name, '--redirect-uri', redirectUri]
     const { client_id } = await valetkey([...named, ...options])
-    const base = { response_type: 'code', client_id, redirect_uri: redirectUri, state: 'a-state', ...PKCE }
-    return (change = {}) => `${issuer}/oauth/authorize?${new URLSearchParams({ ...base, scope, ...change })}`
+    return requestOf(client_id, redirectUri, scope)
   }
   const kinds = 'files.read:documents files.read:images'
   return {
@@ -68,6 +71,7 @@ async function registerClients({ valetkey }, issuer) {
       ...['--scope', 'files.read:documents', '--optional-scope', 'files.read:images', '--consent', 'remember']
     ]),
     app: await create('Pocket Album', APP_REDIRECT, 'files.read:images', ['--scope', 'files.read:images', '--public']),
+    draft: (clientId, redirectUri) => requestOf(clientId, redirectUri, 'reports.read')(),
     local: await create('Backup', LOCAL_REDIRECT, 'files.read', ['--scope', 'files.read', '--public'])
   }
 }
