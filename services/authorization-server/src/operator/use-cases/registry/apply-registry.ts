@@ -11,7 +11,7 @@ import { createScope, deleteScope, updateScope } from '../administer-scopes.js'
 import { AdministrationError } from '../administration-error.js'
 import { registerClient, requireUsable } from '../register-client.js'
 import type { Mistakes } from './mistakes.js'
-import type { RegistryAdministration, RegistryChange } from './plan-changes.js'
+import type { RegistryAdministration, RegistryChange } from './registry-change.js'
 import { type ClientEntry, type ResourceServerEntry, type ScopeEntry, settingsOf } from './registry-document.js'
 
 /** The secret of a new client or resource server; undefined if there is none. */

@@ -2,7 +2,8 @@ import type { ClientRegistration } from '../../../storage/postgres/clients.js'
 import { resourceServerDocument } from '../administer-resource-servers.js'
 import { scopeDocument } from '../administer-scopes.js'
 import { clientDocument } from '../client-document.js'
-import { isRegistered, type RegistryAdministration } from './plan-changes.js'
+import { isRegistered } from './plan-changes.js'
+import type { RegistryAdministration } from './registry-change.js'
 import type { RegistryDocument } from './registry-document.js'
 
 /** The whole registry without secrets; `valetkey apply` of it changes nothing. */

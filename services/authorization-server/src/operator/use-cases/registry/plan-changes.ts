@@ -1,50 +1,22 @@
 import type { ClientRegistration } from '../../../storage/postgres/clients.js'
-import type { ResourceServerRegistration } from '../../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../../storage/postgres/scopes.js'
-import type { ClientAdministration } from '../administer-client.js'
-import type { ResourceServerAdministration } from '../administer-resource-servers.js'
-import { requireOwnApi, type ScopeAdministration, scopeDocument } from '../administer-scopes.js'
+import { requireOwnApi, scopeDocument } from '../administer-scopes.js'
 import { AdministrationError } from '../administration-error.js'
 import { changesBetween } from '../changes-between.js'
 import { clientDocument } from '../client-document.js'
 import { withSettings } from '../client-settings.js'
-import { checkClient, checkResourceServer, checkScope, type Registered } from './check-entries.js'
+import { checkClient, checkScope, type Registered } from './check-entries.js'
 import type { Mistakes } from './mistakes.js'
+import { planDeletions } from './plan-deletions.js'
+import { planResourceServer } from './plan-resource-servers.js'
 import {
-  type ClientEntry,
-  type RegistryDocument,
-  type ResourceServerEntry,
-  type ScopeEntry,
-  settingsOf
-} from './registry-document.js'
-
-export type RegistryAdministration = ClientAdministration & ScopeAdministration & ResourceServerAdministration
-
-type Changed<Kind, Entry> = {
-  kind: Kind
-  id: string
-  action: 'create' | 'update'
-  entry: Entry
-  /** Of the entry in the document, such as `clients[3]`. */
-  place: string
-  changes: object
-}
-type Deleted<Kind> = { kind: Kind; id: string; action: 'delete' }
-
-/** One step of `valetkey apply`. `changes`: member → old and new value. */
-export type RegistryChange =
-  | Changed<'resource server', ResourceServerEntry>
-  | Changed<'scope', ScopeEntry>
-  | Changed<'client', ClientEntry>
-  | Deleted<'resource server' | 'scope' | 'client'>
-
-type Current = {
-  servers: readonly ResourceServerRegistration[]
-  scopes: readonly Scope[]
-  clients: readonly ClientRegistration[]
-}
-
-type Known = { current: Current; later: Registered; mistakes: Mistakes }
+  type Current,
+  changed,
+  type Known,
+  type RegistryAdministration,
+  type RegistryChange
+} from './registry-change.js'
+import { type ClientEntry, type RegistryDocument, type ScopeEntry, settingsOf } from './registry-document.js'
 
 /**
  * The changes that lead from the database to the document, in the order in which they can be made. Validates every member
@@ -96,26 +68,6 @@ function afterwards(document: RegistryDocument, current: Current): Registered {
   }
 }
 
-async function planResourceServer(
-  entry: ResourceServerEntry,
-  place: string,
-  { current, mistakes }: Known
-): Promise<RegistryChange[]> {
-  const { client_id: id, title } = entry
-  await checkResourceServer(entry, place, mistakes)
-  const found = current.servers.find(({ clientId }) => clientId === id)
-  if (found === undefined) return [{ kind: 'resource server', id, action: 'create', entry, place, changes: {} }]
-  for (const member of ['name', 'audience'] as const) {
-    await mistakes.check(`${place}.${member}`, () => {
-      if (entry[member] === found[member]) return
-      const problem = `resource server ${id} has another ${member}, ${found[member]}, which cannot be changed`
-      throw new AdministrationError('conflict', `${problem}: use another client_id`)
-    })
-  }
-  const changes = changesBetween({ title: found.title }, { title })
-  return changed({ kind: 'resource server', id, action: 'update', entry, place, changes })
-}
-
 async function planScope(
   entry: ScopeEntry,
   place: string,
@@ -155,44 +107,6 @@ async function planClient(
   const after = { ...wanted, disabled: entry.disabled ?? wanted.disabled }
   const changes = changesBetween(clientDocument(found), clientDocument(after))
   return changed({ kind: 'client', id, action: 'update', entry, place, changes })
-}
-
-/** Clients first, because a scope or an API that a client names cannot be deleted. */
-function planDeletions(document: RegistryDocument, current: Current): RegistryChange[] {
-  const missing = <Record>(
-    kind: 'client' | 'scope' | 'resource server',
-    records: readonly Record[],
-    idOf: (record: Record) => string,
-    kept: readonly string[] | undefined
-  ): RegistryChange[] => {
-    const ids = kept === undefined ? [] : records.map(idOf).filter((id) => !kept.includes(id))
-    return ids.map((id) => ({ kind, id, action: 'delete' }))
-  }
-  const ownScopes = current.scopes.filter(({ builtIn }) => !builtIn)
-  return [
-    ...missing(
-      'client',
-      current.clients,
-      ({ clientId }) => clientId,
-      document.clients?.map((each) => each.client_id)
-    ),
-    ...missing(
-      'scope',
-      ownScopes,
-      ({ name }) => name,
-      document.scopes?.map(({ name }) => name)
-    ),
-    ...missing(
-      'resource server',
-      current.servers,
-      ({ clientId }) => clientId,
-      document.resource_servers?.map((each) => each.client_id)
-    )
-  ]
-}
-
-function changed(change: RegistryChange & { changes: object }): RegistryChange[] {
-  return Object.keys(change.changes).length === 0 ? [] : [change]
 }
 
 function toScope(entry: ScopeEntry): Scope {
