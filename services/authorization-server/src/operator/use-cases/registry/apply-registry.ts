@@ -80,7 +80,12 @@ async function saveResourceServer(
   deps: RegistryAdministration
 ): Promise<void> {
   if (clientSecret === undefined) await setTitleOfApi({ clientId, title: title ?? '' }, author, deps)
-  else await createResourceServer({ name, audience, title, given: { clientId, clientSecret } }, author, deps)
+  else
+    await createResourceServer(
+      { name, audience, title: title ?? null, given: { clientId, clientSecret } },
+      author,
+      deps
+    )
 }
 
 async function saveScope(entry: ScopeEntry, isNew: boolean, author: Author, deps: RegistryAdministration) {

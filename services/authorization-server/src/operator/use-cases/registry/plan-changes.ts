@@ -7,8 +7,8 @@ import { clientDocument } from '../client-document.js'
 import { withSettings } from '../client-settings.js'
 import { checkClient, checkScope, type Registered } from './check-entries.js'
 import type { Mistakes } from './mistakes.js'
-import { planDeletions } from './plan-deletions.js'
-import { planResourceServer } from './plan-resource-servers.js'
+import { keptOf, planDeletions } from './plan-deletions.js'
+import { planResourceServers } from './plan-resource-servers.js'
 import {
   type Current,
   changed,
@@ -34,18 +34,16 @@ export async function planChanges(
     scopes: await deps.scopes.list(),
     clients: (await deps.clients.list()).filter(isRegistered)
   }
-  const known: Known = { current, later: afterwards(document, current), mistakes }
-  const changes: RegistryChange[] = []
-  for (const [index, entry] of (document.resource_servers ?? []).entries()) {
-    changes.push(...(await planResourceServer(entry, `resource_servers[${index}]`, known)))
-  }
+  const kept = prune ? keptOf(document, current) : current
+  const known: Known = { current, kept, later: afterwards(document, current), mistakes }
+  const changes = await planResourceServers(document, known)
   for (const [index, entry] of (document.scopes ?? []).entries()) {
     changes.push(...(await planScope(entry, `scopes[${index}]`, known)))
   }
   for (const [index, entry] of (document.clients ?? []).entries()) {
     changes.push(...(await planClient(entry, `clients[${index}]`, known)))
   }
-  return prune ? [...changes, ...planDeletions(document, current)] : changes
+  return [...changes, ...planDeletions(current, kept)]
 }
 
 /** A client that described itself is no part of the registry: its row follows its document. */

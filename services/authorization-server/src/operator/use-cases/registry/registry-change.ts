@@ -35,8 +35,11 @@ export type Current = {
   clients: readonly ClientRegistration[]
 }
 
-/** What the plan of an entry needs. `later`: scopes and APIs as they are when the document has been applied. */
-export type Known = { current: Current; later: Registered; mistakes: Mistakes }
+/**
+ * What the plan of an entry needs. `kept`: those current records that are not deleted. `later`: scopes and APIs as they are when
+ * the document has been applied.
+ */
+export type Known = { current: Current; kept: Current; later: Registered; mistakes: Mistakes }
 
 /** No step without a changed member. */
 export function changed(change: RegistryChange & { changes: object }): RegistryChange[] {
