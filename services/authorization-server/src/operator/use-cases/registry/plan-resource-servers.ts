@@ -1,3 +1,4 @@
+import { isSameResource } from '@valetkey/oauth-protocol'
 import { apisOf } from '../../../storage/postgres/resource-servers.js'
 import { AdministrationError } from '../administration-error.js'
 import { changesBetween } from '../changes-between.js'
@@ -14,6 +15,7 @@ export async function planResourceServers(document: RegistryDocument, known: Kno
     const place = `resource_servers[${index}]`
     const entry = await checkResourceServer(given, place, known.mistakes)
     await checkFixedMembers({ entry, place }, known)
+    await checkSpelling({ entry, place }, placed, known)
     await checkTitle({ entry, place }, placed, known)
     placed.push({ entry, place })
   }
@@ -41,6 +43,22 @@ async function checkFixedMembers({ entry, place }: Placed, known: Known): Promis
       throw new AdministrationError('conflict', `${problem}: use another client_id`)
     })
   }
+}
+
+/** Postgres refuses a second spelling, also of an API that `--prune` is to delete, because deletions come last. */
+async function checkSpelling({ entry, place }: Placed, earlier: readonly Placed[], known: Known): Promise<void> {
+  if (findCurrent(entry, known) !== undefined) return
+  const isOther = (audience: string) => audience !== entry.audience && isSameResource(audience, entry.audience)
+  await known.mistakes.check(`${place}.audience`, () => {
+    const registered = known.current.servers.find(({ audience }) => isOther(audience))
+    if (registered !== undefined) {
+      throw new AdministrationError('conflict', `the API is registered as ${registered.audience}: use this spelling`)
+    }
+    const listed = earlier.find((other) => isOther(other.entry.audience))
+    if (listed === undefined) return
+    const problem = `${listed.place} has another spelling, ${listed.entry.audience}`
+    throw new AdministrationError('invalid', `${problem}: use one for both`)
+  })
 }
 
 /** Two titles for one API would replace each other at every run. */

@@ -93,3 +93,28 @@ describe('apply: the title of an API with two credentials', () => {
     expect(await registry.apply(document)).toEqual(NOTHING)
   })
 })
+
+describe('apply: a new entry with another spelling of an audience', () => {
+  const shouted = { ...SECOND, audience: 'https://REPORTS.example/' }
+  const before = { client_id: 'c', name: 'c', audience: 'https://c.example' }
+
+  test('that is registered is a conflict (4) before the first change, also with --prune', async () => {
+    await registry.apply({ resource_servers: [REPORTS] })
+    const stored = await registry.exported()
+    for (const options of [[], ['--dry-run'], ['--prune', '--yes']]) {
+      const { code, out, said } = await registry.apply({ resource_servers: [before, shouted] }, ...options)
+      expect([code, out]).toEqual([4, ''])
+      expect(said).toBe(`resource_servers[1].audience: the API is registered as ${AUDIENCE}: use this spelling`)
+    }
+    expect(await registry.exported()).toEqual(stored)
+  })
+
+  test('that an earlier entry has is a mistake (2) before the first change', async () => {
+    const { code, said } = await registry.apply({ resource_servers: [REPORTS, shouted] })
+    expect([code, said]).toEqual([
+      2,
+      `resource_servers[1].audience: resource_servers[0] has another spelling, ${AUDIENCE}: use one for both`
+    ])
+    expect((await registry.exported()).resource_servers).toEqual([])
+  })
+})
