@@ -7,7 +7,7 @@ import { clientDocument } from '../client-document.js'
 import { withSettings } from '../client-settings.js'
 import { checkClient, checkScope, type Registered } from './check-entries.js'
 import type { Mistakes } from './mistakes.js'
-import { keptOf, planDeletions } from './plan-deletions.js'
+import { checkDeletions, keptOf, planDeletions } from './plan-deletions.js'
 import { planResourceServers } from './plan-resource-servers.js'
 import {
   type Current,
@@ -29,13 +29,15 @@ export async function planChanges(
   mistakes: Mistakes,
   deps: RegistryAdministration
 ): Promise<readonly RegistryChange[]> {
+  const clients = await deps.clients.list()
   const current = {
     servers: await deps.resourceServers.listRegistrations(),
     scopes: await deps.scopes.list(),
-    clients: (await deps.clients.list()).filter(isRegistered)
+    clients: clients.filter(isRegistered),
+    otherClients: clients.filter((client) => !isRegistered(client))
   }
   const kept = prune ? keptOf(document, current) : current
-  const known: Known = { current, kept, later: afterwards(document, current), mistakes }
+  const known: Known = { current, kept, later: afterwards(document, kept), mistakes }
   const changes = await planResourceServers(document, known)
   for (const [index, entry] of (document.scopes ?? []).entries()) {
     changes.push(...(await planScope(entry, `scopes[${index}]`, known)))
@@ -43,6 +45,7 @@ export async function planChanges(
   for (const [index, entry] of (document.clients ?? []).entries()) {
     changes.push(...(await planClient(entry, `clients[${index}]`, known)))
   }
+  await checkDeletions(document, known)
   return [...changes, ...planDeletions(current, kept)]
 }
 
@@ -51,28 +54,34 @@ export function isRegistered({ isDiscovered, isOfDeveloper }: ClientRegistration
   return isDiscovered !== true && isOfDeveloper !== true
 }
 
-/** Scopes and APIs as they are when the document has been applied: its clients may name those that it creates. */
-function afterwards(document: RegistryDocument, current: Current): Registered {
+/**
+ * Scopes and APIs as they are when the document has been applied: entries may name those that it creates, but not those that
+ * `--prune` deletes.
+ */
+function afterwards(document: RegistryDocument, kept: Current): Registered {
   const newServers = (document.resource_servers ?? []).map(({ client_id: clientId, name, audience }) => ({
     resourceServer: { clientId, name, audience },
     secretHash: Buffer.alloc(0)
   }))
-  const servers = current.servers.map((resourceServer) => ({ resourceServer, secretHash: Buffer.alloc(0) }))
-  const known = new Set(current.scopes.map(({ name }) => name))
+  const servers = kept.servers.map((resourceServer) => ({ resourceServer, secretHash: Buffer.alloc(0) }))
+  const known = new Set(kept.scopes.map(({ name }) => name))
   const newScopes = (document.scopes ?? []).filter(({ name }) => !known.has(name)).map((entry) => toScope(entry))
   return {
     resourceServers: { list: async () => [...servers, ...newServers] },
-    scopes: { list: async () => [...current.scopes, ...newScopes] }
+    scopes: { list: async () => [...kept.scopes, ...newScopes] }
   }
 }
 
 async function planScope(
-  entry: ScopeEntry,
+  given: ScopeEntry,
   place: string,
   { current, later, mistakes }: Known
 ): Promise<RegistryChange[]> {
-  const id = entry.name
-  const audience = await checkScope(entry, place, later, mistakes)
+  const id = given.name
+  const audience = await checkScope(given, place, later, mistakes)
+  // By its audience: while the change is made, APIs that are deleted later can have the same name.
+  const { resource: _resource, ...others } = given
+  const entry = { ...others, ...(audience !== undefined && { resource: audience }) }
   const found = current.scopes.find(({ name }) => name === id)
   if (found === undefined) return [{ kind: 'scope', id, action: 'create', entry, place, changes: {} }]
   await mistakes.check(`${place}.resource`, () => requireOwnApi(found, audience))
@@ -84,22 +93,23 @@ async function planScope(
 }
 
 async function planClient(
-  entry: ClientEntry,
+  given: ClientEntry,
   place: string,
   { current, later, mistakes }: Known
 ): Promise<RegistryChange[]> {
-  const { client_id: id, type = 'confidential' } = entry
+  const { client_id: id, type = 'confidential' } = given
   const found = current.clients.find(({ clientId }) => clientId === id)
   const before = mistakes.count()
   await mistakes.check(`${place}.type`, () => {
     if (found === undefined || found.type === type) return
     throw new AdministrationError('conflict', `client ${id} is ${found.type}, which cannot be changed`)
   })
-  await checkClient(entry, place, later, mistakes)
+  await checkClient(given, place, later, mistakes)
   const isValid = mistakes.count() === before
   // Members that do not fit each other. A mistake of one member would be found again.
-  const settle = () => withSettings(found ?? { ...NEW_CLIENT, clientId: id, type }, settingsOf(entry), later)
+  const settle = () => withSettings(found ?? { ...NEW_CLIENT, clientId: id, type }, settingsOf(given), later)
   const wanted = isValid ? await mistakes.check(place, settle) : undefined
+  const entry = { ...given, resources: wanted?.audiences ?? [] }
   if (found === undefined) return [{ kind: 'client', id, action: 'create', entry, place, changes: {} }]
   if (wanted === undefined) return []
   const after = { ...wanted, disabled: entry.disabled ?? wanted.disabled }

@@ -33,6 +33,8 @@ export type Current = {
   servers: readonly ResourceServerRegistration[]
   scopes: readonly Scope[]
   clients: readonly ClientRegistration[]
+  /** Clients that no operator registered. No document changes or deletes them. */
+  otherClients: readonly ClientRegistration[]
 }
 
 /**
