@@ -1,6 +1,6 @@
 import type { ClientRegistration } from '../../../storage/postgres/clients.js'
 import type { Scope } from '../../../storage/postgres/scopes.js'
-import { requireOwnApi, scopeDocument } from '../administer-scopes.js'
+import { requireOwnApi, scopeDocument, toTexts } from '../administer-scopes.js'
 import { AdministrationError } from '../administration-error.js'
 import { changesBetween } from '../changes-between.js'
 import { clientDocument } from '../client-document.js'
@@ -78,6 +78,7 @@ async function planScope(
   { current, later, mistakes }: Known
 ): Promise<RegistryChange[]> {
   const id = given.name
+  const before = mistakes.count()
   const audience = await checkScope(given, place, later, mistakes)
   // By its audience: while the change is made, APIs that are deleted later can have the same name.
   const { resource: _resource, ...others } = given
@@ -85,7 +86,9 @@ async function planScope(
   const found = current.scopes.find(({ name }) => name === id)
   if (found === undefined) return [{ kind: 'scope', id, action: 'create', entry, place, changes: {} }]
   await mistakes.check(`${place}.resource`, () => requireOwnApi(found, audience))
-  const wanted = { ...toScope(entry), audience, builtIn: found.builtIn }
+  if (mistakes.count() > before) return []
+  const scope = toScope(entry)
+  const wanted = { ...scope, ...toTexts(scope), audience, builtIn: found.builtIn }
   return changed({
     ...{ kind: 'scope', id, action: 'update', entry, place },
     changes: changesBetween(scopeDocument(found), scopeDocument(wanted))
