@@ -1,3 +1,4 @@
+import { isSameResource } from '@valetkey/oauth-protocol'
 import type { ClientRegistration } from '../../../storage/postgres/clients.js'
 import type { Scope } from '../../../storage/postgres/scopes.js'
 import { requireOwnApi, scopeDocument, toTexts } from '../administer-scopes.js'
@@ -72,18 +73,25 @@ function afterwards(document: RegistryDocument, kept: Current): Registered {
   }
 }
 
-async function planScope(
-  given: ScopeEntry,
-  place: string,
-  { current, later, mistakes }: Known
-): Promise<RegistryChange[]> {
+/** A stored record may go on to name an API whose last credential was deleted. A new one may not. */
+function withOwnApis(audiences: readonly string[], { current, later }: Known): Registered {
+  const isBare = (audience: string) => !current.servers.some((server) => isSameResource(server.audience, audience))
+  const own = audiences.filter(isBare).map((audience) => ({
+    resourceServer: { clientId: '', name: audience, audience },
+    secretHash: Buffer.alloc(0)
+  }))
+  return { ...later, resourceServers: { list: async () => [...(await later.resourceServers.list()), ...own] } }
+}
+
+async function planScope(given: ScopeEntry, place: string, known: Known): Promise<RegistryChange[]> {
+  const { current, mistakes } = known
   const id = given.name
+  const found = current.scopes.find(({ name }) => name === id)
   const before = mistakes.count()
-  const audience = await checkScope(given, place, later, mistakes)
+  const audience = await checkScope(given, place, withOwnApis(found?.audience ? [found.audience] : [], known), mistakes)
   // By its audience: while the change is made, APIs that are deleted later can have the same name.
   const { resource: _resource, ...others } = given
   const entry = { ...others, ...(audience !== undefined && { resource: audience }) }
-  const found = current.scopes.find(({ name }) => name === id)
   if (found === undefined) return [{ kind: 'scope', id, action: 'create', entry, place, changes: {} }]
   await mistakes.check(`${place}.resource`, () => requireOwnApi(found, audience))
   if (mistakes.count() > before) return []
@@ -95,13 +103,11 @@ async function planScope(
   })
 }
 
-async function planClient(
-  given: ClientEntry,
-  place: string,
-  { current, later, mistakes }: Known
-): Promise<RegistryChange[]> {
+async function planClient(given: ClientEntry, place: string, known: Known): Promise<RegistryChange[]> {
+  const { current, mistakes } = known
   const { client_id: id, type = 'confidential' } = given
   const found = current.clients.find(({ clientId }) => clientId === id)
+  const later = withOwnApis(found?.audiences ?? [], known)
   const before = mistakes.count()
   await mistakes.check(`${place}.type`, () => {
     if (found === undefined || found.type === type) return
