@@ -109,6 +109,10 @@ async function planClient(given: ClientEntry, place: string, known: Known): Prom
   const found = current.clients.find(({ clientId }) => clientId === id)
   const later = withOwnApis(found?.audiences ?? [], known)
   const before = mistakes.count()
+  await mistakes.check(`${place}.client_id`, () => {
+    if (current.otherClients.every(({ clientId }) => clientId !== id)) return
+    throw new AdministrationError('conflict', `client ${id} exists already, and no operator registered it`)
+  })
   await mistakes.check(`${place}.type`, () => {
     if (found === undefined || found.type === type) return
     throw new AdministrationError('conflict', `client ${id} is ${found.type}, which cannot be changed`)

@@ -76,3 +76,12 @@ describe('apply: an API whose last credential was deleted', () => {
     ])
   })
 })
+
+test('apply: a client with the id of an app that a user registered is a conflict (4) before the first change', async () => {
+  await registry.apply(WHOLE)
+  await registry.run(`update clients set origin = 'developer'`)
+  const { code, out, said } = await registry.apply({ scopes: [{ ...SCOPE, title: 'Other' }], clients: [PRINTER] })
+  await registry.run(`update clients set origin = 'registered'`)
+  expect([code, out]).toEqual([4, ''])
+  expect(said).toBe('clients[0].client_id: client printer exists already, and no operator registered it')
+})
