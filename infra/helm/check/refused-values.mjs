@@ -84,6 +84,7 @@ function refusedOutsidePods() {
     'a misspelt behaviour of the autoscaler': json('resourceServer.autoscaling.behavior', { scaledown: {} }),
     'a misspelt metric of the autoscaler': json('resourceServer.autoscaling.metrics', [{ type: 'Pods', pod: {} }]),
     'an autoscaler without a metric': set(scaled, 'authorizationServer.autoscaling.targetCPU='),
+    'fewer pods at most than at least': set(scaled, 'authorizationServer.autoscaling.maxReplicas=1'),
     'a misspelt relabelling': json('serviceMonitors.relabelings', [{ targetlabel: 'a' }]),
     'a misspelt value of the alerts': set('prometheusRule.label.a=b'),
     'a misspelt kind of the registry': json('registry.records', { client: [{ client_id: 'a' }] }),
