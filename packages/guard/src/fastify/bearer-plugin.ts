@@ -1,7 +1,7 @@
 import { logMembers } from '@valetkey/oauth-protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { ANY_ORIGIN, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from '../guard/any-origin.js'
+import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from '../guard/any-origin.js'
 import { createGuard, type Guard } from '../guard/guard.js'
 import type { GuardOptions } from '../guard/guard-options.js'
 import type { Outcome } from '../guard/outcome.js'
@@ -66,7 +66,14 @@ function acceptedToken(this: FastifyRequest): AccessToken {
 /** Uses a callback instead of a promise, so that a cached token costs no turn of the event loop. */
 function guardHook(guard: Guard, requirement: ScopeRequirement): onRequestHookHandler {
   return function requireAccessToken(request, reply, done) {
-    if (guard.anyOrigin) reply.headers(ANY_ORIGIN)
+    if (guard.anyOrigin) {
+      const requestedMethod = request.headers['access-control-request-method']
+      if (isPreflight(request.method, requestedMethod)) {
+        sendPreflight(reply)
+        return
+      }
+      reply.headers(ANY_ORIGIN)
+    }
     const outcome = guard.check(request.raw, requirement, contextOf(request, guard))
     if ('kind' in outcome) decide(outcome)
     else void outcome.then(decide)

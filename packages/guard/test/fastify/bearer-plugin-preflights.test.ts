@@ -86,10 +86,18 @@ test.each([
   expect((await sendPreflight(unserved)).statusCode).toBe(404)
 })
 
-test('a server with a guarded route of all methods starts', async () => {
-  await startApp()
-  app.all('/files', guarded(), handler)
-  expect((await app.inject({ url: '/files', headers: { authorization } })).body).toBe('served')
+describe('a guarded route that has OPTIONS itself: preflight requests are 204, other OPTIONS need a token', () => {
+  test.each<[string, () => void]>([
+    ['app.all', () => void app.all('/files', guarded(), handler)],
+    ['a list of methods', () => void app.route({ method: ['GET', 'OPTIONS'], url: '/files', ...guarded(), handler })]
+  ])('%s', async (_name, addRoute) => {
+    await startApp()
+    addRoute()
+    await expectPreflight('/files')
+    expect((await app.inject({ method: 'OPTIONS', url: '/files' })).statusCode).toBe(401)
+    const accepted = await app.inject({ method: 'OPTIONS', url: '/files', headers: { authorization } })
+    expect(accepted.body).toBe('served')
+  })
 })
 
 test.each(['before', 'after'])('an OPTIONS route of the API %s the guarded route is used', async (place) => {
@@ -99,4 +107,40 @@ test.each(['before', 'after'])('an OPTIONS route of the API %s the guarded route
   app.get('/files', guarded(), handler)
   if (place === 'after') addOptions()
   expect((await sendPreflight('/files')).body).toBe('own')
+})
+
+describe('the guard as a hook of a scope:', () => {
+  const addScope = (addRoutes: (scope: FastifyInstance) => void) =>
+    app.register(
+      async (scope) => {
+        scope.addHook('onRequest', app.requireAccessToken('files.read'))
+        addRoutes(scope)
+      },
+      { prefix: '/files' }
+    )
+
+  test('a preflight request of a route with OPTIONS is 204', async () => {
+    await startApp()
+    addScope((scope) => scope.all('/all', handler))
+    await expectPreflight('/files/all')
+  })
+
+  test('with the OPTIONS route of the README, a preflight request of each path is 204', async () => {
+    await startApp()
+    addScope((scope) => {
+      scope.get('/', handler)
+      scope.get('/:name', handler)
+      scope.options('*', (_request, reply) => reply.callNotFound())
+    })
+    for (const path of ['/files', '/files/', '/files/a']) await expectPreflight(path)
+    const other = await app.inject({ method: 'OPTIONS', url: '/files', headers: { authorization } })
+    expect(other.statusCode).toBe(404)
+  })
+
+  test('a preflight request is 204 if the hook is of the whole server', async () => {
+    await startApp()
+    app.addHook('onRequest', app.requireAccessToken('files.read'))
+    app.get('/files', handler)
+    await expectPreflight('/files')
+  })
 })
