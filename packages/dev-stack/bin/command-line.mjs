@@ -11,7 +11,8 @@ const databaseVariables = {
   'resource-server': 'RESOURCE_DATABASE_URL'
 }
 
-const NO_DATABASE = new Set(['--help', '-h', '--version', '-V'])
+const NO_DATABASE_COMMANDS = new Set([undefined, 'help', 'completion'])
+const NO_DATABASE_OPTIONS = new Set(['--help', '-h', '--version', '-V'])
 
 const [service, ...args] = process.argv.slice(2)
 const file = commandLines[service]
@@ -40,8 +41,7 @@ function listUsers() {
 }
 
 function needsNoDatabase() {
-  const [first] = args
-  return first === undefined || first === 'completion' || args.some((each) => NO_DATABASE.has(each))
+  return NO_DATABASE_COMMANDS.has(args[0]) || args.some((each) => NO_DATABASE_OPTIONS.has(each))
 }
 
 function stop(message) {

@@ -31,6 +31,6 @@ test('with the caller’s DATABASE_URL: output and exit code of the command', as
   expect(await failing.ended).toMatchObject({ code: 7 })
 })
 
-test.each([['--help'], ['--version'], ['completion', 'bash']])('%s needs no database', async (...args) => {
+test.each([['--help'], ['--version'], ['help'], ['completion', 'bash']])('%s needs no database', async (...args) => {
   expect(await checkout.start('command-line.mjs', ['resource-server', ...args]).ended).toMatchObject({ code: 0 })
 })
