@@ -52,6 +52,28 @@ test('the single-page app shows a Deny, and finishes no sign-in that this tab di
   expect(await shownFiles(page, 'Sign in again')).toEqual([])
 })
 
+test.each([
+  { name: '503', answer: { status: 503 } },
+  { name: '429', answer: { status: 429, json: { error: 'temporarily_unavailable' } } },
+  { name: 'no response', answer: undefined }
+])('revocation fails with $name: the single-page app says so and keeps the tokens', async ({ answer }) => {
+  const { page } = await openApp()
+  await signInAndPress(page, 'Allow')
+  const files = await shownFiles(page, 'Signed in')
+  const tokens = await tokensOf(page)
+
+  const headers = { 'access-control-allow-origin': '*' }
+  await page.route('**/oauth/revoke', (route) => (answer ? route.fulfill({ ...answer, headers }) : route.abort()))
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  expect(await shownFiles(page, 'Not signed out')).toEqual(files)
+  expect(await tokensOf(page)).toEqual(tokens)
+
+  await page.unroute('**/oauth/revoke')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  expect(await shownFiles(page, /^Signed out/)).toEqual([])
+  expect((await listWith(tokens.access_token)).status).toBe(401)
+})
+
 test('the content security policy of the page stops other scripts and other addresses', async () => {
   const { page } = await openApp()
   const stopped = await page.evaluate<string[]>(`new Promise((resolve) => {
@@ -88,7 +110,7 @@ async function filesAfterReload(page: Page): Promise<string[]> {
 }
 
 /** The names in the list, once the page shows this message. */
-async function shownFiles(page: Page, message: string): Promise<string[]> {
+async function shownFiles(page: Page, message: string | RegExp): Promise<string[]> {
   await page.getByRole('status').filter({ hasText: message }).waitFor()
   return (await page.getByRole('listitem').allInnerTexts()).sort()
 }

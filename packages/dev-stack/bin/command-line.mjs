@@ -1,5 +1,5 @@
 // ./valetkey, ./valetkey-files: the command line of a service, with the databases of the running `npm start`.
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { commandLines, dataFiles } from '../lib/checkout.mjs'
@@ -11,7 +11,8 @@ const databaseVariables = {
   'resource-server': 'RESOURCE_DATABASE_URL'
 }
 
-const NO_DATABASE = new Set(['--help', '-h', '--version', '-V'])
+const NO_DATABASE_COMMANDS = new Set([undefined, 'help', 'completion'])
+const NO_DATABASE_OPTIONS = new Set(['--help', '-h', '--version', '-V'])
 
 const [service, ...args] = process.argv.slice(2)
 const file = commandLines[service]
@@ -22,7 +23,7 @@ if (!existsSync(file)) stop('Not built yet: run npm start, or npm run build, fir
 if (!process.env[variable] && !process.env[`${variable}_FILE`] && !needsNoDatabase()) joinRunningStack()
 
 // Run in this process, so that input, output, signals and exit code are those of the command.
-const given = process.env.DATABASE_URL && service === 'resource-server' ? withOwnerId(args, listUsers) : args
+const given = process.env.DATABASE_URL && service === 'resource-server' ? withOwnerId(args, findUserId) : args
 process.argv.splice(1, process.argv.length - 1, file, ...given)
 await import(pathToFileURL(file).href)
 
@@ -33,15 +34,18 @@ function joinRunningStack() {
   for (const [name, value] of Object.entries(running.environment)) process.env[name] ||= value
 }
 
-function listUsers() {
-  const list = [commandLines['authorization-server'], 'users', 'list', '--json']
-  return JSON.parse(execFileSync(process.execPath, list, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }))
-    .users
+/** If the user is not found, the command that looks for it prints why. */
+function findUserId(name) {
+  const show = [commandLines['authorization-server'], 'users', 'show', '--id', '--', name]
+  const { status, stdout } = spawnSync(process.execPath, show, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  return status === 0 ? stdout.trim() : undefined
 }
 
 function needsNoDatabase() {
-  const [first] = args
-  return first === undefined || first === 'completion' || args.some((each) => NO_DATABASE.has(each))
+  return NO_DATABASE_COMMANDS.has(args[0]) || args.some((each) => NO_DATABASE_OPTIONS.has(each))
 }
 
 function stop(message) {

@@ -31,6 +31,24 @@ test('with the caller’s DATABASE_URL: output and exit code of the command', as
   expect(await failing.ended).toMatchObject({ code: 7 })
 })
 
-test.each([['--help'], ['--version'], ['completion', 'bash']])('%s needs no database', async (...args) => {
+test.each([['--help'], ['--version'], ['help'], ['completion', 'bash']])('%s needs no database', async (...args) => {
   expect(await checkout.start('command-line.mjs', ['resource-server', ...args]).ended).toMatchObject({ code: 0 })
+})
+
+test('a user name after --owner: looks this user up, and passes the id on', async () => {
+  const given = { DATABASE_URL: 'postgres://given', RESOURCE_DATABASE_URL: 'postgres://files' }
+  const create = ['authorization-server', 'users', 'create', 'alice']
+  await checkout.start('command-line.mjs', create, given).ended
+  const started = checkout.state('calls').length
+  const owners = ['--owner=alice', '--owner=bob']
+  for (const owner of owners) {
+    await checkout.start('command-line.mjs', ['resource-server', 'import', owner, './photos'], given).ended
+  }
+  const calls = checkout.state('calls').slice(started)
+  expect(calls.map(({ args }) => args)).toEqual([
+    ['users', 'show', '--id', '--', 'alice'],
+    ['import', '--owner=user-1', './photos'],
+    // The stand-in records no failed lookup. The command refuses the name.
+    ['import', '--owner=bob', './photos']
+  ])
 })

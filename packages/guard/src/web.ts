@@ -41,7 +41,7 @@ export function protect<Incoming extends Request, Rest extends unknown[]>(
     const outcome = await checkRequest(guard, request, requirement)
     if (outcome.kind !== 'accepted') return toResponse(outcome)
     const response = await handler(request, outcome.accessToken, ...rest)
-    return guard.anyOrigin ? withHeaders(response, ANY_ORIGIN) : response
+    return guard.anyOrigin ? withAnyOrigin(response) : response
   }
 }
 
@@ -74,11 +74,16 @@ function authorizationsOf(headers: Headers): readonly string[] {
   return parts.length > 1 && parts.some((part) => BEARER.test(part)) ? parts : [value]
 }
 
-/** In a copy, because the headers of a redirect or of a fetched response cannot be changed. */
-function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+/**
+ * The handler's response, readable from any origin. An origin that the handler allows itself is kept, as in the other
+ * adapters. It is a copy, because the headers of a redirect or of a fetched response cannot be changed.
+ */
+function withAnyOrigin(response: Response): Response {
   // An upgraded connection cannot be copied.
   if (response.status < 200) return response
   const copy = new Response(response.body, response)
-  for (const [name, value] of Object.entries(headers)) copy.headers.set(name, value)
+  for (const [name, value] of Object.entries(ANY_ORIGIN)) {
+    if (name !== 'access-control-allow-origin' || !copy.headers.has(name)) copy.headers.append(name, value)
+  }
   return copy
 }

@@ -59,6 +59,13 @@ test.each([
   expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([status, '*'])
 })
 
+test('protect keeps the origin that the handler allows, and adds to the headers that it exposes', async () => {
+  const own = { 'access-control-allow-origin': 'https://app.example', 'access-control-expose-headers': 'Link' }
+  const { headers } = await protect(guard, [], () => new Response(null, { headers: own }))(request())
+  expect(headers.get('access-control-allow-origin')).toBe('https://app.example')
+  expect(headers.get('access-control-expose-headers')).toBe('Link, www-authenticate, retry-after, etag, x-request-id')
+})
+
 test('protect: an error of the handler reaches the framework', async () => {
   const handler = protect(guard, [], () => Promise.reject(new Error('of the handler')))
   await expect(handler(request())).rejects.toThrow('of the handler')

@@ -26,7 +26,7 @@ export {
 } from './postgres/postgres.js'
 export { findPooling } from './postgres/postgres-pooler.js'
 export { roleSettings } from './postgres/postgres-settings.js'
-export { askAtTerminal, linesOfFailure, printResult } from './process/command-line.js'
+export { askAtTerminal, exitOnClosedPipe, linesOfFailure, printResult } from './process/command-line.js'
 export {
   ConfigurationError,
   type Environment,

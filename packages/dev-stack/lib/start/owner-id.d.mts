@@ -1,4 +1,4 @@
 export function withOwnerId(
   args: readonly string[],
-  listUsers: () => readonly { user_id: string; username: string }[]
+  findUserId: (username: string) => string | undefined
 ): readonly string[]

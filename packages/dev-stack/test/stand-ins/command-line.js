@@ -21,6 +21,12 @@ switch (args.slice(0, 2).join(' ')) {
   case 'users list':
     answer(all('users'))
     break
+  case 'users show': {
+    const found = all('users').find(({ username }) => username === args.at(-1))
+    if (found === undefined) process.exit(3)
+    console.log(found.user_id)
+    break
+  }
   case 'users create':
     answer(add('users', { user_id: `user-${all('users').length + 1}`, username: args[2] }))
     break

@@ -1,7 +1,7 @@
 import { logMembers } from '@valetkey/oauth-protocol'
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { ANY_ORIGIN, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from '../guard/any-origin.js'
+import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from '../guard/any-origin.js'
 import { createGuard, type Guard } from '../guard/guard.js'
 import type { GuardOptions } from '../guard/guard-options.js'
 import type { Outcome } from '../guard/outcome.js'
@@ -66,7 +66,14 @@ function acceptedToken(this: FastifyRequest): AccessToken {
 /** Uses a callback instead of a promise, so that a cached token costs no turn of the event loop. */
 function guardHook(guard: Guard, requirement: ScopeRequirement): onRequestHookHandler {
   return function requireAccessToken(request, reply, done) {
-    if (guard.anyOrigin) reply.headers(ANY_ORIGIN)
+    if (guard.anyOrigin) {
+      const requestedMethod = request.headers['access-control-request-method']
+      if (isPreflight(request.method, requestedMethod)) {
+        sendPreflight(reply)
+        return
+      }
+      reply.headers(ANY_ORIGIN)
+    }
     const outcome = guard.check(request.raw, requirement, contextOf(request, guard))
     if ('kind' in outcome) decide(outcome)
     else void outcome.then(decide)
@@ -99,11 +106,26 @@ function serveMetadata(server: FastifyInstance, { metadata }: Guard): void {
   server.options(metadata.path, async (_request, reply) => reply.code(204).headers(METADATA_PREFLIGHT).send())
 }
 
-/** Adds an OPTIONS route for each guarded path. */
+/**
+ * Adds an OPTIONS route for each guarded path that has none. It is added after the routes of the current plugin, so that
+ * Fastify accepts an OPTIONS route that the API declares itself, even one that follows the guarded route.
+ */
 function answerPreflights(server: FastifyInstance, isGuard: (hook: object) => boolean): void {
   server.addHook('onRoute', function addOptions(route) {
     const hooks = [route.onRequest ?? []].flat()
-    if (!hooks.some(isGuard) || this.hasRoute({ method: 'OPTIONS', url: route.url })) return
-    this.options(route.routePath, async (_request, reply) => reply.code(204).headers(PREFLIGHT).send())
+    if (!hooks.some(isGuard)) return
+    const { routePath } = route
+    this.after(() => {
+      // For `/` below a prefix, Fastify has meanwhile added the variant with a trailing slash by changing `route`.
+      for (const path of new Set([routePath, route.routePath])) {
+        if (this.hasRoute({ method: 'OPTIONS', url: this.prefix + path })) continue
+        // Without `slash`, Fastify would add both variants.
+        this.options(path, { prefixTrailingSlash: 'slash' }, (_request, reply) => sendPreflight(reply))
+      }
+    })
   })
+}
+
+function sendPreflight(reply: FastifyReply): void {
+  reply.code(204).headers(PREFLIGHT).send()
 }

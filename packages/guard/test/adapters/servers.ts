@@ -19,7 +19,13 @@ export type Adapter = Traits & { name: string; start(guard: Guard): Promise<Star
 /** What the guarded handlers return: the token of the request. */
 const describeToken = ({ subject, clientId, scope }: AccessToken) => ({ subject, clientId, scope: [...scope] })
 
-/** The same API, guarded by each adapter: /reports needs one scope, /both two, /open none. */
+/** What the handler of /linked sets itself. */
+const OWN_CORS = {
+  'access-control-allow-origin': 'https://app.example',
+  'access-control-expose-headers': 'link'
+}
+
+/** The same API, guarded by each adapter: /reports and /linked need one scope, /both two, /open none. */
 export const ADAPTERS: readonly Adapter[] = [
   { name: 'Fastify', parsesForms: true, start: startFastify },
   { name: 'node:http', start: startPlain },
@@ -44,6 +50,9 @@ async function startFastify(guard: Guard): Promise<StartedApi> {
   })
   const both = app.requireAccessToken('reports.read', 'reports.write')
   app.get('/both', { onRequest: both }, async ({ accessToken }) => describeToken(accessToken))
+  app.get('/linked', { onRequest: app.requireAccessToken('reports.read') }, async (_request, reply) =>
+    reply.headers(OWN_CORS).send()
+  )
   app.get('/open', async ({ accessToken }) => describeToken(accessToken))
   await app.listen({ host: '127.0.0.1', port: 0 })
   const close = async () => {
@@ -55,11 +64,15 @@ async function startFastify(guard: Guard): Promise<StartedApi> {
 async function startPlain(guard: Guard): Promise<StartedApi> {
   const guards = new Map([
     ['/reports', requireAccessToken(guard, 'reports.read')],
+    ['/linked', requireAccessToken(guard, 'reports.read')],
     ['/both', requireAccessToken(guard, 'reports.read', 'reports.write')]
   ])
   const metadata = serveMetadata(guard)
   return listen((request, response) => {
-    const respond = () => response.end(JSON.stringify(describeToken(accessTokenOf(request))))
+    const respond = () => {
+      if (request.url === '/linked') response.setHeaders(new Map(Object.entries(OWN_CORS)))
+      response.end(JSON.stringify(describeToken(accessTokenOf(request))))
+    }
     metadata(request, response, () => {
       const guardRequest = guards.get(request.url?.split('?', 1)[0] ?? '')
       if (guardRequest !== undefined) return guardRequest(request, response, respond)
@@ -79,6 +92,9 @@ async function startExpress(guard: Guard, makeApp: typeof express): Promise<Star
   app.use('/.well-known', serveMetadata(guard))
   app.use('/reports', requireAccessToken(guard, 'reports.read'))
   app.use('/both', requireAccessToken(guard, 'reports.read', 'reports.write'))
+  app.get('/linked', requireAccessToken(guard, 'reports.read'), (_request, response) => {
+    response.set(OWN_CORS).end()
+  })
   app.all('/:name', (request, response) => void response.json(describeToken(accessTokenOf(request))))
   return listen(app)
 }
@@ -86,6 +102,7 @@ async function startExpress(guard: Guard, makeApp: typeof express): Promise<Star
 async function startWeb(guard: Guard): Promise<StartedApi> {
   const routes = new Map([
     ['/reports', protect(guard, ['reports.read'], (_request, token) => Response.json(describeToken(token)))],
+    ['/linked', protect(guard, ['reports.read'], () => new Response(null, { headers: OWN_CORS }))],
     [
       '/both',
       protect(guard, ['reports.read', 'reports.write'], (_request, token) => Response.json(describeToken(token)))
@@ -106,6 +123,8 @@ async function startHono(guard: Guard): Promise<StartedApi> {
   app.all('/.well-known/*', ({ req, notFound }) => metadataResponse(guard, req.raw) ?? notFound())
   app.all('/reports', ({ req }) => files(req.raw))
   app.all('/both', ({ req }) => both(req.raw))
+  const linked = protect(guard, ['reports.read'], () => new Response(null, { headers: OWN_CORS }))
+  app.all('/linked', ({ req }) => linked(req.raw))
   app.all('/open', ({ body }) => body(null, 500))
   return serve(async (request) => app.fetch(request))
 }

@@ -83,6 +83,13 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     expect(response.headers.get('access-control-allow-methods')).toBe('*')
   })
 
+  test('a handler that sets CORS headers: its origin and its exposed headers are in the response', async () => {
+    endpoint.answers(json(live))
+    const { status, headers } = await send(api, requestOf({ target: '/linked' }))
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example'])
+    expect(headers.get('access-control-expose-headers')?.split(', ')).toContain('link')
+  })
+
   test.each(['GET', 'HEAD'])('metadata, %s: readable from any origin (RFC 9728 §2, §3.2)', async (method) => {
     const response = await send(api, requestOf({ method, target: `${METADATA_PATH}?a=b`, headers: [] }))
     expect(response.status).toBe(200)

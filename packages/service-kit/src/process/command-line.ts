@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { ConfigurationError } from './environment-reader.js'
 
@@ -30,4 +31,15 @@ export async function askAtTerminal(question: string): Promise<'yes' | 'no' | 'i
   } finally {
     terminal.close()
   }
+}
+
+/**
+ * Ends the process when the reader of its output closes the pipe, as `head` does. Nothing more can be written, so there is
+ * no message.
+ */
+export function exitOnClosedPipe(output: EventEmitter, exitCode: number): void {
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit(exitCode)
+  })
 }

@@ -1,5 +1,6 @@
-import { describe, expect, test } from '@jest/globals'
-import { ConfigurationError, linesOfFailure, printResult } from '../../src/index.js'
+import { EventEmitter } from 'node:events'
+import { describe, expect, jest, test } from '@jest/globals'
+import { ConfigurationError, exitOnClosedPipe, linesOfFailure, printResult } from '../../src/index.js'
 
 test.each([
   { json: true, output: '{\n  "applied": []\n}\n' },
@@ -27,5 +28,24 @@ describe('linesOfFailure:', () => {
     { name: 'a thrown string', error: 'words', lines: ['words'] }
   ])('$name', ({ error, lines }) => {
     expect(linesOfFailure(error)).toEqual(lines)
+  })
+})
+
+describe('exitOnClosedPipe:', () => {
+  const systemError = (code: string) => Object.assign(new Error(code), { code })
+
+  test('EPIPE ends the process with the exit code', () => {
+    const exit = jest.spyOn(process, 'exit').mockReturnValue(undefined as never)
+    const output = new EventEmitter()
+    exitOnClosedPipe(output, 7)
+    output.emit('error', systemError('EPIPE'))
+    expect(exit.mock.calls).toEqual([[7]])
+    exit.mockRestore()
+  })
+
+  test('another error is thrown', () => {
+    const output = new EventEmitter()
+    exitOnClosedPipe(output, 7)
+    expect(() => output.emit('error', systemError('ENOSPC'))).toThrow('ENOSPC')
   })
 })

@@ -1,6 +1,13 @@
 #!/usr/bin/env node
 import { userInfo } from 'node:os'
-import { askAtTerminal, connectPostgres, type Database, LONG_STATEMENT_MS, linesOfFailure } from '@valetkey/service-kit'
+import {
+  askAtTerminal,
+  connectPostgres,
+  type Database,
+  exitOnClosedPipe,
+  LONG_STATEMENT_MS,
+  linesOfFailure
+} from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { processEnvironment, readCommandLineConfig } from '../../config.js'
 import { CommandFailure, EXIT, exitCodeOf } from './exit.js'
@@ -25,11 +32,7 @@ const program = buildProgram({
   confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? confirm : undefined
 })
 
-// The reader closed the pipe, as `head` does. Nothing more can be written, so end without a message.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(EXIT.failed)
-})
+exitOnClosedPipe(process.stdout, EXIT.failed)
 process.exitCode = await run()
 await database?.close()
 

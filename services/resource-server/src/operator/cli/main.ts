@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   type ConnectedDatabase,
   connectPostgres,
+  exitOnClosedPipe,
   LONG_STATEMENT_MS,
   linesOfFailure
 } from '@valetkey/service-kit'
@@ -36,6 +37,7 @@ const program = buildProgram({
   }
 })
 
+exitOnClosedPipe(process.stdout, EXIT.failed)
 process.exitCode = await run()
 await database?.close()
 
