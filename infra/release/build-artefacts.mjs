@@ -31,7 +31,7 @@ function addressesOf(repository) {
  * @param {object} options
  * @param {(file: string) => string} options.read of the files at the tag
  * @param {string} options.repository https://github.com/OWNER/NAME
- * @param {string} options.directory made if it is not there
+ * @param {string} options.directory created if missing
  * @param {{ images: string, charts: string }} [options.addresses] others than those of the repository, for a trial
  * @returns {Promise<{ version: string, images: string, charts: string, guard: string, conformance: string, chart: string }>}
  *   file names of the last three
