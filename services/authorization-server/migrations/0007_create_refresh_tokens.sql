@@ -8,7 +8,7 @@ create table refresh_tokens (
   expires_at timestamptz not null,
   predecessor_hash bytea,
   rotated_at timestamptz,
-  -- For a short window after the rotation: the scope that was asked for, and the answer, encrypted with a key that only
+  -- For a short window after the rotation: the requested scope, and the response, encrypted with a key that only
   -- the holder of the old token can derive (ADR 0006). Erased when the successor is used.
   retry_until timestamptz,
   retry_scope text,
