@@ -146,7 +146,7 @@ describe('refuses', () => {
     expect(answers.filter(({ statusCode }) => statusCode !== 422)).toHaveLength(1)
   })
 
-  test('a counter that does not rise: the passkey may have been cloned (§6.1.1)', async () => {
+  test('a counter that does not rise: the passkey may have been cloned (WebAuthn §6.1.1)', async () => {
     const { authenticator } = await userWithPasskey(server)
     await signInWithPasskey(server.newBrowser(), authenticator, { counter: 50 })
     for (const counter of [50, 49, 0]) {
