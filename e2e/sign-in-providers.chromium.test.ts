@@ -81,7 +81,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     expect(users.map(({ username }) => username)).toEqual(['alice', 'casey'])
   }, 120_000)
 
-  test('Back after sign-in is no dead end', async () => {
+  test('Back and Forward after sign-in continue the request', async () => {
     const page = await visits.open()
     await connect(page, at.demoUrl)
     await signInAtProvider(page)

@@ -30,7 +30,7 @@ describe('an invitation that is accepted with a login page', () => {
       `${ISSUER}/login/handoff?purpose=invitation&token=${given}`
     )
 
-  test('links the identity after the question, signs in, and is spent', async () => {
+  test('links the identity after the question, signs in, and can be used once', async () => {
     const browser = world.server.newBrowser()
     const question = await accept(browser)
     expect(question.body).toContain(world.username)

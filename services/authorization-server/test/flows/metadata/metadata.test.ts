@@ -123,7 +123,7 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
       'no-store',
       'temporarily_unavailable'
     ])
-    proxy.mend()
+    proxy.repair()
     expect((await shaky.publicServer.inject({ method: 'GET', url: PATH })).json()).toEqual(DOCUMENT)
     await shaky.close()
     await proxy.close()

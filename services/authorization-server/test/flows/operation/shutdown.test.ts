@@ -68,7 +68,7 @@ function tokenRequest({ clientId, clientSecret }: Credentials) {
   return { start, rest: body.slice(20) }
 }
 
-/** A request of which the service has read the head and half of the body: it says so, for it is asked to. */
+/** A request whose head and half of the body the service has read: its 100 Continue response shows that. */
 async function openRequest(port: number): Promise<{ socket: Socket; answer: Promise<string>; rest: string }> {
   const { start: head, rest } = tokenRequest(client)
   const socket = connect(port, '127.0.0.1')

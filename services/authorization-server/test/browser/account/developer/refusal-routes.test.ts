@@ -93,7 +93,7 @@ describe('the page of refused requests', () => {
     expect((await open()).body).toContain('No refused requests')
   })
 
-  test('of a user who is none of its owners of an app that is not published names no user', async () => {
+  test('for a request of a non-owner to an unpublished app names no user', async () => {
     const { browser, actor } = await signedIn()
     await browser.get(authorizeUrl(app.clientId))
     const { body } = await open()
