@@ -12,8 +12,8 @@ create table refresh_tokens (
   -- the holder of the old token can derive (ADR 0006). Erased when the successor is used.
   retry_until timestamptz,
   retry_scope text,
-  retry_answer bytea
+  retry_response bytea
 );
 
 create index refresh_tokens_expires_at on refresh_tokens (expires_at);
-create index refresh_tokens_retry_until on refresh_tokens (retry_until) where retry_answer is not null;
+create index refresh_tokens_retry_until on refresh_tokens (retry_until) where retry_response is not null;

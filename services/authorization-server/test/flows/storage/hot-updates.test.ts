@@ -65,7 +65,7 @@ test('a refresh updates its grant without index writes, also on full pages', asy
     for (const { refresh } of some) {
       const successor = { hash: newHash(), expiresAt: after(2_000) }
       const accessToken = { hash: newHash(), scope: ['files.read'], expiresAt: after(3_000) }
-      const retry = { until: after(30), answer: Buffer.from('answer') }
+      const retry = { until: after(30), response: Buffer.from('response') }
       expect(await store.rotate(rotationOf(refresh.hash, { successor, accessToken, retry }), now)).toBe(true)
     }
   })
