@@ -89,14 +89,14 @@ test.each([
     others: [200, 401]
   },
   {
-    name: 'the feed becomes silent',
+    name: 'the feed sends nothing',
     harm: () => expect(at(cluster.resourceServers, 0).internal.silence(/GET \/revocations/)).toBeGreaterThan(0),
     repair: () => {},
     lingers: true,
     others: [200, 401]
   },
   {
-    name: 'the LISTEN connection becomes silent',
+    name: 'the LISTEN connection delivers nothing',
     harm: () => expect(at(cluster.authorizationServers, 0).postgres.silence(/listen /i)).toBe(1),
     repair: () => {},
     lingers: true,

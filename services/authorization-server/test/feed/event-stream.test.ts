@@ -173,7 +173,7 @@ describe('a subscriber whose authentication takes long', () => {
   })
 })
 
-test('a server that closes ends its streams at once', async () => {
+test('a server that closes ends its streams immediately', async () => {
   const app = withFeed({})
   const stream = await subscribe(app, resourceServer)
   await stream.next()

@@ -55,7 +55,7 @@ describe('a name that does not exist', () => {
     expect((await attempt('decoy', PASSWORD, { decoyAt })).kind).toBe('signed_in')
   })
 
-  test('without another user is compared with a hash of its own', async () => {
+  test('without another user is compared with its own hash', async () => {
     const change = { decoyAt: () => LAST, decoyHash: async () => PROBE }
     await expect(attempt('unknown', PASSWORD, change)).rejects.toThrow(COMPARED)
   })

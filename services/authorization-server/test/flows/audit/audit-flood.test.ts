@@ -157,7 +157,7 @@ describe('one address floods: few rows, and their counts are exact', () => {
     expect(rows.length).toBeLessThanOrEqual(most)
   })
 
-  test('the addresses of one IPv6 /64 count as one, and the row says so', async () => {
+  test('the addresses of one IPv6 /64 count as one, and the row names the network', async () => {
     await flood(
       unknownClient,
       Array.from({ length: 100 }, (_, index) => `2001:db8:1:2::${index.toString(16)}`)

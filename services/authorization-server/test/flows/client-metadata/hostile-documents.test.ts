@@ -85,7 +85,7 @@ describe('a hostile document: an error page without a redirect, the exact reason
   test.each([
     ['status 503', ((r) => r.writeHead(503).end()) as Respond, 'document_server_error'],
     ['a broken connection', ((r) => r.socket?.destroy()) as Respond, 'document_connection_failed']
-  ] as const)('%s: the page says that the server of the app does not respond', async (_what, respond, reason) => {
+  ] as const)('%s: the page shows that the server of the app does not respond', async (_what, respond, reason) => {
     const path = `/hostile/${Math.random()}`
     world.documents.respond(path, respond)
     await expectRefusal(world.documents.urlOf(path), 'This app does not respond', reason, 'Try again')
@@ -133,7 +133,7 @@ describe('documents that change', () => {
     expect(String(allowed.headers.location)).toContain('code=')
   })
 
-  test('a withdrawn document: no new authorization; refresh goes on', async () => {
+  test('a withdrawn document: no new authorization; refresh still works', async () => {
     const { server, documents } = world
     const clientId = documents.publish('/withdrawn')
     const tokens = (await tokensFor(world, clientId)).json()

@@ -58,7 +58,7 @@ describe('the page of an error code', () => {
     '%3Cscript%3Ealert(1)%3C%2Fscript%3E',
     '..%2Flogin',
     '%00'
-  ])('%s is unknown: 404 with the known codes, and nothing of the address', async (code) => {
+  ])('%s is unknown: 404 with the known codes, without the address', async (code) => {
     const answer = await send(`/errors/${code}`, { headers: HTML })
     expect(answer.statusCode).toBe(404)
     const text = visibleText(answer.body)

@@ -69,7 +69,7 @@ describe('an invitation that is accepted with a login page', () => {
     expect(await identities()).toHaveLength(1)
   })
 
-  test('is not spent by an identity that is linked to another user', async () => {
+  test('is not used up by an identity that is linked to another user', async () => {
     const other = await world.server.createUser(`${world.username}-other`, PASSWORD)
     await insertIdentity(world.server, other, `${world.subject}-other`)
     const refused = await accept(world.server.newBrowser(), token, { sub: `${world.subject}-other` })

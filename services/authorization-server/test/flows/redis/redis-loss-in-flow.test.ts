@@ -45,7 +45,7 @@ function expectSaidAtSignIn(page: Page, status = 200, notice = INTERRUPTED): voi
   expect(visibleText(page.body)).toContain('to continue to Photo Printer')
 }
 
-describe('Redis loses its data during the flow: the page says so, and the request continues', () => {
+describe('Redis loses its data during the flow: the page explains it, and the request continues', () => {
   test('before the sign-in page: nothing was stored', async () => {
     const answer = await browser.get(authorizeUrl(client.clientId, { state: 'mine' }))
     await loseRedis()

@@ -85,7 +85,7 @@ test('two pools of 10 with a role limited to 6 connections: every statement succ
   }
 })
 
-test('a pool larger than the limit of the database: every statement waits for a connection, and one log line says so', async () => {
+test('a pool larger than the limit of the database: every statement waits for a connection, and one log line reports it', async () => {
   const database = new URL(testDatabase.url).pathname.slice(1)
   // The owner's own connection counts as well, though a superuser is not refused.
   await owner.query(`alter database ${database} connection limit 4`)

@@ -76,7 +76,7 @@ describe('evaluateRefresh: an unused refresh token', () => {
       outcome: refusal('invalid_scope', 'wider_scope')
     },
     {
-      name: 'must wait while the pace says so',
+      name: 'must wait while the pace allows no refresh',
       change: { record: { waitSeconds: 1.5 } },
       outcome: { kind: 'wait', seconds: 2 }
     },

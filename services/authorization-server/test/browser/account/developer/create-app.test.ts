@@ -44,7 +44,7 @@ describe('a new app', () => {
     expect(rows).toEqual([{ requires_pkce: true, consent: 'ask', published: false, origin: 'developer' }])
   })
 
-  test('is published at once with DEVELOPER_APPS=open', async () => {
+  test('is published immediately with DEVELOPER_APPS=open', async () => {
     const open = ownAppDeps(world, 'open')
     const { clientId } = await registerApp(await newActor(world), open)
     expect(await appOf(alice, clientId, deps).catch(() => 'foreign')).toBe('foreign')

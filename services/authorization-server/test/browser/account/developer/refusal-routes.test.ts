@@ -89,7 +89,7 @@ describe('the page of refused requests', () => {
     expect(body).toContain('Not confirmed')
   })
 
-  test('without refusals says so', async () => {
+  test('without refusals shows "No refused requests"', async () => {
     expect((await open()).body).toContain('No refused requests')
   })
 
