@@ -65,7 +65,7 @@ export async function refreshTokens(
         return response
       }
       case 'repeat_response':
-        deps.audit.record(audited, { event: 'refresh_answer_repeated', ...concerned })
+        deps.audit.record(audited, { event: 'refresh_response_repeated', ...concerned })
         return repeatResponse(evaluation.response, request, deps.now())
       case 'end_grant':
         await deps.grants.end(grantId)
