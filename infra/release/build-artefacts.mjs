@@ -90,7 +90,7 @@ function releasedText(name, text, release) {
 /** The icon of the sign-in pages. */
 const ICON = 'services/authorization-server/views/icon.svg'
 
-/** What Artifact Hub shows. Only a release knows the repository. */
+/** What Artifact Hub shows. Only a release has the address of the repository. */
 const chartMetadata = ({ version, repository, images, changes }) => `home: ${repository}
 icon: ${repository.replace('https://github.com/', 'https://raw.githubusercontent.com/')}/v${version}/${ICON}
 sources: ["${repository}"]
