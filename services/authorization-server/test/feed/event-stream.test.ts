@@ -153,7 +153,7 @@ describe('a subscriber whose authentication takes long', () => {
     await isGone
     letIn()
     await answered
-    // The route goes on in the same turn.
+    // The route continues in the same turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
     expect(subscribed).toBe(0)
   })

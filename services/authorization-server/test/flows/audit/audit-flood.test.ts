@@ -49,7 +49,7 @@ function unknownClient(address: string): Promise<LightMyRequestResponse> {
   return authorize('made-up', {}, address)
 }
 
-/** Sequentially, for a known order. */
+/** Sequentially, so that the order is known. */
 async function flood(send: Send, addresses: readonly string[]): Promise<LightMyRequestResponse[]> {
   const answers: LightMyRequestResponse[] = []
   for (const address of addresses) answers.push(await send(address))

@@ -173,7 +173,7 @@ describe('an error page', () => {
         address.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')
       )
       for (const address of addresses) expect(address).toMatch(/^http:\/\/localhost:4000\//)
-      // What the app sent is for its developer: as text, and folded away.
+      // What the app sent is for its developer: as text, in closed details.
       const forUser = answer.body.replaceAll(/<a [^>]*>|<details[\s\S]*<\/details>/g, '')
       expect(forUser).not.toContain('evil.example')
       expect(answer.body).not.toMatch(/<script|node_modules|at \w+ \(|fastify|handlebars|stack/i)

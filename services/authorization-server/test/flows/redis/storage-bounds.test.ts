@@ -42,7 +42,7 @@ async function bytesOf(key: string): Promise<number> {
 
 const kindsOf = (keys: Stored[]) => [...new Set(keys.map(({ key }) => key.split(':').slice(0, 2).join(':')))]
 
-/** All rows of Postgres except audit events and refused requests of clients, which have limits and tests of their own. */
+/** All rows of Postgres except audit events and refused requests of clients, which have other limits and tests. */
 async function rowsBesideAudit(): Promise<Record<string, string>> {
   const { audit_events: _audit, client_refusals: _refusals, ...others } = await dumpPostgres(server)
   return others
@@ -139,7 +139,7 @@ describe('data that anonymous requests can store', () => {
     for (let count = 0; count < 4 * FAILURES; count++)
       await Promise.all(Object.values(REQUESTS).map((send) => send(addressOf(count), count)))
     const keys = await stored()
-    // Of each address: its failed sign-ins and client authentications, and what they named. In flight at once: a few more.
+    // Of each address: its failed sign-ins and client authentications, and what they named. Concurrent requests: a few more.
     const bound = addresses * (4 * FAILURES + 16)
     expect(kindsOf(keys)).toEqual(['vk:attempts'])
     expect(keys.length).toBeLessThan(bound)

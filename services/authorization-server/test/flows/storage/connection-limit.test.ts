@@ -58,7 +58,7 @@ function connect(log = collectLog()) {
 
 const work = { name: 'work', text: 'select pg_sleep(0.002)', values: [] }
 
-/** Many at once, several times; @returns the errors */
+/** Many concurrent statements, several times; @returns the errors */
 async function load(databases: readonly ConnectedDatabase[], statements: number): Promise<unknown[]> {
   const errors: unknown[] = []
   const workers = databases.flatMap((database) =>

@@ -7,7 +7,7 @@ import { rotationOf } from '../../support/rotation.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let opened: MigratedDatabase
-/** One connection: the statistics of every statement are its own, and it can be told to publish them. */
+/** One connection: it has the statistics of every statement, and can be made to publish them. */
 let database: Database
 let grants: StoredGrant[]
 const now = new Date()

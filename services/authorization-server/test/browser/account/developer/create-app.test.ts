@@ -165,7 +165,7 @@ describe('limits', () => {
     const outcomes = await Promise.all(
       Array.from({ length: 14 }, () => createApp({ ...appInput(), type: 'public' }, actor, deps))
     )
-    // More than three requests at once can take the same place; they are tried again.
+    // More than three concurrent requests can take the same place; they are tried again.
     const created = outcomes.filter(({ kind }) => kind === 'created').length
     for (let more = created; more < 10; more += 1) await registerApp(actor, deps)
     const [app] = await deps.apps.list(actor.user.userId)
