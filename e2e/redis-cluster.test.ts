@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
 import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startRedisCluster } from './fleet/redis-cluster.mjs'
 import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { matches, read } from './support/documents.js'
 
 jest.setTimeout(180_000)
 
@@ -37,6 +40,22 @@ describe('Redis Cluster of three primaries and three replicas', () => {
     })
     expect(result).toMatchObject({ unavailable: 0, failed: [] })
   })
+
+  test.each(['docs/backup.md', 'docs/postgres-failover.md'])(
+    'the command of %s empties every primary',
+    async (page) => {
+      if (world === undefined) return
+      const { redis, flows } = world
+      await flows.signIn()
+      const sizes = async () => Promise.all((await redis.primaries()).map((port) => redis.tell(port, 'DBSIZE')))
+      expect((await sizes()).join()).toMatch(/:[1-9]/)
+      const [command = ''] = matches(read(page), /`(redis-cli [^`]*HOST:PORT[^`]*)`/g)
+      const [program = '', ...args] = command.replace('HOST:PORT', `127.0.0.1:${redis.ports[0]}`).split(' ')
+      const [, password] = /:\/\/:([^@]+)@/.exec(redis.url) ?? []
+      await promisify(execFile)(program, args, { env: { ...process.env, REDISCLI_AUTH: password } })
+      for (const size of await sizes()) expect(size).toMatch(/^:0\r$/m)
+    }
+  )
 
   test('a primary fails: only 503 until its replica is promoted, then all requests and sessions work', async () => {
     if (world === undefined) return

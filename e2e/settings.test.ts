@@ -92,7 +92,7 @@ const fixed = rowsBelow(read('docs/containers.md'), '## Settings').flatMap(([nam
 
 describe.each(both)('docker-compose.yml: the %s', (service, heading, least, readConfig) => {
   const { services } = parse(read('docker-compose.yml'), { merge: true }) as {
-    services: Record<string, { environment: Record<string, string> }>
+    services: Record<string, { environment: Record<string, string>; stop_grace_period: string }>
   }
   const environment = services[service]?.environment ?? {}
 
@@ -102,6 +102,10 @@ describe.each(both)('docker-compose.yml: the %s', (service, heading, least, read
     const names = documented(heading)
     expect(sorted(passed)).toEqual(sorted(names.filter((name) => !fixed.includes(name))))
     expect(given.filter((name) => !names.includes(name))).toEqual([])
+  })
+
+  test('gets 30 seconds to stop, and more with STOP_GRACE_PERIOD, which a long DRAIN_DELAY needs', () => {
+    expect(services[service]?.stop_grace_period).toBe(`\${STOP_GRACE_PERIOD:-30s}`)
   })
 
   test('has its defaults if nothing is set', () => {

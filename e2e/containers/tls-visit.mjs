@@ -8,7 +8,7 @@ import { createApp } from './app.mjs'
 const { lookup } = dns
 dns.lookup = (host, ...rest) => lookup(host.endsWith('.localhost') ? '127.0.0.1' : host, ...rest)
 
-const { issuer, resourceUrl, httpPort, client, person, claimed } = JSON.parse(await text(process.stdin))
+const { issuer, resourceUrl, httpPort, client, person, claimed, traceId } = JSON.parse(await text(process.stdin))
 const app = createApp({ issuer, resourceUrl, clientId: client.client_id, clientSecret: client.client_secret })
 
 const metadata = await (await fetch(`${issuer}/.well-known/oauth-authorization-server`)).json()
@@ -17,7 +17,11 @@ const { answer, codeVerifier } = await app.authorize(person, 'allow')
 const { body: tokens } = await app.exchange(answer.code, codeVerifier)
 const { body: page } = await app.listFiles(tokens.access_token)
 const redirect = await fetch(`http://${new URL(issuer).hostname}:${httpPort}/login`, { redirect: 'manual' })
-await app.failSignIn(person.username, { 'x-forwarded-for': claimed, forwarded: `for=${claimed}` })
+await app.failSignIn(person.username, {
+  'x-forwarded-for': claimed,
+  forwarded: `for=${claimed}`,
+  traceparent: `00-${traceId}-00f067aa0ba902b7-01`
+})
 
 console.log(
   JSON.stringify({

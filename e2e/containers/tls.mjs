@@ -12,12 +12,19 @@ const visit = fileURLToPath(new URL('tls-visit.mjs', import.meta.url))
 const AUTHORITY = '/data/caddy/pki/authorities/local/root.crt'
 /** An address reserved for documentation, so no machine has it. */
 const CLAIMED = '203.0.113.9'
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 
 export async function tlsChecks(report, stack, client) {
   const addresses = await report.check('docker compose --profile tls up: everything is healthy', () => stack.startTls())
   if (addresses === undefined) return
   const seen = await report.check('the main job over https, each service at its own host', async () => {
-    const result = await visitOverTls(stack, { ...addresses, client, person: PERSON, claimed: CLAIMED })
+    const result = await visitOverTls(stack, {
+      ...addresses,
+      client,
+      person: PERSON,
+      claimed: CLAIMED,
+      traceId: TRACE_ID
+    })
     assert.equal(result.metadata.issuer, addresses.issuer)
     assert.deepEqual(
       result.files.sort(),
@@ -42,6 +49,11 @@ export async function tlsChecks(report, stack, client) {
     const [{ NetworkSettings }] = await inspect(await stack.containersOf('tls'))
     const ofProxy = Object.values(NetworkSettings.Networks).map(({ IPAddress }) => IPAddress)
     assert.ok(address !== undefined && address !== CLAIMED && !ofProxy.includes(address), address)
+  })
+  await report.check('the proxy removes the trace context of a caller', async () => {
+    const { stdout } = await stack.compose(['logs', '--no-color', 'authorization-server'])
+    assert.match(stdout, /"event":"sign_in_failed"/)
+    assert.ok(!stdout.includes(TRACE_ID))
   })
   await report.check('the proxy that ends TLS reaches no internal and no operator listener', () =>
     reachesNothingElse(stack)

@@ -119,7 +119,7 @@ function notesOf({ version, repository, images, charts }, section) {
 \`\`\`sh
 npm install @valetkey/guard@${version}
 npm install --save-dev @valetkey/conformance@${version}
-helm install valetkey oci://${charts}/valetkey --version ${version} --values my-values.yaml
+helm install valetkey oci://${charts}/valetkey --version ${version} --values my-values.yaml --timeout 15m
 docker pull ${images}/authorization-server:${version}
 docker pull ${images}/resource-server:${version}
 \`\`\`

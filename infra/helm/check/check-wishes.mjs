@@ -45,24 +45,64 @@ export async function checkWishes(helm, defaults, { report, expectRefusal }) {
 const asArguments = (values) =>
   Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`])
 
-/** Pods are replaced if an object that they mount has changed, and otherwise stay. */
+/** Every way in which a pod of the authorization server gets a Secret or ConfigMap of the operator. */
+const extra = {
+  extraVolumes: [
+    { name: 'a', secret: { secretName: 'secret-of-a-volume' } },
+    { name: 'b', configMap: { name: 'map-of-a-volume' } },
+    {
+      name: 'c',
+      projected: {
+        sources: [
+          { secret: { name: 'projected-secret' } },
+          { configMap: { name: 'projected-map' } },
+          { serviceAccountToken: { path: 'token' } }
+        ]
+      }
+    },
+    { name: 'd', emptyDir: {} }
+  ],
+  extraEnv: [
+    { name: 'A', valueFrom: { secretKeyRef: { name: 'secret-of-a-variable', key: 'a' } } },
+    { name: 'B', valueFrom: { configMapKeyRef: { name: 'map-of-a-variable', key: 'b' } } },
+    { name: 'C', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+    { name: 'D', value: 'd' }
+  ]
+}
+/** Secrets and ConfigMaps, and which Deployment takes files or variables from them: the first or the second. */
+const sources = [
+  ['nothing', undefined],
+  ['valetkey-authorization-server', 0],
+  ['valetkey-resource-server', 1],
+  ...JSON.stringify(extra)
+    .match(/(secret|map)-of-a-\w+|projected-(secret|map)/g)
+    .map((name) => [name, 0])
+]
+
+/** Pods are replaced if an object that they take files or variables from has changed, and otherwise stay. */
 async function wrongRestarts(helm, values) {
   const cluster = await startCluster()
   const checksums = () => {
-    const { documents, complaints } = helm.render([...asArguments(values), ...cluster.args])
+    const args = asArguments({ ...values, authorizationServer: extra })
+    const { documents, complaints } = helm.render([...args, ...cluster.args])
     if (complaints.length > 0) throw new Error(complaints.join('\n'))
     const deployments = documents.filter(({ kind }) => kind === 'Deployment')
     return deployments.map(({ spec }) => spec.template.metadata.annotations['checksum/files'])
   }
+  const wrong = []
   try {
-    const [before, again] = [checksums(), checksums()]
-    await cluster.setVersion('2')
-    const after = checksums()
-    const isWrong = before.map((one, index) => !one || one !== again[index] || one === after[index])
-    return isWrong.includes(true) ? [`${before}; unchanged ${again}; changed ${after}`] : []
+    let before = checksums()
+    for (const [changed, affected] of sources) {
+      await cluster.change(changed)
+      const after = checksums()
+      const isWrong = after.map((one, index) => !one || (one === before[index]) === (index === affected))
+      if (isWrong.includes(true)) wrong.push(`${changed} changed: ${before} became ${after}`)
+      before = after
+    }
   } finally {
     await cluster.stop()
   }
+  return wrong
 }
 
 function checkAlerts(renderings, report) {

@@ -3,7 +3,7 @@
 // API, our own rules, and the allowed connections.
 import path from 'node:path'
 import { checkWishes } from './check-wishes.mjs'
-import { readOtherHooks } from './documented-values.mjs'
+import { impatientCommands, readOtherHooks } from './documented-values.mjs'
 import { createHelm } from './helm.mjs'
 import { expectedFiles, wrongFiles } from './mounted-files.mjs'
 import { renderOtherHooks, wrongHooks } from './other-hooks.mjs'
@@ -43,6 +43,8 @@ const otherHooks = await readOtherHooks()
 const hooked = renderOtherHooks(helm, otherHooks)
 report('jobs with the annotations of Argo CD', [...hooked.complaints, ...wrongHooks(hooked.documents, otherHooks)])
 report('jobs with the annotations of Argo CD, not without them', expectRefusal(wrongHooks(defaults, otherHooks)))
+const { activeDeadlineSeconds } = defaults.find(({ kind }) => kind === 'Job').spec
+report('documented commands wait for the jobs', impatientCommands(activeDeadlineSeconds))
 report('every document fits the Kubernetes API', typeErrors([...renderings, ...wished]))
 for (const { name, documents } of renderings) report(`helm test, ${name}`, await runHelmTest(documents))
 

@@ -1,17 +1,17 @@
-// A Kubernetes API that has every Secret and nothing else, for values that read the cluster (`lookup`). It runs in its own
-// thread, because helm is run synchronously.
+// A Kubernetes API that has every Secret and ConfigMap except the chart's own, and nothing else, for values that read the cluster
+// (`lookup`). It runs in its own thread, because helm is run synchronously.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
-/** @returns arguments that make helm use this cluster; `setVersion` changes the version of all Secrets */
+/** @returns arguments that make helm use this cluster; `change` changes one Secret or ConfigMap */
 export async function startCluster() {
   const worker = new Worker(new URL(import.meta.url))
   const [port] = await once(worker, 'message')
   return {
     args: ['--dry-run=server', '--disable-openapi-validation', '--kube-apiserver', `http://127.0.0.1:${port}`],
-    async setVersion(version) {
-      worker.postMessage(version)
+    async change(name) {
+      worker.postMessage(name)
       await once(worker, 'message')
     },
     stop: () => worker.terminate()
@@ -28,10 +28,13 @@ const KINDS = {
 }
 const plural = (kind) => `${kind.toLowerCase().replace(/y$/, 'ie')}s`
 
-function answerTo(pathname, resourceVersion) {
-  const [, name] = /^\/api\/v1\/namespaces\/valetkey\/secrets\/(.+)$/.exec(pathname) ?? []
-  if (name)
-    return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'valetkey', uid: name, resourceVersion } }
+function answerTo(pathname, versions) {
+  const [, kind, name] = /^\/api\/v1\/namespaces\/valetkey\/(secrets|configmaps)\/(.+)$/.exec(pathname) ?? []
+  // Helm refuses to install what exists.
+  if (kind === 'secrets' || (name && !name.startsWith('valetkey-'))) {
+    const metadata = { name, namespace: 'valetkey', uid: name, resourceVersion: String(versions.get(name) ?? 1) }
+    return { apiVersion: 'v1', kind: kind === 'secrets' ? 'Secret' : 'ConfigMap', metadata }
+  }
   if (pathname.includes('/namespaces/')) return { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404 }
   if (pathname === '/version') return { major: '1', minor: '35', gitVersion: 'v1.35.0' }
   if (pathname === '/api') return { kind: 'APIVersions', versions: ['v1'] }
@@ -55,15 +58,15 @@ function resourcesOf(groupVersion) {
 }
 
 if (!isMainThread) {
-  let version = '1'
+  const versions = new Map()
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url, 'http://cluster')
-    const answer = answerTo(pathname, version)
+    const answer = answerTo(pathname, versions)
     response.writeHead(answer.code ?? 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(answer))
   })
-  parentPort.on('message', (next) => {
-    version = next
+  parentPort.on('message', (name) => {
+    versions.set(name, (versions.get(name) ?? 1) + 1)
     parentPort.postMessage('done')
   })
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))

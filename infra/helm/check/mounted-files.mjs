@@ -54,7 +54,8 @@ export const expectedFiles = {
       'logo.png': 'secret branding our-mark.png',
       'pages/partials/tick.hbs': 'configMap own-pages tick.hbs',
       'some-setting': 'secret another some-setting',
-      'database-direct-url': 'secret another direct-url'
+      'database-direct-url': 'secret another direct-url',
+      ...keys(AUTHORIZATION, 'client-id-metadata', 'smtp-url')
     },
     // Not through the pooler.
     'authorization-server-migration': { 'database-url': 'secret another direct-url', ...authorityOfSwitched },

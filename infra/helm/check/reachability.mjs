@@ -80,7 +80,13 @@ export const expected = {
     'databases 22': none,
     'databases 5432': [...servers, ...migrations],
     'databases 6379': ['authorization-server'],
+    // Without SIGN_IN_PROVIDERS.
     'internet 443': none,
+    // CLIENT_ID_METADATA is in the Secret, so its value is unknown. Documents are at public addresses only.
+    'internet 8444': ['authorization-server'],
+    'databases 8444': none,
+    'databases 2525': ['authorization-server'],
+    'internet 2525': none,
     'internet 4318': servers,
     'internet 8443': ['resource-server']
   },
@@ -90,7 +96,9 @@ export const expected = {
     'authorization-server 4002': ['monitoring'],
     'databases 5432': ['authorization-server', 'authorization-server-migration'],
     'databases 6379': ['authorization-server'],
-    'internet 443': none
+    // CLIENT_ID_METADATA is in extraEnv.
+    'internet 443': ['authorization-server'],
+    'databases 443': none
   },
   'only the authorization server': {
     'authorization-server 4000': [...everyone, ...tester],
@@ -101,6 +109,14 @@ export const expected = {
     'resource-server 4100': [...everyone, ...tester],
     'internet 443': ['resource-server'],
     'databases 5432': ['resource-server', 'resource-server-migration']
+  },
+  'sign-in providers and mail': {
+    'internet 443': ['authorization-server'],
+    // A provider may have a private address.
+    'databases 443': ['authorization-server'],
+    'internet 465': ['authorization-server'],
+    'internet 587': ['authorization-server'],
+    'internet 25': none
   },
   'valetkey apply': { 'databases 5432': [...servers, ...jobs, 'registry'], 'internet 443': none }
 }

@@ -58,6 +58,12 @@ function refusedInPods() {
     'a secret in the environment': json(`${server}.extraEnv`, [{ name: 'COOKIE_KEYS', value: 'a' }]),
     'the file of a secret in the environment': json('jobs.extraEnv', [{ name: 'DATABASE_URL_FILE', value: 'a' }]),
     'a direct URL in the environment': json('jobs.extraEnv', [{ name: 'DATABASE_DIRECT_URL', value: 'a' }]),
+    'a drain delay that the grace period does not include': json(`${server}.extraEnv`, [
+      { name: 'DRAIN_DELAY', value: '60' }
+    ]),
+    'a drain delay in a Secret': set(`${server}.secretKeys.DRAIN_DELAY.key=a`),
+    'a drain delay of the resource server in a Secret': set('resourceServer.secretKeys.DRAIN_DELAY.key=a'),
+    'a drain delay in a file': set('resourceServer.config.DRAIN_DELAY_FILE=/etc/a'),
     'a misspelt variable': json(`${server}.extraEnv`, [{ name: 'A', valeu: 'a' }]),
     "a volume called like the chart's": json(`${server}.extraVolumes`, [{ name: 'files', emptyDir: {} }]),
     'a volume over the secrets': json(`${server}.extraVolumeMounts`, [{ name: 'a', mountPath: '/run/valetkey/a' }]),
@@ -84,6 +90,7 @@ function refusedOutsidePods() {
     'a misspelt behaviour of the autoscaler': json('resourceServer.autoscaling.behavior', { scaledown: {} }),
     'a misspelt metric of the autoscaler': json('resourceServer.autoscaling.metrics', [{ type: 'Pods', pod: {} }]),
     'an autoscaler without a metric': set(scaled, 'authorizationServer.autoscaling.targetCPU='),
+    'fewer pods at most than at least': set(scaled, 'authorizationServer.autoscaling.maxReplicas=1'),
     'a misspelt relabelling': json('serviceMonitors.relabelings', [{ targetlabel: 'a' }]),
     'a misspelt value of the alerts': set('prometheusRule.label.a=b'),
     'a misspelt kind of the registry': json('registry.records', { client: [{ client_id: 'a' }] }),

@@ -155,6 +155,11 @@ const releases = {
     includes(sourcesOf(file), { secret: { name, items: [{ key, path: 'database-direct-url' }] } })
     for (const job of jobs) includes(sourcesOf(job), { secret: { name, items: [{ key, path: 'database-url' }] } })
   },
+  'sign-in providers and mail'(documents, { secretKeys }) {
+    const { sources } = pod(documents).spec.volumes.find(({ name }) => name === 'files').projected
+    const { key } = secretKeys.SMTP_URL
+    includes(sources, { secret: { name: AUTHORIZATION, items: [{ key, path: 'smtp-url' }] } })
+  },
   'valetkey apply'(documents, _server, { registry }) {
     assert.match(named(documents, 'ConfigMap', 'valetkey-registry').data['registry.yaml'], /client_id: photo-printer/)
     const { spec, metadata } = named(documents, 'Job', 'valetkey-registry')

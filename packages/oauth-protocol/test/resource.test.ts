@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isSameResource, normalResource } from '../src/resource.js'
@@ -56,3 +57,15 @@ test('resource: the normal form of a normal form is itself, for any text', () =>
     })
   )
 })
+
+// With a pattern that backtracks, each of these takes minutes.
+test.each(['@', 'a@', '@:1', '[a]@', '[', '[@', ':', 'a:'])(
+  'resource: the time for a long identifier of "%s" grows with its length, not with the square',
+  (part) => {
+    for (const end of ['', '[', '@[', ':x', ']']) {
+      const identifier = `http://${part.repeat(200_000 / part.length)}${end}`
+      const compared = runInNewContext('normalResource(identifier)', { normalResource, identifier }, { timeout: 4_000 })
+      expect(typeof compared).toBe('string')
+    }
+  }
+)

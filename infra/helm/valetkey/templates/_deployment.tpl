@@ -29,7 +29,7 @@ spec:
     {{- include "valetkey.podTemplate" . | nindent 4 }}
 {{- end -}}
 
-{{- /* The services stop within 15 seconds of SIGTERM, or of DRAIN_DELAY after it. */ -}}
+{{- /* The services stop within 15 seconds of SIGTERM, or of DRAIN_DELAY after it, which the schema allows in config only. */ -}}
 {{- define "valetkey.deploymentSpec" -}}
 terminationGracePeriodSeconds: {{ add .root.Values.drainSeconds (get .values.config "DRAIN_DELAY" | default "0" | int) 20 }}
 {{- include "valetkey.spread" . }}

@@ -43,16 +43,28 @@ logo{{ ext .key }}
       {{- end }}
 {{- end -}}
 
-{{- /* The versions of what the files come from, as far as the cluster is there to be asked; never its content. */ -}}
+{{- /*
+The versions of the Secrets and ConfigMaps that files and variables of a pod come from, as far as the cluster is there to be
+asked; never their content.
+*/ -}}
 {{- define "valetkey.fileVersions" -}}
-{{- range .files }}
-{{- range (include "valetkey.filesVolume" . | fromYamlArray) }}
-{{- range .projected.sources }}
-{{- range $kind, $source := . }}
+{{- $sources := list -}}
+{{- range .files -}}
+{{- range (include "valetkey.filesVolume" . | fromYamlArray) }}{{ $sources = concat $sources .projected.sources }}{{ end -}}
+{{- end -}}
+{{- range .values.extraVolumes -}}
+{{- with .secret }}{{ $sources = append $sources (dict "secret" (dict "name" .secretName)) }}{{ end -}}
+{{- with .configMap }}{{ $sources = append $sources (dict "configMap" .) }}{{ end -}}
+{{- with .projected }}{{ $sources = concat $sources .sources }}{{ end -}}
+{{- end -}}
+{{- range .values.extraEnv -}}
+{{- with dig "valueFrom" "secretKeyRef" "" . }}{{ $sources = append $sources (dict "secret" .) }}{{ end -}}
+{{- with dig "valueFrom" "configMapKeyRef" "" . }}{{ $sources = append $sources (dict "configMap" .) }}{{ end -}}
+{{- end -}}
+{{- range $sources }}
+{{- range $kind, $source := pick . "secret" "configMap" }}
 {{- with lookup "v1" (title $kind) $.root.Release.Namespace $source.name }}
 {{ $kind }} {{ $source.name }} {{ .metadata.uid }} {{ .metadata.resourceVersion }}
-{{- end }}
-{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}

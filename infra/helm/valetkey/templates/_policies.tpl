@@ -24,6 +24,18 @@
         cidr: 2000::/3
 {{- end -}}
 
+{{- /* CLIENT_ID_METADATA of the authorization server; "unknown" if it is in a Secret, ConfigMap or file. */ -}}
+{{- define "valetkey.clientIdMetadata" -}}
+{{- $value := get .config "CLIENT_ID_METADATA" -}}
+{{- $isFile := or (hasKey .secretKeys "CLIENT_ID_METADATA") (hasKey .config "CLIENT_ID_METADATA_FILE") -}}
+{{- range .extraEnv -}}
+{{- /* In the container, too, env has priority over the settings. */ -}}
+{{- if eq .name "CLIENT_ID_METADATA" }}{{ $value = hasKey . "valueFrom" | ternary "unknown" (get . "value") }}{{ end -}}
+{{- if eq .name "CLIENT_ID_METADATA_FILE" }}{{ $isFile = true }}{{ end -}}
+{{- end -}}
+{{- $isFile | ternary "unknown" $value -}}
+{{- end -}}
+
 {{- define "valetkey.egressToDns" -}}
 - ports:
     {{- range .dns.ports }}

@@ -27,6 +27,9 @@ be able to get there: on a full node it gets no more than it requests, and it ne
 {{- else if not $scaling.metrics -}}
 {{- fail (printf "%s: autoscaling needs targetCPU or metrics" .component) -}}
 {{- end -}}
+{{- if gt (int $scaling.minReplicas) (int $scaling.maxReplicas) -}}
+{{- fail (printf "%s: autoscaling.minReplicas (%v) is more than autoscaling.maxReplicas (%v)" .component $scaling.minReplicas $scaling.maxReplicas) -}}
+{{- end -}}
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 {{ include "valetkey.metadata" (dict "root" .root "component" .component) }}

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { ASK_PID, findPooling, isBehindPooler } from './postgres-pooler.js'
 import { connectToPrimary } from './postgres-primary.js'
@@ -22,25 +23,34 @@ type Migration = { name: string; sql: string; checksum: string }
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/
 // An arbitrary number, the same in every release.
 const LOCK_KEY = 7_263_548_190
+// A statement that waits for a table makes all later requests for that table wait. So it waits briefly, and the pause lets
+// those requests continue. All attempts of one migration take less time than a job of the Helm chart may.
+const TABLE_LOCKS = { timeoutMs: 5_000, attempts: 20, pauseMs: 5_000 }
+const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
  * Applies the pending migrations of `directory` in order, each in its own transaction. Several instances may run it
  * concurrently: one applies them, and the others wait and then find none. Forward only: a file that was changed after it
  * was applied is an error.
  * @param databaseUrl of Postgres itself, or of a pooler in session mode
+ * @param tableLocks how long a statement waits for a table, how often its migration is tried, and the pause before the next attempt
  * @returns the names of the migrations applied now
  * @throws {MigrationError}
  */
-export async function migrate(databaseUrl: string, directory: string): Promise<readonly string[]> {
+export async function migrate(
+  databaseUrl: string,
+  directory: string,
+  tableLocks = TABLE_LOCKS
+): Promise<readonly string[]> {
   const migrations = await readMigrations(directory)
   return withClient(databaseUrl, async (client) => {
     await requireOwnConnection(databaseUrl, client)
-    // The role may have the time limit of requests.
-    await client.query('set statement_timeout = 0')
+    // The role may have the time limits of requests. The other processes wait for the advisory lock until one has finished.
+    await client.query('set statement_timeout = 0; set lock_timeout = 0')
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY])
     await client.query(HISTORY_TABLE)
     const pending = await findPending(client, migrations)
-    for (const migration of pending) await apply(client, migration)
+    for (const migration of pending) await apply(client, migration, tableLocks)
     return pending.map((migration) => migration.name)
   })
 }
@@ -106,18 +116,32 @@ async function findPending(client: Client, migrations: readonly Migration[]): Pr
   })
 }
 
-async function apply(client: Client, migration: Migration): Promise<void> {
-  try {
-    await client.query('begin')
-    await client.query(migration.sql)
-    await client.query('insert into schema_migrations (name, checksum) values ($1, $2)', [
-      migration.name,
-      migration.checksum
-    ])
-    await client.query('commit')
-  } catch (cause) {
-    await client.query('rollback').catch(() => {})
-    const reason = cause instanceof Error ? cause.message : 'unknown error'
-    throw new MigrationError(`${migration.name}: ${reason}`, { cause })
+async function apply(client: Client, migration: Migration, { timeoutMs, attempts, pauseMs }: typeof TABLE_LOCKS) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await client.query(`begin; set local lock_timeout = ${timeoutMs}`)
+      await client.query(migration.sql)
+      await client.query('insert into schema_migrations (name, checksum) values ($1, $2)', [
+        migration.name,
+        migration.checksum
+      ])
+      await client.query('commit')
+      return
+    } catch (cause) {
+      await client.query('rollback').catch(() => {})
+      const isLocked = cause instanceof Error && 'code' in cause && cause.code === LOCK_NOT_AVAILABLE
+      if (!isLocked) {
+        const reason = cause instanceof Error ? cause.message : 'unknown error'
+        throw new MigrationError(`${migration.name}: ${reason}`, { cause })
+      }
+      if (attempt === attempts) {
+        const problem = `another transaction still locks a table after ${attempts} attempts`
+        throw new MigrationError(
+          `${migration.name}: ${problem}: end that transaction (pg_stat_activity) and run it again`,
+          { cause }
+        )
+      }
+      await wait(pauseMs)
+    }
   }
 }

@@ -5,7 +5,7 @@ import { createClientStore } from '../../storage/postgres/clients.js'
 import { createConsentStore } from '../../storage/postgres/consents.js'
 import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
-import type { RegistryAdministration } from '../use-cases/registry/plan-changes.js'
+import type { RegistryAdministration } from '../use-cases/registry/registry-change.js'
 import type { CommandDeps } from './context.js'
 
 /** What commands about clients, scopes and resource servers need. */

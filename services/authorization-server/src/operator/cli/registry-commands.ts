@@ -6,7 +6,8 @@ import { parse, stringify } from 'yaml'
 import { makeChange, readNewSecrets } from '../use-cases/registry/apply-registry.js'
 import { exportRegistry } from '../use-cases/registry/export-registry.js'
 import { collectMistakes } from '../use-cases/registry/mistakes.js'
-import { planChanges, type RegistryChange } from '../use-cases/registry/plan-changes.js'
+import { planChanges } from '../use-cases/registry/plan-changes.js'
+import type { RegistryChange } from '../use-cases/registry/registry-change.js'
 import { readRegistryDocument } from '../use-cases/registry/registry-document.js'
 import { requireConfirmation } from './confirm.js'
 import { authorOf, type CommandDeps } from './context.js'
@@ -64,13 +65,40 @@ async function apply(options: ApplyOptions, context: CommandDeps): Promise<void>
     const ids = deletions.map(({ kind, id }) => `${kind} ${id}`)
     await requireConfirmation(`Delete ${ids.join(', ')}?`, yes, context)
   }
-  for (const change of dryRun ? [] : changes) await makeChange(change, secrets, authorOf(context), deps)
+  if (dryRun || changes.length === 0) {
+    const lines = changes.length === 0 ? ['Nothing to change'] : changes.map((change) => describe(change, dryRun))
+    printResult(context, json, resultDocument(changes, dryRun), lines)
+  } else {
+    await makeChanges(changes, (change) => makeChange(change, secrets, authorOf(context), deps), json, context)
+  }
+}
+
+/** Prints each change when it is made, so that after a failure the operator knows which were made. */
+async function makeChanges(
+  changes: readonly RegistryChange[],
+  make: (change: RegistryChange) => Promise<void>,
+  json: boolean | undefined,
+  context: CommandDeps
+): Promise<void> {
+  const made: RegistryChange[] = []
+  try {
+    for (const change of changes) {
+      await make(change)
+      made.push(change)
+      if (!json) context.out(`${describe(change, false)}\n`)
+    }
+  } finally {
+    // One document, so at the end.
+    if (json) printResult(context, json, resultDocument(made, false), [])
+  }
+}
+
+function resultDocument(changes: readonly RegistryChange[], isDryRun: boolean) {
   const documents = changes.map(({ kind, id, action, ...rest }) => ({
     ...{ kind, id, action },
     ...('changes' in rest && { changes: rest.changes })
   }))
-  const lines = changes.length === 0 ? ['Nothing to change'] : changes.map((change) => describe(change, dryRun))
-  printResult(context, json, { changes: documents, dry_run: dryRun }, lines)
+  return { changes: documents, dry_run: isDryRun }
 }
 
 const DONE = { create: 'Created', update: 'Updated', delete: 'Deleted' } as const

@@ -27,13 +27,14 @@ type Credential = Pick<NewCredential, 'clientId' | 'clientSecret'>
 
 /**
  * Creates a credential for introspection; several may share an audience.
+ * @param command.title undefined: that of the API, if it has another credential; null: none
  * @param command.given id and secret from the caller; with them the command is safe to repeat
  */
 export async function createResourceServer(
   command: {
     name: string
     audience: string
-    title?: string | undefined
+    title?: string | null | undefined
     given?: Credential | undefined
     replaces?: string
   },
@@ -112,9 +113,12 @@ export async function setTitleOfApi(
 ): Promise<ResourceServerRegistration> {
   const found = await findResourceServer(clientId, deps)
   const given = title === '' ? undefined : requireName(title, 'a title')
-  if (given === found.title) return found
   const { audience } = found
-  const details = { audience, changes: { title: { from: found.title, to: given } } }
+  const servers = (await deps.resourceServers.listRegistrations()).filter((each) => each.audience === audience)
+  // Credentials of one API can have been created with different titles.
+  const other = servers.find((each) => each.title !== given)
+  if (other === undefined) return found
+  const details = { audience, changes: { title: { from: other.title, to: given } } }
   const event = { event: 'resource_server_updated', clientId, details } as const
   const done = await recordChange(event, author, (note) => deps.resourceServers.setTitle(clientId, given, note))
   if (!done) throw noResourceServer(clientId)
@@ -137,12 +141,12 @@ export function newCredentialDocument({ clientId, clientSecret, name, audience, 
   return { client_id: clientId, client_secret: clientSecret, name, audience, ...(title !== undefined && { title }) }
 }
 
-/** A second credential gets the title of the API. */
 async function toTitle(
-  given: string | undefined,
+  given: string | null | undefined,
   audience: string,
   { resourceServers }: ResourceServerAdministration
 ): Promise<string | undefined> {
+  if (given === null) return undefined
   if (given !== undefined) return requireName(given, 'a title')
   return apisOf(await resourceServers.listRegistrations()).find((api) => api.audience === audience)?.title
 }

@@ -198,7 +198,7 @@ function toText(given: string): string {
 }
 
 /** Names at most five ids. */
-function some(ids: readonly string[]): string {
+export function some(ids: readonly string[]): string {
   const more = ids.length > 5 ? ` and ${ids.length - 5} more` : ''
   return ids.slice(0, 5).join(', ') + more
 }

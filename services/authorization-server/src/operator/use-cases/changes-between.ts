@@ -4,6 +4,14 @@ type Changes = Readonly<Record<string, { from?: unknown; to?: unknown }>>
 export function changesBetween(before: object, after: object): Changes {
   const [from, to] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   const names = [...new Set([...from.keys(), ...to.keys()])]
-  const changed = names.filter((name) => JSON.stringify(from.get(name)) !== JSON.stringify(to.get(name)))
+  const changed = names.filter((name) => inOneOrder(from.get(name)) !== inOneOrder(to.get(name)))
   return Object.fromEntries(changed.map((name) => [name, { from: from.get(name), to: to.get(name) }]))
+}
+
+/** As JSON with sorted members: Postgres returns those of `jsonb` in an order of its own. */
+function inOneOrder(value: unknown): string | undefined {
+  return JSON.stringify(value, (_name, part: unknown) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
+    return Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+  })
 }

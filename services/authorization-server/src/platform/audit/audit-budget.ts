@@ -114,8 +114,10 @@ export function openAuditMinute(): AuditMinute {
       const { total, perParty, perAddress } = ROWS[standing]
       const owner = standing === 'authenticated' ? `${row.event} ${nameOf(party)}` : nameOf(party)
       const group = addressGroup(row.address ?? '')
-      // The first events of an address get rows even if other addresses have used up the rows of the client or user.
-      const isFirst = standing === 'named' && take([`first of ${owner} at ${group}`, FIRST_OF_AN_ADDRESS])
+      // The first events of an address get rows even if other addresses have used up the rows of the client or user. `total`
+      // also limits how many addresses are stored.
+      const isFirst =
+        standing === 'named' && take(['firsts', total], [`first of ${owner} at ${group}`, FIRST_OF_AN_ADDRESS])
       const allowed = take(
         [standing, total],
         [`${standing} of ${owner}`, isFirst ? undefined : perParty],

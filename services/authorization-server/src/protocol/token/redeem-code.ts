@@ -19,9 +19,10 @@ import {
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
-import type { AllowedGrant, CodeContent, CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
+import type { CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
 import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
 import type { CodeReturns } from './return-codes.js'
+import { type ClientConnection, storeOrGiveBack, type Taken } from './store-exchange.js'
 
 export type RedeemDeps = {
   codes: Pick<CodeStore, 'take'>
@@ -35,14 +36,14 @@ export type RedeemDeps = {
 
 /**
  * Exchanges an authorization code for tokens (RFC 6749 §4.1.3), for an authenticated client.
- * @param isClientGone whether the connection of the client is closed; if so, the code is given back
+ * @param connection if it closes before the response, the code is given back
  */
 export async function redeemCode(
   request: CodeRedemption,
   client: Client,
   deps: RedeemDeps,
   audited: AuditedRequest,
-  isClientGone = () => false
+  connection: ClientConnection
 ): Promise<TokenResponse> {
   // A value with a wrong prefix, length or checksum was never issued, so it needs no lookup.
   if (!isWellFormed('authorizationCode', request.code)) throw invalidGrant('malformed_code', client)
@@ -54,9 +55,14 @@ export async function redeemCode(
   const found = await takeCode(codeHash, grantId, presented, deps)
   switch (found.kind) {
     case 'taken':
-      return exchange({ ...found, grantId, codeHash }, client, deps, audited, isClientGone)
+      return exchange({ ...found, grantId, codeHash }, client, deps, audited, connection)
     case 'used':
-      return refuseReplay({ ...found, codeHash }, client, deps, audited)
+      return refuseReplay(
+        replayOf({ ...found, codeHash, grantId: found.attempt }, found.mismatch, deps),
+        client,
+        deps,
+        audited
+      )
     case 'bound_elsewhere':
       throw refuseMismatch(found.mismatch, client)
     case 'expired':
@@ -92,14 +98,12 @@ async function takeCode(
   return take()
 }
 
-type Taken = CodeContent & { grantId: string; codeHash: TokenHash }
-
 async function exchange(
   taken: Taken,
   client: Client,
   deps: RedeemDeps,
   audited: AuditedRequest,
-  isClientGone: () => boolean
+  connection: ClientConnection
 ): Promise<TokenResponse> {
   const { grantId, allowed } = taken
   const issuedAt = deps.now()
@@ -110,42 +114,13 @@ async function exchange(
     ? newRefreshToken(issuedAt, refreshableUntil, lifetimes, deps.randomBytes)
     : undefined
   const tokens = { issuedAt, accessToken, refreshToken, refreshableUntil: refreshToken && refreshableUntil }
-  if (!(await storeOrGiveBack(taken, tokens, deps))) return refuseUnstored(taken, client, deps, audited)
-  if (isClientGone()) await giveBack(taken, deps.returns)
+  if (!(await storeOrGiveBack(taken, tokens, deps, connection))) {
+    // The code was given back, and the client may have repeated the exchange: the grant of the code may be of that one.
+    if (connection.destroyed) throw invalidGrant('client_gone', client)
+    return refuseUnstored(taken, client, deps, audited)
+  }
   deps.audit.record(audited, { event: 'code_redeemed', clientId: client.clientId, userId: allowed.userId, grantId })
   return tokenResponse(accessToken, refreshToken, allowed.scope, issuedAt)
-}
-
-/**
- * If Postgres fails, the code is given back, so that the user need not sign in again. Postgres may still commit this exchange
- * later. No client has its tokens, so the code names its grant as undelivered, and the next exchange discards it.
- */
-async function storeOrGiveBack(
-  taken: Taken,
-  tokens: Parameters<GrantStore['storeExchange']>[0]['tokens'],
-  { grants, returns }: RedeemDeps
-): Promise<boolean> {
-  const { grantId, codeHash, allowed, undelivered } = taken
-  try {
-    const exchange = { grantId, codeHash, allowed, tokens }
-    if (undelivered.length > 0) await grants.discardUndelivered(codeHash, undelivered)
-    if (await grants.storeExchange(exchange)) return true
-    if (undelivered.length === 0) return false
-    // An earlier exchange was committed between the two statements.
-    await grants.discardUndelivered(codeHash, undelivered)
-    return await grants.storeExchange(exchange)
-  } catch (error) {
-    await giveBack(taken, returns)
-    throw error
-  }
-}
-
-/** Gives the code back, with the undelivered grants that the next exchange must discard. */
-async function giveBack(
-  { codeHash, grantId, allowed, undelivered }: Taken,
-  returns: RedeemDeps['returns']
-): Promise<void> {
-  await returns.giveBack(codeHash, grantId, { allowed, undelivered: [...undelivered, grantId] })
 }
 
 /** Either Postgres has a grant of the code already (a Redis failover restored the code), or the access ended after Allow. */
@@ -157,27 +132,7 @@ async function refuseUnstored(
 ): Promise<never> {
   const grant = await deps.grants.findByCode(codeHash)
   if (grant === undefined) throw invalidGrant('access_ended', client)
-  return refuseReplay({ codeHash, allowed, attempt: grant.grantId, mismatch: undefined }, client, deps, audited)
-}
-
-/**
- * The code was used before. If the request matches the code binding, one of two parties stole the code, and the service
- * cannot know which: all tokens of the grant end (RFC 6749 §4.1.2). A request that does not match changes nothing;
- * otherwise it could be used to end the grants of others.
- */
-async function refuseReplay(
-  used: { codeHash: TokenHash; allowed: AllowedGrant; attempt: string; mismatch: BindingMismatch | undefined },
-  client: Client,
-  deps: RedeemDeps,
-  audited: AuditedRequest
-): Promise<never> {
-  const { codeHash, allowed, attempt: grantId, mismatch } = used
-  if (mismatch === undefined) {
-    await deps.grants.endReplayed(codeHash, allowed)
-    const concerned = { clientId: client.clientId, userId: allowed.userId, grantId }
-    deps.audit.record(audited, { event: 'code_reused', ...concerned })
-  }
-  throw alreadyUsed(mismatch, client, grantId)
+  return refuseReplay(replayOf({ codeHash, allowed, grantId: grant.grantId }, undefined, deps), client, deps, audited)
 }
 
 /** Redis does not have the code: it was never issued, or it was used so long ago that only Postgres has its grant. */
@@ -190,11 +145,42 @@ async function refuseUnknown(
 ): Promise<never> {
   const grant = await deps.grants.findByCode(codeHash)
   if (grant === undefined) throw invalidGrant('unknown_code', client)
-  const { grantId, userId, binding } = grant
-  const mismatch = bindingMismatch(binding, presented)
+  const { grantId, userId } = grant
+  const mismatch = bindingMismatch(grant.binding, presented)
+  return refuseReplay({ userId, grantId, mismatch, end: () => deps.grants.end(grantId) }, client, deps, audited)
+}
+
+type Replay = {
+  userId: string
+  grantId: string
+  mismatch: BindingMismatch | undefined
+  /** Ends all tokens of the grant. */
+  end(): Promise<unknown>
+}
+
+/** The grant may not be stored yet, so its ending is stored under the hash of the code. */
+function replayOf(
+  { codeHash, allowed, grantId }: Pick<Taken, 'codeHash' | 'allowed' | 'grantId'>,
+  mismatch: BindingMismatch | undefined,
+  { grants }: RedeemDeps
+): Replay {
+  return { userId: allowed.userId, grantId, mismatch, end: () => grants.endReplayed(codeHash, allowed) }
+}
+
+/**
+ * The code was used before. If the request matches the code binding, one of two parties stole the code, and the service
+ * cannot know which: all tokens of the grant end (RFC 6749 §4.1.2). A request that does not match changes nothing;
+ * otherwise it could be used to end the grants of others.
+ */
+async function refuseReplay(
+  { userId, grantId, mismatch, end }: Replay,
+  client: Client,
+  { audit }: RedeemDeps,
+  audited: AuditedRequest
+): Promise<never> {
   if (mismatch === undefined) {
-    await deps.grants.end(grantId)
-    deps.audit.record(audited, { event: 'code_reused', clientId: client.clientId, userId, grantId })
+    await end()
+    audit.record(audited, { event: 'code_reused', clientId: client.clientId, userId, grantId })
   }
   throw alreadyUsed(mismatch, client, grantId)
 }

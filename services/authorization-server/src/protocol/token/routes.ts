@@ -51,7 +51,7 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {
         case 'authorization_code':
-          return redeemCode(tokenRequest, client, redemption, request, () => reply.raw.destroyed)
+          return redeemCode(tokenRequest, client, redemption, request, reply.raw)
         case 'refresh_token':
           return refreshTokens(tokenRequest, client, refresh, request)
       }

@@ -39,8 +39,11 @@ afterAll(async () => {
   await server.close()
 })
 
-/** Sends an exchange and closes the connection while the server stores its tokens. */
-async function exchangeAndLeave(): Promise<void> {
+/**
+ * Sends an exchange and closes the connection while the server stores its tokens.
+ * @param isStored when Postgres gets the statement
+ */
+async function exchangeAndLeave(isStored: Promise<void> = Promise.resolve()): Promise<void> {
   const form = {
     grant_type: 'authorization_code',
     code,
@@ -58,6 +61,7 @@ async function exchangeAndLeave(): Promise<void> {
         socket.destroy()
         await closed
         resolve()
+        await isStored
       }
     }
   })
@@ -76,12 +80,36 @@ async function exchangeAndLeave(): Promise<void> {
     ].join('\r\n')
   )
   await left
-  // The tokens are stored, and then the code is given back.
   while (!(await recordOf(server, code)).startsWith('issued ')) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+test('a client that disconnected repeats the exchange while Postgres has not responded: no replay, and its tokens stay valid', async () => {
+  let store = () => {}
+  const isStored = new Promise<void>((resolve) => {
+    store = resolve
+  })
+  await exchangeAndLeave(isStored)
+  const repeated = await exchange(server, client, code, right)
+  const { access_token } = pairOf(repeated)
+  store()
+  await refusalOfFirst()
+  expect((await auditOf(server, repeated)).map(({ event }) => event)).toEqual(['code_redeemed'])
+  expect(await isActive(server, resourceServer, access_token)).toBe(true)
+  expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
+  expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
+  expect(await isActive(server, resourceServer, access_token)).toBe(false)
+})
+
+/** The first exchange has ended when its refusal is in the audit table. */
+async function refusalOfFirst(): Promise<void> {
+  const text = `select 1 from audit_events where event = 'request_refused' and details->>'reason' = 'client_gone'`
+  while ((await server.database.query({ name: 'find_refusal', text, values: [] })).length === 0)
+    await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 test('a client that disconnected before the response exchanges the code again: its first tokens end, and it is not a replay', async () => {
   await exchangeAndLeave()
+  while ((await grantOf(server, code)) === undefined) await new Promise((resolve) => setTimeout(resolve, 10))
   expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
   const answer = await exchange(server, client, code, right)
   const { access_token } = pairOf(answer)

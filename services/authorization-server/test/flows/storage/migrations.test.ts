@@ -4,6 +4,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres, type Database, MigrationError, migrate, pendingMigrations } from '@valetkey/service-kit'
+import { Client } from 'pg'
 import { MIGRATIONS } from '../../support/migrated-database.js'
 
 const OURS = readdirSync(MIGRATIONS).toSorted()
@@ -77,6 +78,53 @@ describe('a failed migration', () => {
     write('0002_create_two.sql', 'create table two (id integer)')
     expect(await run()).toEqual(['0002_create_two.sql', '0003_create_three.sql'])
     expect(await tables()).toEqual(['one', 'schema_migrations', 'three', 'two'])
+  })
+})
+
+describe('a migration of a table that a long transaction uses', () => {
+  let holder: Client
+
+  beforeEach(async () => {
+    write('0001_create_one.sql', 'create table one (id integer)')
+    await run()
+    write('0002_extend_one.sql', 'alter table one add column name text')
+    holder = new Client(testDatabase.url)
+    await holder.connect()
+    await holder.query('begin; select id from one')
+  })
+  afterEach(() => holder.end())
+
+  const select = () => database.query({ name: '', text: 'select id from one', values: [] })
+
+  async function untilItWaits() {
+    const text = "select 1 from pg_locks where not granted and mode = 'AccessExclusiveLock'"
+    while ((await database.query({ name: '', text, values: [] })).length === 0);
+  }
+
+  test('stops waiting, so that requests continue, and is applied after that transaction', async () => {
+    const migrating = migrate(testDatabase.url, directory, { timeoutMs: 300, attempts: 1_000, pauseMs: 20 })
+    await untilItWaits()
+    expect(await select()).toEqual([])
+    await untilItWaits()
+    await holder.query('rollback')
+    expect(await migrating).toEqual(['0002_extend_one.sql'])
+  })
+
+  test('fails after the last attempt with the remedy, and can be run again', async () => {
+    const failing = migrate(testDatabase.url, directory, { timeoutMs: 20, attempts: 3, pauseMs: 1 })
+    await expect(failing).rejects.toThrow(/0002_extend_one\.sql: .+ after 3 attempts.+ run it again/)
+    await expect(failing).rejects.toBeInstanceOf(MigrationError)
+    expect(await pendingMigrations(testDatabase.url, directory)).toEqual(['0002_extend_one.sql'])
+    await holder.query('rollback')
+    expect(await run()).toEqual(['0002_extend_one.sql'])
+  })
+
+  test('is not applied twice by two processes: the second waits longer than for a table', async () => {
+    const limits = { timeoutMs: 20, attempts: 1_000, pauseMs: 1 }
+    const both = Promise.all([1, 2].map(() => migrate(testDatabase.url, directory, limits)))
+    for (let attempt = 0; attempt < 3; attempt += 1) await untilItWaits()
+    await holder.query('rollback')
+    expect((await both).flat()).toEqual(['0002_extend_one.sql'])
   })
 })
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type AuditCandidate, eventsIn, openAuditMinute } from '../../../src/platform/audit/audit-budget.js'
 
@@ -86,6 +86,18 @@ describe('rows of a minute, by the party that caused the event', () => {
       minute.allowsRow(refusal({ ...named, address: addressOf(index % 3) }), undefined)
     }
     expect(singles(minute, 10, () => refusal({ ...named, address: '192.0.2.1' }))).toBe(5)
+  })
+
+  test('10,000 addresses that name one client: what a minute stores is bounded by its rows', () => {
+    const minute = openAuditMinute()
+    const stored = jest.spyOn(Map.prototype, 'set')
+    for (let index = 0; index < 10_000; index += 1) {
+      minute.allowsRow(refusal({ ...named, address: addressOf(index) }), undefined)
+    }
+    const { length } = stored.mock.calls
+    stored.mockRestore()
+    // A row is counted under five names.
+    expect(length).toBeLessThan(500 * 5 + 100)
   })
 
   test.each(['unknown_client', 'request_too_long'])('an invented client id counts as anonymous: %s', (reason) => {

@@ -11,8 +11,8 @@ import { createScope, deleteScope, updateScope } from '../administer-scopes.js'
 import { AdministrationError } from '../administration-error.js'
 import { registerClient, requireUsable } from '../register-client.js'
 import type { Mistakes } from './mistakes.js'
-import type { RegistryAdministration, RegistryChange } from './plan-changes.js'
-import { type ClientEntry, type ResourceServerEntry, type ScopeEntry, settingsOf } from './registry-document.js'
+import type { RegistryAdministration, RegistryChange } from './registry-change.js'
+import { type ResourceServerEntry, settingsOf } from './registry-document.js'
 
 /** The secret of a new client or resource server; undefined if there is none. */
 export type ReadSecretOf = (clientId: string) => Promise<string | undefined>
@@ -57,11 +57,13 @@ export async function makeChange(
     case 'resource server':
       return saveResourceServer(change.entry, isNew ? secrets.get(change.id) : undefined, author, deps)
     case 'scope':
-      return saveScope(change.entry, isNew, author, deps)
+      return saveScope(change, author, deps)
     case 'client':
-      return saveClient(change.entry, { isNew, clientSecret: secrets.get(change.id) }, author, deps)
+      return saveClient(change, secrets.get(change.id), author, deps)
   }
 }
+
+type Saved<Kind> = Extract<RegistryChange, { kind: Kind; changes: object }>
 
 async function remove(
   { kind, id }: Pick<RegistryChange, 'kind' | 'id'>,
@@ -80,14 +82,25 @@ async function saveResourceServer(
   deps: RegistryAdministration
 ): Promise<void> {
   if (clientSecret === undefined) await setTitleOfApi({ clientId, title: title ?? '' }, author, deps)
-  else await createResourceServer({ name, audience, title, given: { clientId, clientSecret } }, author, deps)
+  else
+    await createResourceServer(
+      { name, audience, title: title ?? null, given: { clientId, clientSecret } },
+      author,
+      deps
+    )
 }
 
-async function saveScope(entry: ScopeEntry, isNew: boolean, author: Author, deps: RegistryAdministration) {
+async function saveScope(
+  { entry, action, changes }: Saved<'scope'>,
+  author: Author,
+  deps: RegistryAdministration
+): Promise<void> {
   const { name, title, description = '', translations = {} } = entry
   const texts = { title, description, translations }
+  const isNew = action === 'create'
   const settings = {
-    resource: entry.resource ?? null,
+    // A scope stays with its API also if that has no credential, and cannot be named.
+    resource: isNew || 'resource' in changes ? (entry.resource ?? null) : undefined,
     isDefault: entry.default ?? false,
     isDiscoverable: entry.discoverable ?? false,
     isSelfService: entry.self_service ?? false
@@ -97,16 +110,19 @@ async function saveScope(entry: ScopeEntry, isNew: boolean, author: Author, deps
 }
 
 async function saveClient(
-  entry: ClientEntry,
-  { isNew, clientSecret }: { isNew: boolean; clientSecret: string | undefined },
+  { entry, action, changes }: Saved<'client'>,
+  clientSecret: string | undefined,
   author: Author,
   deps: RegistryAdministration
 ): Promise<void> {
   const { client_id: clientId, name, redirect_uris: redirectUris, type = 'confidential', disabled } = entry
   const settings = settingsOf(entry)
-  if (isNew) {
+  if (action === 'create') {
     await registerClient({ ...settings, name, redirectUris, type, given: { clientId, clientSecret } }, author, deps)
-  } else await updateClient({ clientId, settings }, author, deps)
+  } else {
+    const resources = 'resources' in changes ? settings.resources : undefined
+    await updateClient({ clientId, settings: { ...settings, resources } }, author, deps)
+  }
   if (disabled === true) await disableClient(clientId, author, deps)
   else if (disabled === false) await enableClient(clientId, author, deps)
 }

@@ -12,13 +12,24 @@ import { type ClientEntry, type ResourceServerEntry, type ScopeEntry, settingsOf
 /** Scopes and APIs that an entry may name. */
 export type Registered = RegisteredApis & Pick<ClientAdministration, 'scopes'>
 
-/** Checks each member of an entry by itself, so that each mistake has its place. */
-export async function checkResourceServer(entry: ResourceServerEntry, place: string, mistakes: Mistakes) {
-  const { client_id: clientId, name, audience, title } = entry
-  await mistakes.check(`${place}.client_id`, () => requireClientIdentifier(clientId))
-  await mistakes.check(`${place}.name`, () => requireName(name))
+/**
+ * Checks each member of an entry by itself, so that each mistake has its place.
+ * @returns the entry with name and title as they are stored, which may have fewer spaces; without a title that is a mistake
+ */
+export async function checkResourceServer(
+  entry: ResourceServerEntry,
+  place: string,
+  mistakes: Mistakes
+): Promise<ResourceServerEntry> {
+  const { client_id, name: givenName, audience, title: givenTitle } = entry
+  await mistakes.check(`${place}.client_id`, () => requireClientIdentifier(client_id))
+  const name = await mistakes.check(`${place}.name`, () => requireName(givenName))
   await mistakes.check(`${place}.audience`, () => requireAudience(audience))
-  if (title !== undefined) await mistakes.check(`${place}.title`, () => requireName(title, 'a title'))
+  const title =
+    givenTitle === undefined
+      ? undefined
+      : await mistakes.check(`${place}.title`, () => requireName(givenTitle, 'a title'))
+  return { client_id, name: name ?? givenName, audience, ...(title !== undefined && { title }) }
 }
 
 /** @returns the audience of the scope's API; undefined for the default API */

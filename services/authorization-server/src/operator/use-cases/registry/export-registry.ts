@@ -1,18 +1,27 @@
 import type { ClientRegistration } from '../../../storage/postgres/clients.js'
+import { apisOf } from '../../../storage/postgres/resource-servers.js'
 import { resourceServerDocument } from '../administer-resource-servers.js'
 import { scopeDocument } from '../administer-scopes.js'
 import { clientDocument } from '../client-document.js'
-import { isRegistered, type RegistryAdministration } from './plan-changes.js'
+import { isRegistered } from './plan-changes.js'
+import type { RegistryAdministration } from './registry-change.js'
 import type { RegistryDocument } from './registry-document.js'
 
 /** The whole registry without secrets; `valetkey apply` of it changes nothing. */
 export async function exportRegistry(deps: RegistryAdministration): Promise<Required<RegistryDocument>> {
   const servers = await deps.resourceServers.listRegistrations()
+  const titles = new Map(apisOf(servers).map(({ audience, title }) => [audience, title]))
   const scopes = await deps.scopes.list()
   const clients = await deps.clients.list()
   return {
     resource_servers: servers.map((server) => {
-      const { created_at: _createdAt, last_used_at: _lastUsedAt, ...entry } = resourceServerDocument(server)
+      // Credentials of one API can have different titles. The file has the one that users see.
+      const title = titles.get(server.audience)
+      const {
+        created_at: _createdAt,
+        last_used_at: _lastUsedAt,
+        ...entry
+      } = resourceServerDocument({ ...server, title })
       return entry
     }),
     scopes: scopes.map((scope) => {

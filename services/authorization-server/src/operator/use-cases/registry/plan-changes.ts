@@ -1,50 +1,23 @@
+import { isSameResource } from '@valetkey/oauth-protocol'
 import type { ClientRegistration } from '../../../storage/postgres/clients.js'
-import type { ResourceServerRegistration } from '../../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../../storage/postgres/scopes.js'
-import type { ClientAdministration } from '../administer-client.js'
-import type { ResourceServerAdministration } from '../administer-resource-servers.js'
-import { requireOwnApi, type ScopeAdministration, scopeDocument } from '../administer-scopes.js'
+import { requireOwnApi, scopeDocument, toTexts } from '../administer-scopes.js'
 import { AdministrationError } from '../administration-error.js'
 import { changesBetween } from '../changes-between.js'
 import { clientDocument } from '../client-document.js'
 import { withSettings } from '../client-settings.js'
-import { checkClient, checkResourceServer, checkScope, type Registered } from './check-entries.js'
+import { checkClient, checkScope, type Registered } from './check-entries.js'
 import type { Mistakes } from './mistakes.js'
+import { checkDeletions, keptOf, planDeletions } from './plan-deletions.js'
+import { planResourceServers } from './plan-resource-servers.js'
 import {
-  type ClientEntry,
-  type RegistryDocument,
-  type ResourceServerEntry,
-  type ScopeEntry,
-  settingsOf
-} from './registry-document.js'
-
-export type RegistryAdministration = ClientAdministration & ScopeAdministration & ResourceServerAdministration
-
-type Changed<Kind, Entry> = {
-  kind: Kind
-  id: string
-  action: 'create' | 'update'
-  entry: Entry
-  /** Of the entry in the document, such as `clients[3]`. */
-  place: string
-  changes: object
-}
-type Deleted<Kind> = { kind: Kind; id: string; action: 'delete' }
-
-/** One step of `valetkey apply`. `changes`: member → old and new value. */
-export type RegistryChange =
-  | Changed<'resource server', ResourceServerEntry>
-  | Changed<'scope', ScopeEntry>
-  | Changed<'client', ClientEntry>
-  | Deleted<'resource server' | 'scope' | 'client'>
-
-type Current = {
-  servers: readonly ResourceServerRegistration[]
-  scopes: readonly Scope[]
-  clients: readonly ClientRegistration[]
-}
-
-type Known = { current: Current; later: Registered; mistakes: Mistakes }
+  type Current,
+  changed,
+  type Known,
+  type RegistryAdministration,
+  type RegistryChange
+} from './registry-change.js'
+import { type ClientEntry, type RegistryDocument, type ScopeEntry, settingsOf } from './registry-document.js'
 
 /**
  * The changes that lead from the database to the document, in the order in which they can be made. Validates every member
@@ -57,23 +30,24 @@ export async function planChanges(
   mistakes: Mistakes,
   deps: RegistryAdministration
 ): Promise<readonly RegistryChange[]> {
+  const clients = await deps.clients.list()
   const current = {
     servers: await deps.resourceServers.listRegistrations(),
     scopes: await deps.scopes.list(),
-    clients: (await deps.clients.list()).filter(isRegistered)
+    clients: clients.filter(isRegistered),
+    otherClients: clients.filter((client) => !isRegistered(client))
   }
-  const known: Known = { current, later: afterwards(document, current), mistakes }
-  const changes: RegistryChange[] = []
-  for (const [index, entry] of (document.resource_servers ?? []).entries()) {
-    changes.push(...(await planResourceServer(entry, `resource_servers[${index}]`, known)))
-  }
+  const kept = prune ? keptOf(document, current) : current
+  const known: Known = { current, kept, later: afterwards(document, kept), mistakes }
+  const changes = await planResourceServers(document, known)
   for (const [index, entry] of (document.scopes ?? []).entries()) {
     changes.push(...(await planScope(entry, `scopes[${index}]`, known)))
   }
   for (const [index, entry] of (document.clients ?? []).entries()) {
     changes.push(...(await planClient(entry, `clients[${index}]`, known)))
   }
-  return prune ? [...changes, ...planDeletions(document, current)] : changes
+  await checkDeletions(document, known)
+  return [...changes, ...planDeletions(current, kept)]
 }
 
 /** A client that described itself is no part of the registry: its row follows its document. */
@@ -81,118 +55,79 @@ export function isRegistered({ isDiscovered, isOfDeveloper }: ClientRegistration
   return isDiscovered !== true && isOfDeveloper !== true
 }
 
-/** Scopes and APIs as they are when the document has been applied: its clients may name those that it creates. */
-function afterwards(document: RegistryDocument, current: Current): Registered {
+/**
+ * Scopes and APIs as they are when the document has been applied: entries may name those that it creates, but not those that
+ * `--prune` deletes.
+ */
+function afterwards(document: RegistryDocument, kept: Current): Registered {
   const newServers = (document.resource_servers ?? []).map(({ client_id: clientId, name, audience }) => ({
     resourceServer: { clientId, name, audience },
     secretHash: Buffer.alloc(0)
   }))
-  const servers = current.servers.map((resourceServer) => ({ resourceServer, secretHash: Buffer.alloc(0) }))
-  const known = new Set(current.scopes.map(({ name }) => name))
+  const servers = kept.servers.map((resourceServer) => ({ resourceServer, secretHash: Buffer.alloc(0) }))
+  const known = new Set(kept.scopes.map(({ name }) => name))
   const newScopes = (document.scopes ?? []).filter(({ name }) => !known.has(name)).map((entry) => toScope(entry))
   return {
     resourceServers: { list: async () => [...servers, ...newServers] },
-    scopes: { list: async () => [...current.scopes, ...newScopes] }
+    scopes: { list: async () => [...kept.scopes, ...newScopes] }
   }
 }
 
-async function planResourceServer(
-  entry: ResourceServerEntry,
-  place: string,
-  { current, mistakes }: Known
-): Promise<RegistryChange[]> {
-  const { client_id: id, title } = entry
-  await checkResourceServer(entry, place, mistakes)
-  const found = current.servers.find(({ clientId }) => clientId === id)
-  if (found === undefined) return [{ kind: 'resource server', id, action: 'create', entry, place, changes: {} }]
-  for (const member of ['name', 'audience'] as const) {
-    await mistakes.check(`${place}.${member}`, () => {
-      if (entry[member] === found[member]) return
-      const problem = `resource server ${id} has another ${member}, ${found[member]}, which cannot be changed`
-      throw new AdministrationError('conflict', `${problem}: use another client_id`)
-    })
-  }
-  const changes = changesBetween({ title: found.title }, { title })
-  return changed({ kind: 'resource server', id, action: 'update', entry, place, changes })
+/** A stored record may go on to name an API whose last credential was deleted. A new one may not. */
+function withOwnApis(audiences: readonly string[], { current, later }: Known): Registered {
+  const isBare = (audience: string) => !current.servers.some((server) => isSameResource(server.audience, audience))
+  const own = audiences.filter(isBare).map((audience) => ({
+    resourceServer: { clientId: '', name: audience, audience },
+    secretHash: Buffer.alloc(0)
+  }))
+  return { ...later, resourceServers: { list: async () => [...(await later.resourceServers.list()), ...own] } }
 }
 
-async function planScope(
-  entry: ScopeEntry,
-  place: string,
-  { current, later, mistakes }: Known
-): Promise<RegistryChange[]> {
-  const id = entry.name
-  const audience = await checkScope(entry, place, later, mistakes)
+async function planScope(given: ScopeEntry, place: string, known: Known): Promise<RegistryChange[]> {
+  const { current, mistakes } = known
+  const id = given.name
   const found = current.scopes.find(({ name }) => name === id)
+  const before = mistakes.count()
+  const audience = await checkScope(given, place, withOwnApis(found?.audience ? [found.audience] : [], known), mistakes)
+  // By its audience: while the change is made, APIs that are deleted later can have the same name.
+  const { resource: _resource, ...others } = given
+  const entry = { ...others, ...(audience !== undefined && { resource: audience }) }
   if (found === undefined) return [{ kind: 'scope', id, action: 'create', entry, place, changes: {} }]
   await mistakes.check(`${place}.resource`, () => requireOwnApi(found, audience))
-  const wanted = { ...toScope(entry), audience, builtIn: found.builtIn }
+  if (mistakes.count() > before) return []
+  const scope = toScope(entry)
+  const wanted = { ...scope, ...toTexts(scope), audience, builtIn: found.builtIn }
   return changed({
     ...{ kind: 'scope', id, action: 'update', entry, place },
     changes: changesBetween(scopeDocument(found), scopeDocument(wanted))
   })
 }
 
-async function planClient(
-  entry: ClientEntry,
-  place: string,
-  { current, later, mistakes }: Known
-): Promise<RegistryChange[]> {
-  const { client_id: id, type = 'confidential' } = entry
+async function planClient(given: ClientEntry, place: string, known: Known): Promise<RegistryChange[]> {
+  const { current, mistakes } = known
+  const { client_id: id, type = 'confidential' } = given
   const found = current.clients.find(({ clientId }) => clientId === id)
+  const later = withOwnApis(found?.audiences ?? [], known)
   const before = mistakes.count()
+  await mistakes.check(`${place}.client_id`, () => {
+    if (current.otherClients.every(({ clientId }) => clientId !== id)) return
+    throw new AdministrationError('conflict', `client ${id} exists already, and no operator registered it`)
+  })
   await mistakes.check(`${place}.type`, () => {
     if (found === undefined || found.type === type) return
     throw new AdministrationError('conflict', `client ${id} is ${found.type}, which cannot be changed`)
   })
-  await checkClient(entry, place, later, mistakes)
+  await checkClient(given, place, later, mistakes)
   const isValid = mistakes.count() === before
   // Members that do not fit each other. A mistake of one member would be found again.
-  const settle = () => withSettings(found ?? { ...NEW_CLIENT, clientId: id, type }, settingsOf(entry), later)
+  const settle = () => withSettings(found ?? { ...NEW_CLIENT, clientId: id, type }, settingsOf(given), later)
   const wanted = isValid ? await mistakes.check(place, settle) : undefined
+  const entry = { ...given, resources: wanted?.audiences ?? [] }
   if (found === undefined) return [{ kind: 'client', id, action: 'create', entry, place, changes: {} }]
   if (wanted === undefined) return []
   const after = { ...wanted, disabled: entry.disabled ?? wanted.disabled }
   const changes = changesBetween(clientDocument(found), clientDocument(after))
   return changed({ kind: 'client', id, action: 'update', entry, place, changes })
-}
-
-/** Clients first, because a scope or an API that a client names cannot be deleted. */
-function planDeletions(document: RegistryDocument, current: Current): RegistryChange[] {
-  const missing = <Record>(
-    kind: 'client' | 'scope' | 'resource server',
-    records: readonly Record[],
-    idOf: (record: Record) => string,
-    kept: readonly string[] | undefined
-  ): RegistryChange[] => {
-    const ids = kept === undefined ? [] : records.map(idOf).filter((id) => !kept.includes(id))
-    return ids.map((id) => ({ kind, id, action: 'delete' }))
-  }
-  const ownScopes = current.scopes.filter(({ builtIn }) => !builtIn)
-  return [
-    ...missing(
-      'client',
-      current.clients,
-      ({ clientId }) => clientId,
-      document.clients?.map((each) => each.client_id)
-    ),
-    ...missing(
-      'scope',
-      ownScopes,
-      ({ name }) => name,
-      document.scopes?.map(({ name }) => name)
-    ),
-    ...missing(
-      'resource server',
-      current.servers,
-      ({ clientId }) => clientId,
-      document.resource_servers?.map((each) => each.client_id)
-    )
-  ]
-}
-
-function changed(change: RegistryChange & { changes: object }): RegistryChange[] {
-  return Object.keys(change.changes).length === 0 ? [] : [change]
 }
 
 function toScope(entry: ScopeEntry): Scope {
