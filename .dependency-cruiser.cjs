@@ -1,4 +1,4 @@
-// Who may import whom. CONTRIBUTING.md says why; `npm run check` fails when one of these is broken.
+// Allowed imports. docs/architecture.md says why; `npm run check` fails if a rule is violated.
 const AUTHORIZATION = '^services/authorization-server/src'
 // One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators.
 const GROUPS = '(browser|protocol|feed|operator)'
@@ -17,7 +17,7 @@ module.exports = {
     },
     {
       name: 'service-to-service',
-      comment: 'The two services meet over HTTP only.',
+      comment: 'The two services communicate over HTTP only.',
       severity: 'error',
       from: { path: '^services/([^/]+)/' },
       to: { path: '^services/', pathNot: '^services/$1/' }
@@ -49,7 +49,7 @@ module.exports = {
     },
     {
       name: 'http-below-groups',
-      comment: 'http/ writes responses and knows no use case.',
+      comment: 'http/ writes responses and imports no use case.',
       severity: 'error',
       from: { path: `${AUTHORIZATION}/http/` },
       to: { path: `${AUTHORIZATION}/(${GROUPS}|wire)/` }
@@ -61,28 +61,28 @@ module.exports = {
       to: { path: `${AUTHORIZATION}/(${GROUPS}|wire|http)/` }
     },
     {
-      name: 'storage-knows-only-rules',
+      name: 'storage-imports-only-rules',
       severity: 'error',
       from: { path: '^services/[^/]+/src/storage/' },
       to: { path: '^services/', pathNot: '^services/[^/]+/src/storage/' }
     },
     {
       name: 'drivers-only-in-storage',
-      comment: 'pg and ioredis are the business of storage/ alone.',
+      comment: 'Only storage/ may import pg and ioredis.',
       severity: 'error',
       from: { path: '^services/[^/]+/src/', pathNot: '^services/[^/]+/src/storage/' },
       to: { path: '(^|/)(pg|ioredis)(/|$)', pathNot: '^services/' }
     },
     {
       name: 'rules-do-no-io',
-      comment: 'oauth-protocol and sign-in-rules are pure: node:crypto and nothing else.',
+      comment: 'oauth-protocol and sign-in-rules are pure: they import only node:crypto.',
       severity: 'error',
       from: { path: '^packages/(oauth-protocol|sign-in-rules)/src/' },
       to: { pathNot: '^(packages/$1/src/|(node:)?crypto$)' }
     },
     {
-      name: 'guard-stands-alone',
-      comment: 'The guard is published: what it imports, its users install.',
+      name: 'guard-imports-few-packages',
+      comment: 'The guard is published: its users must install its imports.',
       severity: 'error',
       from: { path: '^packages/guard/src/' },
       to: {
@@ -102,27 +102,27 @@ module.exports = {
       to: { path: ['node_modules/.pnpm/(fastify|fastify-plugin)@', '^packages/guard/src/fastify/'] }
     },
     {
-      name: 'conformance-stands-alone',
-      comment: 'It tests any server from outside, so it uses nothing of ours, and Node is enough.',
+      name: 'conformance-imports-only-node',
+      comment: 'It tests any server from outside, so it imports nothing of this repository, and needs only Node.',
       severity: 'error',
       from: { path: '^packages/conformance/src/' },
       to: { dependencyTypesNot: ['core'], pathNot: '^packages/conformance/src/' }
     },
     {
-      name: 'kit-knows-no-subject',
+      name: 'service-kit-imports-no-other-package',
       severity: 'error',
       from: { path: '^packages/service-kit/src/' },
       to: { path: '^(packages|services)/', pathNot: '^packages/service-kit/' }
     },
     {
       name: 'dev-stack-stays-out',
-      comment: 'What npm start and npm test bring along is never part of a deployment.',
+      comment: 'The tools of npm start and npm test are never part of a deployment.',
       severity: 'error',
       from: { path: '^(services|packages)/[^/]+/src/', pathNot: '^packages/dev-stack/' },
       to: { path: '^packages/dev-stack/' }
     },
     {
-      name: 'client-is-a-stranger',
+      name: 'examples-use-published-api',
       comment: 'The examples use only the public addresses and the published guard.',
       severity: 'error',
       from: { path: '^examples/' },

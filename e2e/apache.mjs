@@ -81,11 +81,11 @@ try {
     await sleep((TOKEN_SECONDS + 1) * 1000)
     assert.equal(await statusAt(asShipped, token), 200)
   })
-  await report.check('the authorization server away: refused, but as 401, as docs warn', async () => {
+  await report.check('authorization server unavailable: refused with 401, as docs warn', async () => {
     assert.equal(await statusAt(unreachable, await newToken(reports)), 401)
   })
 } catch (error) {
-  await report.check('the run comes to its end', () => assert.fail(error.message))
+  await report.check('the run completes', () => assert.fail(error.message))
 } finally {
   for (const apache of started) await apache.stop()
   await stack.dispose()

@@ -75,7 +75,7 @@ describe('Valetkey', () => {
     return run(at.issuer, ['--profile', profile, '--client', file, '--sign-in', signIn, ...api], user)
   }
 
-  /** Both at once, because most of their time is spent on signing in. */
+  /** Both concurrently, because signing in takes most of their time. */
   let results: Promise<{ own: Awaited<ReturnType<typeof run>>; mcp: Awaited<ReturnType<typeof run>>; secret: string }>
 
   beforeAll(async () => {

@@ -8,7 +8,7 @@ import { describe, expect, test } from '@jest/globals'
 const PROGRAM = path.resolve(import.meta.dirname, '../infra/docker/healthcheck.mjs')
 const hasIpv6 = Object.values(networkInterfaces()).some((found) => found?.some(({ address }) => address === '::1'))
 
-/** The exit code of the health check of the images, for a listener that answers with a status. */
+/** The exit code of the health check of the images, for a listener that responds with a status. */
 async function check(host: string, listener: string, status: number): Promise<number | null> {
   const server = createServer((request, response) => {
     response.writeHead(request.url === '/readyz' ? status : 404).end()

@@ -29,7 +29,7 @@ await report.check('docker compose up, three resource servers: everything is hea
 if (!report.hasFailed()) {
   const job = await mainJobChecks(report, stack)
   await confinementChecks(report, stack, usedBefore)
-  await report.check('every service stops by itself when asked, and finds its data again', () => restart(job))
+  await report.check('every service ends on SIGTERM, and finds its data after the start', () => restart(job))
   await outageChecks(report, stack, job)
   await runbookChecks(report, stack)
   await rotationChecks(report, stack, job)
@@ -58,7 +58,7 @@ async function restart({ app, tokens }) {
 
 async function abort(reason) {
   if (ending) return
-  await report.check('the run comes to its end', () => assert.fail(reason))
+  await report.check('the run completes', () => assert.fail(reason))
   killRunning()
   await end()
 }

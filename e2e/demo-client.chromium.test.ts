@@ -114,7 +114,7 @@ describe('a user at the demo client, in Chromium', () => {
     await expectFiles(page)
     await page.goBack()
     expect(await headingOf(page)).toBe('Allow Photo Printer?')
-    // The app has already received the response to that request. It says so, and offers to start again.
+    // The app has already received the response to that request. It shows that, and offers to start again.
     await press(page, 'Allow')
     expect(await headingOf(page)).toBe('This page cannot be used again')
     await press(page, 'Connect your files')

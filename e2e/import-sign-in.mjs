@@ -11,7 +11,7 @@ import { createHttpBrowser } from './support/http-browser.mjs'
 const TIME_LIMIT_MINUTES = 20
 /** Users whose first sign-in is also tried with a wrong password, and twice at the same moment. */
 const TRIED_HARDER = 50
-/** A busy machine may need longer than a browser waits, or answer 503. */
+/** A busy machine may need longer than a browser waits, or respond with 503. */
 const MOST_TRIES = 5
 let repeated = 0
 

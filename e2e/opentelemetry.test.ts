@@ -136,7 +136,7 @@ test('concurrent requests: each introspection has a request as its parent, in th
   }
 })
 
-test('a stranger does not choose the trace', async () => {
+test('an untrusted client does not choose the trace', async () => {
   const { traceId, headers } = newTrace()
   const { id } = await listFiles(headers, { from: STRANGER })
   const [line] = await linesOf(resource.logFile, id)

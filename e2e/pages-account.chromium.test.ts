@@ -70,7 +70,7 @@ describe('connected apps, in Chromium', () => {
 
   const appNames = (page: Page) => page.getByRole('main').getByRole('listitem').getByRole('heading').allTextContents()
 
-  test('End access: the app is refused at its next request in every browser, says so, and can be connected again', async () => {
+  test('End access: the app is refused at its next request in every browser, reports it, and can be connected again', async () => {
     const here = await connected()
     const there = await connected()
     await openApps(here)

@@ -157,7 +157,7 @@ describe('passkeys, in Chromium', () => {
     expect(await noticeOf(page)).toContain('The passkey was not accepted')
   })
 
-  test('without JavaScript the pages say nothing that does not work, and the password works', async () => {
+  test('without JavaScript the pages show no passkey controls, and the password works', async () => {
     const { page } = await visitor({ javaScriptEnabled: false })
     expect(await page.getByRole('button', { name: 'Add passkey' }).count()).toBe(0)
     expect(await page.getByText('This needs JavaScript').isVisible()).toBe(true)

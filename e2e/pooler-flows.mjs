@@ -1,6 +1,6 @@
 // PGBOUNCER=/path/to/pgbouncer npm run check:pooler: the flow tests of the authorization server, and the tests of poolers,
 // through this PgBouncer (1.21 or newer) in transaction mode with max_prepared_statements 200. Other arguments go to Jest.
-// Stops by itself; ends with 1 if a test fails.
+// Takes no input; ends with 1 if a test fails.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'

@@ -27,7 +27,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     expect(new Set(story.world.site.answers.map((answer) => answer.get('code'))).size).toBe(1)
   })
 
-  test('one Allow form sent five times at once and once more: the same redirect each time', async () => {
+  test('one Allow form sent in five concurrent requests and once more: the same redirect each time', async () => {
     const page = await ask(story.world.anna)
     const send = await formOf(page, { decision: 'allow' })
     const answers = [...(await Promise.all([send(), send(), send(), send(), send()])), await send()]
@@ -87,7 +87,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     await finish(page, story.world.anna)
   })
 
-  test('an hour on the sign-in page: the request continues, because nothing of it was stored', async () => {
+  test('an hour on the sign-in page: the request continues, because it was not stored', async () => {
     const page = await ask()
     await story.world.letRequestsExpire()
     await signIn(page, story.world.anna)

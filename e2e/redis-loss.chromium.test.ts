@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { recoveryStory } from './support/recovery-story.js'
 import { headingOf, press, signIn } from './support/walk.js'
 
-describe('Redis loses its data during a request: the page says so, and the request continues', () => {
+describe('Redis loses its data during a request: the page explains it, and the request continues', () => {
   const story = recoveryStory()
   const { ask, expectSignIn, expectInterrupted, finish, expectNoAnswer } = story
 

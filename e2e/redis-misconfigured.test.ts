@@ -153,7 +153,7 @@ describe('misconfigured while the service runs', () => {
       () => redis.tell('REPLICAOF NO ONE')
     ]
   ]
-  test.each(cases)('%s, until it is corrected', async (_name, status, reason, harm, mend) => {
+  test.each(cases)('%s, until it is corrected', async (_name, status, reason, harm, repair) => {
     if (!hasRedisServer()) return
     service = await startServiceProcess(settings(await asUser('changing', RIGHTS)))
     const running = service
@@ -166,7 +166,7 @@ describe('misconfigured while the service runs', () => {
     expect(await gauge(running)).toBe('0')
     for (let request = 0; request < 5; request++) await readiness(running)
     expect(events(running, 'dependency_unavailable').length).toBeLessThanOrEqual(2)
-    await mend()
+    await repair()
     // A probe that began before the change may end after it.
     await until(async () => (await readiness(running)).redis === 'ok' && (await gauge(running)) === '1')
     const available = events(running, 'dependency_available').length

@@ -39,7 +39,7 @@ describe('changelog', () => {
     expect(sectionOf(closed, '1.0.0')).toBe('- B.')
   })
 
-  test('a second release without changes says so', () => {
+  test('a second release without changes has the text "No changes."', () => {
     const closed = closeUnreleased(closeUnreleased(changelog, '1.1.0', DATE), '1.1.1', DATE)
     expect(sectionOf(closed, '1.1.1')).toBe('No changes.')
   })

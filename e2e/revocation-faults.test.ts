@@ -84,28 +84,28 @@ test.each([
   {
     name: 'the connections to the authorization server are cut',
     harm: () => at(cluster.resourceServers, 0).internal.cut(),
-    mend: () => {},
+    repair: () => {},
     lingers: false,
     others: [200, 401]
   },
   {
-    name: 'the feed becomes silent',
+    name: 'the feed sends nothing',
     harm: () => expect(at(cluster.resourceServers, 0).internal.silence(/GET \/revocations/)).toBeGreaterThan(0),
-    mend: () => {},
+    repair: () => {},
     lingers: true,
     others: [200, 401]
   },
   {
-    name: 'the LISTEN connection becomes silent',
+    name: 'the LISTEN connection delivers nothing',
     harm: () => expect(at(cluster.authorizationServers, 0).postgres.silence(/listen /i)).toBe(1),
-    mend: () => {},
+    repair: () => {},
     lingers: true,
     others: [200, 401]
   },
   {
     name: 'the authorization server is paused',
     harm: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGSTOP'),
-    mend: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGCONT'),
+    repair: () => process.kill(at(cluster.authorizationServers, 0).pid, 'SIGCONT'),
     lingers: true,
     others: [200, 401, 503]
   },
@@ -115,11 +115,11 @@ test.each([
       process.kill(at(cluster.resourceServers, 0).pid, 'SIGSTOP')
       setTimeout(() => process.kill(at(cluster.resourceServers, 0).pid, 'SIGCONT'), 3_500)
     },
-    mend: () => {},
+    repair: () => {},
     lingers: false,
     others: [200, 401, 503]
   }
-])('$name: a revoked token is accepted for at most three seconds', async ({ harm, mend, lingers, others }) => {
+])('$name: a revoked token is accepted for at most three seconds', async ({ harm, repair, lingers, others }) => {
   const token = await keptToken()
   const watched = watch(token)
   await wait(200)
@@ -127,7 +127,7 @@ test.each([
   await source.revoke(token, publicUrl(1))
   const revokedAt = performance.now()
   await wait(BOUND_MS + 2_000)
-  mend()
+  repair()
   const { lastPassOfThoseWhoAskedAfter, said } = await watched.stop()
   const lastPass = lastPassOfThoseWhoAskedAfter(revokedAt)
   // Without any event, only the expiry of the lease can have ended the access.

@@ -62,7 +62,7 @@ test.each<{ end: End; left: Left }>([
   const found = explore(left, undefined, end)
   expect(found.path).toBeUndefined()
   expect(found.stalest).toBeLessThan(BOUND_MS)
-  // The model is not empty: cached answers were used before the revocation and for a while after it.
+  // The model is not empty: cached responses were used before the revocation and for a while after it.
   expect(found.stalest).toBeGreaterThan(0)
   expect(found.used).toBeGreaterThan(100)
 })

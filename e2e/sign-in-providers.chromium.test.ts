@@ -81,7 +81,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     expect(users.map(({ username }) => username)).toEqual(['alice', 'casey'])
   }, 120_000)
 
-  test('Back after sign-in is no dead end', async () => {
+  test('Back and Forward after sign-in continue the request', async () => {
     const page = await visits.open()
     await connect(page, at.demoUrl)
     await signInAtProvider(page)
@@ -102,7 +102,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     await press(page, 'Sign out here, too')
     expect(page.url()).toBe(`${at.issuer}/login?done=signed_out`)
     expect(await page.getByRole('status').textContent()).toContain('You are signed out')
-    // At the provider, too: it asks again.
+    // At the provider, too: it shows its sign-in page.
     await follow(page, 'Continue with Demo provider')
     expect(await headingOf(page)).toBe('Demo provider')
   })
@@ -115,7 +115,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     expect(await page.getByRole('button', { name: /Demo provider/ }).count()).toBe(0)
   })
 
-  /** Leaves by the link, and comes back as if the provider had answered with this error. */
+  /** Leaves by the link, and returns as if the provider had responded with this error. */
   async function failWith(page: Page, error: string): Promise<void> {
     const start = (await page.locator('main a.button').first().getAttribute('href')) ?? ''
     const left = await page.request.get(start, { maxRedirects: 0 })

@@ -44,7 +44,7 @@ test.each([
   { name: 'no header', headers: {}, from: undefined },
   { name: 'tracestate alone', headers: { tracestate: 'proxy=1' }, from: undefined },
   { name: 'an invalid header', headers: { traceparent: 'ff-0-0-0' }, from: undefined },
-  { name: 'a stranger', headers: newTrace().headers, from: STRANGER }
+  { name: 'an untrusted peer', headers: newTrace().headers, from: STRANGER }
 ])('$name: no log line has a trace', async ({ headers, from }) => {
   const { resource, authorization } = await listFiles(headers, from === undefined ? {} : { from })
   for (const line of [resource, authorization]) {

@@ -89,7 +89,7 @@ describe.each(workflows)('%s', (file) => {
     expect(jobs.filter(([, job]) => job['timeout-minutes'] === undefined).map(([name]) => name)).toEqual([])
   })
 
-  test('changes of strangers run without secrets, and no expression is part of a shell command', () => {
+  test('changes of outside contributors run without secrets, and no expression is part of a shell command', () => {
     expect(Object.keys(workflow.on)).not.toContain('pull_request_target')
     expect(Object.keys(workflow.on)).not.toContain('workflow_run')
     expect(steps.filter(({ run = '' }) => run.includes('${{')).map(({ run }) => run)).toEqual([])

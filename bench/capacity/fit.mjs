@@ -2,8 +2,8 @@
 import { median } from '../lib/statistics.mjs'
 
 /**
- * A design of Plackett and Burman: 12 runs for up to 11 factors, each at its low or its high level. Every run tells
- * something about every factor, so few runs are enough.
+ * A design of Plackett and Burman: 12 runs for up to 11 factors, each at its low or its high level. Every run measures
+ * every factor, so few runs are enough.
  */
 const FIRST_RUN = [1, 1, 0, 1, 1, 1, 0, 0, 0, 1, 0]
 
@@ -54,7 +54,7 @@ function solve(matrix) {
     const best = matrix
       .slice(column)
       .reduce((most, row) => (Math.abs(row[column]) > Math.abs(most[column]) ? row : most))
-    if (Math.abs(best[column]) < 1e-12) throw new Error('the runs do not tell the operations apart')
+    if (Math.abs(best[column]) < 1e-12) throw new Error('the runs do not distinguish the operations')
     matrix.splice(matrix.indexOf(best), 1)
     matrix.splice(column, 0, best)
     for (const row of matrix) {

@@ -1,4 +1,4 @@
-// What an operator knows about an installation, and the rates that follow from it. Pure.
+// The description of an installation by its operator, and the rates that follow from it. Pure.
 const DAY = 86_400
 
 /**

@@ -70,7 +70,7 @@ const RANDOM_INDEXES = [
 /**
  * @param options of the base size, complete
  * @param factors by which it grows
- * @returns the resources, the one that breaks first at the top: each with its name, `limit`, the `values` by factor, and `breaksAt`, the factor at which the limit is reached
+ * @returns the resources, sorted by `breaksAt`, the factor at which the limit is reached; each with its name, `limit` and the `values` by factor
  */
 export function growth(options, factors, coefficients) {
   const at = (resource, factor) => {

@@ -57,7 +57,7 @@ async function configure(url, settings) {
 
 /** Resolves when no response of a refresh is stored: an update of each row erases it after its retry window. */
 async function untilErased(url) {
-  const statement = 'select count(*) as rows from refresh_tokens where retry_answer is not null'
+  const statement = 'select count(*) as rows from refresh_tokens where retry_response is not null'
   while (Number((await administer(url, statement))[0].rows) > 0) await wait(250)
 }
 

@@ -6,7 +6,7 @@ const DAY = 86_400
 /** Connections to Postgres: the pool of each process, and one for LISTEN (docs/databases.md). */
 const POOL = 10
 const LISTEN = 1
-/** A process that uses more of its core answers late. */
+/** A process that uses more of its core responds late. */
 const BUSY = 0.6
 const FEWEST_PROCESSES = 2
 /** Each authorization server sends itself pulses, each resource server with a cache sends nonces, through LISTEN (ADR 0015). */

@@ -29,7 +29,7 @@ const RATES = {
   signIn: 1.5
 }
 
-/** Then Redis has forgotten the codes of the warm-up, the limit of its events is over, and Postgres has published its counters. */
+/** Then the codes of the warm-up have expired in Redis, the limit of its events is over, and Postgres has published its counters. */
 const FORGOTTEN_MS = 62_000
 
 /** @returns the exit code: 1 if a prediction is off by more than MOST_OFF */

@@ -38,12 +38,12 @@ export async function restoreChecks(report, stack, { app, tokens: revoked }, { f
     assert.equal(code, 1)
     assert.match(stderr, /valetkey_authorization is not empty/)
   })
-  await report.check('restore.sh brings the backup into an empty stack, which then starts', async () => {
+  await report.check('restore.sh restores the backup into an empty stack, which then starts', async () => {
     await stack.empty()
     await stack.script('restore.sh', [folder])
     await stack.start()
   })
-  await report.check('no token outlives a restore, above all none that was revoked after the backup', async () => {
+  await report.check('no token is valid after a restore, including tokens revoked after the backup', async () => {
     for (const token of [before.access_token, revoked.access_token])
       assert.equal((await app.listFiles(token)).status, 401)
     const { status, body } = await app.refresh(before.refresh_token)

@@ -43,7 +43,7 @@ export async function confinementChecks(report, stack, usedBefore) {
   })
   // LOGIN_HANDOFF_KEYS are public keys.
   const holdsSecret = /^(?!LOGIN_HANDOFF_KEYS=)[A-Z_]*(PASSWORD|SECRET|KEYS|DATABASE_URL|REDIS_URL)=/
-  await report.check('no secret stands in an environment variable', () => {
+  await report.check('no environment variable has a secret', () => {
     for (const { Name, Config } of containers) {
       const bare = Config.Env.filter((pair) => holdsSecret.test(pair))
       assert.deepEqual(bare, [], Name)

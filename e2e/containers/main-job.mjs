@@ -79,7 +79,7 @@ export async function mainJobChecks(report, stack) {
 }
 
 export async function endingChecks(report, { app, tokens }) {
-  await report.check('deny: the app is told access_denied', async () => {
+  await report.check('Deny: the app receives access_denied', async () => {
     const { answer, state } = await app.authorize(PERSON, 'deny')
     assert.equal(answer.error, 'access_denied')
     assert.equal(answer.state, state)
@@ -91,7 +91,7 @@ export async function endingChecks(report, { app, tokens }) {
     assert.deepEqual([first.status, second.status, second.body.error], [200, 400, 'invalid_grant'])
     assert.equal((await app.listFiles(first.body.access_token)).status, 401)
   })
-  await report.check('a revoked token is refused by every server at once', async () => {
+  await report.check('a revoked token is refused by every server immediately', async () => {
     assert.equal((await app.listFiles(tokens.access_token)).status, 200)
     assert.equal((await app.revoke(tokens.access_token)).status, 200)
     const answers = await Promise.all(Array.from({ length: REQUESTS }, () => app.listFiles(tokens.access_token)))

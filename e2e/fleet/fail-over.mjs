@@ -1,5 +1,5 @@
 // One failover of Postgres under load: flows and endings run, the primary is killed, the standby is promoted, and everything
-// that was answered is compared with what the service accepts afterwards.
+// that got a response is compared with what the service accepts afterwards.
 import { setTimeout as wait } from 'node:timers/promises'
 import { prepareEndings } from './endings.mjs'
 import { createFlows, evaluateFlows, untilWell } from './flows.mjs'

@@ -1,4 +1,4 @@
-// Records which tokens and endings were answered, and compares them later with what the service accepts.
+// Records which tokens and endings got a response, and compares them later with what the service accepts.
 import { setTimeout as wait } from 'node:timers/promises'
 
 const AT_ONCE = 64

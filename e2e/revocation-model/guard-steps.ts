@@ -41,7 +41,7 @@ export function guardSteps(world: World, may: May, broken: BrokenRule | undefine
     w.left.nonces -= 1
     const nonce = `nonce-of-the-guard-${w.left.nonces}`
     addNonce(w.view, nonce, w.now)
-    // A server relays it at once. If it did so later, or not at all, the feed would be verified for a shorter time.
+    // A server relays it immediately. If it did so later, or not at all, the feed would be verified for a shorter time.
     relayNonce(w, { stream: w.view.stream?.id ?? '', nonce }, broken)
   })
   may(call === undefined && left.calls > 0, 'guard introspects', (w) => {

@@ -2,7 +2,7 @@ import { isUnrevoked, LEASE_MS } from '../../packages/guard/src/revocations/revo
 import { type ListenSession, PROOF_MS } from '../../services/authorization-server/src/feed/listen-session.js'
 import { ANNOUNCEMENTS, NAMES, type World } from './world.js'
 
-/** The token was revoked, the cache has no valid answer, and every new call returns inactive. */
+/** The token was revoked, the cache has no valid response, and every new call returns inactive. */
 export function isFinished({ revokedAt, view, cached, call }: World): boolean {
   if (revokedAt === undefined || call?.saw === 'active') return false
   return cached === undefined || !isUnrevoked(view, cached.mark, NAMES)

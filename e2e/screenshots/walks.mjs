@@ -145,7 +145,7 @@ async function returnFromProvider(page, at, error) {
   await page.goto(`${searchParams.get('redirect_uri')}?${new URLSearchParams(parameters)}`)
 }
 
-/** A user who comes with an invitation, and their account. */
+/** A user with an invitation, and their account. */
 export async function walkAccount(camera, { at, valetkey }) {
   const { open, press, keep, page, locale } = camera
   const username = nameOf(locale)
@@ -188,7 +188,7 @@ async function walkPasskeys({ open, press, keep, page, locale, textOf }, at) {
   await keep('passkeys-removed')
 }
 
-/** Part of the device; it answers without a dialog. */
+/** Part of the device; it responds without a dialog. */
 async function addAuthenticator(page) {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')

@@ -1,5 +1,5 @@
-// Runs in the page. Gives one line for each text that cannot be read whole: it sticks out of the window or of its box, is
-// cut off by it, or lies over another text; and one if the page can be moved sideways.
+// Runs in the page. Returns one line for each text that cannot be read completely: it extends beyond the window or its box, is
+// cut off by it, or overlaps another text; and a line if the page can be scrolled sideways.
 ;(() => {
   const boxes = 'button, .button, input, code, dd, dt, .app, .card, .empty, .notice, .scope, .facts'
   const problems = []
@@ -34,7 +34,7 @@
       problems.push(`${element.localName} cuts off ${JSON.stringify(element.textContent.slice(0, 40))}`)
   }
 
-  // Lines may touch, for a font is higher than its letters; what lies over half of another line hides it.
+  // Lines may touch, because a font is higher than its letters; an overlap of half a line hides it.
   const lieOver = (one, other) =>
     Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2 &&
     Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > Math.min(one.height, other.height) / 2

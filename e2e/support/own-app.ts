@@ -3,7 +3,7 @@ import type { Account } from './walk.js'
 
 const OWN_APP = { name: 'Wind Chimes', redirectUri: 'https://chimes.example/callback', scope: 'reports.read' }
 
-/** Opens a page for developers. Their pages may ask for a new sign-in, and lead back. */
+/** Opens a page for developers. These pages may require a new sign-in, and return. */
 export async function openFresh(page: Page, url: string, account: Account): Promise<void> {
   await page.goto(url)
   if (!page.url().includes('/login?')) return
@@ -38,7 +38,7 @@ export async function ownApp(page: Page, issuer: string, account: Account): Prom
   return (await link.getAttribute('href')) ?? ''
 }
 
-/** Presses the button of a form, in any language, and waits for the page that answers. */
+/** Presses the button of a form, in any language, and waits for the next page. */
 export async function pressIn(page: Page, form: string): Promise<void> {
   const loaded = page.waitForEvent('load')
   await page.locator(`${form} button[type=submit]`).first().click()

@@ -11,7 +11,7 @@ export type VirtualAuthenticator = {
   verifiesUser(verifies: boolean): Promise<void>
 }
 
-/** An authenticator that is part of the device and stores passkeys; it answers without a dialog. It belongs to this page. */
+/** An authenticator that is part of the device and stores passkeys; it responds without a dialog. It belongs to this page. */
 export async function addVirtualAuthenticator(page: Page): Promise<VirtualAuthenticator> {
   const devtools: CDPSession = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')

@@ -33,7 +33,7 @@ async function visit(url, body) {
   return { url, status: response.status, html: await response.text() }
 }
 
-/** Sends the first form of a page: its hidden fields, and the answers that it has fields or buttons for. */
+/** Sends the first form of a page: its hidden fields, and the given values that it has fields or buttons for. */
 function submit({ url, html }, answers) {
   const form = /<form\b[\s\S]*?<\/form>/.exec(html)?.[0] ?? ''
   const fields = [...form.matchAll(/<(?:input|button)\b[^>]*>/g)].map(([tag]) => tag)

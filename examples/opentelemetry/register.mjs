@@ -18,7 +18,7 @@ const provider = new NodeTracerProvider({
   // OTEL_EXPORTER_OTLP_ENDPOINT.
   spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())]
 })
-// Without W3C baggage, which would pass on text of strangers.
+// Without W3C baggage, which would pass on data of untrusted clients.
 provider.register({ propagator: new W3CTraceContextPropagator() })
 
 const proxies = new BlockList()
@@ -34,7 +34,7 @@ function isTrusted({ remoteAddress = '', localPort }) {
   return remoteAddress !== '' && proxies.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')
 }
 
-// Probes say nothing, and the revocation feed is a request of hours.
+// Not for probes, nor for the revocation feed, whose requests last hours.
 const UNTRACED = /^\/(?:livez|readyz|metrics|revocations)(?:\?|$)/
 
 registerInstrumentations({

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Backs up the compose stack while it runs: infra/docker/backup.sh FOLDER
-# Writes both databases and the secrets into FOLDER, which must be empty or not there yet. Anyone who can read it can act as
-# this installation: keep it where only operators get at it. docs/backup.md says what to do with it.
+# Writes both databases and the secrets into FOLDER, which must be empty or missing. Its readers can act as this
+# installation: store it where only operators can read it. docs/backup.md says what to do with it.
 # COMPOSE names another command than `docker compose`.
 set -euo pipefail
 umask 077
@@ -21,11 +21,11 @@ for database in valetkey_authorization valetkey_files; do
 done
 "${compose[@]}" run --rm --no-deps -T secrets tar --create --directory=/secrets authorization files postgres redis >"$target/secrets.tar"
 
-# A dump that was cut off is found now, and not on the day when it is needed.
+# Detects a truncated dump immediately.
 for database in valetkey_authorization valetkey_files; do
   "${compose[@]}" exec -T --user postgres postgres pg_restore --list <"$target/$database.dump" >/dev/null
 done
 tar --list --file="$target/secrets.tar" >/dev/null
-# Last, so that a backup without it is known to be none.
+# Written last: a backup without this file is incomplete.
 (cd "$target" && sha256sum -- *.dump secrets.tar >SHA256SUMS)
 echo "Backed up into $target"

@@ -1,4 +1,4 @@
--- Two databases and a role for each, made or brought up to date; safe to run at each start.
+-- Creates or updates two databases and a role for each; safe to run at each start.
 -- Neither service can connect to the other's database (the two share nothing but HTTP).
 \set ON_ERROR_STOP on
 \set authorization_password `cat /run/valetkey/authorization-password`

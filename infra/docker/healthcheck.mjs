@@ -1,4 +1,4 @@
-// The image has no curl: asks the operator listener of this container whether the server is ready.
+// The image has no curl: requests /readyz at the operator listener of this container.
 // Its one argument is the listener's address, host:port or :port.
 import { lookup } from 'node:dns/promises'
 import { networkInterfaces } from 'node:os'

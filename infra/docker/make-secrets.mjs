@@ -1,7 +1,7 @@
-// Makes the secrets of a deployment on one host. It runs at each start and keeps what is there; only what follows from
-// another file follows it again: the URLs their passwords, the credential's id its secret and its audience. Each folder is
-// a volume that only the containers in need of its files mount; the files are readable to all in there, since each image
-// has its own user. To replace a secret: docs/rotation.md, "With compose".
+// Creates the secrets of a deployment on one host. It runs at each start. Existing secrets are kept; values derived from
+// another file are derived again: URLs from passwords, the credential's id from its secret and audience. Each folder is a
+// volume that only containers that need its files mount; all users in there can read the files, since each image has its
+// own user. To replace a secret: docs/rotation.md, "With compose".
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -26,7 +26,7 @@ keep('files/page-token-keys')
 
 keepCredential(keep('files/introspection-client-secret'))
 
-/** Only characters that stand for themselves in a URL and in a Redis configuration. */
+/** Only characters that need no escaping in a URL and in a Redis configuration. */
 function keep(name) {
   const value = read(name) ?? randomBytes(32).toString('base64url')
   if (!existsSync(fileOf(name))) write(name, value)
@@ -43,15 +43,15 @@ function follow(name, before, password, after) {
 }
 
 /**
- * The id is no secret. The authorization server holds one secret and one audience for an id, so another RESOURCE_URL or
- * another secret gets an id of its own, the same one for the same two. An id that was written by hand stays with the two
- * that it was first seen with; the mark beside it says which they were.
+ * The id is no secret. The authorization server has one secret and one audience for an id, so another RESOURCE_URL or
+ * secret gets another id, derived from both. An id that was written by hand keeps its first secret and audience; a file
+ * beside it records them.
  */
 function keepCredential(secret) {
   const id = read('files/introspection-client-id')?.trim()
   const marked = read('files/introspection-client-mark')
   const markOf = (name) => `${name} ${hashOf(secret)} ${resourceUrl}`
-  // Before there were marks, each id named its audience.
+  // Earlier versions wrote no such file, and derived the id from the audience.
   const isOfBefore = marked === undefined && /^files-[0-9a-f]{16}$/.test(id) && id !== `files-${hashOf(resourceUrl)}`
   const isLeftBehind = marked?.startsWith(`${id} `) && marked !== markOf(id)
   const current = !id || isOfBefore || isLeftBehind ? `files-${hashOf(`${resourceUrl} ${secret}`)}` : id
@@ -71,7 +71,7 @@ function read(name) {
   return existsSync(fileOf(name)) ? readFileSync(fileOf(name), 'utf8') : undefined
 }
 
-/** In one step, for services may be reading it; and without the capability to write where only reading is allowed. */
+/** Atomic, because services may read the file; works without the capability to write to a read-only file. */
 function write(name, value) {
   if (read(name) === value) return
   const next = fileOf(`${name}.new`)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Restarts the containers of a compose service, each once the one before is healthy again: infra/docker/restart.sh SERVICE
-# They read their secrets anew by that, not their settings: those are taken up by `docker compose up --detach`.
+# This rereads secrets, not settings: `docker compose up --detach` applies those.
 # COMPOSE names another command than `docker compose`.
 set -euo pipefail
 service=${1:?usage: infra/docker/restart.sh SERVICE}
@@ -16,5 +16,5 @@ for container in $containers; do
     [ "$health" = healthy ] && break
     sleep 1
   done
-  [ "$health" = healthy ] || { echo "restart.sh: $service does not get healthy; the others run as before" >&2; exit 1; }
+  [ "$health" = healthy ] || { echo "restart.sh: $service did not become healthy; the containers after it were not restarted" >&2; exit 1; }
 done

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Brings a backup of backup.sh into an empty compose stack: infra/docker/restore.sh FOLDER
+# Restores a backup of backup.sh into an empty compose stack: infra/docker/restore.sh FOLDER
 # "Empty" means that its databases have no tables; others are never overwritten. Start everything afterwards with
-# `docker compose up --detach`. All tokens and sessions are ended, for a copy knows nothing of what was revoked after it
-# was made; people sign in again, and apps ask them anew. docs/backup.md says why.
+# `docker compose up --detach`. Ends all tokens and sessions, because the backup lacks later revocations; users sign in
+# and allow apps again. docs/backup.md says why.
 # COMPOSE names another command than `docker compose`.
 set -euo pipefail
 source=${1:?usage: infra/docker/restore.sh FOLDER}
@@ -17,7 +17,7 @@ query() { on_postgres psql --no-psqlrc --quiet --tuples-only --no-align --set=ON
 
 source=$(cd "$source" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-(cd "$source" && sha256sum --quiet --check SHA256SUMS) || fail "$source is not a whole backup"
+(cd "$source" && sha256sum --quiet --check SHA256SUMS) || fail "$source is incomplete or damaged"
 
 "${compose[@]}" up --detach postgres
 for _ in $(seq 60); do
@@ -28,14 +28,14 @@ for database in valetkey_authorization valetkey_files; do
   exists=$(query --command="select count(*) from pg_database where datname = '$database'")
   [ "$exists" = 0 ] && continue
   tables=$(query --dbname="$database" --command="select count(*) from pg_tables where schemaname = 'public'")
-  [ "$tables" = 0 ] || fail "the database $database is not empty; docker compose down --volumes makes room"
+  [ "$tables" = 0 ] || fail "the database $database is not empty; run docker compose down --volumes first"
 done
 
-trap 'echo "restore.sh: this has not come to its end; docker compose down --volumes, and once more" >&2' ERR
-# Nothing must write in the meantime, and all take up the restored secrets when they start again.
+trap 'echo "restore.sh: restore failed; run docker compose down --volumes, then run it again" >&2' ERR
+# Nothing must write during the restore; services read the restored secrets at their next start.
 "${compose[@]}" stop proxy resource-server authorization-server redis
 "${compose[@]}" run --rm --no-deps -T secrets tar --extract --directory=/secrets --no-same-owner <"$source/secrets.tar"
-# This Postgres was set up with a password of its own; the restored file says what it is from now on.
+# Sets the superuser's password to that of the backup.
 on_postgres psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 <<'SQL'
 \set password `cat /run/valetkey/superuser-password`
 alter role postgres password :'password';
@@ -45,7 +45,7 @@ for database in valetkey_authorization valetkey_files; do
   on_postgres pg_restore --exit-on-error --single-transaction --dbname="$database" <"$source/$database.dump"
 done
 query --dbname=valetkey_authorization --command='update clients set generation = generation + 1'
-# Sessions, requests under way and counters of another time.
+# Deletes sessions, pending requests and counters from before the restore.
 "${compose[@]}" up --detach redis
 on_redis() { "${compose[@]}" exec -T redis sh -c "REDISCLI_AUTH=\$(cat /run/valetkey/password) redis-cli $1" </dev/null; }
 for _ in $(seq 60); do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Replaces a secret of the compose stack by what comes on standard input: infra/docker/write-secret.sh FILE <VALUE
-# FILE is the name below /secrets, such as authorization/cookie-keys. Nothing that runs takes it up by itself:
+# Replaces a secret of the compose stack with standard input: infra/docker/write-secret.sh FILE <VALUE
+# FILE is the name below /secrets, such as authorization/cookie-keys. Running containers do not reread it:
 # docs/rotation.md, "With compose", has the steps for each.
 # COMPOSE names another command than `docker compose`.
 set -euo pipefail
@@ -12,12 +12,12 @@ fail() {
   exit 2
 }
 value=$(cat)
-# What stands for itself in a URL, in a Redis configuration and in a list of keys.
+# Characters that need no escaping in a URL, in a Redis configuration and in a list of keys.
 [[ $value =~ ^[A-Za-z0-9_,-]+$ ]] || fail 'a value has only letters, digits, - and _, and commas between keys'
 [[ $file =~ ^[a-z]+/[a-z-]+$ ]] || fail "no secret is called $file"
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-# In one step, for services may be reading it. Root has no right there to write into a file that can only be read.
+# Atomic, because services may read the file. Root has no capability there to write to a read-only file.
 printf %s "$value" | "${compose[@]}" run --rm --no-deps -T secrets sh -c '
   cd /secrets
   [ -f "$0" ] || { echo "write-secret.sh: no secret is called $0" >&2; exit 2; }

@@ -31,7 +31,7 @@ function addressesOf(repository) {
  * @param {object} options
  * @param {(file: string) => string} options.read of the files at the tag
  * @param {string} options.repository https://github.com/OWNER/NAME
- * @param {string} options.directory made if it is not there
+ * @param {string} options.directory created if missing
  * @param {{ images: string, charts: string }} [options.addresses] others than those of the repository, for a trial
  * @returns {Promise<{ version: string, images: string, charts: string, guard: string, conformance: string, chart: string }>}
  *   file names of the last three
@@ -90,7 +90,7 @@ function releasedText(name, text, release) {
 /** The icon of the sign-in pages. */
 const ICON = 'services/authorization-server/views/icon.svg'
 
-/** What Artifact Hub shows. Only a release knows the repository. */
+/** What Artifact Hub shows. Only a release has the address of the repository. */
 const chartMetadata = ({ version, repository, images, changes }) => `home: ${repository}
 icon: ${repository.replace('https://github.com/', 'https://raw.githubusercontent.com/')}/v${version}/${ICON}
 sources: ["${repository}"]

@@ -1,11 +1,11 @@
-// What a release changes in the checkout, and what keeps it from being made. Reads files only through `read`.
+// What a release changes in the checkout, and what prevents it. Reads files only through `read`.
 import { closeUnreleased, sectionOf } from './changelog.mjs'
 import { versionsIn, withVersion } from './versions.mjs'
 
 export const CHANGELOG = 'CHANGELOG.md'
 const GUARD_CHANGELOG = 'packages/guard/CHANGELOG.md'
 const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/
-/** Pages that must not say so any more when there is a release. */
+/** Pages that say that there is no release yet. */
 const PAGES = [
   ...['SECURITY.md', 'docs/install.md', 'docs/conformance.md'],
   ...['packages/guard/README.md', 'packages/conformance/README.md', CHANGELOG, GUARD_CHANGELOG]
@@ -40,7 +40,7 @@ export function refuseRelease(read, version) {
   ]
 }
 
-/** Pages that still say that nothing is released; a person changes them in the commit of the release. */
+/** Pages that still say that nothing is released; a maintainer changes them in the commit of the release. */
 export function outdatedPages(read) {
   return PAGES.filter((file) => NOT_YET.test(read(file))).map((file) => `${file} says that nothing is released`)
 }

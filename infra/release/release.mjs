@@ -1,5 +1,5 @@
 // npm run release -- VERSION [--dry-run]: sets the version in all packages and the chart, and dates the changelogs' sections.
-// Publishes nothing: a person commits and pushes the tag, and .github/workflows/release.yml builds and publishes
+// Publishes nothing: a maintainer commits and pushes the tag, and .github/workflows/release.yml builds and publishes
 // (docs/releasing.md). --dry-run changes no file, but builds everything that the workflow builds, and prints it.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -49,7 +49,7 @@ async function dryRun() {
     console.log('Built, with SHA-256:')
     for (const { name, digest } of digestsIn(directory)) console.log(`  ${digest}  ${name}`)
     console.log(`The workflow of the tag v${version} would publish:
-  ${guard} and ${conformance} to npm, staged until a person approves
+  ${guard} and ${conformance} to npm, staged until a maintainer approves
   ${images}/authorization-server:${version} and ${images}/resource-server:${version}, for amd64 and arm64, signed
   oci://${charts}/valetkey:${version}, signed
   a draft of the release on GitHub

@@ -12,7 +12,7 @@ export type AgentOptions = {
 }
 
 export type Agent = {
-  /** Connects, calls a tool, and returns the names of files in its result. Authorizes when the server asks for it. */
+  /** Connects, calls a tool, and returns the names of files in its result. Authorizes when the server requires it. */
   call(tool: string, parameters?: Record<string, string>): Promise<string[]>
   memory: AgentMemory
 }

@@ -7,7 +7,7 @@ export async function openRequest(page: Page, request: URL, account: Account): P
   if ((await page.getByLabel('Password').count()) > 0) await signIn(page, account)
 }
 
-/** Allows the app all that it asks for, and returns the query of the redirect. */
+/** Allows the app all requested scopes, and returns the query of the redirect. */
 export async function allow(page: Page, request: URL, account: Account): Promise<URLSearchParams> {
   await openRequest(page, request, account)
   for (const box of await page.getByRole('checkbox').all()) await box.check()

@@ -2,8 +2,8 @@ import type { AuthInfo } from '@modelcontextprotocol/server'
 import type { FastifyRequest } from 'fastify'
 
 /**
- * What the MCP SDK knows about a token: the adaptation of the guard's result. The SDK derives the `resource_metadata` of its
- * challenges from `resource`.
+ * Converts the guard's result to the AuthInfo of the MCP SDK. The SDK derives the `resource_metadata` of its challenges from
+ * `resource`.
  */
 export function toAuthInfo({ accessToken, headers }: FastifyRequest, resource: string): AuthInfo {
   if (accessToken === null) throw new Error('the route has no guard')

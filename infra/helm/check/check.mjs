@@ -1,6 +1,6 @@
 // npm run check:helm: lints the chart, renders it for a trial, for production, with its switches the other way, for
-// one service alone and for each wish of docs/kubernetes.md, and holds every document against the types of the Kubernetes API,
-// our own rules, and who may reach whom.
+// one service alone and for each wish of docs/kubernetes.md, and validates every document against the types of the Kubernetes
+// API, our own rules, and the allowed connections.
 import path from 'node:path'
 import { checkWishes } from './check-wishes.mjs'
 import { impatientCommands, readOtherHooks } from './documented-values.mjs'
@@ -16,7 +16,7 @@ import { typeErrors } from './type-check.mjs'
 
 const chart = path.join(here, '..', 'valetkey')
 const production = ['--values', path.join(chart, 'examples', 'production.yaml')]
-// Every switch the other way, so that no branch of a template goes unseen.
+// Every switch the other way, so that no branch of a template is untested.
 const switched = ['--values', path.join(here, 'switched.yaml')]
 const alone = ['--values', path.join(here, 'alone.yaml')]
 
@@ -48,7 +48,7 @@ report('documented commands wait for the jobs', impatientCommands(activeDeadline
 report('every document fits the Kubernetes API', typeErrors([...renderings, ...wished]))
 for (const { name, documents } of renderings) report(`helm test, ${name}`, await runHelmTest(documents))
 
-// A check that cannot fail is none.
+// Each check must be able to fail.
 report('an unknown field is refused', expectRefusal(typeErrors([{ name: 'wrong', documents: [misspelt()] }])))
 for (const [mistake, make] of Object.entries(mistakes)) {
   const { documents } = renderings.find(({ name }) => name === 'production')

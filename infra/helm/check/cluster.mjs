@@ -1,10 +1,10 @@
-// A Kubernetes API that has every Secret and ConfigMap but the chart's own, and nothing else, for values that ask the cluster (`lookup`). It runs in a thread of
-// its own, because helm is run synchronously.
+// A Kubernetes API that has every Secret and ConfigMap except the chart's own, and nothing else, for values that read the cluster
+// (`lookup`). It runs in its own thread, because helm is run synchronously.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
-/** @returns arguments that make helm ask this cluster; `change` is what a change of one Secret or ConfigMap does */
+/** @returns arguments that make helm use this cluster; `change` changes one Secret or ConfigMap */
 export async function startCluster() {
   const worker = new Worker(new URL(import.meta.url))
   const [port] = await once(worker, 'message')
@@ -18,7 +18,7 @@ export async function startCluster() {
   }
 }
 
-/** The kinds that helm may look for, by group and version. */
+/** The kinds that helm may look up, by group and version. */
 const KINDS = {
   v1: ['Secret', 'ConfigMap', 'Service'],
   'apps/v1': ['Deployment'],

@@ -1,4 +1,4 @@
-// Helm on one chart: what it complains of, and what it renders.
+// Helm on one chart: its complaints and the rendered documents.
 import { spawnSync } from 'node:child_process'
 import { findHelm } from './tools.mjs'
 

@@ -26,7 +26,7 @@ const filesDatabase = {
 }
 const authorityOfSwitched = { 'postgres-ca.pem': 'configMap authorities postgres.pem' }
 
-/** By rendering and pod: each file, and the key that it is. */
+/** By rendering and pod: each file and its key. */
 export const expectedFiles = {
   default: {
     ...ofDefault,
@@ -68,7 +68,7 @@ export const expectedFiles = {
   }
 }
 
-/** @returns {string[]} files that a pod lacks, gets from elsewhere or gets beyond its own */
+/** @returns {string[]} files that are missing, have another source, or are additional */
 export function wrongFiles(documents, expected) {
   const found = Object.fromEntries(
     documents

@@ -1,8 +1,8 @@
-// What network policies let through, as the Kubernetes API defines it. Pure: documents in, yes or no out.
+// Whether network policies allow a connection, as the Kubernetes API defines it. Pure functions of documents.
 import { BlockList } from 'node:net'
 
 /**
- * One end of a connection: a pod, or an address that is none. Ports are the named ones of a pod.
+ * One end of a connection: a pod, or an address outside the cluster. Ports are the named ones of a pod.
  * @typedef {{ namespace?: string, labels?: Record<string, string>, ports?: Record<string, number>, address: string }} End
  */
 
@@ -23,7 +23,7 @@ export function isAllowed(policies, from, to, { port, protocol = 'TCP' }) {
   }
 }
 
-/** Without any policy of its direction a pod is open; with one it is closed but for what the rules of all of them name. */
+/** Without a policy of its direction, a pod allows everything; with policies, it allows only what any rule allows. */
 function passes(policies, end, direction, fits) {
   const own = policies.filter(({ metadata, spec }) => {
     const covers = (spec.policyTypes ?? ['Ingress']).includes(direction)

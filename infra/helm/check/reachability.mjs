@@ -1,4 +1,4 @@
-// Which connections the rendered network policies allow. For each port, the complete list of callers that pass; all others
+// Which connections the rendered network policies allow. For each port, the complete list of allowed callers; all others
 // must be refused.
 import { isAllowed } from './network-policies.mjs'
 
@@ -73,7 +73,7 @@ export const expected = {
     ...connections({ 'databases 26379': ['authorization-server'], 'internet 5432': none, 'internet 6379': none })
   },
   switched: {
-    // The resource servers ask an authorization server elsewhere.
+    // The resource servers introspect at an authorization server outside the release.
     ...listeners({ 'authorization-server 4001': none, 'authorization-server 4002': ['monitoring'] }),
     // No job registers a credential there.
     'dns 53': [...servers, ...migrations, ...tester],
@@ -131,7 +131,7 @@ export function wrongReach(documents, rows) {
     const [name, port, protocol = 'TCP'] = row.split(' ')
     const to = own[name] ?? services[name]
     if (to === undefined) return [`${name} is not rendered`]
-    // Whether strangers reach what is outside the release is nothing that the release decides.
+    // The release does not decide which callers reach other pods.
     const callers = name in own ? { ...others, ...own } : own
     const reached = Object.keys(callers).filter(
       (caller) => caller !== name && isAllowed(policies, callers[caller], to, { port: Number(port), protocol })
@@ -156,7 +156,7 @@ function podsOf(documents) {
   return Object.fromEntries(pods)
 }
 
-/** Ways to get the policies wrong, each of which `wrongReach` must notice in the production rendering. */
+/** Faults of the policies, each of which `wrongReach` must notice in the production rendering. */
 export const mistakes = {
   'a missing policy': (documents) => documents.filter(({ metadata }) => !/-resource-server$/.test(metadata.name)),
   'introspection for everyone': changed(({ ingress: [, internal] }) => {

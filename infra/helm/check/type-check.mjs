@@ -1,5 +1,5 @@
-// Holds rendered documents against the types of the Kubernetes API. A document becomes a constant of its kind's type, so
-// that the compiler refuses what a server would drop without a word: unknown fields.
+// Validates rendered documents against the types of the Kubernetes API. A document becomes a constant of its kind's type, so
+// that the compiler refuses what a server would ignore silently: unknown fields.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

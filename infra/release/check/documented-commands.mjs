@@ -3,7 +3,7 @@ import { readFromCheckout } from '../versions.mjs'
 /**
  * The commands of docs/install.md that start with a word, as arguments, for a release in a trial.
  * @param {string} program the first words, such as `helm install`
- * @param {{ version: string, images: string }} release its images stand for those that the page names
+ * @param {{ version: string, images: string }} release its images replace those of the page
  * @returns {string[][]} without the program; at least one
  */
 export function documentedCommands(program, { version, images }) {

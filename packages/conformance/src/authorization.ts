@@ -51,7 +51,7 @@ export async function openAuthorization(session: Session, request: URL): Promise
     const response = await session.send({ method: 'GET', url: url.href, headers: browserHeaders(cookies) })
     keepCookies(response, cookies)
     const location = response.headers.get('location')
-    if (response.status < 300 || response.status > 399 || location === null) return judgePage(response)
+    if (response.status < 300 || response.status > 399 || location === null) return evaluatePage(response)
     const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined
     if (next === undefined) return { kind: 'refused', status: response.status }
     if (targets.some((target) => isAt(next, new URL(target)))) return { kind: 'redirected', to: next }
@@ -76,7 +76,7 @@ function keepCookies({ headers }: Received, cookies: Map<string, string>): void 
   }
 }
 
-function judgePage(page: Received): Authorization {
+function evaluatePage(page: Received): Authorization {
   return page.status >= 400 ? { kind: 'refused', status: page.status } : { kind: 'page', page }
 }
 
@@ -110,7 +110,8 @@ export function responseParameters(to: URL): URLSearchParams {
  */
 export async function expectRefusal(session: Session, change: Change, errors?: readonly string[]): Promise<Outcome> {
   const answer = await completeAuthorization(session, authorizationUrl(session, change))
-  if (answer.kind === 'refused') return answer.status < 500 ? passed : failed(`the server answered ${answer.status}`)
+  if (answer.kind === 'refused')
+    return answer.status < 500 ? passed : failed(`the server responded with ${answer.status}`)
   const given = responseParameters(answer.to)
   for (const name of ['code', 'access_token']) {
     session.remember(...given.getAll(name))

@@ -30,7 +30,7 @@ Checks an OAuth 2.0 authorization server from outside. ISSUER is its issuer, suc
   --resource URI             the API: sent as resource, and checked
   --endpoint URL             a URL of the API that needs a token, if it is not the URI of --resource
   --only ID, --skip ID       choose checks; may be repeated
-  --expected-failures FILE   ids of checks that fail, one a line; one that passes is a failure
+  --expected-failures FILE   ids of checks that are expected to fail, one per line; if such a check passes, the run fails
   --format NAME              tap (default), junit or json
   --rate N                   requests a second (default 10)
   --timeout SECONDS          for each request (default 10)

@@ -59,7 +59,7 @@ export function readTokens(session: Session, response: Received): Tokens {
   return { response, accessToken, refreshToken: typeof refreshToken === 'string' ? refreshToken : undefined }
 }
 
-/** One exchange, which several checks judge. */
+/** One exchange, which several checks evaluate. */
 export function firstTokens(session: Session) {
   return session.once('first tokens', () => newTokens(session))
 }

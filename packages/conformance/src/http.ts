@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { CouldNotTest } from './outcome.js'
 
-/** Pages of servers are smaller; a larger answer ends the check. */
+/** Pages of servers are smaller; a larger response ends the check. */
 const MAX_BODY_BYTES = 1_048_576
 
 export type Sent = { method: 'GET' | 'POST'; url: string; headers: Record<string, string>; body?: string }
@@ -16,7 +16,7 @@ export type HttpOptions = {
   refuse: (url: URL) => string | undefined
   /** The highest number of requests a second. */
   rate: number
-  /** For one request with its whole answer. */
+  /** For one request with its whole response. */
   timeLimitMs: number
 }
 
@@ -38,10 +38,10 @@ export function createHttp({ refuse, rate, timeLimitMs }: HttpOptions): Http {
     await waitForTurn()
     exchange.response = await exchangeOnce(request, timeLimitMs)
     const { status, headers } = exchange.response
-    // The server did not judge the request, so nothing can be said about it.
+    // The server did not evaluate the request, so nothing can be said about it.
     if (status === 429 || status === 503) {
       const later = headers.get('retry-after')
-      throw new CouldNotTest(`the server answered ${status}${later === null ? '' : `, Retry-After: ${later}`}`)
+      throw new CouldNotTest(`the server responded with ${status}${later === null ? '' : `, Retry-After: ${later}`}`)
     }
     return exchange.response
   }
@@ -61,7 +61,7 @@ async function exchangeOnce({ method, url, headers, body }: Sent, timeLimitMs: n
   } catch (error) {
     if (error instanceof CouldNotTest) throw error
     const { origin } = new URL(url)
-    if (signal.aborted) throw new CouldNotTest(`${origin} sent no complete answer within ${timeLimitMs / 1000} s`)
+    if (signal.aborted) throw new CouldNotTest(`${origin} sent no complete response within ${timeLimitMs / 1000} s`)
     throw new CouldNotTest(`cannot reach ${origin}: ${causeOf(error)}`)
   }
 }
@@ -72,7 +72,7 @@ async function readBody(response: Response): Promise<string> {
   for await (const chunk of response.body ?? []) {
     size += chunk.length
     // Leaving the loop cancels the stream and closes the connection.
-    if (size > MAX_BODY_BYTES) throw new CouldNotTest(`an answer is larger than ${MAX_BODY_BYTES} bytes`)
+    if (size > MAX_BODY_BYTES) throw new CouldNotTest(`a response is larger than ${MAX_BODY_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -4,7 +4,7 @@ import type { Metadata } from './metadata.js'
 import { type Need, NotApplicable, type Profile } from './outcome.js'
 import type { SignIn } from './sign-in.js'
 
-/** `identifier` is sent as `resource` (RFC 8707); `endpoint` is a URL that answers 401 without a token. */
+/** `identifier` is sent as `resource` (RFC 8707); `endpoint` is a URL that responds with 401 without a token. */
 export type Resource = { identifier: string; endpoint: string }
 
 /** What the caller gave, and what all checks of a run share. */
@@ -32,7 +32,7 @@ export type Session = {
   send(request: Sent): Promise<Received>
   /** Hides values in every report. */
   remember(...secrets: readonly string[]): void
-  /** Makes a result once in a run, so that several checks can judge it. */
+  /** Makes a result once in a run, so that several checks can evaluate it. */
   once<Result>(name: string, make: () => Promise<Result>): Promise<Result>
 }
 

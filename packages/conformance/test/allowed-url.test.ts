@@ -12,7 +12,7 @@ test.each([
   { issuer: 'https://as.example', url: 'http://127.0.0.1:9200/', refused: '--allow-host 127.0.0.1' },
   { issuer: 'http://127.0.0.1:4000', url: 'https://other.example/', refused: '--allow-host other.example' },
   { issuer: 'http://127.0.0.1:4000', url: 'http://127.0.0.1.other.example/', refused: 'neither https nor http' }
-])('for the issuer $issuer, the answer to a call of $url is $refused', ({ issuer, url, refused }) => {
+])('for the issuer $issuer, the reason to refuse a call of $url is $refused', ({ issuer, url, refused }) => {
   const reason = createUrlRule([new URL(issuer)], ['tokens.example'])(new URL(url))
   if (refused === undefined) expect(reason).toBeUndefined()
   else expect(reason).toContain(refused)

@@ -28,7 +28,7 @@ function writeFile(name: string, content: string | object): string {
   return file
 }
 
-/** Runs the command. `answer` is what a person types after each question. */
+/** Runs the command. `answer` is what the user types after each question. */
 async function run(args: readonly string[], answer?: (question: string) => Promise<string>) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const said = { stdout: '', stderr: '' }

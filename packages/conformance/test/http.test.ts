@@ -24,18 +24,18 @@ function get(url: string, options: { rate?: number; timeLimitMs?: number; record
   return http({ method: 'GET', url, headers: {} }, record)
 }
 
-test('an answer larger than 1 MiB ends the check', async () => {
+test('a response larger than 1 MiB ends the check', async () => {
   const url = await serve((_request, response) => {
     response.end('x'.repeat(1_048_577))
   })
-  await expect(get(url)).rejects.toThrow('an answer is larger than 1048576 bytes')
+  await expect(get(url)).rejects.toThrow('a response is larger than 1048576 bytes')
 })
 
-test('a server that never ends its answer is left after the time limit', async () => {
+test('a server that never ends its response is abandoned after the time limit', async () => {
   const url = await serve((_request, response) => {
     response.write('x')
   })
-  await expect(get(url, { timeLimitMs: 300 })).rejects.toThrow('sent no complete answer within 0.3 s')
+  await expect(get(url, { timeLimitMs: 300 })).rejects.toThrow('sent no complete response within 0.3 s')
 })
 
 test('an unreachable server is named with the cause', async () => {
@@ -48,7 +48,7 @@ test.each([429, 503])('%i with Retry-After means that nothing can be tested', as
   const url = await serve((_request, response) => {
     response.writeHead(status, { 'retry-after': '7' }).end()
   })
-  await expect(get(url)).rejects.toThrow(`the server answered ${status}, Retry-After: 7`)
+  await expect(get(url)).rejects.toThrow(`the server responded with ${status}, Retry-After: 7`)
 })
 
 test('a redirect is recorded and not followed', async () => {

@@ -22,7 +22,7 @@ const run = (changes: NodeJS.ProcessEnv = {}) =>
     ...changes
   })
 
-/** Which of these test files Jest was told to pass over. */
+/** Which of these test files Jest was configured to skip. */
 const passedOver = (args: string[], files: string[]) => {
   const option = '--testPathIgnorePatterns='
   const patterns = args.filter((arg) => arg.startsWith(option)).map((arg) => new RegExp(arg.slice(option.length)))

@@ -15,7 +15,7 @@ export function dependenciesOf({ dependencies: { [PROTOCOL]: _bundled, ...depend
 
 /**
  * Writes `dist` with code and declarations into a folder. The protocol package goes in with it: the guard needs little of it,
- * and a package of its own would be one more promise to keep.
+ * and a published package would be another public API.
  * @param {string} stage
  * @param {object} manifest of the guard
  */

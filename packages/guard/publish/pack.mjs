@@ -1,6 +1,6 @@
 // Makes the tarball that is published: node packages/guard/publish/pack.mjs [directory]
-// Prints where it lies; docs/releasing.md describes how it is published. The folder itself is private, for its manifest
-// names a package of this workspace, which strangers cannot install.
+// Prints its path; docs/releasing.md describes how it is published. The folder itself is private, because its manifest
+// names a package of this workspace, which users cannot install.
 import path from 'node:path'
 import { packGuard } from './pack-guard.mjs'
 

@@ -14,7 +14,7 @@ export const live = {
   exp: inOneHour
 }
 
-/** A server for each test, which knows the token `good`, and introspectors that use it. All are closed after the test. */
+/** A server for each test, with the active token `good`, and introspectors that use it. All are closed after the test. */
 export function cachedIntrospectors() {
   const close: (() => Promise<void>)[] = []
   const world = {
@@ -58,7 +58,7 @@ export function advanceClock(milliseconds: number): void {
   jest.spyOn(performance, 'now').mockImplementation(() => monotonicNow() + milliseconds)
 }
 
-/** The server decides its answers about this token, but sends them only after `open`. */
+/** The server decides its responses about this token, but sends them only after `open`. */
 export function delayAnswers(server: FakeAuthorizationServer, delayed: string) {
   let open = () => {}
   const gate = new Promise<void>((resolve) => {

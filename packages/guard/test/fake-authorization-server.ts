@@ -75,7 +75,7 @@ export async function startFakeAuthorizationServer(port = 0) {
     refuseStreams(count: number) {
       refusedStreams = count
     },
-    /** Each answer waits for this, after it was decided. */
+    /** Each response waits for this, after it was decided. */
     beforeAnswer(next: ((token: string) => Promise<unknown>) | undefined) {
       beforeAnswer = next
     },

@@ -6,7 +6,7 @@ type Answer = (response: ServerResponse, call: SeenCall) => void
 
 export type FakeEndpoint = Awaited<ReturnType<typeof startFakeEndpoint>>
 
-/** An HTTP server in the role of an RFC 7662 endpoint; each test sets its answers. */
+/** An HTTP server in the role of an RFC 7662 endpoint; each test sets its responses. */
 export async function startFakeEndpoint() {
   const calls: SeenCall[] = []
   let answer: Answer = json({ active: false })

@@ -11,7 +11,7 @@ export const RESOURCE = 'https://files.example'
 export const token = mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
 export const bearer = `Bearer ${token}`
 export const inOneHour = Math.floor(Date.now() / 1000) + 3600
-/** The introspection answer for `token`. */
+/** The introspection response for `token`. */
 export const live = {
   active: true,
   scope: 'files.read profile',

@@ -26,7 +26,7 @@ test.each([
 })
 
 test.each([
-  { name: 'no lifetimes of its own', own: undefined, expected: [3600, 7200, 86_400] },
+  { name: 'no own lifetimes', own: undefined, expected: [3600, 7200, 86_400] },
   { name: 'shorter lifetimes', own: [60, 120, 180], expected: [60, 120, 180] },
   { name: 'longer lifetimes', own: [3601, 7201, 86_401], expected: [3600, 7200, 86_400] },
   { name: 'only an idle lifetime', own: [undefined, 120, undefined], expected: [3600, 120, 86_400] }

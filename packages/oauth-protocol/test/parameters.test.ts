@@ -58,7 +58,7 @@ describe('reading one parameter', () => {
     { name: 'a lone percent sign', value: '%' },
     { name: 'a percent sign before other characters', value: '%zz' },
     { name: 'half a percent-encoding', value: 'a%4' },
-    { name: 'a byte that never stands in UTF-8', value: '%ff' },
+    { name: 'a byte that never occurs in UTF-8', value: '%ff' },
     { name: 'a continuation byte alone', value: '%80' },
     { name: 'a sequence cut short', value: '%C3' },
     { name: 'an overlong slash', value: '%C0%AF' },

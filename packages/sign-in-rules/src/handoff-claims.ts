@@ -28,7 +28,7 @@ export type HandoffOutcome =
   | { kind: 'refused'; reason: string }
 
 /**
- * Evaluates the claims of an assertion whose signature is valid (docs/handoff.md). Times are seconds since 1970.
+ * Evaluates the claims of an assertion whose signature is valid (examples/login-page/README.md). Times are seconds since 1970.
  * @param expected `LOGIN_HANDOFF_ISSUER` and `ISSUER`
  */
 export function evaluateHandoffClaims(

@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { Provisioning } from './provider-settings.js'
 
-/** A login page that is no OpenID provider. It signs a one-time assertion about the user (docs/handoff.md). */
+/** A login page that is no OpenID provider. It signs a one-time assertion about the user (examples/login-page/README.md). */
 export type HandoffSettings = {
   /** Address of the login page, `LOGIN_HANDOFF_URL`. */
   url: string

@@ -6,7 +6,7 @@ export type RelyingParty = {
   origin: string
 }
 
-/** @returns undefined if the host of the issuer is an IP address: browsers create no passkeys for those (§5.1.3) */
+/** @returns undefined if the host of the issuer is an IP address: browsers create no passkeys for those (WebAuthn §5.1.3) */
 export function relyingParty(issuer: string): RelyingParty | undefined {
   const { hostname, origin } = new URL(issuer)
   const isAddress = hostname.startsWith('[') || /^[\d.]+$/.test(hostname)

@@ -65,13 +65,13 @@ create table grants (
   ended_at timestamptz,
   -- The absolute end of refreshing; set by the exchange.
   refreshable_until timestamptz,
-  -- From when on the grant may be refreshed again, by the clock of Postgres. A refresh moves it on by a fixed interval, and never
-  -- lets it fall further behind than a short burst. Null: never refreshed.
+  -- Earliest time of the next refresh, by the clock of Postgres. Each refresh adds a fixed interval; at most one burst may be
+  -- saved. Null: never refreshed.
   refresh_allowed_from timestamptz,
-  -- When the first tokens end. Housekeeping deletes the row then, or moves this on to extended_until.
+  -- When the first tokens end. Housekeeping deletes the row then, or sets this to extended_until.
   expires_at timestamptz not null,
   -- When the last token of the refreshes ends. Null: never refreshed. No index holds this column or any other that a refresh or a
-  -- use changes, so those updates write no index (heap-only tuples). test/storage/hot-updates.test.ts checks that.
+  -- use changes, so those updates write no index (heap-only tuples). test/flows/storage/hot-updates.test.ts checks that.
   extended_until timestamptz
 -- Room on each page for the new versions of rows that a refresh or a use changes.
 ) with (fillfactor = 90);

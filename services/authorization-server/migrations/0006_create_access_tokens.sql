@@ -20,7 +20,7 @@ create table access_tokens (
 do $migration$
 begin
   execute replace($function$
--- Makes the tables that are missing.
+-- Creates missing tables.
 create function make_access_token_buckets(first_bucket integer, last_bucket integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '2s' as $body$
 declare
@@ -32,7 +32,7 @@ begin
   if first_bucket < 0 or last_bucket - first_bucket not between 0 and 23 then
     raise exception 'from 1 to 24 buckets at once, and none before 1970' using errcode = 'invalid_parameter_value';
   end if;
-  -- Of several processes that need a table now, one makes it and the others wait for that.
+  -- If several processes need a table, one creates it and the others wait.
   perform pg_advisory_xact_lock(hashtextextended('valetkey_access_token_buckets', 0));
   for bucket in first_bucket..last_bucket loop
     bucket_table := 'access_tokens_' || bucket;

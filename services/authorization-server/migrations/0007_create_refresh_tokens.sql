@@ -8,12 +8,12 @@ create table refresh_tokens (
   expires_at timestamptz not null,
   predecessor_hash bytea,
   rotated_at timestamptz,
-  -- For a short window after the rotation: the scope that was asked for, and the answer, encrypted with a key that only
+  -- For a short window after the rotation: the requested scope, and the response, encrypted with a key that only
   -- the holder of the old token can derive (ADR 0006). Erased when the successor is used.
   retry_until timestamptz,
   retry_scope text,
-  retry_answer bytea
+  retry_response bytea
 );
 
 create index refresh_tokens_expires_at on refresh_tokens (expires_at);
-create index refresh_tokens_retry_until on refresh_tokens (retry_until) where retry_answer is not null;
+create index refresh_tokens_retry_until on refresh_tokens (retry_until) where retry_response is not null;

@@ -3,7 +3,7 @@ create table operator_keys (
   operator_key_id uuid primary key,
   name text not null,
   key_hash bytea not null unique,
-  -- The key that made this one; null if the command line made it.
+  -- The key that created this one; null: created by a command.
   created_by uuid references operator_keys,
   created_at timestamptz not null,
   -- To within a minute.
@@ -15,9 +15,9 @@ create table operator_keys (
 create unique index operator_keys_live_name on operator_keys (name) where revoked_at is null;
 create index operator_keys_created_by on operator_keys (created_by);
 
--- Revokes a key and all keys that were made with it, directly or not. One level after the other, because each statement in here
--- sees what was committed before it: a key that was being made while its parent was revoked is there when the lock on the
--- parent's row is free. A key that is made later finds its parent revoked.
+-- Revokes a key and all keys that were created with it, directly or not. Level by level, so that keys created concurrently are
+-- included: each statement sees what was committed before it, and creating a key locks its parent's row. Later the parent is
+-- revoked, and creates none.
 create function revoke_operator_keys(root uuid) returns setof operator_keys language plpgsql as $$
 declare
   level uuid[] := array[root];

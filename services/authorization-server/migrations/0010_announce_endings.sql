@@ -1,9 +1,9 @@
 -- Everything that ends a token is announced on the channel valetkey_revocations, by the transaction that ends it, whichever
--- program runs it (ADR 0015). A transaction that rolls back announces nothing. `of` and `when` spare the statements of requests
--- that end nothing. The hourly tables of access tokens get their triggers when they are made.
+-- program runs it (ADR 0015). A transaction that rolls back announces nothing. `of` and `when` avoid triggers for statements
+-- that end nothing. The hourly tables of access tokens get their triggers when they are created.
 
 -- Announces {"jti": …, "audience": …}, {"grant_id": …, "audience": …}, {"sub": …} or {"client_id": …}. The audience is that
--- of the grant, so that each resource server is told of its own tokens only.
+-- of the grant, so that each resource server receives only the events of its own tokens.
 -- Arguments: the member that names what has ended, and the column that holds its value.
 create function announce_revocation() returns trigger language plpgsql as $$
 declare
@@ -17,7 +17,7 @@ begin
     select g.audience into audience from grants g where g.grant_id = (ended ->> 'grant_id')::uuid;
   end if;
   -- Users and clients have no audience, and the grant of a token may be deleted: each process finds out which resource servers
-  -- to tell. The same holds for an audience that is too long for a notification (8,000 bytes; escaping may multiply its length).
+  -- to notify. The same holds for an audience that is too long for a notification (8,000 bytes; escaping may multiply its length).
   if octet_length(audience) <= 1000 then
     announcement := announcement || jsonb_build_object('audience', audience);
   end if;
@@ -48,8 +48,8 @@ create trigger announce_deleted after delete on grants for each row
   when (old.ended_at is null and greatest(old.expires_at, old.extended_until) > now())
   execute function announce_revocation('grant_id', 'grant_id');
 
--- What ends by the generation of an authorization is not named, so each guard drops all that it keeps of the user or the client
--- and asks again.
+-- What ends by the generation of an authorization is not named, so each guard deletes its cached results of the user or the
+-- client and introspects again.
 create trigger announce_authorization after update of authorization_generation on users for each row
   when (old.authorization_generation <> new.authorization_generation)
   execute function announce_revocation('sub', 'user_id');
@@ -62,7 +62,7 @@ create trigger announce_first_ending after insert on authorizations for each row
   when (new.generation > 0) execute function announce_revocation('sub', 'user_id');
 
 -- `truncate` fires no trigger of a row. A truncated table is announced as {"reset": …}: every process ends the streams of its
--- feed, so that each guard drops what it keeps, and reads its registry again.
+-- feed, so that each guard deletes its cached results, and reads its registry again.
 -- Argument: the table. An hourly table of access tokens names its parent, so that one statement announces one reset.
 create function announce_reset() returns trigger language plpgsql as $$
 begin

@@ -25,7 +25,7 @@ create trigger announce_to_registry after insert or update or delete on clients 
 create trigger announce_truncated after truncate on clients for each statement
   execute function announce_registry_change('clients');
 
--- A secret is a part of its client. Its last use is not kept in memory; that of a resource server's secret neither.
+-- A secret is a part of its client. Its last use is not cached, nor is that of a resource server's secret.
 create trigger announce_to_registry after insert or delete or update of client_id, secret_hash, created_at, expires_at
   on client_secrets for each row execute function announce_registry_change('clients', 'client_id');
 create trigger announce_truncated after truncate on client_secrets for each statement

@@ -1,5 +1,5 @@
--- Who may sign in as which user through an OpenID provider or a login page. The key is (issuer, subject), never an e-mail
--- address or a user name, because a provider may give those to another person.
+-- The identities with which a user can sign in through an OpenID provider or a login page. The key is (issuer, subject), never
+-- an e-mail address or a user name, because a provider may give those to another person.
 create table identities (
   issuer text not null,
   subject text not null,

@@ -7,7 +7,7 @@ alter table clients add column published boolean not null default true;
 
 create table developer_apps (
   client_id text primary key references clients on delete cascade,
-  -- Who registered it; for the limit of apps, also after the app got other owners.
+  -- The user who registered it; for the limit of apps, also after the app got other owners.
   created_by uuid references users on delete set null,
   position smallint not null check (position between 1 and 20),
   -- Raised by each change of what operators approve. An approval names the revision that the operator saw.
@@ -35,7 +35,7 @@ create table app_owners (
 
 create index app_owners_user_id on app_owners (user_id);
 
--- Who else can use an app that is not published. By name, so that the owner of an app does not learn which users exist.
+-- Users who can also use an app that is not published. By name, so that the owner of an app does not learn which users exist.
 create table app_testers (
   client_id text not null references developer_apps on delete cascade,
   username text not null,
@@ -48,7 +48,7 @@ create table app_testers (
 create table app_invitations (
   client_id text not null references developer_apps on delete cascade,
   username text not null,
-  -- The owner who invited; with `transfers`, the one who stops to be an owner when the other accepts.
+  -- The owner who invited; with `transfers`, this user is no owner any more when the other accepts.
   invited_by uuid not null references users on delete cascade,
   transfers boolean not null,
   invited_at timestamptz not null,

@@ -17,7 +17,7 @@ export function discoverOnce(config: Config): Discover {
     return oauth.discovery(config.issuer, config.clientId, undefined, oauth.ClientSecretBasic(config.clientSecret), {
       algorithm: 'oauth2',
       timeout: TIME_LIMIT_SECONDS,
-      // Plain http is for trying this out on one machine; the library refuses it for everything else.
+      // Plain http is for a trial on one machine; by default the library refuses it.
       execute: config.issuer.protocol === 'http:' ? [oauth.allowInsecureRequests] : []
     })
   }

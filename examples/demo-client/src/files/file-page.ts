@@ -1,7 +1,7 @@
 export type FileRecord = Readonly<{ name: string; mimeType: string; size: number; modifiedAt: Date }>
 export type FilePage = Readonly<{ files: readonly FileRecord[]; nextPageToken: string | undefined }>
 
-/** Reads the answer of `GET /v1/files`; undefined when it is not one. */
+/** Reads the response of `GET /v1/files`; undefined if it is not valid. */
 export function parseFilePage(body: unknown): FilePage | undefined {
   if (!isObject(body)) return undefined
   const { files: records, next_page_token: next } = body

@@ -16,7 +16,7 @@ export function logOptions(stream: LogStream) {
   }
 }
 
-/** The client library hangs whole requests and answers on its errors, tokens included: none of those pass here. */
+/** The client library attaches requests and responses, with tokens, to its errors; they are not logged. */
 type Description = { type: string; message: string; stack: string; [member: string]: unknown }
 
 function describeError(error: Error): Description {

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { showProblem } from '../pages/show-problem.js'
 
 /**
- * Cookies belong to a host name. A person who opens this app as `localhost` would come back from the authorization
- * server to `127.0.0.1` (the redirect URI) without the cookie, so pages move to the one address from the settings first.
+ * Cookies belong to a host name. A user who opens this app as `localhost` would return from the authorization server to
+ * `127.0.0.1` (the redirect URI) without the cookie, so pages first redirect to the address from the settings.
  */
 export function keepToOwnAddress(app: FastifyInstance, baseUrl: URL): void {
   app.addHook('onRequest', async (request, reply) => {

@@ -13,7 +13,7 @@ export function rememberFlow(flows: Map<string, PendingFlow>, state: string, flo
   flows.set(state, flow)
 }
 
-/** Takes the flow out: a state is good for one answer (RFC 9700 §4.7.1). */
+/** Removes the flow: a state is valid for one response (RFC 9700 §4.7.1). */
 export function takeFlow(flows: Map<string, PendingFlow>, state: string, now: number): PendingFlow | undefined {
   const flow = flows.get(state)
   flows.delete(state)

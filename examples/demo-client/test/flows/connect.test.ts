@@ -37,7 +37,7 @@ test('Allow connects: the code is exchanged on the server and the session gets a
   expect(oldId.body).not.toContain('Your files are connected.')
 })
 
-test('two tabs that start at once both connect', async () => {
+test('two tabs that start concurrently both connect', async () => {
   const browser = harness.browser()
   await browser.get('/')
   const [first, second] = await Promise.all([browser.startConnecting(), browser.startConnecting()])

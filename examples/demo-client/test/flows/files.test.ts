@@ -30,7 +30,7 @@ test('the list shows name, type, size with the exact bytes, date and a link to o
   expect(harness.resourceServer.state.requests.at(-1)).toBe('/v1/files?page_token=a+b%26c')
 })
 
-test('no files: the page says so instead of an empty table', async () => {
+test('no files: the page shows a sentence instead of an empty table', async () => {
   const browser = await connectedBrowser(harness)
   const { body } = await browser.get('/files')
   expect(body).toContain('No files yet')

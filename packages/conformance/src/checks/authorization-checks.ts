@@ -63,7 +63,7 @@ export const authorizationChecks: readonly Check[] = [
     title: 'a request without code_challenge is refused',
     ...{ section: 'RFC 9700 §2.1.1', level: 'MUST', profiles: PROFILES, needs: ['client'] },
     hint: 'Require PKCE for public clients always, for others by a setting. Valetkey: clients create --require-pkce.',
-    run: (session) => judgeMissingChallenge(session)
+    run: (session) => evaluateMissingChallenge(session)
   },
   {
     id: 'authorize-pkce-plain',
@@ -101,7 +101,7 @@ export const authorizationChecks: readonly Check[] = [
     hint: 'Clients send parameters of extensions that the server does not know.',
     async run(session) {
       const answer = await openAuthorization(session, authorizationUrl(session, { conformance_unknown: '1' }))
-      if (answer.kind === 'refused') return failed(`the server answered ${answer.status}`)
+      if (answer.kind === 'refused') return failed(`the server responded with ${answer.status}`)
       const error = answer.kind === 'redirected' ? answer.to.searchParams.get('error') : null
       // A server that needs a user may say so.
       return verdict(error === null || /^(login|consent|interaction)_required$/.test(error), `error is ${error}`)
@@ -119,7 +119,7 @@ export const authorizationChecks: readonly Check[] = [
     title: 'the first page cannot be shown in a frame',
     ...{ section: 'RFC 9700 §4.16', level: 'MUST', profiles: ['oauth2.1', 'bcp', 'valetkey'], needs: ['client'] },
     hint: "Send Content-Security-Policy: frame-ancestors 'none', or X-Frame-Options: DENY.",
-    run: (session) => judgeFrames(session)
+    run: (session) => evaluateFrames(session)
   },
   {
     id: 'authorize-no-cors',
@@ -143,7 +143,7 @@ export function expectIssAnnounced({ metadata }: Session): void {
 }
 
 /** RFC 9700 requires PKCE for public clients only; OAuth 2.1 and MCP for all. */
-async function judgeMissingChallenge(session: Session): Promise<Outcome> {
+async function evaluateMissingChallenge(session: Session): Promise<Outcome> {
   const isForAll = session.profile === 'oauth2.1' || session.profile === 'mcp'
   if (!isForAll && session.client().secret !== undefined) throw new NotApplicable('concerns public clients')
   return expectRefusal(session, { code_challenge: undefined, code_challenge_method: undefined })
@@ -152,7 +152,7 @@ async function judgeMissingChallenge(session: Session): Promise<Outcome> {
 const FRAME_ANCESTORS = /(?:^|[;,])\s*frame-ancestors(?:\s+([^;,]*))?(?=[;,]|$)/gi
 const ANY_SITE = /(?:^|\s)(?:\*|https?:(?:\/\/\*)?)(?:\s|$)/i
 
-async function judgeFrames(session: Session): Promise<Outcome> {
+async function evaluateFrames(session: Session): Promise<Outcome> {
   const answer = await openAuthorization(session, authorizationUrl(session))
   if (answer.kind !== 'page' || answer.page === undefined) {
     throw new NotApplicable('a valid request shows no page on this server')

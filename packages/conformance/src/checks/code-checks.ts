@@ -6,7 +6,7 @@ import { failed, type Outcome, PROFILES, passed, verdict } from '../outcome.js'
 import type { Session } from '../session.js'
 import { expectTokenError, tokenMembers } from '../token-request.js'
 import { expectIssAnnounced } from './authorization-checks.js'
-import { judgeNoStore } from './token-endpoint-checks.js'
+import { evaluateNoStore } from './token-endpoint-checks.js'
 
 const FLOW = { level: 'MUST', profiles: PROFILES, needs: ['client', 'sign-in'] } as const
 
@@ -56,14 +56,14 @@ export const codeChecks: readonly Check[] = [
     title: 'the token response is JSON with access_token, token_type and a numeric expires_in',
     ...{ section: 'RFC 6749 §5.1', ...FLOW },
     hint: 'token_type is Bearer or DPoP; expires_in is a JSON number of seconds.',
-    run: async (session) => judgeTokenResponse(session, (await firstTokens(session)).response)
+    run: async (session) => evaluateTokenResponse(session, (await firstTokens(session)).response)
   },
   {
     id: 'token-no-store',
     title: 'the token response has Cache-Control: no-store',
     ...{ section: 'RFC 6749 §5.1', ...FLOW },
     hint: 'Set it on every response of the token endpoint.',
-    run: async (session) => judgeNoStore((await firstTokens(session)).response)
+    run: async (session) => evaluateNoStore((await firstTokens(session)).response)
   },
   {
     id: 'code-single-use',
@@ -103,7 +103,7 @@ export const codeChecks: readonly Check[] = [
     title: 'a verifier is refused if the request had no challenge',
     ...{ section: 'RFC 9700 §2.1.1', ...FLOW, profiles: ['oauth2.1', 'bcp', 'valetkey'] },
     hint: 'Otherwise an attacker can remove the challenge from a request (PKCE downgrade).',
-    run: (session) => judgeDowngrade(session)
+    run: (session) => evaluateDowngrade(session)
   },
   {
     id: 'code-wrong-redirect-uri',
@@ -132,7 +132,7 @@ async function exchangeChanged(
   return expectTokenError(session, await redeem(session, await newCode(session), change), errors)
 }
 
-async function judgeDowngrade(session: Session): Promise<Outcome> {
+async function evaluateDowngrade(session: Session): Promise<Outcome> {
   const without = { code_challenge: undefined, code_challenge_method: undefined }
   const answer = await completeAuthorization(session, authorizationUrl(session, without))
   // Without a challenge there is no code, so there is nothing to downgrade.
@@ -146,7 +146,7 @@ async function judgeDowngrade(session: Session): Promise<Outcome> {
   return expectTokenError(session, response, [...WRONG_BINDING, 'invalid_request'])
 }
 
-function judgeTokenResponse(session: Session, response: Received): Outcome {
+function evaluateTokenResponse(session: Session, response: Received): Outcome {
   const type = response.headers.get('content-type') ?? 'missing'
   if (!/^application\/json\s*(;|$)/i.test(type)) return failed(`Content-Type is ${type}`)
   if (response.status !== 200) return failed(`status is ${response.status}`)

@@ -99,7 +99,7 @@ export const metadataChecks: readonly Check[] = [
     title: 'methods of client authentication are a list, and signed methods have their algorithms',
     ...{ section: 'RFC 8414 §2', level: 'MUST', profiles: PROFILES },
     hint: 'private_key_jwt and client_secret_jwt need token_endpoint_auth_signing_alg_values_supported, without none.',
-    run: ({ metadata }) => judgeMethods(metadata)
+    run: ({ metadata }) => evaluateMethods(metadata)
   },
   {
     id: 'metadata-iss-parameter',
@@ -124,7 +124,7 @@ function isEndpoint(value: unknown): boolean {
   return secureProblem(new URL(value)) === undefined
 }
 
-function judgeMethods({ document }: Metadata) {
+function evaluateMethods({ document }: Metadata) {
   const methods = document.token_endpoint_auth_methods_supported
   // Missing means client_secret_basic.
   if (methods === undefined) return passed

@@ -15,7 +15,7 @@ const NO_REDIRECT =
 async function expectNoRedirect(session: Session, request: URL): Promise<Outcome> {
   const answer = await completeAuthorization(session, request)
   if (answer.kind === 'redirected') return failed(`the server redirected to ${answer.to.origin}${answer.to.pathname}`)
-  return verdict(answer.status < 500, `the server answered ${answer.status}`)
+  return verdict(answer.status < 500, `the server responded with ${answer.status}`)
 }
 
 /** A request without a registered client. */
@@ -102,18 +102,18 @@ export const redirectUriChecks: readonly Check[] = [
     title: 'of two redirect URIs, the unregistered one gets no redirect',
     ...{ section: 'RFC 6749 §3.1', level: 'MUST', profiles: PROFILES, needs: ['client'] },
     hint: 'Refuse a repeated redirect_uri with an error page.',
-    run: (session) => judgeRepeated(session)
+    run: (session) => evaluateRepeated(session)
   },
   {
     id: 'authorize-loopback-port',
     title: 'a redirect URI on http://127.0.0.1 or http://[::1] may have any port',
     ...{ section: 'RFC 8252 §7.3', level: 'MUST', profiles: PROFILES, needs: ['client'] },
     hint: 'Leave out the port when you compare redirect URIs on loopback addresses.',
-    run: (session) => judgeLoopbackPort(session)
+    run: (session) => evaluateLoopbackPort(session)
   }
 ]
 
-async function judgeRepeated(session: Session): Promise<Outcome> {
+async function evaluateRepeated(session: Session): Promise<Outcome> {
   const { redirectUri } = session.client()
   for (const uris of [
     [redirectUri, STRANGER],
@@ -125,7 +125,7 @@ async function judgeRepeated(session: Session): Promise<Outcome> {
   return passed
 }
 
-async function judgeLoopbackPort(session: Session): Promise<Outcome> {
+async function evaluateLoopbackPort(session: Session): Promise<Outcome> {
   const [, origin, port, rest] = LOOPBACK.exec(session.client().redirectUri) ?? []
   if (origin === undefined)
     throw new NotApplicable('the redirect URI of the client is not on http://127.0.0.1 or http://[::1]')

@@ -77,8 +77,8 @@ export const refreshChecks: readonly Check[] = [
     id: 'refresh-more-scope',
     title: 'a refresh never gets more scope than the user allowed',
     ...{ section: 'RFC 6749 §6', ...FLOW },
-    hint: 'Answer invalid_scope, or issue the scope of the grant.',
-    run: (session) => judgeMoreScope(session)
+    hint: 'Respond with invalid_scope, or issue the scope of the grant.',
+    run: (session) => evaluateMoreScope(session)
   },
   {
     id: 'revocation-unknown-token',
@@ -108,7 +108,7 @@ function reuse(session: Session) {
   return session.once('refresh reuse', async () => refresh(session, (await refreshTwice(session)).first))
 }
 
-async function judgeMoreScope(session: Session): Promise<Outcome> {
+async function evaluateMoreScope(session: Session): Promise<Outcome> {
   const { refreshToken, response } = await newTokens(session)
   const granted = tokenMembers(session, response).scope ?? session.client().scope ?? ''
   const asked = { scope: `${granted} ${UNKNOWN_SCOPE}`.trim() }

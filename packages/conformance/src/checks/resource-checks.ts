@@ -82,16 +82,16 @@ export const resourceChecks: readonly Check[] = [
     title: 'an access token in the query is not accepted',
     ...{ section: 'RFC 9700 §4.3.2', ...MCP, level: 'SHOULD', needs: ['client', 'sign-in', 'resource'] },
     hint: 'Read tokens from the Authorization header only; URLs are logged.',
-    run: (session) => judgeTokenInQuery(session)
+    run: (session) => evaluateTokenInQuery(session)
   }
 ]
 
-async function judgeTokenInQuery(session: Session): Promise<Outcome> {
+async function evaluateTokenInQuery(session: Session): Promise<Outcome> {
   const { accessToken } = await firstTokens(session)
   const inHeader = await call(session, { authorization: `Bearer ${accessToken}` })
   // Otherwise a refusal of the query would say nothing.
   if (inHeader.status === 401 || inHeader.status === 403) {
-    throw new CouldNotTest(`the resource answered ${inHeader.status} to the token in the header`)
+    throw new CouldNotTest(`the resource server responded with ${inHeader.status} to the token in the header`)
   }
   const { status } = await call(session, {}, { access_token: accessToken })
   return status === 400 || status === 401 ? verdict(true, '') : failed(`status is ${status}`)

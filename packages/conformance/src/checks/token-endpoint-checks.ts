@@ -15,7 +15,7 @@ function unknownCode(session: Session) {
   return { ...UNKNOWN_CODE, redirect_uri: session.client().redirectUri, code_verifier: 'v'.repeat(43) }
 }
 
-/** A failed authentication with the header; several checks judge the response. */
+/** A failed authentication with the header; several checks evaluate the response. */
 function askAsStranger(session: Session): Promise<Received> {
   return session.once('unknown client', () => {
     const id = `unknown-${randomBytes(6).toString('hex')}`
@@ -39,12 +39,12 @@ export const tokenEndpointChecks: readonly Check[] = [
     id: 'token-get-refused',
     title: 'the token endpoint refuses GET',
     ...{ section: 'RFC 6749 §3.2', level: 'MUST', profiles: PROFILES },
-    hint: 'Answer 405 with Allow: POST; never read parameters from the query.',
+    hint: 'Respond with 405 with Allow: POST; never read parameters from the query.',
     async run(session) {
       const url = new URL(session.metadata.tokenEndpoint)
       url.searchParams.append('grant_type', 'authorization_code')
       const { status, body } = await session.send({ method: 'GET', url: url.href, headers: {} })
-      // A server that takes GET answers as for POST: with an OAuth error about the client or the code.
+      // A server that accepts GET responds as for POST: with an OAuth error about the client or the code.
       const error = parseObject(body)?.error
       const isTaken = status !== 405 && (error === 'invalid_client' || error === 'invalid_grant')
       return verdict(status >= 400 && status < 500 && !isTaken, `status is ${status}, error ${JSON.stringify(error)}`)
@@ -73,14 +73,14 @@ export const tokenEndpointChecks: readonly Check[] = [
     title: 'an error is application/json, with the characters that are allowed',
     ...{ section: 'RFC 6749 §5.2', level: 'MUST', profiles: PROFILES },
     hint: 'error and error_description have no quotes, backslashes, control characters or characters outside ASCII.',
-    run: async (session) => judgeErrorBody(await askAsStranger(session))
+    run: async (session) => evaluateErrorBody(await askAsStranger(session))
   },
   {
     id: 'token-error-no-store',
     title: 'an error has Cache-Control: no-store',
     ...{ section: 'Valetkey contract §2', level: 'SHOULD', profiles: ['valetkey'] },
     hint: 'Set it on every response of the token endpoint.',
-    run: async (session) => judgeNoStore(await askAsStranger(session))
+    run: async (session) => evaluateNoStore(await askAsStranger(session))
   },
   {
     id: 'token-wrong-secret',
@@ -122,7 +122,7 @@ export const tokenEndpointChecks: readonly Check[] = [
     id: 'token-two-authentications',
     title: 'two methods of client authentication in one request are refused',
     ...{ section: 'RFC 6749 §2.3', ...SECRET },
-    hint: 'Answer invalid_request.',
+    hint: 'Respond with invalid_request.',
     async run(session) {
       const { id, secret = '' } = session.client()
       const form = formOf({ ...unknownCode(session), client_id: id, client_secret: secret })
@@ -141,7 +141,7 @@ export const tokenEndpointChecks: readonly Check[] = [
     id: 'token-unknown-grant-type',
     title: 'an unknown grant type is unsupported_grant_type',
     ...{ section: 'RFC 6749 §5.2', ...CLIENT },
-    hint: 'Answer 400 with unsupported_grant_type.',
+    hint: 'Respond with 400 with unsupported_grant_type.',
     run: (session) => expectError(session, { grant_type: 'conformance' }, ['unsupported_grant_type'])
   },
   {
@@ -166,14 +166,14 @@ export const tokenEndpointChecks: readonly Check[] = [
     id: 'token-unknown-code',
     title: 'an unknown code is invalid_grant',
     ...{ section: 'RFC 6749 §5.2', ...CLIENT },
-    hint: 'Answer 400 with invalid_grant.',
+    hint: 'Respond with 400 with invalid_grant.',
     run: (session) => expectError(session, unknownCode(session), ['invalid_grant'])
   },
   {
     id: 'token-unknown-refresh-token',
     title: 'an unknown refresh token is invalid_grant',
     ...{ section: 'RFC 6749 §5.2', ...CLIENT },
-    hint: 'Answer 400 with invalid_grant; clients then ask the user again.',
+    hint: 'Respond with 400 with invalid_grant; clients then ask the user again.',
     run: (session) =>
       expectError(session, { grant_type: 'refresh_token', refresh_token: 'conformance-unknown-token' }, [
         // A server may refuse the grant type to this client first.
@@ -182,7 +182,7 @@ export const tokenEndpointChecks: readonly Check[] = [
   }
 ]
 
-function judgeErrorBody({ headers, body }: Received): Outcome {
+function evaluateErrorBody({ headers, body }: Received): Outcome {
   const type = headers.get('content-type') ?? 'missing'
   if (!/^application\/json\s*(;|$)/i.test(type)) return failed(`Content-Type is ${type}`)
   const { error, error_description: description = '' } = parseObject(body) ?? {}
@@ -191,8 +191,8 @@ function judgeErrorBody({ headers, body }: Received): Outcome {
   return verdict(isAllowed(description), `error_description is ${JSON.stringify(description)}`)
 }
 
-/** Also judges successful responses, where it is a MUST (RFC 6749 §5.1). */
-export function judgeNoStore({ headers }: Received): Outcome {
+/** Also evaluates successful responses, where it is a MUST (RFC 6749 §5.1). */
+export function evaluateNoStore({ headers }: Received): Outcome {
   const value = headers.get('cache-control') ?? 'missing'
   return verdict(/(^|[\s,])no-store([\s,]|$)/i.test(value), `Cache-Control is ${value}`)
 }

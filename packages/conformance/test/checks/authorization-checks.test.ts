@@ -6,8 +6,8 @@ import { confidential } from '../support/run.js'
 
 const issuer = 'https://as.example'
 
-/** Runs one check on a server whose every answer is this page. */
-async function judge(id: string, headers: Record<string, string>) {
+/** Runs one check on a server whose every response is this page. */
+async function evaluate(id: string, headers: Record<string, string>) {
   const page: Received = { status: 200, headers: new Headers({ 'content-type': 'text/html', ...headers }), body: '' }
   const run = {
     ...({ issuer, profile: 'bcp', http: async () => page, clients: confidential, signIn: undefined } as const),
@@ -42,5 +42,5 @@ test.each([
     status: 'failed'
   }
 ])('authorize-clickjacking with $name: $status (CSP 3 §6.4.2)', async ({ headers, status }) => {
-  expect(await judge('authorize-clickjacking', headers)).toEqual([status])
+  expect(await evaluate('authorize-clickjacking', headers)).toEqual([status])
 })

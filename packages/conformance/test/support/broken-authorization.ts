@@ -68,7 +68,7 @@ export function createAuthorizationEndpoint(server: { issuer: string; resource: 
     const type = query.get('response_type')
     if (type === 'code' || (type === 'token' && has('has the implicit grant'))) return undefined
     if (type === null) return has('assumes code') ? undefined : 'invalid_request'
-    return has('answers invalid_request to response types') ? 'invalid_request' : 'unsupported_response_type'
+    return has('responds with invalid_request to response types') ? 'invalid_request' : 'unsupported_response_type'
   }
 
   function wrongChallenge(query: URLSearchParams): string | undefined {

@@ -110,7 +110,7 @@ export async function startBrokenServer(fault?: Fault) {
   }
 }
 
-/** The user signs in and allows access at once. */
+/** The user signs in and allows access immediately. */
 export async function signInToBrokenServer(authorizationUrl: string): Promise<URL | undefined> {
   const response = await fetch(authorizationUrl.replace('/authorize?', '/allow?'), { redirect: 'manual' })
   const location = response.headers.get('location')

@@ -36,7 +36,7 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     const givenSecret = secret ?? form.get('client_secret') ?? inQuery.get('client_secret')
     const client = [APP, NATIVE, OTHER, PUBLIC].find((one) => one.id === givenId)
     if (client === undefined) {
-      return has('answers invalid_grant to unknown clients')
+      return has('responds with invalid_grant to unknown clients')
         ? error(400, 'invalid_grant')
         : error(401, 'invalid_client')
     }
@@ -62,15 +62,21 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
       case 'password':
         return error(400, has('has the password grant') ? 'invalid_grant' : 'unsupported_grant_type')
       case null:
-        return error(400, has('answers unsupported_grant_type to none') ? 'unsupported_grant_type' : 'invalid_request')
+        return error(
+          400,
+          has('responds with unsupported_grant_type to none') ? 'unsupported_grant_type' : 'invalid_request'
+        )
       default:
-        return error(400, has('answers invalid_request to grant types') ? 'invalid_request' : 'unsupported_grant_type')
+        return error(
+          400,
+          has('responds with invalid_request to grant types') ? 'invalid_request' : 'unsupported_grant_type'
+        )
     }
   }
 
   function redeem(form: URLSearchParams, clientId: string): Answer {
     const code = grants.codes.get(form.get('code') ?? '')
-    if (code === undefined) return error(has('answers 401 to unknown codes') ? 401 : 400, 'invalid_grant')
+    if (code === undefined) return error(has('responds with 401 to unknown codes') ? 401 : 400, 'invalid_grant')
     const isSame =
       (code.clientId === clientId || has('does not compare clients of codes')) &&
       (code.redirectUri === form.get('redirect_uri') || has('does not compare redirect URIs of codes')) &&
@@ -130,7 +136,7 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     if (typeof clientId !== 'string') return clientId
     const grant = grants.refreshTokens.get(form.get('token') ?? '')
     if (grant === undefined) {
-      return has('answers 400 to unknown revoked tokens') ? error(400, 'invalid_request') : { status: 200 }
+      return has('responds with 400 to unknown revoked tokens') ? error(400, 'invalid_request') : { status: 200 }
     }
     if (!has('does not revoke')) grant.current = undefined
     return { status: 200 }

@@ -31,7 +31,7 @@ function pathWith(name: string, programs: string[]): string {
   return folder
 }
 
-test('without a Redis server: Redis is emulated, and the line for Redis says so', async () => {
+test('without a Redis server: Redis is emulated, and the line for Redis names the emulation', async () => {
   const launcher = checkout.start('start.mjs', [], {
     PATH: pathWith('no redis', ['true']),
     DATABASE_URL: given,

@@ -48,7 +48,7 @@ async function start(name: string, atSigterm: string, isStore = false): Promise<
   return handle
 }
 
-test('a process that ignores SIGTERM is killed after the time limit, and a line says so', async () => {
+test('a process that ignores SIGTERM is killed after the time limit, and a line reports it', async () => {
   create()
   const deaf = await start('deaf server', '')
   await processes.stopAll()

@@ -139,7 +139,7 @@ test.each([
 
 describe('a token is expired if the clocks of both sides say so', () => {
   const HOUR = 3_600_000
-  /** The server answers with this `Date`; undefined: without a `Date`. */
+  /** The server responds with this `Date`; undefined: without a `Date`. */
   const answerAt = (date: number | undefined) =>
     served.endpoint.answers((response) => {
       response.sendDate = false

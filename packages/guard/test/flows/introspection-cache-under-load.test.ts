@@ -64,7 +64,7 @@ describe('many tokens', () => {
 })
 
 describe('the authorization server is unavailable', () => {
-  test('cached results are used until the lease ends; other requests fail at once', async () => {
+  test('cached results are used until the lease ends; other requests fail immediately', async () => {
     const { ask, untilLive } = build()
     await untilLive()
     await ask()

@@ -57,7 +57,7 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     { name: 'by default', options: {} },
     { name: 'with false', options: { trustTraceContext: false } },
     { name: 'with a function that refuses the peer', options: { trustTraceContext: () => false } }
-  ])('of a stranger, $name: the introspection call has no trace', async ({ options }) => {
+  ])('of an untrusted client, $name: the introspection call has no trace', async ({ options }) => {
     await sendTo(options)
     expect(sentHeaders()).toEqual([[undefined, undefined]])
   })

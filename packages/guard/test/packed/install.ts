@@ -50,7 +50,7 @@ export async function installPacked() {
     /** A folder with nothing but the guard and what it requires. */
     alone,
     tarball,
-    /** The errors of a compiler in a project file; '' if there are none. */
+    /** The errors of a compiler in a project file; '' without errors. */
     async compile(version: CompilerVersion, file: string, ...options: string[]): Promise<string> {
       const compiler = path.join(here, COMPILERS[version], 'bin/tsc')
       return run(process.execPath, [compiler, '-p', file, ...options], { cwd: project }).then(

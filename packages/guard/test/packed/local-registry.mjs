@@ -35,7 +35,7 @@ export async function startLocalRegistry(directory, uplink) {
   }
 }
 
-/** Anonymous clients may publish our packages. No packages are stored that come from elsewhere. */
+/** Anonymous clients may publish our packages. Other packages are not stored. */
 const configuration = (uplink) => `
 storage: ./storage
 uplinks:

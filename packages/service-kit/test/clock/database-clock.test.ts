@@ -9,7 +9,7 @@ const NOW = Date.parse('2026-11-22T12:00:00.000Z')
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** A process and a Postgres that answers at once. */
+/** A process and a Postgres that responds immediately. */
 function world({ ahead = 0, isReached = true } = {}) {
   const state = { elapsed: 0, ahead, isReached, lines: [] as string[] }
   const query = async () => {
@@ -38,7 +38,7 @@ test.each([-400 * DAY, -HOUR, -1, 0, 1, HOUR, 400 * DAY])(
     expect([clock.now().getTime(), clock.offsetMs()]).toEqual([NOW, ahead])
     state.elapsed = 2_000
     expect(clock.now().getTime()).toBe(NOW + 2_000)
-    // Setting the clock of the machine changes the offset at once, but not now().
+    // Setting the clock of the machine changes the offset immediately, but not now().
     state.ahead += HOUR
     expect([clock.now().getTime(), clock.offsetMs()]).toEqual([NOW + 2_000, ahead + HOUR])
   }

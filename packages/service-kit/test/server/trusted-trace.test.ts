@@ -37,7 +37,7 @@ test.each([
 
 test.each([
   { name: 'no peer is trusted by default', options: { readTrace }, traceparent: 'x' },
-  { name: 'a stranger', options: { readTrace, trustedProxies: ['192.0.2.0/24'] }, traceparent: 'x' },
+  { name: 'an untrusted peer', options: { readTrace, trustedProxies: ['192.0.2.0/24'] }, traceparent: 'x' },
   { name: 'an invalid header', options: { readTrace, keepsRequestId: true }, traceparent: 'bad' },
   { name: 'a server that reads none', options: { keepsRequestId: true }, traceparent: 'x' }
 ])('$name: neither the request nor its log lines have a context', async ({ options, traceparent }) => {
@@ -47,7 +47,7 @@ test.each([
   for (const line of lines) expect(line).not.toHaveProperty('trace_id')
 })
 
-test('the forwarded client is no proxy: X-Forwarded-For of a stranger changes nothing', async () => {
+test('the forwarded client is no proxy: X-Forwarded-For of an untrusted peer changes nothing', async () => {
   const headers = { traceparent: 'x', 'x-forwarded-for': '192.0.2.1' }
   expect((await sendTo({ readTrace, trustedProxies: ['192.0.2.0/24'] }, headers)).seen).toBe('none')
 })

@@ -19,7 +19,7 @@ export function startHousekeeping(
   let stopped = false
   // Independent of each other: a deletion of millions of rows takes long, but responses must be erased within seconds.
   const keepingBuckets = repeat(keepBuckets, KEEP_BUCKETS_EVERY_MS)
-  const erasing = repeat(() => untilDone(expiredRows.eraseSomeRetryAnswers), ERASE_EVERY_MS)
+  const erasing = repeat(() => untilDone(expiredRows.eraseSomeRetryResponses), ERASE_EVERY_MS)
   const deleting = repeat(() => untilDone(expiredRows.deleteSome), DELETE_EVERY_MS)
   const counting = repeat(countApps, COUNT_EVERY_MS)
   keepingBuckets.run()

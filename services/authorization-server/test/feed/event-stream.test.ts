@@ -153,7 +153,7 @@ describe('a subscriber whose authentication takes long', () => {
     await isGone
     letIn()
     await answered
-    // The route goes on in the same turn.
+    // The route continues in the same turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
     expect(subscribed).toBe(0)
   })
@@ -173,7 +173,7 @@ describe('a subscriber whose authentication takes long', () => {
   })
 })
 
-test('a server that closes ends its streams at once', async () => {
+test('a server that closes ends its streams immediately', async () => {
   const app = withFeed({})
   const stream = await subscribe(app, resourceServer)
   await stream.next()

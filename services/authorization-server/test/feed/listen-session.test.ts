@@ -38,7 +38,7 @@ describe('verification of a LISTEN session', () => {
   })
 
   test.each([
-    { name: 'at once', now: 5_010, verified: true },
+    { name: 'immediately', now: 5_010, verified: true },
     { name: 'until a second after it was sent', now: 5_999, verified: true },
     { name: 'not at that second', now: 6_000, verified: false },
     { name: 'not later', now: 9_000, verified: false }

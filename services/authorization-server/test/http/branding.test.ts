@@ -63,7 +63,7 @@ test('the pages show an operator’s name, logo and colour, without a changed te
     expect(page.body).not.toContain('Valetkey')
     const logo = await server.publicServer.inject('/assets/logo')
     expect(logo.headers['content-type']).toBe('image/svg+xml')
-    // Opened by itself, a drawing with a script in it may run nothing.
+    // An image with a script may run nothing if its address is opened.
     expect(logo.headers['content-security-policy']).toContain("default-src 'none'")
     expect((await server.publicServer.inject('/assets/style.css')).body).toContain('--accent: #7a1fa2;')
   } finally {

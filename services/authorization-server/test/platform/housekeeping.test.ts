@@ -23,7 +23,7 @@ function fakeRows(fullBatches = 0) {
     async keepBuckets() {
       calls.push('keep')
     },
-    async eraseSomeRetryAnswers() {
+    async eraseSomeRetryResponses() {
       calls.push('erase')
       return false
     }
@@ -69,11 +69,11 @@ test('deletes until a batch is not full', async () => {
 test('a failure is logged and does not prevent the next run', async () => {
   const rows = fakeRows()
   let failures = 0
-  const eraseSomeRetryAnswers = async () => {
+  const eraseSomeRetryResponses = async () => {
     failures += 1
     throw new Error('postgres is unavailable')
   }
-  const { lines, housekeeping } = start({ ...rows, eraseSomeRetryAnswers })
+  const { lines, housekeeping } = start({ ...rows, eraseSomeRetryResponses })
   await jest.advanceTimersByTimeAsync(60_000)
   await housekeeping.stop()
   expect(failures).toBe(12)

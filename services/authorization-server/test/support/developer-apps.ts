@@ -77,7 +77,7 @@ export function actorOf({ userId, username }: { userId: string; username: string
 
 let number = 0
 
-/** Valid fields with a name of its own. */
+/** Valid fields with a unique name. */
 export function appInput(change: Partial<AppInput> = {}): AppInput {
   number += 1
   const name = `Paper Boat ${Array.from(String(number), (digit) => 'qwertzupkh'[Number(digit)]).join('')}`

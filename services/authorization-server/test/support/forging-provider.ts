@@ -14,7 +14,7 @@ export type ForgedAnswer = { status?: number; body?: unknown; delayMs?: number; 
 export const FORGER = { clientId: 'valetkey-at-forger', clientSecret: 'a secret of the forging provider' }
 
 /**
- * An OpenID provider for tests. It signs what a test tells it to: wrong claims, other keys, no signature. Every endpoint can be
+ * An OpenID provider for tests. It signs what a test configures: wrong claims, other keys, no signature. Every endpoint can be
  * made to fail or to hang.
  */
 export async function startForgingProvider(metadataChange: Record<string, unknown> = {}) {
@@ -89,7 +89,7 @@ export async function startForgingProvider(metadataChange: Record<string, unknow
     tells: (claims: Record<string, unknown>) => {
       userInfo = claims
     },
-    /** How endpoints answer from now on, by path. */
+    /** How endpoints respond from now on, by path. */
     answers: (changed: Record<string, ForgedAnswer>) => {
       answers = changed
     },

@@ -59,7 +59,7 @@ export async function startHandoff(browser: Browser, url = `${ISSUER}/login/hand
 
 export const requestIdOf = (loginPage: URL): string => loginPage.searchParams.get('request') ?? ''
 
-/** Signs a person in through the login page. */
+/** Signs a user in through the login page. */
 export async function passHandoff(
   browser: Browser,
   claims: Record<string, unknown>,

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import { Client } from 'pg'
 import { createMigratedDatabase } from './migrated-database.js'
 
-/** A database, and a connection of an operator that hears what the triggers announce. */
+/** A database, and a connection of an operator that receives the notifications of the triggers. */
 export async function openHeardDatabase() {
   const { close, ...world } = await createMigratedDatabase()
   const operator = new Client({ connectionString: world.url })
@@ -16,7 +16,7 @@ export async function openHeardDatabase() {
     /** All that was announced between the call before and this one: Postgres delivers in the order of the commits. */
     async announced(): Promise<unknown[]> {
       await operator.query(`notify valetkey_revocations, '"mark"'`)
-      // One's own notification arrives before the answer to the next statement.
+      // A connection's own notification arrives before the response to its next statement.
       await operator.query('select 1')
       expect(heard.at(-1)).toBe('mark')
       return heard.splice(0).slice(0, -1)

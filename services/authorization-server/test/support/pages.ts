@@ -63,7 +63,7 @@ export function fromForm(page: Page, path: string): Page {
   return Object.assign(Object.create(page), { body: page.body.slice(start) })
 }
 
-/** The page that asks before the access of an app is ended. */
+/** The page that asks for confirmation before the access of an app is ended. */
 export async function openEndOfAccess(browser: Browser, clientId: string): Promise<Page> {
   const page = await browser.open(`${ISSUER}/account/apps/end?${new URLSearchParams({ client_id: clientId })}`)
   return fromForm(page, '/account/apps/end')

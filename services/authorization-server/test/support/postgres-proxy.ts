@@ -4,7 +4,7 @@ export type PostgresProxy = {
   url: string
   /** Ends every connection, also new ones. */
   cut(): void
-  mend(): void
+  repair(): void
   /** The next statement with this name is executed by Postgres; its response is lost. */
   loseAnswerTo(statement: string, times?: number): void
   /** The next statement with this name is lost; `times` for several in sequence. */
@@ -61,7 +61,7 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
       isCut = true
       endAll()
     },
-    mend() {
+    repair() {
       isCut = false
     },
     loseAnswerTo(statement, times = 1) {

@@ -22,7 +22,7 @@ export type SoftwareAuthenticator = ReturnType<typeof createSoftwareAuthenticato
 
 const PRESENT = FLAGS.userPresent | FLAGS.userVerified
 
-/** An authenticator with one ES256 key. It answers the options of a page as a browser at `origin` would. */
+/** An authenticator with one ES256 key. It responds to the options of a page as a browser at `origin` would. */
 export function createSoftwareAuthenticator(origin = 'http://localhost:4000') {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const id = randomBytes(32)

@@ -58,11 +58,11 @@ test.each([
     expect(response.headers).not.toHaveProperty('etag')
     const { title, status: told, detail, ...rest } = response.json()
     expect([typeof title, told, typeof detail]).toEqual(['string', status, 'string'])
-    // No instance, no request id, and nothing that only one of them says: except the guard's code.
+    // No instance, no request id, and nothing that differs between them, except the code of the guard.
     expect(Object.keys(rest)).toEqual(rest.error === undefined ? [] : ['error'])
     expect(response.payload).not.toContain(String(response.headers['x-request-id']))
     expect(response.payload).not.toContain('relation')
-    // HEAD says the same of itself.
+    // The same for HEAD.
     const head = await send({ method: 'HEAD', url, headers: headers as Record<string, string> })
     expect(head.payload).toBe('')
     for (const name of ['content-type', 'content-length', 'cache-control', 'www-authenticate', 'retry-after']) {

@@ -65,7 +65,7 @@ const someKinds = fc.oneof(
   fc.constant('all' as const),
   fc.constantFrom<readonly FileKind[]>(['images'], ['documents', 'media'], ['documents', 'images', 'media'])
 )
-/** What happens between two pages: files come, and of those that are there some go, those of the last page among them. */
+/** Between two pages, files are added, and some are deleted, also from the last page. */
 const step = fc.record({
   size: fc.integer({ min: 1, max: 7 }),
   come: fc.array(newFile, { maxLength: 4 }),

@@ -168,7 +168,7 @@ async function repeatOrStartAgain(
     return startAgain(request, reply, options, 'interrupted')
   }
   const subject = { clientId: validated.client.clientId, userId: request.signedIn?.userId }
-  options.audit.record(request, { event: 'consent_answer_repeated', ...subject, reason: outcome.kind })
+  options.audit.record(request, { event: 'consent_decision_repeated', ...subject, reason: outcome.kind })
   return outcome.kind === 'allowed'
     ? reply.redirect(outcome.location, 303)
     : redirectDenied(validated.request, reply, options)

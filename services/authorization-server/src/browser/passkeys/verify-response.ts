@@ -122,7 +122,7 @@ async function unlessRefused<Result>(verify: () => Promise<Result | undefined>):
 
 /**
  * Whether the attestation may have certificates. We ask for none, and the library would parse them and fetch the revocation
- * lists that they name. A browser may pass on `packed` without certificates (§5.1.3 step 22).
+ * lists that they name. A browser may pass on `packed` without certificates (WebAuthn §5.1.3 step 22).
  */
 export async function hasCertificates({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers')

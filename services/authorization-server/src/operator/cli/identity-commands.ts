@@ -56,7 +56,7 @@ export function addIdentityCommands(users: Command, context: CommandDeps): void 
 
   users
     .command('unlink')
-    .description('take away an identity; ends all sessions of the user')
+    .description('unlink an identity; ends all sessions of the user')
     .argument('<user>', USER)
     .requiredOption(...ISSUER_OPTION)
     .requiredOption(...SUBJECT_OPTION)

@@ -36,7 +36,7 @@ Exit codes:
 
 const PACKAGE_FILE = new URL('../../../package.json', import.meta.url)
 
-/** The command line of the authorization server. It needs the database only. */
+/** The command line of the authorization server. Only `doctor` needs more than the database; links also need ISSUER. */
 export function buildProgram(context: CommandDeps): Command {
   const program = new Command('valetkey')
     .description(

@@ -36,7 +36,7 @@ export const linkIdentity = {
 
 export const unlinkIdentity = {
   operationId: 'unlinkIdentity',
-  summary: 'Take away an identity; all sessions of the user end',
+  summary: 'Unlink an identity; all sessions of the user end',
   params,
   querystring: object(identityKey),
   response: { 200: jsonAnswer('The identity, as it was.', identity), ...problemAnswers }

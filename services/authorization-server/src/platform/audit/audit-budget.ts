@@ -24,9 +24,9 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
   grant_ended: 'decision',
   // A party with a session, or with a valid code, token or form, can repeat these without limit.
   code_issued: 'repetition',
-  consent_answer_repeated: 'repetition',
+  consent_decision_repeated: 'repetition',
   code_reused: 'repetition',
-  refresh_answer_repeated: 'repetition',
+  refresh_response_repeated: 'repetition',
   refresh_token_reused: 'repetition',
   // Anonymous requests can also cause these.
   sign_in_failed: 'refusal',

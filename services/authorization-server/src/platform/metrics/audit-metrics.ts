@@ -4,7 +4,7 @@ import { countRefusedDecisions } from './refusal-metrics.js'
 
 /** Events of alerts start with 0, so that an alert sees the first occurrence. */
 const FROM_THE_START = [
-  ...(['code_issued', 'code_redeemed', 'code_reused', 'token_refreshed', 'refresh_answer_repeated'] as const),
+  ...(['code_issued', 'code_redeemed', 'code_reused', 'token_refreshed', 'refresh_response_repeated'] as const),
   ...(['refresh_token_reused', 'token_revoked', 'grant_ended', 'sign_in_succeeded', 'sign_in_failed'] as const),
   ...([
     'authorization_refused',

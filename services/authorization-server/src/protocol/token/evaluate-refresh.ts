@@ -7,7 +7,7 @@ export type RefreshEvaluation =
   /** The grant was refreshed too often. */
   | { kind: 'wait'; seconds: number }
   /** The client lost the response: it gets the same one again. */
-  | { kind: 'repeat_answer'; answer: Buffer; scope: readonly string[] }
+  | { kind: 'repeat_response'; response: Buffer; scope: readonly string[] }
   /**
    * The grant ends. `reused`: two parties have the token (RFC 9700 §4.14.2). `sign_in_too_old`: its user may have left the
    * organization (`SIGN_IN_AT_LEAST_EVERY`).
@@ -36,9 +36,9 @@ export function evaluateRefresh(
   if (record.signInTooOld) return { kind: 'end_grant', reason: 'sign_in_too_old' }
   // Undefined if the retry window is disabled or has closed, or if the successor has been used.
   const { rotation } = record
-  const retryAnswer = rotation?.retryAnswer
+  const retryResponse = rotation?.retryResponse
   // Within the retry window, an expired token can still fetch its successor.
-  if (record.expired && retryAnswer === undefined) return refuse('invalid_grant', 'expired')
+  if (record.expired && retryResponse === undefined) return refuse('invalid_grant', 'expired')
   // Before reuse is evaluated: an invalid request must not end a grant.
   const scope = presented.scope ?? record.scope
   if (!isWithinScope(scope, record.scope)) return refuse('invalid_scope', 'wider_scope')
@@ -49,10 +49,10 @@ export function evaluateRefresh(
     const seconds = secondsToWait(record.waitSeconds, pace)
     return seconds > 0 ? { kind: 'wait', seconds } : { kind: 'rotate', scope }
   }
-  if (retryAnswer === undefined) return { kind: 'end_grant', reason: 'reused' }
+  if (retryResponse === undefined) return { kind: 'end_grant', reason: 'reused' }
   if (rotation.retryScope !== requestedScopeKey(presented.scope))
     return refuse('invalid_scope', 'other_scope_in_retry_window')
-  return { kind: 'repeat_answer', answer: retryAnswer, scope }
+  return { kind: 'repeat_response', response: retryResponse, scope }
 }
 
 /** The `scope` parameter in a form that does not depend on its order, to compare two requests. */

@@ -17,7 +17,7 @@ import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { RefreshTokenRecord, RefreshTokenStore } from '../../storage/postgres/refresh-tokens.js'
 import { evaluateRefresh, type RefreshPace, refreshPace, requestedScopeKey } from './evaluate-refresh.js'
 import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
-import { decryptAnswer, encryptAnswer } from './retry-answer.js'
+import { decryptResponse, encryptResponse } from './retry-response.js'
 
 export type RefreshDeps = {
   refreshTokens: Pick<RefreshTokenStore, 'find' | 'rotate'>
@@ -64,9 +64,9 @@ export async function refreshTokens(
         deps.audit.record(audited, { event: 'token_refreshed', ...concerned, scope })
         return response
       }
-      case 'repeat_answer':
-        deps.audit.record(audited, { event: 'refresh_answer_repeated', ...concerned })
-        return repeatAnswer(evaluation.answer, request, deps.now())
+      case 'repeat_response':
+        deps.audit.record(audited, { event: 'refresh_response_repeated', ...concerned })
+        return repeatResponse(evaluation.response, request, deps.now())
       case 'end_grant':
         await deps.grants.end(grantId)
         deps.audit.record(audited, { ...ENDING[evaluation.reason], ...concerned })
@@ -98,7 +98,7 @@ async function rotate(
   const now = deps.now()
   const accessToken = newAccessToken(now, lifetimes, deps.randomBytes)
   const successor = newRefreshToken(now, record.refreshableUntil, lifetimes, deps.randomBytes)
-  const answer = {
+  const response = {
     accessToken: accessToken.token,
     refreshToken: successor.token,
     scope,
@@ -114,15 +114,15 @@ async function rotate(
       retry:
         deps.retryWindow === 0
           ? undefined
-          : { until: inSeconds(now, deps.retryWindow), answer: encryptAnswer(answer, request.refreshToken) }
+          : { until: inSeconds(now, deps.retryWindow), response: encryptResponse(response, request.refreshToken) }
     },
     now
   )
   return rotated ? tokenResponse(accessToken, successor, scope, now) : undefined
 }
 
-function repeatAnswer(encrypted: Buffer, request: RefreshRequest, now: Date): TokenResponse {
-  const { accessToken, refreshToken, scope, expiresAt } = decryptAnswer(encrypted, request.refreshToken)
+function repeatResponse(encrypted: Buffer, request: RefreshRequest, now: Date): TokenResponse {
+  const { accessToken, refreshToken, scope, expiresAt } = decryptResponse(encrypted, request.refreshToken)
   return tokenResponse({ token: accessToken, expiresAt: new Date(expiresAt) }, { token: refreshToken }, scope, now)
 }
 

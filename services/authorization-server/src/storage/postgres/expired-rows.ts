@@ -26,11 +26,11 @@ export function createExpiredRows(database: Database, { auditRetentionDays } = {
     },
 
     /** Erases stored refresh responses whose retry window has ended. @returns as `deleteSome` */
-    async eraseSomeRetryAnswers(): Promise<boolean> {
+    async eraseSomeRetryResponses(): Promise<boolean> {
       const rows = await database.query({
-        name: 'erase_retry_answers',
-        text: `update refresh_tokens set retry_answer = null where ctid = any (array(
-            select ctid from refresh_tokens where retry_until <= now() and retry_answer is not null
+        name: 'erase_retry_responses',
+        text: `update refresh_tokens set retry_response = null where ctid = any (array(
+            select ctid from refresh_tokens where retry_until <= now() and retry_response is not null
             limit ${BATCH} for update skip locked
           )) returning 1 as erased`,
         values: [],

@@ -20,8 +20,8 @@ export type RefreshTokenRecord = {
   ended: boolean
   /** The user has not signed in for longer than `SIGN_IN_AT_LEAST_EVERY`. */
   signInTooOld: boolean
-  /** `retryAnswer` only while the retry window is open. */
-  rotation: { retryScope: string; retryAnswer: Buffer | undefined } | undefined
+  /** `retryResponse` only while the retry window is open. */
+  rotation: { retryScope: string; retryResponse: Buffer | undefined } | undefined
 }
 
 export type Rotation = {
@@ -29,7 +29,7 @@ export type Rotation = {
   successor: { hash: TokenHash; expiresAt: Date }
   accessToken: { hash: TokenHash; scope: readonly string[]; expiresAt: Date }
   /** The encrypted response for a client that lost it; undefined if the retry window is disabled. */
-  retry: { until: Date; answer: Buffer } | undefined
+  retry: { until: Date; response: Buffer } | undefined
   /** The requested scope, to recognise a repeated request. */
   retryScope: string
   /** How often the grant may be refreshed: `burst` times at once, then once per interval. */
@@ -53,7 +53,7 @@ type RefreshTokenRow = {
   sign_in_too_old: boolean
   rotated: boolean
   retry_scope: string | null
-  retry_answer: Buffer | null
+  retry_response: Buffer | null
 }
 
 /**
@@ -132,7 +132,7 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
     rotation: row.rotated
       ? {
           retryScope: row.retry_scope ?? '',
-          retryAnswer: row.retry_answer ?? undefined
+          retryResponse: row.retry_response ?? undefined
         }
       : undefined
   }
@@ -146,7 +146,7 @@ const FIND = `select input.number::integer, t.grant_id, g.client_id, g.user_id, 
   coalesce($2::float8 > 0
     and coalesce(u.last_signed_in_at, u.created_at) <= now() - make_interval(secs => $2::float8), false) as sign_in_too_old,
   t.rotated_at is not null as rotated, t.retry_scope,
-  case when t.retry_until > now() then t.retry_answer end as retry_answer
+  case when t.retry_until > now() then t.retry_response end as retry_response
 from unnest($1::bytea[]) with ordinality as input (token_hash, number)
 join refresh_tokens t on t.token_hash = input.token_hash
 join grants g on g.grant_id = t.grant_id
@@ -165,7 +165,7 @@ function rotateInto(table: string): { name: string; text: string } {
     text: `with input as (
             select * from unnest($1::bytea[], $2::timestamptz[], $3::timestamptz[], $4::text[], $5::bytea[], $6::bytea[],
                 $7::timestamptz[], $8::bytea[], $9::text[], $10::timestamptz[], $11::float8[], $12::float8[])
-              with ordinality as a (token_hash, issued_at, retry_until, retry_scope, retry_answer, successor_hash,
+              with ordinality as a (token_hash, issued_at, retry_until, retry_scope, retry_response, successor_hash,
                 successor_expires, access_hash, access_scope, access_expires, burst_seconds, interval_seconds, number)
           ), locked as (
             select a.number, a.token_hash from input a
@@ -175,12 +175,12 @@ function rotateInto(table: string): { name: string; text: string } {
           ), rotated as (
             update refresh_tokens t set rotated_at = near_now(a.issued_at, now()),
               retry_until = a.retry_until + (now() - a.issued_at), retry_scope = a.retry_scope,
-              retry_answer = a.retry_answer
+              retry_response = a.retry_response
             from locked join input a on a.number = locked.number
             where t.token_hash = locked.token_hash and t.rotated_at is null
             returning a.number, t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash
           ), erased as (
-            update refresh_tokens p set retry_answer = null from rotated where p.token_hash = rotated.predecessor_hash
+            update refresh_tokens p set retry_response = null from rotated where p.token_hash = rotated.predecessor_hash
           ), successor as (
             insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
               predecessor_hash)
@@ -209,7 +209,7 @@ function columnsOf(batch: readonly TimedRotation[]): unknown[] {
     batch.map(({ now }) => now.toISOString()),
     batch.map(({ retry }) => retry?.until.toISOString() ?? null),
     batch.map(({ retryScope }) => retryScope),
-    batch.map(({ retry }) => retry?.answer ?? null),
+    batch.map(({ retry }) => retry?.response ?? null),
     batch.map(({ successor }) => successor.hash),
     batch.map(({ successor }) => successor.expiresAt.toISOString()),
     batch.map(({ accessToken }) => accessToken.hash),

@@ -86,7 +86,7 @@ describe('/account/sessions', () => {
     expect(await Promise.all(bobs.map(isSignedIn))).toEqual([true, true])
   })
 
-  test('ends all others; this one goes on under a new id', async () => {
+  test('ends all other sessions; this one continues under a new id', async () => {
     const others = [await signedInBrowser(server), await signInWith(FIREFOX)]
     const browser = await signedInBrowser(server)
     const before = browser.cookies.get('vk_session')

@@ -63,7 +63,7 @@ describe('sign-in with a passkey (WebAuthn Level 3 §7.2)', () => {
     expect(await usernameIn(browser)).toBe('alice')
   })
 
-  test('goes on with the authorization request of the page', async () => {
+  test('continues with the authorization request of the page', async () => {
     const browser = server.newBrowser()
     const page = await signInWithPasskey(browser, alice, {}, authorizeUrl(client.clientId))
     expect(visibleText(page.body)).toContain('Signed in as alice Use another account')
@@ -134,7 +134,7 @@ describe('refuses', () => {
     expectRefusal(await sendPasskey(copy, page, response), 'invalid_passkey')
   })
 
-  test('all but one of the same response sent ten times at once', async () => {
+  test('all but one of ten concurrent requests with the same response', async () => {
     const { browser, page } = await openSignIn()
     const response = alice.get(optionsOn(page))
     const copies = Array.from({ length: 10 }, () => {
@@ -146,7 +146,7 @@ describe('refuses', () => {
     expect(answers.filter(({ statusCode }) => statusCode !== 422)).toHaveLength(1)
   })
 
-  test('a counter that does not rise: the passkey may have been cloned (§6.1.1)', async () => {
+  test('a counter that does not rise: the passkey may have been cloned (WebAuthn §6.1.1)', async () => {
     const { authenticator } = await userWithPasskey(server)
     await signInWithPasskey(server.newBrowser(), authenticator, { counter: 50 })
     for (const counter of [50, 49, 0]) {

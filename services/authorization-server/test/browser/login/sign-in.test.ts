@@ -8,7 +8,7 @@ import { PASSWORD } from '../../support/flow.js'
 /** Before all ids of users, and after all. */
 const FIRST = '00000000-0000-0000-0000-000000000000'
 const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-/** A hash whose comparison throws: this proves that it was compared. */
+/** A hash whose comparison throws, which shows that it was compared. */
 const PROBE = '$probe$'
 const COMPARED = 'a stored password hash has an unknown format'
 const log = { info: () => {}, error: () => {} }
@@ -55,7 +55,7 @@ describe('a name that does not exist', () => {
     expect((await attempt('decoy', PASSWORD, { decoyAt })).kind).toBe('signed_in')
   })
 
-  test('without another user is compared with a hash of its own', async () => {
+  test('without another user is compared with its own hash', async () => {
     const change = { decoyAt: () => LAST, decoyHash: async () => PROBE }
     await expect(attempt('unknown', PASSWORD, change)).rejects.toThrow(COMPARED)
   })

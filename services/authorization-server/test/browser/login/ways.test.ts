@@ -26,7 +26,7 @@ test('without local sign-in, its form is never first', () => {
   expect(orderedWays({ local: false, foreign: [A, B] }, undefined).localFirst).toBe(false)
 })
 
-test('each way has a path of its own', () => {
+test('each way has its own path', () => {
   expect(startPath(A)).toBe('/login/with/a')
   expect(startPath(PAGE)).toBe('/login/handoff')
 })

@@ -46,7 +46,7 @@ describe('connected apps', () => {
     expect(page.body).toContain('No app has access to your account.')
   })
 
-  test('show name, permissions, day, last use, and whether the app has access while the user is away', async () => {
+  test('show name, permissions, day, last use, and whether the app has offline access', async () => {
     const username = await newUser()
     const away = await server.createClient({ name: 'Stays', verified: true })
     const once = await server.createClient({ name: 'Once <b>', issuesRefreshTokens: false })

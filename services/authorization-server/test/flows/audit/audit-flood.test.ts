@@ -49,7 +49,7 @@ function unknownClient(address: string): Promise<LightMyRequestResponse> {
   return authorize('made-up', {}, address)
 }
 
-/** Sequentially, for a known order. */
+/** Sequentially, so that the order is known. */
 async function flood(send: Send, addresses: readonly string[]): Promise<LightMyRequestResponse[]> {
   const answers: LightMyRequestResponse[] = []
   for (const address of addresses) answers.push(await send(address))
@@ -157,7 +157,7 @@ describe('one address floods: few rows, and their counts are exact', () => {
     expect(rows.length).toBeLessThanOrEqual(most)
   })
 
-  test('the addresses of one IPv6 /64 count as one, and the row says so', async () => {
+  test('the addresses of one IPv6 /64 count as one, and the row names the network', async () => {
     await flood(
       unknownClient,
       Array.from({ length: 100 }, (_, index) => `2001:db8:1:2::${index.toString(16)}`)

@@ -36,7 +36,7 @@ function record(change: Partial<AuditEvent> = {}, id = 'request-1'): void {
 
 const sizes = () => batches.map((batch) => batch.length)
 
-test('an event is in the log at once and in the table within 250 ms', async () => {
+test('an event is in the log immediately and in the table within 250 ms', async () => {
   record({ clientId: 'a-client', grantId: 'a-grant' })
   const common = { event: 'code_redeemed', clientId: 'a-client', userId: undefined, address: '192.0.2.1' }
   expect(logged).toEqual([{ level: 'info', message: 'code redeemed', ...common, grantId: 'a-grant' }])
@@ -64,7 +64,7 @@ test('nothing is written while nothing happens', async () => {
   expect(batches).toEqual([])
 })
 
-test('the stop writes the queue at once, and only once', async () => {
+test('the stop writes the queue immediately, and only once', async () => {
   record()
   record()
   await trail.close()
@@ -98,7 +98,7 @@ test('the stop waits for the statement in flight', async () => {
 
 const lossesIn = (lines: Record<string, unknown>[]) => lines.filter(({ event }) => event === 'audit_batch_lost')
 
-test('events during an outage of Postgres are in the log at once, and in the table afterwards', async () => {
+test('events during an outage of Postgres are in the log immediately, and in the table afterwards', async () => {
   isAway = true
   for (let count = 1; count <= 3; count += 1) record({}, `request-${count}`)
   await jest.advanceTimersByTimeAsync(10_000)
@@ -159,7 +159,7 @@ describe('refusals of anonymous requests', () => {
   const stored = () => batches.flat().map(({ requestId, details: { count } }) => [requestId, count])
   const FIRST_FIVE = [1, 2, 3, 4, 5].map((index) => [`request-${index}`, undefined])
 
-  test('all are in the log; the table has the first of a minute at once and the count of the rest at its end', async () => {
+  test('all are in the log; the table has the first of a minute immediately and the count of the rest at its end', async () => {
     refuseMany(1_000)
     expect(logged).toHaveLength(1_000)
     await jest.advanceTimersByTimeAsync(59_999)

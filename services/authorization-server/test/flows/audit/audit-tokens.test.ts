@@ -35,7 +35,7 @@ test('exchange, refresh, repeated refresh and revocation each record client, sec
   const refreshed = await refresh(server, client, refreshToken)
   expect(eventsOf(refreshed)).toEqual([{ event: 'token_refreshed', ...concerned, scope: ['files.read'] }])
   const repeated = await refresh(server, client, refreshToken)
-  expect(eventsOf(repeated)).toEqual([{ event: 'refresh_answer_repeated', ...concerned }])
+  expect(eventsOf(repeated)).toEqual([{ event: 'refresh_response_repeated', ...concerned }])
   const revoked = await post(server, '/oauth/revoke', { token: accessToken }, basic(client))
   expect(eventsOf(revoked)).toEqual([{ event: 'token_revoked', ...concerned }])
   const ended = await post(server, '/oauth/revoke', { token: refreshToken }, basic(client))

@@ -103,7 +103,7 @@ describe('each audit event of a request from a trusted proxy has its trace id', 
 })
 
 test.each([
-  { name: 'a stranger', remoteAddress: '192.0.2.9', headers: HEADERS },
+  { name: 'an untrusted peer', remoteAddress: '192.0.2.9', headers: HEADERS },
   {
     name: 'a trusted proxy, without traceparent',
     remoteAddress: '127.0.0.1',

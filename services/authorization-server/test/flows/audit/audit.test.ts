@@ -88,7 +88,7 @@ describe('authorization', () => {
     await browser.submitOnly(consent, { decision: 'allow' })
     const answer = await browser.submitOnly(consent, { decision: 'allow' })
     const concerned = { clientId: client.clientId, userId, address: ADDRESS }
-    expect(eventsOf(answer)).toEqual([{ event: 'consent_answer_repeated', ...concerned, reason: 'allowed' }])
+    expect(eventsOf(answer)).toEqual([{ event: 'consent_decision_repeated', ...concerned, reason: 'allowed' }])
   })
 
   test('Deny is a separate event', async () => {

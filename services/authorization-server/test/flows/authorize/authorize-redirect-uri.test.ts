@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** With another fault in the request, a redirect URI that passes is where the answer goes. */
+/** With another fault in the request, the error is sent to a redirect URI that passes. */
 async function tryRedirectUri(kind: Kind, redirectUri: string): Promise<RawAnswer> {
   const change = { redirect_uri: redirectUri, response_type: 'token' }
   const url = authorizeUrl(clientIds.get(kind) ?? '', change)

@@ -62,7 +62,7 @@ describe('a hostile document: an error page without a redirect, the exact reason
     ['a script', { redirect_uris: ['javascript:alert(1)'] }, 'document_member_redirect_uris', 'index 0']
   ] as const)('%s', async (_what, change, reason, words) => {
     const clientId = world.documents.publish(`/hostile/${reason}/${Math.random()}`, change)
-    await expectRefusal(clientId, 'This app describes itself wrongly', reason, words)
+    await expectRefusal(clientId, 'The app’s description is not valid', reason, words)
   })
 
   test.each([
@@ -79,16 +79,16 @@ describe('a hostile document: an error page without a redirect, the exact reason
   ] as const)('%s', async (_what, respond, reason, words) => {
     const path = `/hostile/${Math.random()}`
     world.documents.respond(path, respond)
-    await expectRefusal(world.documents.urlOf(path), 'This app describes itself wrongly', reason, words)
+    await expectRefusal(world.documents.urlOf(path), 'The app’s description is not valid', reason, words)
   })
 
   test.each([
     ['status 503', ((r) => r.writeHead(503).end()) as Respond, 'document_server_error'],
     ['a broken connection', ((r) => r.socket?.destroy()) as Respond, 'document_connection_failed']
-  ] as const)('%s: the page says that the server of the app does not answer', async (_what, respond, reason) => {
+  ] as const)('%s: the page shows that the server of the app does not respond', async (_what, respond, reason) => {
     const path = `/hostile/${Math.random()}`
     world.documents.respond(path, respond)
-    await expectRefusal(world.documents.urlOf(path), 'This app does not answer', reason, 'Try again')
+    await expectRefusal(world.documents.urlOf(path), 'This app does not respond', reason, 'Try again')
   })
 
   test.each([
@@ -133,7 +133,7 @@ describe('documents that change', () => {
     expect(String(allowed.headers.location)).toContain('code=')
   })
 
-  test('a withdrawn document: no new authorization; refresh goes on', async () => {
+  test('a withdrawn document: no new authorization; refresh still works', async () => {
     const { server, documents } = world
     const clientId = documents.publish('/withdrawn')
     const tokens = (await tokensFor(world, clientId)).json()

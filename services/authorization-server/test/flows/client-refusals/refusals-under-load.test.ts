@@ -6,7 +6,7 @@ import { refusingServer } from '../../support/refused-requests.js'
 
 const world = refusingServer()
 
-test('an anonymous flood of two processes leaves the rows of authenticated requests, and a bounded number of its own', async () => {
+test('an anonymous flood of two processes keeps the rows of authenticated requests, and stores a bounded number of rows', async () => {
   const other = await startInstance(world.server)
   await exchange(world.server, world.client, 'vk_ac_x')
   await world.server.deps.refusals.close()

@@ -131,7 +131,7 @@ describe('client type and state', () => {
   })
 })
 
-/** All of an answer but what is of its own moment. */
+/** The response without `date` and `x-request-id`. */
 function lasting(answer: LightMyRequestResponse) {
   const { date: _, 'x-request-id': __, ...headers } = answer.headers
   return { status: answer.statusCode, headers, body: answer.body }

@@ -48,7 +48,7 @@ async function expectCodeUnused(): Promise<void> {
   expect(kindOf(await exchange(server, client, code))).toBe('200')
 }
 
-// Its hash stood among those of every client.
+// A former constant padding secret; it must never authenticate.
 const PADDING = 'compared with when there is nothing to compare with'
 
 type Row = { name: string; presented(): Presented }

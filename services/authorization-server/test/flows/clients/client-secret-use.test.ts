@@ -46,7 +46,7 @@ describe('audit: which of two secrets was used', () => {
     const refreshed = await refresh(server, fresh, exchanged.json().refresh_token)
     expect(secretIdsIn(refreshed)).toEqual([['token_refreshed', idOf(fresh)]])
     const repeated = await refresh(server, old, exchanged.json().refresh_token)
-    expect(secretIdsIn(repeated)).toEqual([['refresh_answer_repeated', idOf(old)]])
+    expect(secretIdsIn(repeated)).toEqual([['refresh_response_repeated', idOf(old)]])
     const revoked = await post(server, '/oauth/revoke', { token: refreshed.json().access_token }, basic(fresh))
     expect(secretIdsIn(revoked)).toEqual([['token_revoked', idOf(fresh)]])
     const refused = await exchange(server, old, 'vk_ac_x')

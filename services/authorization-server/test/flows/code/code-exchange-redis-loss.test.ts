@@ -106,7 +106,7 @@ describe('the connection to Redis is lost while the code is taken', () => {
   })
 })
 
-describe('Redis is silent for longer than the time limit', () => {
+describe('Redis does not respond within the time limit', () => {
   test('503, and the code works after Redis resumes, although it was taken meanwhile', async () => {
     if (url === undefined) return
     const record = await recordOf(server, code)

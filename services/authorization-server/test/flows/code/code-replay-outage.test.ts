@@ -44,7 +44,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   code = await obtainCode(server, client, { change: PKCE })
 })
-afterEach(() => proxy.mend())
+afterEach(() => proxy.repair())
 afterAll(async () => {
   await shaky.close()
   await proxy.close()
@@ -210,7 +210,7 @@ describe('a store is unavailable', () => {
   test('Postgres: 503, and the code works as soon as Postgres is available', async () => {
     proxy.cut()
     for (let time = 0; time < 3; time++) expectOutage(await exchange(shaky, client, code, right))
-    proxy.mend()
+    proxy.repair()
     pairOf(await exchange(shaky, client, code, right))
   })
 

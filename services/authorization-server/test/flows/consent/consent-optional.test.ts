@@ -21,7 +21,7 @@ async function open(client: Partial<ClientRegistration>, change: Record<string, 
   return { ...(await openConsent(server, credentials.clientId, { change })), client: credentials }
 }
 
-test('no optional scope is preselected, and names of scopes are folded away', async () => {
+test('no optional scope is preselected, and names of scopes are in closed details', async () => {
   const { page } = await open(OPTIONAL, { scope: 'files.read files.read:images files.read:media' })
   expect(page.body.match(/type="checkbox"/g)).toHaveLength(2)
   expect(page.body).not.toMatch(/<input[^>]* checked/)

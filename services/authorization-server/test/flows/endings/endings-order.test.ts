@@ -93,7 +93,7 @@ test('a consent given while the access is ended is not remembered', async () => 
   const browser = browserAt(paused, access.browser)
   const page = await browser.open(authorizeUrl(access.client.clientId, { scope: 'files.read:images' }))
   pauses.next = { before: 'read_allowance', run: async () => endings[0]?.end(access) }
-  // The user allowed it at the same moment: the code counts as one of afterwards.
+  // Allow is counted as after the ending, so it returns a code.
   expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
   expect(
     await server.deps.consent.consents.findScope({

@@ -108,14 +108,14 @@ async function endAllKinds(): Promise<object[]> {
 
   const app = await server.createClient()
   const connected = await obtainTokens(server, app)
-  // No event could name what a remembered consent opens at this moment.
+  // Grants opened by a remembered consent at this moment have no id yet, so the event names the user.
   note({ sub: (await grantOf(connected.access_token)).sub })
   const browser = server.newBrowser()
   const login = await browser.open(authorizeUrl(app.clientId))
   await browser.submit(login, { username: 'alice', password: PASSWORD })
   await browser.submit(await openEndOfAccess(browser, app.clientId), {})
 
-  // A user and a client are told of where they have grants.
+  // Events of a user or a client are sent to the APIs for which they have grants.
   const userId = await server.createUser('bob', PASSWORD)
   await grantFor(server.database, AUDIENCE, { userId })
   await disable(server, 'user', userId)

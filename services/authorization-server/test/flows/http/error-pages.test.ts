@@ -58,7 +58,7 @@ describe('the page of an error code', () => {
     '%3Cscript%3Ealert(1)%3C%2Fscript%3E',
     '..%2Flogin',
     '%00'
-  ])('%s is unknown: 404 with the known codes, and nothing of the address', async (code) => {
+  ])('%s is unknown: 404 with the known codes, without the address', async (code) => {
     const answer = await send(`/errors/${code}`, { headers: HTML })
     expect(answer.statusCode).toBe(404)
     const text = visibleText(answer.body)
@@ -173,7 +173,7 @@ describe('an error page', () => {
         address.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')
       )
       for (const address of addresses) expect(address).toMatch(/^http:\/\/localhost:4000\//)
-      // What the app sent is for its developer: as text, and folded away.
+      // What the app sent is for its developer: as text, in closed details.
       const forUser = answer.body.replaceAll(/<a [^>]*>|<details[\s\S]*<\/details>/g, '')
       expect(forUser).not.toContain('evil.example')
       expect(answer.body).not.toMatch(/<script|node_modules|at \w+ \(|fastify|handlebars|stack/i)

@@ -63,7 +63,7 @@ describe.each(ROUTES)('$path', ({ path, allow, preflight }) => {
   })
 })
 
-test('TRACE returns nothing of the request (RFC 9110 §9.3.8)', async () => {
+test('TRACE does not return the request (RFC 9110 §9.3.8)', async () => {
   const { answers } = await sendRaw(port, rawRequest('TRACE /login?q=hush', ['Cookie: vk_session=hush', 'X-A: hush']))
   expect(answers.map(({ status }) => status)).toEqual([405])
   expect(JSON.stringify(answers)).not.toContain('hush')

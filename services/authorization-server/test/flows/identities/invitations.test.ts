@@ -30,7 +30,7 @@ describe('an invitation that is accepted with a login page', () => {
       `${ISSUER}/login/handoff?purpose=invitation&token=${given}`
     )
 
-  test('links the identity after the question, signs in, and is spent', async () => {
+  test('links the identity after the question, signs in, and can be used once', async () => {
     const browser = world.server.newBrowser()
     const question = await accept(browser)
     expect(question.body).toContain(world.username)
@@ -69,7 +69,7 @@ describe('an invitation that is accepted with a login page', () => {
     expect(await identities()).toHaveLength(1)
   })
 
-  test('is not spent by an identity that is linked to another user', async () => {
+  test('is not used up by an identity that is linked to another user', async () => {
     const other = await world.server.createUser(`${world.username}-other`, PASSWORD)
     await insertIdentity(world.server, other, `${world.subject}-other`)
     const refused = await accept(world.server.newBrowser(), token, { sub: `${world.subject}-other` })

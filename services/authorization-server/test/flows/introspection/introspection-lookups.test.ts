@@ -19,7 +19,7 @@ beforeAll(async () => {
   resourceServer = await server.createResourceServer()
   tokens = await obtainTokens(server, await server.createClient())
 })
-afterEach(() => proxy.mend())
+afterEach(() => proxy.repair())
 afterAll(async () => {
   await shaky.close()
   await proxy.close()
@@ -90,7 +90,7 @@ describe('introspection while Postgres is unavailable', () => {
     expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])
     expect(answer.body).not.toContain('active')
     expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
-    proxy.mend()
+    proxy.repair()
     expect(await isActive(shaky, resourceServer, tokens.access_token)).toBe(true)
   })
 

@@ -83,7 +83,7 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
     expect((await get(PATH)).json()).toEqual(DOCUMENT)
   })
 
-  test('contains nothing of the internal and operator listeners, and no member of OpenID Connect', async () => {
+  test('contains no endpoint of the internal and operator listeners, and no member of OpenID Connect', async () => {
     const { body } = await get(PATH)
     expect(body).not.toMatch(/introspect|revocations|admin|metrics|4001|4002/)
     expect(body).not.toMatch(/openid|id_token|userinfo|jwks|subject_types|claims|registration|end_session/)
@@ -123,7 +123,7 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
       'no-store',
       'temporarily_unavailable'
     ])
-    proxy.mend()
+    proxy.repair()
     expect((await shaky.publicServer.inject({ method: 'GET', url: PATH })).json()).toEqual(DOCUMENT)
     await shaky.close()
     await proxy.close()

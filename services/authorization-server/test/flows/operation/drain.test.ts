@@ -42,7 +42,7 @@ function ask(port: number, path: string): Promise<IncomingMessage> {
   })
 }
 
-test('SIGTERM with DRAIN_DELAY: not ready at once, requests served with connection: close, feed streams ended, exit code 0', async () => {
+test('SIGTERM with DRAIN_DELAY: not ready immediately, requests served with connection: close, feed streams ended, exit code 0', async () => {
   const { child, publicPort, internalPort, operatorPort, exited } = await start('5')
   const headers = basic(await server.createResourceServer())
   const open = () => fetch(`http://127.0.0.1:${internalPort}/revocations`, { headers })
@@ -68,7 +68,7 @@ test('SIGTERM with DRAIN_DELAY: not ready at once, requests served with connecti
   expect(performance.now() - orderedAt).toBeGreaterThan(4_900)
 })
 
-test('a second signal ends the delay at once', async () => {
+test('a second signal ends the delay immediately', async () => {
   const { child, operatorPort, exited } = await start('60')
   child.kill('SIGTERM')
   // A connection that was kept alive may end between two looks.

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** The answer of `/readyz` of an instance of its own, on these stores. */
+/** The response of `/readyz` of a separate instance, on these stores. */
 async function readiness(databaseUrl: string, redis = server.redis) {
   const database = connectPostgres(databaseUrl, { ...connectionsOf(server.config), connections: 1 })
   const app = buildApp(

@@ -68,7 +68,7 @@ function tokenRequest({ clientId, clientSecret }: Credentials) {
   return { start, rest: body.slice(20) }
 }
 
-/** A request of which the service has read the head and half of the body: it says so, for it is asked to. */
+/** A request whose head and half of the body the service has read: its 100 Continue response shows that. */
 async function openRequest(port: number): Promise<{ socket: Socket; answer: Promise<string>; rest: string }> {
   const { start: head, rest } = tokenRequest(client)
   const socket = connect(port, '127.0.0.1')
@@ -124,7 +124,7 @@ describe('SIGTERM', () => {
     expect([code, milliseconds < 3_000]).toEqual([0, true])
   })
 
-  test('closes idle connections at once', async () => {
+  test('closes idle connections immediately', async () => {
     const service = await start()
     const { start: head, rest } = tokenRequest(client)
     const socket = connect(service.publicPort, '127.0.0.1')
@@ -138,7 +138,7 @@ describe('SIGTERM', () => {
     expect(milliseconds).toBeLessThan(3_000)
   })
 
-  test('ends the streams of the revocation feed at once', async () => {
+  test('ends the streams of the revocation feed immediately', async () => {
     const service = await start()
     const resourceServer = await server.createResourceServer()
     const open = () => fetch(`http://127.0.0.1:${service.internalPort}/revocations`, { headers: basic(resourceServer) })

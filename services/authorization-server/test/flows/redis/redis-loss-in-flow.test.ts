@@ -29,7 +29,7 @@ const loseRedis = () => server.redis.flushdb()
 const pathOf = (page: Page) => new URL(page.url).pathname
 const open = (change = {}) => browser.open(authorizeUrl(client.clientId, { state: 'mine', ...change }))
 
-/** The request goes on from this page: sign in where it asks for that, allow, and redeem the code. */
+/** Continues the request from this page: sign in if it requires that, allow, and redeem the code. */
 async function expectToFinish(page: Page): Promise<void> {
   const consent = pathOf(page) === '/login' ? await browser.submit(page, SIGN_IN) : page
   expect([pathOf(consent), consent.statusCode]).toEqual(['/consent', 200])
@@ -38,14 +38,14 @@ async function expectToFinish(page: Page): Promise<void> {
   expect((await exchange(server, client, code)).statusCode).toBe(200)
 }
 
-/** The sign-in page, which says what happened and for which app to go on. */
+/** The sign-in page, which explains the loss and names the app. */
 function expectSaidAtSignIn(page: Page, status = 200, notice = INTERRUPTED): void {
   expect([pathOf(page), page.statusCode]).toEqual(['/login', status])
   expect(visibleText(page.body)).toContain(notice)
   expect(visibleText(page.body)).toContain('to continue to Photo Printer')
 }
 
-describe('Redis loses its data during the flow: the page says so, and the request continues', () => {
+describe('Redis loses its data during the flow: the page explains it, and the request continues', () => {
   test('before the sign-in page: nothing was stored', async () => {
     const answer = await browser.get(authorizeUrl(client.clientId, { state: 'mine' }))
     await loseRedis()

@@ -42,7 +42,7 @@ async function bytesOf(key: string): Promise<number> {
 
 const kindsOf = (keys: Stored[]) => [...new Set(keys.map(({ key }) => key.split(':').slice(0, 2).join(':')))]
 
-/** All rows of Postgres except audit events and refused requests of clients, which have limits and tests of their own. */
+/** All rows of Postgres except audit events and refused requests of clients, which have other limits and tests. */
 async function rowsBesideAudit(): Promise<Record<string, string>> {
   const { audit_events: _audit, client_refusals: _refusals, ...others } = await dumpPostgres(server)
   return others
@@ -135,11 +135,11 @@ describe('data that anonymous requests can store', () => {
     { name: 'one address', addressOf: () => '192.0.2.1', addresses: 1 },
     { name: 'one IPv6 subscriber', addressOf: (count: number) => `2001:db8::${count.toString(16)}`, addresses: 1 },
     { name: 'three addresses', addressOf: (count: number) => `192.0.2.${1 + (count % 3)}`, addresses: 3 }
-  ])('$name, with everything at once: a bounded number of counters', async ({ addressOf, addresses }) => {
+  ])('$name, with all kinds of concurrent requests: a bounded number of counters', async ({ addressOf, addresses }) => {
     for (let count = 0; count < 4 * FAILURES; count++)
       await Promise.all(Object.values(REQUESTS).map((send) => send(addressOf(count), count)))
     const keys = await stored()
-    // Of each address: its failed sign-ins and client authentications, and what they named. In flight at once: a few more.
+    // Of each address: its failed sign-ins and client authentications, and what they named. Concurrent requests: a few more.
     const bound = addresses * (4 * FAILURES + 16)
     expect(kindsOf(keys)).toEqual(['vk:attempts'])
     expect(keys.length).toBeLessThan(bound)

@@ -28,7 +28,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   first = await obtainTokens(server, client)
 })
-afterEach(() => proxy.mend())
+afterEach(() => proxy.repair())
 afterAll(async () => {
   for (const instance of [shaky, shakyWindowless]) await instance.close()
   await proxy.close()
@@ -125,7 +125,7 @@ describe('refresh while Postgres is unavailable', () => {
   test('503, and the token works as soon as Postgres is available', async () => {
     proxy.cut()
     for (let time = 0; time < 3; time++) expectOutage(await refresh(shaky, client, first.refresh_token))
-    proxy.mend()
+    proxy.repair()
     pairOf(await refresh(shaky, client, first.refresh_token))
   })
 

@@ -5,7 +5,7 @@ import { startInstance } from '../../support/instance.js'
 import { obtainTokens, pairOf, type Tokens } from '../../support/tokens.js'
 
 let server: TestServer
-/** With LIMITS_FACTOR=0.1: 3 at once, then one in 60 s. */
+/** With LIMITS_FACTOR=0.1: a burst of 3, then one in 60 s. */
 let strict: TestServer
 let client: Credentials
 

@@ -28,12 +28,12 @@ afterAll(async () => {
 })
 
 async function storedAnswer(refreshToken: string): Promise<Buffer | null | undefined> {
-  const rows = await server.database.query<{ retry_answer: Buffer | null }>({
-    name: 'test_retry_answer',
-    text: 'select retry_answer from refresh_tokens where token_hash = $1',
+  const rows = await server.database.query<{ retry_response: Buffer | null }>({
+    name: 'test_retry_response',
+    text: 'select retry_response from refresh_tokens where token_hash = $1',
     values: [hashToken(refreshToken)]
   })
-  return rows[0]?.retry_answer
+  return rows[0]?.retry_response
 }
 
 /** Every row of every table as text, and every key and value of Redis. */
@@ -84,14 +84,14 @@ describe('the stored response of a refresh', () => {
 
   test('is kept during the retry window, also by housekeeping', async () => {
     clock.advance(29)
-    await createExpiredRows(server.database).eraseSomeRetryAnswers()
+    await createExpiredRows(server.database).eraseSomeRetryResponses()
     expect(await storedAnswer(first.refresh_token)).toBeInstanceOf(Buffer)
     expect(pairOf(await refresh(server, client, first.refresh_token)).refresh_token).toBe(second.refresh_token)
   })
 
   test('is erased when the retry window ends, and the successor still works', async () => {
     clock.advance(30)
-    await createExpiredRows(server.database).eraseSomeRetryAnswers()
+    await createExpiredRows(server.database).eraseSomeRetryResponses()
     expect(await storedAnswer(first.refresh_token)).toBeNull()
     expect((await refresh(server, client, second.refresh_token)).statusCode).toBe(200)
   })
@@ -121,7 +121,7 @@ describe('the stored response of a refresh', () => {
   test('damaged in the database: 500 without details, and nothing ends', async () => {
     await server.database.query({
       name: 'test_damage',
-      text: `update refresh_tokens set retry_answer = set_byte(retry_answer, 40, get_byte(retry_answer, 40) # 1)
+      text: `update refresh_tokens set retry_response = set_byte(retry_response, 40, get_byte(retry_response, 40) # 1)
         where token_hash = $1`,
       values: [hashToken(first.refresh_token)]
     })

@@ -67,7 +67,7 @@ describe('a second use in the retry window (contract 2, "Tokens")', () => {
   })
 
   test.each([
-    { name: 'at once', after: 0, expiresIn: 3600 },
+    { name: 'immediately', after: 0, expiresIn: 3600 },
     { name: 'a moment later, rounded down', after: 0.4, expiresIn: 3599 },
     { name: 'in the middle', after: 12, expiresIn: 3588 },
     { name: 'in the last second', after: WINDOW - 1, expiresIn: 3571 }

@@ -27,7 +27,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   tokens = await obtainTokens(server, client)
 })
-afterEach(() => proxy.mend())
+afterEach(() => proxy.repair())
 afterAll(async () => {
   await shaky.close()
   await proxy.close()

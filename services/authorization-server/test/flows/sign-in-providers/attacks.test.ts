@@ -56,7 +56,7 @@ describe('attack on the sign-in with a provider', () => {
     expect([page.statusCode, page.body]).toEqual([403, expect.stringContaining('another browser')])
   })
 
-  test("mix-up: the state of one provider at another's redirect URI sends no code to anyone (RFC 9700 §4.4)", async () => {
+  test("mix-up: the state of one provider at another's redirect URI sends a code to neither (RFC 9700 §4.4)", async () => {
     const browser = server.newBrowser()
     const { state } = await depart(browser, '', 'forger')
     honest.requests.length = 0

@@ -62,7 +62,7 @@ describe('response of a provider', () => {
     expect(parameters.has('max_age')).toBe(false)
   })
 
-  test('signs in, goes on with the request of the client by 303 to an address without code and state, and sends no Referer', async () => {
+  test('signs in, continues with the request of the client by 303 to an address without code and state, and sends no Referer', async () => {
     const browser = server.newBrowser()
     const page = await signInWith(provider, browser, { query: queryOf() })
     expect([page.statusCode, page.headers.location]).toEqual([303, `${ISSUER}/oauth/authorize?${queryOf()}`])
@@ -134,7 +134,7 @@ describe('response of a provider', () => {
     }
   )
 
-  test('that arrives twice continues with the request: a reload is never a dead end', async () => {
+  test('that arrives twice, as by a reload, continues with the request', async () => {
     const browser = server.newBrowser()
     const { state, nonce } = await depart(browser, queryOf())
     provider.signs({ claims: { nonce } })
@@ -147,7 +147,7 @@ describe('response of a provider', () => {
     expect((await browser.open(url)).body).toContain('Allow')
   })
 
-  test('that arrives twice at once is redeemed once', async () => {
+  test('that arrives in two concurrent requests is redeemed once', async () => {
     const browser = server.newBrowser()
     const { state, nonce } = await depart(browser)
     provider.signs({ claims: { nonce } })

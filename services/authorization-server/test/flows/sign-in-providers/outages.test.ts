@@ -143,7 +143,7 @@ describe('provider that does not respond', () => {
 })
 
 describe('Postgres that fails during the callback', () => {
-  test('shows 503, and the reloaded page goes on with the request', async () => {
+  test('shows 503, and the reloaded page continues with the request', async () => {
     const provider = await startForgingProvider()
     const server = await startTestServer(providersSetting(providerSetting(provider)))
     const client = await server.createClient()

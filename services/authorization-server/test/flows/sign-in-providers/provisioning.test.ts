@@ -116,7 +116,7 @@ describe('user of a provider', () => {
     expect([await usernames(server), await signedInUser(browser)]).toEqual([before, undefined])
   })
 
-  test('with a linked identity signs in, but not once the claim is gone, and not while disabled', async () => {
+  test('with a linked identity signs in, but not without the claim, and not while disabled', async () => {
     const userId = await server.createUser(`linked-${randomUUID()}`, PASSWORD)
     const identity = { issuer: denying.issuer, subject: 'ivy' }
     await createIdentityStore(server.database).link(userId, identity, NOTE)

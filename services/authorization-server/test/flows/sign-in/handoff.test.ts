@@ -81,7 +81,7 @@ describe('the hand-off to a login page', () => {
     })
   })
 
-  test('is sent twice, for example by a double click: the same person goes on', async () => {
+  test('is sent twice, for example by a double click: the same user continues', async () => {
     await newPerson()
     const browser = server.newBrowser()
     const nonce = requestIdOf(await startHandoff(browser, authorizeUrl(client.clientId)))

@@ -97,7 +97,7 @@ test('a form of another site does not get the page', async () => {
   expect(refused.body).not.toContain('alice')
 })
 
-test('a pending request that expired with its session: the sign-in form says so, and the request continues', async () => {
+test('a pending request that expired with its session: the sign-in form explains it, and the request continues', async () => {
   const { browser, page } = await openConsent(server, client.clientId, { change: { state: 'mine' } })
   await server.redis.flushdb()
   const login = await browser.submit(page, { decision: 'allow' })

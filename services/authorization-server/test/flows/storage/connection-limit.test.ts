@@ -58,7 +58,7 @@ function connect(log = collectLog()) {
 
 const work = { name: 'work', text: 'select pg_sleep(0.002)', values: [] }
 
-/** Many at once, several times; @returns the errors */
+/** Many concurrent statements, several times; @returns the errors */
 async function load(databases: readonly ConnectedDatabase[], statements: number): Promise<unknown[]> {
   const errors: unknown[] = []
   const workers = databases.flatMap((database) =>
@@ -85,7 +85,7 @@ test('two pools of 10 with a role limited to 6 connections: every statement succ
   }
 })
 
-test('a pool larger than the limit of the database: every statement waits for a connection, and one log line says so', async () => {
+test('a pool larger than the limit of the database: every statement waits for a connection, and one log line reports it', async () => {
   const database = new URL(testDatabase.url).pathname.slice(1)
   // The owner's own connection counts as well, though a superuser is not refused.
   await owner.query(`alter database ${database} connection limit 4`)

@@ -27,7 +27,7 @@ afterAll(() => testDatabase.drop())
 
 const ask = () => database.query({ name: '', text: 'select pg_sleep(0.05)', values: [] })
 
-test('a server that is gone without closing its connections fails one statement, not one for each idle connection', async () => {
+test('a server that stops without closing its connections fails one statement, not one for each idle connection', async () => {
   expect(database.pool()).toMatchObject({ idle: CONNECTIONS })
   network.strand()
   await expect(ask()).rejects.toThrow(StoreUnavailable)

@@ -104,7 +104,7 @@ test('two deadlocked statements both succeed, because the aborted one is sent ag
       perform pg_advisory_unlock_shared(4711);
       update rows set count = count + 1 where id = second;
     end $$`)
-  // Both hold their first row before either asks for its second.
+  // Both have locked their first row before either requests its second.
   await run('select pg_advisory_lock(4711)')
   const lock = (...ids: number[]) => pool.query({ name: '', text: 'select lock_both($1, $2)', values: ids })
   const both = Promise.all([lock(1, 2), lock(2, 1)])

@@ -7,7 +7,7 @@ import { rotationOf } from '../../support/rotation.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let opened: MigratedDatabase
-/** One connection: the statistics of every statement are its own, and it can be told to publish them. */
+/** One connection: it has the statistics of every statement, and can be made to publish them. */
 let database: Database
 let grants: StoredGrant[]
 const now = new Date()
@@ -65,7 +65,7 @@ test('a refresh updates its grant without index writes, also on full pages', asy
     for (const { refresh } of some) {
       const successor = { hash: newHash(), expiresAt: after(2_000) }
       const accessToken = { hash: newHash(), scope: ['files.read'], expiresAt: after(3_000) }
-      const retry = { until: after(30), answer: Buffer.from('answer') }
+      const retry = { until: after(30), response: Buffer.from('response') }
       expect(await store.rotate(rotationOf(refresh.hash, { successor, accessToken, retry }), now)).toBe(true)
     }
   })

@@ -69,7 +69,7 @@ beforeAll(async () => {
   await apps.list(randomUUID())
   const expiredRows = createExpiredRows(database, { auditRetentionDays: 1 })
   await expiredRows.deleteSome()
-  await expiredRows.eraseSomeRetryAnswers()
+  await expiredRows.eraseSomeRetryResponses()
   const granted = createGrantedAccessStore(database)
   const place = { userId: randomUUID(), clientId: 'client', grantId: randomUUID() }
   for (const filter of [{}, { userId: place.userId }, { clientId: place.clientId }, place]) {

@@ -94,7 +94,7 @@ describe('verified', () => {
     ['--name', 'Album'],
     ['--publisher', 'Other GmbH'],
     ['--home-page', 'https://other.example/']
-  ])('ends with a new %s, and the command says so', async (option, value) => {
+  ])('ends with a new %s, and the command reports it', async (option, value) => {
     const { code, said, out } = await clients('update', id, option, value, '--json')
     expect([code, JSON.parse(out).verified]).toEqual([0, false])
     expect(said).toContain('not verified any more')

@@ -31,7 +31,7 @@ describe('clients refusals', () => {
     expect(out).toContain(`  request id: ${headers['x-request-id']}\n`)
   })
 
-  test('says that there are none, and that there are more', async () => {
+  test('reports an empty list, and that there are more', async () => {
     expect((await refusals(client.clientId)).out).toBe('There are no refused requests.\n')
     await exchange(server, client, 'vk_ac_x')
     await exchange(server, client, 'vk_ac_y')

@@ -54,7 +54,7 @@ describe('users link', () => {
 })
 
 describe('users unlink', () => {
-  test('asks, takes the identity away, and ends the sessions', async () => {
+  test('asks, unlinks the identity, and ends the sessions', async () => {
     await insertIdentity(world.server, world.userId, world.subject)
     const browser = world.server.newBrowser()
     await passHandoff(browser, { sub: world.subject })

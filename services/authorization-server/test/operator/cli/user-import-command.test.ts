@@ -118,7 +118,7 @@ describe('a file with mistakes creates no user (2), and each mistake is named wi
     { name: 'no username', line: {}, problem: /username is missing/ },
     { name: 'an empty username', line: { username: ' ' }, problem: /username must have/ },
     { name: 'a plain password', line: { username: 'x', password: 'p' }, problem: /"password" is not a member/ },
-    { name: 'a hash that is none', line: { username: 'x', password_hash: 'md5' }, problem: /password_hash: is no PHC/ },
+    { name: 'an invalid hash', line: { username: 'x', password_hash: 'md5' }, problem: /password_hash: is no PHC/ },
     {
       name: 'a costly hash',
       line: { username: 'x', password_hash: `$2b$31$${'.'.repeat(53)}` },

@@ -14,12 +14,12 @@ describe('doctor on providers', () => {
   const examine = (change: Record<string, unknown> = {}) =>
     examineProviders(readProviders(JSON.stringify([providerSetting(provider, change)])).providers)
 
-  test('reports one that responds as ok, and nothing without providers', async () => {
+  test('reports a provider that responds as ok, and nothing without providers', async () => {
     expect(await examine()).toEqual([expect.objectContaining({ check: 'sign-in provider forger', severity: 'ok' })])
     expect(await examineProviders([])).toEqual([])
   })
 
-  test('warns about one that does not respond, or has another issuer; neither is fatal', async () => {
+  test('warns about a provider that does not respond or has another issuer; neither is fatal', async () => {
     provider.answers({ '/.well-known/openid-configuration': { status: 503 } })
     expect(await examine()).toEqual([
       expect.objectContaining({ severity: 'warning', what: 'does not respond (http_5xx)' })

@@ -63,7 +63,7 @@ test('other methods, other paths and the public listener have no such page', asy
   expect((await server.internalServer.inject('/')).statusCode).toBe(404)
 })
 
-test('the page works while Postgres and Redis are down, and says so', async () => {
+test('the page shows that Postgres and Redis are unavailable', async () => {
   const port = await freePort()
   const config = {
     ...server.config,

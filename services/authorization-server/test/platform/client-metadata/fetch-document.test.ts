@@ -178,7 +178,7 @@ describe('fetch of a document (draft-ietf-oauth-client-id-metadata-document-02 �
   })
 })
 
-describe('the address of a fetch is checked after resolution (§8.6)', () => {
+describe('the address of a fetch is checked after resolution (draft-ietf-oauth-client-id-metadata-document-02 §8.6)', () => {
   const answers =
     (...addresses: string[]) =>
     async () =>

@@ -14,7 +14,7 @@ function release(taken: TakenFetch): void {
 }
 
 describe('limits of fetches', () => {
-  test('at most 2 at once from one origin', () => {
+  test('allows 2 concurrent fetches from one origin', () => {
     const { begin } = start()
     const first = begin(['https://a.example', 'u1'])
     begin(['https://a.example', 'u2'])
@@ -24,7 +24,7 @@ describe('limits of fetches', () => {
     expect(begin(['https://a.example', 'u3']).kind).toBe('taken')
   })
 
-  test('at most 4 at once', () => {
+  test('allows 4 concurrent fetches', () => {
     const { begin } = start()
     for (const name of ['a', 'b', 'c', 'd']) begin([`https://${name}.example`, name])
     expect(begin(['https://e.example', 'e'])).toEqual({ kind: 'refused', retryAfterSeconds: 5 })

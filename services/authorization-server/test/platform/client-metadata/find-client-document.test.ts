@@ -36,7 +36,7 @@ function documentOf(clientId: string, name = 'Paper Boat'): FetchedDocument {
 
 const failed = (reason: RefusalReason): FetchedDocument => ({ kind: 'failed', refusal: { reason, detail: '' } })
 
-/** @param answers of the server, one for each fetch; the last one repeats */
+/** @param answers responses of the server, one for each fetch; the last one repeats */
 function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES) {
   const fetched: string[] = []
   const outcomes: string[] = []

@@ -14,7 +14,7 @@ const read = (file: string): Record<string, string> => JSON.parse(readFileSync(f
 const files = readdirSync(path.join(root, 'messages')).map((name) => path.join(root, 'messages', name))
 const english = read(path.join(root, 'messages/en.json'))
 
-/** Keys that stand in templates and in code as they are, and those that are put together. */
+/** Keys that templates and code contain literally, and those that are composed. */
 function usedKeys(): Set<string> {
   const sources = [...filesUnder('views', '.hbs'), ...filesUnder('src', '.ts')].map((file) =>
     readFileSync(file, 'utf8')

@@ -12,7 +12,7 @@ function heldWork() {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-test('runs at most the allowed number at once, and starts the next when one is done', async () => {
+test('runs at most the allowed number concurrently, and starts the next when one is done', async () => {
   const { work, started } = heldWork()
   const queue = createPasswordQueue({ atOnce: 2, waiting: 10, milliseconds: 10_000 })
   const runs = [queue.run(work), queue.run(work), queue.run(work)]
@@ -25,7 +25,7 @@ test('runs at most the allowed number at once, and starts the next when one is d
   await Promise.all(runs)
 })
 
-test('refuses one beyond the queue at once, and accepts later ones', async () => {
+test('refuses an attempt beyond the queue immediately, and accepts later ones', async () => {
   const { work, started } = heldWork()
   const queue = createPasswordQueue({ atOnce: 1, waiting: 1, milliseconds: 10_000 })
   const running = queue.run(work)

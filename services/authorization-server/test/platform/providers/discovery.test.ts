@@ -35,7 +35,7 @@ describe('metadata of a provider', () => {
     expect(reads()).toBe(2)
   })
 
-  test('that cannot be read anew is replaced by the last good one, and the next attempt is a minute later', async () => {
+  test('that cannot be read again is replaced by the last good one, and the next attempt is a minute later', async () => {
     const good = await discovered()
     provider.answers({ [DOCUMENT]: { status: 500 } })
     time += 3_601_000

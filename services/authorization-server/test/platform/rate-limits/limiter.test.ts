@@ -35,7 +35,7 @@ async function untilEvaluating(evaluations: readonly unknown[], count: number): 
 }
 
 describe('attempts in flight (contract "Limits")', () => {
-  test('no more are evaluated at once than failures are left; a success admits the next', async () => {
+  test('evaluates at most as many attempts concurrently as failures are left; a success admits the next', async () => {
     const { attempt, evaluations } = heldAttempts({ milliseconds: 60_000, attempts: 10 })
     const attempts = [attempt(), attempt(), attempt()]
     await untilEvaluating(evaluations, 2)
@@ -68,7 +68,7 @@ describe('attempts in flight (contract "Limits")', () => {
     await Promise.all(evaluated)
   })
 
-  test('attempts beyond the queue are refused at once, except known browsers', async () => {
+  test('attempts beyond the queue are refused immediately, except those of known browsers', async () => {
     const { attempt, evaluations } = heldAttempts({ milliseconds: 60_000, attempts: 1 })
     const attempts = [attempt(), attempt(), attempt()]
     await untilEvaluating(evaluations, 2)

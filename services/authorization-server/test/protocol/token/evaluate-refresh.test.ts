@@ -6,7 +6,7 @@ import {
 } from '../../../src/protocol/token/evaluate-refresh.js'
 import type { RefreshTokenRecord } from '../../../src/storage/postgres/refresh-tokens.js'
 
-const ANSWER = Buffer.from('encrypted')
+const RESPONSE = Buffer.from('encrypted')
 const PACE = { burst: 30, intervalSeconds: 60 }
 
 const record: RefreshTokenRecord = {
@@ -22,7 +22,7 @@ const record: RefreshTokenRecord = {
   signInTooOld: false,
   rotation: undefined
 }
-const rotation = { retryScope: '', retryAnswer: ANSWER }
+const rotation = { retryScope: '', retryResponse: RESPONSE }
 const presented: PresentedRefresh = { clientId: 'printer', scope: undefined, resource: undefined }
 
 type Change = { record?: Partial<RefreshTokenRecord>; presented?: Partial<PresentedRefresh> }
@@ -76,7 +76,7 @@ describe('evaluateRefresh: an unused refresh token', () => {
       outcome: refusal('invalid_scope', 'wider_scope')
     },
     {
-      name: 'must wait while the pace says so',
+      name: 'must wait while the pace allows no refresh',
       change: { record: { waitSeconds: 1.5 } },
       outcome: { kind: 'wait', seconds: 2 }
     },
@@ -97,7 +97,7 @@ describe('evaluateRefresh: an unused refresh token', () => {
 
 describe('evaluateRefresh: a used refresh token', () => {
   const narrow = { ...rotation, retryScope: 'files.read:images' }
-  const again = { kind: 'repeat_answer', answer: ANSWER }
+  const again = { kind: 'repeat_response', response: RESPONSE }
   test.each<{ name: string; change: Change; outcome: object }>([
     {
       name: 'in the window gets the same response',
@@ -121,20 +121,20 @@ describe('evaluateRefresh: a used refresh token', () => {
     },
     {
       name: 'after the window, or with an erased response, ends the grant',
-      change: { record: { rotation: { ...rotation, retryAnswer: undefined } } },
+      change: { record: { rotation: { ...rotation, retryResponse: undefined } } },
       outcome: { kind: 'end_grant', reason: 'reused' }
     },
     {
       name: 'after the window with another scope ends the grant',
       change: {
-        record: { rotation: { ...narrow, retryAnswer: undefined } },
+        record: { rotation: { ...narrow, retryResponse: undefined } },
         presented: { scope: ['files.read'] }
       },
       outcome: { kind: 'end_grant', reason: 'reused' }
     },
     {
       name: 'from another client is refused',
-      change: { record: { rotation: { ...rotation, retryAnswer: undefined } }, presented: { clientId: 'other' } },
+      change: { record: { rotation: { ...rotation, retryResponse: undefined } }, presented: { clientId: 'other' } },
       outcome: refusal('invalid_grant', 'wrong_client')
     },
     {
@@ -149,13 +149,13 @@ describe('evaluateRefresh: a used refresh token', () => {
     },
     {
       name: 'is refused when it has expired and the window has closed',
-      change: { record: { rotation: { ...rotation, retryAnswer: undefined }, expired: true } },
+      change: { record: { rotation: { ...rotation, retryResponse: undefined }, expired: true } },
       outcome: refusal('invalid_grant', 'expired')
     },
     {
       name: 'for a wider scope is refused and ends nothing',
       change: {
-        record: { rotation: { ...rotation, retryAnswer: undefined } },
+        record: { rotation: { ...rotation, retryResponse: undefined } },
         presented: { scope: ['files.read:media'] }
       },
       outcome: refusal('invalid_scope', 'wider_scope')
@@ -163,7 +163,7 @@ describe('evaluateRefresh: a used refresh token', () => {
     {
       name: 'for another resource is refused and ends nothing',
       change: {
-        record: { rotation: { ...rotation, retryAnswer: undefined } },
+        record: { rotation: { ...rotation, retryResponse: undefined } },
         presented: { resource: 'https://o.example' }
       },
       outcome: refusal('invalid_target', 'resource')
@@ -197,7 +197,7 @@ describe('evaluateRefresh: the user has not signed in for longer than SIGN_IN_AT
 
 describe('evaluateRefresh: order of refusals, the least revealing first', () => {
   const everythingWrong: Change = {
-    record: { ended: true, expired: true, rotation: { ...rotation, retryAnswer: undefined } },
+    record: { ended: true, expired: true, rotation: { ...rotation, retryResponse: undefined } },
     presented: { clientId: 'other', scope: ['files.read:media'], resource: 'https://other.example' }
   }
   test.each([

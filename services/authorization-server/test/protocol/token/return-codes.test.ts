@@ -28,7 +28,7 @@ afterEach(() => {
 const unavailable = () => Promise.reject(new StoreUnavailable('redis', undefined))
 
 describe('codes that are returned to Redis', () => {
-  test('at once if Redis responds, and only once', async () => {
+  test('immediately if Redis responds, and only once', async () => {
     answer = async () => true
     await returns.giveBack(HASH, 'first', CONTENT)
     await jest.advanceTimersByTimeAsync(10_000)
@@ -52,7 +52,7 @@ describe('codes that are returned to Redis', () => {
     expect(calls.length).toBeLessThanOrEqual(121)
   })
 
-  test('the response of the request waits half a second for a silent Redis', async () => {
+  test('the response of the request waits half a second for a Redis that does not respond', async () => {
     answer = () => new Promise(() => {})
     let waited = false
     const waiting = returns.giveBack(HASH, 'first', CONTENT).then(() => {

@@ -6,7 +6,7 @@ import type { ClientRecord } from '../../../src/storage/postgres/clients.js'
 const NEW = 'https://app.example/client.json'
 const NOW = new Date('2026-11-22T12:00:00Z')
 
-/** A cache that knows all rows, and a store with one that was committed since. */
+/** A cache with all rows, and a store with a row that was committed since. */
 function start(rows: ReadonlyMap<string, ClientRecord>) {
   const asked: string[] = []
   const stored = { client: { clientId: NEW } as Client, secretHashes: [] }

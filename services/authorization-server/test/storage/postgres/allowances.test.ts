@@ -39,7 +39,7 @@ beforeAll(async () => {
   await opened.run('insert into scopes (name, title) select name, name from unnest($1::text[]) name', [names])
 })
 beforeEach(async () => {
-  // A user and a client of its own.
+  // A separate user and client.
   const owner = await storeGrant(opened.database, NOW)
   clientId = owner.clientId
   userId = owner.userId

@@ -21,7 +21,7 @@ beforeAll(async () => {
   grants = await kit.startGrants()
 })
 beforeEach(async () => {
-  // A user and a client of its own.
+  // A separate user and client.
   owner = await storeGrant(kit.opened.database, now)
   exchange = exchangeOf(owner)
 })

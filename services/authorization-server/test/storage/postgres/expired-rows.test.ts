@@ -152,22 +152,22 @@ describe('stored refresh responses', () => {
     const hash = randomBytes(32)
     await run(
       `insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
-         rotated_at, retry_until, retry_scope, retry_answer) values ($1, $2, 0, 0, now(), $3, now(), $4, 's', '\\x01')`,
+         rotated_at, retry_until, retry_scope, retry_response) values ($1, $2, 0, 0, now(), $3, now(), $4, 's', '\\x01')`,
       [hash, randomUUID(), expiresAt, retryUntil]
     )
     return hash
   }
 
   const answerOf = async (hash: Buffer) => {
-    const text = 'select retry_answer, retry_until, retry_scope from refresh_tokens where token_hash = $1'
-    return (await run<{ retry_answer: Buffer | null; retry_until: Date; retry_scope: string }>(text, [hash]))[0]
+    const text = 'select retry_response, retry_until, retry_scope from refresh_tokens where token_hash = $1'
+    return (await run<{ retry_response: Buffer | null; retry_until: Date; retry_scope: string }>(text, [hash]))[0]
   }
 
   test('are erased in batches of 1,000, and the result says if there may be more', async () => {
     for (let count = 0; count < 1_001; count += 1) await insertAnswer(PAST)
-    expect(await expiredRows.eraseSomeRetryAnswers()).toBe(true)
-    expect(await expiredRows.eraseSomeRetryAnswers()).toBe(false)
-    expect(await countOf('refresh_tokens where retry_answer is not null')).toBe(0)
+    expect(await expiredRows.eraseSomeRetryResponses()).toBe(true)
+    expect(await expiredRows.eraseSomeRetryResponses()).toBe(false)
+    expect(await countOf('refresh_tokens where retry_response is not null')).toBe(0)
   })
 
   test('stay with their expired token until the retry window ends', async () => {
@@ -181,9 +181,9 @@ describe('stored refresh responses', () => {
 
   test('are erased when the retry window ends, without other changes to the row', async () => {
     const [closed, closing, open] = [await insertAnswer(PAST), await insertAnswer(NOW), await insertAnswer(FUTURE)]
-    await expiredRows.eraseSomeRetryAnswers()
-    for (const hash of [closed, closing]) expect((await answerOf(hash))?.retry_answer).toBeNull()
-    expect((await answerOf(open))?.retry_answer).toEqual(Buffer.from([1]))
+    await expiredRows.eraseSomeRetryResponses()
+    for (const hash of [closed, closing]) expect((await answerOf(hash))?.retry_response).toBeNull()
+    expect((await answerOf(open))?.retry_response).toEqual(Buffer.from([1]))
     expect(await answerOf(closed)).toMatchObject({ retry_until: PAST, retry_scope: 's' })
   })
 

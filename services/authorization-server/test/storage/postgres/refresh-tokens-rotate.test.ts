@@ -5,7 +5,7 @@ import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore, type RefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { ANSWER, after, NOW, rotationOf } from '../../support/rotation.js'
+import { after, NOW, RESPONSE, rotationOf } from '../../support/rotation.js'
 import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let opened: Awaited<ReturnType<typeof openTestDatabase>>
@@ -51,9 +51,9 @@ describe('refresh token store: rotate', () => {
     const looks = [after(20), after(60), after(999.999), after(1_000)].map((time) => {
       return createRefreshTokenStore(atTime(database, time)).find(grant.refresh.hash)
     })
-    const found = (await Promise.all(looks)).map((record) => [record?.expired, record?.rotation?.retryAnswer])
+    const found = (await Promise.all(looks)).map((record) => [record?.expired, record?.rotation?.retryResponse])
     expect(found).toEqual([
-      [false, ANSWER],
+      [false, RESPONSE],
       [false, undefined],
       [false, undefined],
       [true, undefined]
@@ -76,7 +76,7 @@ describe('refresh token store: rotate', () => {
     expect(await store.rotate(rotation, after(10))).toBe(true)
     expect(await store.find(grant.refresh.hash)).toMatchObject({
       ended: false,
-      rotation: { retryScope: 'files.read', retryAnswer: ANSWER }
+      rotation: { retryScope: 'files.read', retryResponse: RESPONSE }
     })
     expect(await store.find(rotation.successor.hash)).toMatchObject({
       grantId: grant.grantId,
@@ -109,7 +109,7 @@ describe('refresh token store: rotate', () => {
     await store.rotate(rotationOf(grant.refresh.hash, { retry: undefined, retryScope: '' }), NOW)
     expect((await store.find(grant.refresh.hash))?.rotation).toEqual({
       retryScope: '',
-      retryAnswer: undefined
+      retryResponse: undefined
     })
   })
 
@@ -119,10 +119,10 @@ describe('refresh token store: rotate', () => {
     await store.rotate(rotationOf(bystander.refresh.hash), NOW)
     await store.rotate(second, NOW)
     await store.rotate(rotationOf(second.successor.hash), NOW)
-    const answerOf = async (hash: TokenHash) => (await store.find(hash))?.rotation?.retryAnswer
+    const answerOf = async (hash: TokenHash) => (await store.find(hash))?.rotation?.retryResponse
     expect(await answerOf(grant.refresh.hash)).toBeUndefined()
-    expect(await answerOf(second.successor.hash)).toEqual(ANSWER)
-    expect(await answerOf(bystander.refresh.hash)).toEqual(ANSWER)
+    expect(await answerOf(second.successor.hash)).toEqual(RESPONSE)
+    expect(await answerOf(bystander.refresh.hash)).toEqual(RESPONSE)
   })
 
   test('returns false the second time and changes nothing', async () => {

@@ -5,7 +5,7 @@ import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js
 import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore, type RefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { ANSWER, after, NOW, rotationOf } from '../../support/rotation.js'
+import { after, NOW, RESPONSE, rotationOf } from '../../support/rotation.js'
 import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let opened: Awaited<ReturnType<typeof openTestDatabase>>
@@ -109,9 +109,9 @@ describe('refresh token store: endGrant', () => {
 
 test('erases responses after their retry window, and keeps those of open windows (contract 2, "Tokens")', async () => {
   const open = await storeGrant(database, NOW)
-  await store.rotate(rotationOf(grant.refresh.hash, { retry: { until: after(30), answer: ANSWER } }), NOW)
-  await store.rotate(rotationOf(open.refresh.hash, { retry: { until: after(31), answer: ANSWER } }), NOW)
-  await createExpiredRows(atTime(database, after(30))).eraseSomeRetryAnswers()
-  expect((await store.find(grant.refresh.hash))?.rotation?.retryAnswer).toBeUndefined()
-  expect((await store.find(open.refresh.hash))?.rotation?.retryAnswer).toEqual(ANSWER)
+  await store.rotate(rotationOf(grant.refresh.hash, { retry: { until: after(30), response: RESPONSE } }), NOW)
+  await store.rotate(rotationOf(open.refresh.hash, { retry: { until: after(31), response: RESPONSE } }), NOW)
+  await createExpiredRows(atTime(database, after(30))).eraseSomeRetryResponses()
+  expect((await store.find(grant.refresh.hash))?.rotation?.retryResponse).toBeUndefined()
+  expect((await store.find(open.refresh.hash))?.rotation?.retryResponse).toEqual(RESPONSE)
 })

@@ -116,7 +116,7 @@ describe('resource server store: APIs', () => {
     expect(await store.findWithSecret(other.clientId)).toBeUndefined()
   })
 
-  test('of two spellings that are created at once, one is refused (10 rounds)', async () => {
+  test('of two spellings that are created concurrently, one is refused (10 rounds)', async () => {
     for (let round = 0; round < 10; round++) {
       const host = `https://${randomUUID()}.example`
       const made = await Promise.all(

@@ -123,7 +123,7 @@ test.each([
 const someone = ownerId('someone')
 
 test.each([
-  { name: 'a directory that is not there', args: ['--owner', someone, '/does/not/exist'], exitCode: 1 },
+  { name: 'a missing directory', args: ['--owner', someone, '/does/not/exist'], exitCode: 1 },
   { name: 'a file', args: ['--owner', someone, import.meta.filename], exitCode: 1 },
   { name: 'a user name for an owner', args: ['--owner', 'alice', '/tmp'], exitCode: 2 },
   { name: 'an empty owner', args: ['--owner', '', '/tmp'], exitCode: 2 },

@@ -18,7 +18,7 @@ const TOLERANCE_SECONDS = 60
 
 /**
  * `POST /login/with/<id>/logout`: a provider reports that its user signed out (OpenID Connect Back-Channel Logout 1.0). The
- * provider calls it and no browser, so it needs no CSRF token. Grants go on (§2.7: offline access).
+ * provider calls it and no browser, so it needs no CSRF token. Grants go on (Back-Channel Logout §2.7: offline access).
  */
 export const providerLogoutRoutes: FastifyPluginAsync<ProviderLogoutOptions> = async (oauth, options) => {
   for (const provider of options.providers) {

@@ -125,7 +125,7 @@ describe('/account/developer/new', () => {
     expect(firstForm(answer.body).fields.name).toBe(VALID.name)
   })
 
-  test('publisher, addresses and a logo, which is encoded anew', async () => {
+  test('publisher, addresses and a logo, which is encoded again', async () => {
     const { url } = await newApp(server, browser, { ...BRANDING, logo: await png() })
     const page = await browser.open(url)
     for (const value of Object.values(BRANDING)) expect(visibleText(page.body)).toContain(value)
@@ -151,7 +151,7 @@ describe('/account/developer/new', () => {
     expect([answer.statusCode, visibleText(beside), await appCount()]).toEqual([422, expect.stringContaining(text), 0])
   })
 
-  test('names the problems of all fields at once', async () => {
+  test('names the problems of all fields on one page', async () => {
     const answer = await sendNewApp(server, browser, { name: '', redirect_uris: '', home_page: 'x' })
     expect(answer.body.match(/<a href="#\w+">/g)).toHaveLength(3)
   })
@@ -196,7 +196,7 @@ describe('/account/developer/new', () => {
     expect((await browser.submit(login, { username: 'alice', password: PASSWORD })).url).toBe(`${APPS}/new`)
   })
 
-  test('without a session nothing of the body is read', async () => {
+  test('without a session the body is not read', async () => {
     const page = await browser.open(`${APPS}/new`)
     const answer = await submitMultipart(server, server.newBrowser(), page, VALID)
     expect([answer.statusCode, answer.headers.location]).toEqual([303, `${ISSUER}/login?page=developer/new`])
@@ -204,7 +204,7 @@ describe('/account/developer/new', () => {
 })
 
 describe('/account/developer/apps/ID/edit', () => {
-  test('changes a draft at once', async () => {
+  test('changes a draft immediately', async () => {
     const { url } = await newApp(server, browser)
     const page = await browser.open(`${url}/edit`)
     expect(page.body).toContain('https://app.example/callback</textarea>')

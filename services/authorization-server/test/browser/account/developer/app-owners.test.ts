@@ -104,7 +104,7 @@ describe('removal of owners', () => {
     ).toEqual({ kind: 'last_owner' })
   })
 
-  test('ends what they can do', async () => {
+  test('a removed owner cannot change or test the app', async () => {
     await share()
     expect(
       await removeOwner({ clientId: given.clientId, userId: given.bob.user.userId }, given.alice, given.deps)
@@ -114,7 +114,7 @@ describe('removal of owners', () => {
   })
 })
 
-describe('an app whose owner ends', () => {
+describe('an app whose owner is disabled or deleted', () => {
   const stateOf = async () => (await given.deps.apps.find(given.clientId))?.state
   const generation = async () =>
     (

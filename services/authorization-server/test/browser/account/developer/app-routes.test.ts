@@ -57,7 +57,7 @@ describe('/account/developer/apps/ID', () => {
     expect(await textOf(url)).not.toContain('that of a bank')
   })
 
-  test.each(['', '/edit', '/delete'])('an id that is none becomes no part of a redirect: %j', async (below) => {
+  test.each(['', '/edit', '/delete'])('an invalid id is not used in a redirect: %j', async (below) => {
     for (const id of ['%0d%0aset-cookie:a=b', '%E2%82%AC', 'a%26prompt=none', 'a%2f..%2f..']) {
       const { statusCode, headers } = await server.newBrowser().get(`${APPS}/apps/${id}${below}`)
       expect([id, statusCode, headers.location]).toEqual([id, 404, undefined])
@@ -184,7 +184,7 @@ describe('end of an app', () => {
 })
 
 describe('DEVELOPER_APPS=open', () => {
-  test('an app works for everybody at once, and so does a change', async () => {
+  test('an app is published immediately, and so is a change', async () => {
     const open = await startDeveloperServer('open')
     try {
       await open.createUser('alice', PASSWORD)

@@ -10,7 +10,7 @@ const add = (actor = given.alice) => addAppSecret(given.clientId, actor, given.d
 const liveSecrets = async () => (await given.deps.secrets.list(given.clientId)).filter(({ live }) => live)
 
 describe('secrets of an app', () => {
-  test('two can be valid at once', async () => {
+  test('two secrets can be valid at the same time', async () => {
     expect(await add()).toMatchObject({ kind: 'created', clientSecret: expect.stringMatching(/^vk_cs_/) })
     expect(await liveSecrets()).toHaveLength(2)
     expect(await add()).toEqual({ kind: 'two_are_live' })

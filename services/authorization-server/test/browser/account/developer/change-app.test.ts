@@ -48,7 +48,7 @@ async function approve(verified = false): Promise<void> {
 }
 
 describe('a change of a draft', () => {
-  test('takes effect at once and raises the revision', async () => {
+  test('takes effect immediately and raises the revision', async () => {
     const redirectUris = ['https://other.example/callback']
     expect(await change({ redirectUris, branding: { homePage: 'https://boat.example/' } })).toEqual({ kind: 'changed' })
     expect(await app()).toMatchObject({
@@ -144,7 +144,7 @@ describe('a change of an approved app', () => {
     { name: 'name', part: { name: 'Open Boat' } },
     { name: 'redirect URIs', part: { redirectUris: ['https://evil.example/'] } },
     { name: 'home page', part: { branding: { homePage: 'https://evil.example/' } } }
-  ])('with DEVELOPER_APPS=open takes effect at once, without "verified": $name', async ({ part }) => {
+  ])('with DEVELOPER_APPS=open takes effect immediately, without "verified": $name', async ({ part }) => {
     expect(await change(part, ownAppDeps(world, 'open'))).toEqual({ kind: 'changed' })
     expect(await app()).toMatchObject({ verified: false, settings: part })
   })
@@ -176,7 +176,7 @@ describe('a request for approval', () => {
     expect(await requestApproval(clientId, alice, deps)).toEqual({ kind: 'nothing_to_approve' })
   })
 
-  test('publishes at once with DEVELOPER_APPS=open', async () => {
+  test('publishes immediately with DEVELOPER_APPS=open', async () => {
     expect(await requestApproval(clientId, alice, ownAppDeps(world, 'open'))).toEqual({ kind: 'published' })
     expect((await app()).state).toBe('approved')
   })

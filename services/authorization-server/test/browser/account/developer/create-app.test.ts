@@ -44,7 +44,7 @@ describe('a new app', () => {
     expect(rows).toEqual([{ requires_pkce: true, consent: 'ask', published: false, origin: 'developer' }])
   })
 
-  test('is published at once with DEVELOPER_APPS=open', async () => {
+  test('is published immediately with DEVELOPER_APPS=open', async () => {
     const open = ownAppDeps(world, 'open')
     const { clientId } = await registerApp(await newActor(world), open)
     expect(await appOf(alice, clientId, deps).catch(() => 'foreign')).toBe('foreign')
@@ -165,7 +165,7 @@ describe('limits', () => {
     const outcomes = await Promise.all(
       Array.from({ length: 14 }, () => createApp({ ...appInput(), type: 'public' }, actor, deps))
     )
-    // More than three requests at once can take the same place; they are tried again.
+    // More than three concurrent requests can take the same place; they are tried again.
     const created = outcomes.filter(({ kind }) => kind === 'created').length
     for (let more = created; more < 10; more += 1) await registerApp(actor, deps)
     const [app] = await deps.apps.list(actor.user.userId)

@@ -42,7 +42,7 @@ test('after 100 valid forms of the user in a day, nothing is stored, and the inp
   expect([answer.statusCode, visibleText(answer.body)]).toEqual([422, expect.stringContaining('Try again tomorrow.')])
   expect(firstForm(answer.body).fields.name).toBe('Bells')
   expect(await logos()).toBe(before)
-  // Neither does the app get to more people.
+  // Neither can more users use the app.
   for (const people of ['testers', 'owners']) {
     const { body } = await sendForm(browser, url, people, { username: 'bob' })
     expect(visibleText(body)).toContain('Try again tomorrow.')

@@ -89,11 +89,11 @@ describe('the page of refused requests', () => {
     expect(body).toContain('Not confirmed')
   })
 
-  test('without refusals says so', async () => {
+  test('without refusals shows "No refused requests"', async () => {
     expect((await open()).body).toContain('No refused requests')
   })
 
-  test('of a user who is none of its owners of an app that is not published names no user', async () => {
+  test('for a request of a non-owner to an unpublished app names no user', async () => {
     const { browser, actor } = await signedIn()
     await browser.get(authorizeUrl(app.clientId))
     const { body } = await open()

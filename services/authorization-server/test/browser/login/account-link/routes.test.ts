@@ -82,7 +82,7 @@ describe('a reset link', () => {
     expect(await signIn(PASSWORD)).toBe(303)
   })
 
-  test('is spent once, also by two requests at the same time', async () => {
+  test('can be used once, also by two requests at the same time', async () => {
     const url = await newLink()
     const opened = [await openLink(url), await openLink(url)]
     const pages = await Promise.all(
