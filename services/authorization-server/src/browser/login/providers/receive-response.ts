@@ -10,7 +10,7 @@ import type { ForeignSignIn } from '../../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../../pending-requests/pending-request.js'
 import { createUserOf } from '../create-user.js'
 import { mustConfirm } from '../departure.js'
-import { type ForeignSignInDeps, queryOfAttempt, takeForeignSignIn } from '../foreign-sign-in.js'
+import { type ForeignSignInDeps, queryOfAttempt, restartUrl, takeForeignSignIn } from '../foreign-sign-in.js'
 import { type ReceivedIdentity, type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
 import { showSignInProblem } from '../sign-in-problem.js'
 
@@ -55,10 +55,8 @@ export async function receiveResponse(
 }
 
 function continueWith(attempt: ForeignSignIn, reply: FastifyReply, { issuer }: { issuer: string }): FastifyReply {
-  return reply.redirect(
-    stepUrl(issuer, attempt.query === '' ? '/login' : '/oauth/authorize', queryOfAttempt(attempt)),
-    303
-  )
+  const next = stepUrl(issuer, attempt.query === '' ? '/login' : '/oauth/authorize', queryOfAttempt(attempt))
+  return reply.redirect(restartUrl(attempt, issuer) ?? next, 303)
 }
 
 async function finish(
