@@ -56,7 +56,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     if (visit === undefined) return leave(request, reply, options)
     // The browser kept no cookie, so it could not send the form.
     if (query !== '' && !request.browserIsKnown) return startAgain(query, reply, options, 'no_cookie')
-    const done = DONE.get(request.query.done) ?? ''
+    const done = query === '' ? (DONE.get(request.query.done) ?? '') : ''
     // The cookie names a session that has ended or was lost.
     const hasLostSession =
       request.signedIn === undefined && request.cookies[options.session.cookies.names.session] !== undefined
