@@ -119,7 +119,12 @@ function showTooMany(
 ): Promise<FastifyReply> {
   audit.record(request, { event: 'sign_in_failed', reason })
   reply.header('retry-after', String(retryAfterSeconds))
-  return showSignInProblem(request, reply, { status: 429, reason: 'too_many', label, attempt }, problems)
+  // Attempts wait only for others that wait for the provider: no limit of failures is reached.
+  const problem =
+    reason === 'too_many_at_once'
+      ? ({ status: 503, reason: 'unavailable' } as const)
+      : ({ status: 429, reason: 'too_many' } as const)
+  return showSignInProblem(request, reply, { ...problem, label, attempt }, problems)
 }
 
 function toIdentity(
