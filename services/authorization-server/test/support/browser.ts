@@ -5,7 +5,7 @@ export type Page = LightMyRequestResponse & { url: string }
 /** Maximum number of redirects, as in browsers. */
 const MAX_REDIRECTS = 20
 
-/** A minimal browser: cookies, redirects within a site, hidden fields, Origin of form POSTs. */
+/** A minimal browser: cookies, redirects and refreshes within a site, hidden fields, Origin of form POSTs. */
 export class Browser {
   readonly #server: FastifyInstance
   readonly #origin: string
@@ -16,7 +16,7 @@ export class Browser {
     this.#origin = new URL(issuer).origin
   }
 
-  /** Opens an address and follows redirects as long as they stay on the site. */
+  /** Opens an address and follows redirects and refreshes as long as they stay on the site. */
   async open(url: string, headers: Record<string, string> = {}): Promise<Page> {
     return this.#follow(await this.#send('GET', url, undefined, headers))
   }
@@ -39,8 +39,8 @@ export class Browser {
   }
 
   async #follow(page: Page, redirects = 0): Promise<Page> {
-    const { location } = page.headers
-    if (typeof location !== 'string') return page
+    const location = page.headers.location ?? refreshOf(page)
+    if (location === undefined) return page
     const target = new URL(location, page.url)
     if (target.origin !== this.#origin) return page
     if (redirects === MAX_REDIRECTS) throw new Error(`redirected without end: ${target.href}`)
@@ -68,6 +68,11 @@ export class Browser {
     }
     return Object.assign(response, { url })
   }
+}
+
+/** Where a page leads on at once. */
+function refreshOf({ headers }: Page): string | undefined {
+  return /^0;url=(.+)$/.exec(String(headers.refresh ?? ''))?.[1]
 }
 
 export function firstForm(html: string): { action: string; fields: Record<string, string> } {

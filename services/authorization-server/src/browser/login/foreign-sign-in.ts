@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { addressGroup } from '../../platform/rate-limits/address-group.js'
+import type { LinkProposal } from '../../storage/redis/link-proposals.js'
 import type { ForeignSignIn, SignInAttemptStore, SignInPurpose } from '../../storage/redis/sign-in-attempts.js'
 import { hashId, isRandomId, newRandomId } from '../session/random-id.js'
 
@@ -34,6 +35,20 @@ export async function beginForeignSignIn(
 export function queryOfAttempt({ query, purpose }: Pick<ForeignSignIn, 'query' | 'purpose'>): string {
   const page = purpose.kind === 'confirm' || purpose.kind === 'sign_in' ? purpose.page : undefined
   return query === '' && page !== undefined ? `page=${page}` : query
+}
+
+/**
+ * Where an attempt to link starts again. A plain sign-in would lose what the identity is for: a provider that creates users would
+ * give the identity an account of its own.
+ * @returns undefined if the attempt is a sign-in
+ */
+export function restartUrl({ purpose }: Pick<ForeignSignIn, 'purpose'>, issuer: string): string | undefined {
+  return purpose.kind === 'link' || purpose.kind === 'invitation' ? linkStartUrl(purpose, issuer) : undefined
+}
+
+/** The page from which the browser left to link an identity. That of an invitation has its token in a cookie. */
+export function linkStartUrl({ kind }: LinkProposal['purpose'], issuer: string): string {
+  return kind === 'invitation' ? `${issuer}/account-link` : `${issuer}/account/sign-ins`
 }
 
 export type TakenForeignSignIn =

@@ -2,6 +2,7 @@ import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
 import { rawQuery } from '../../platform/request-parts.js'
 import type { AccountPage, AppPage, SignInPurpose } from '../../storage/redis/sign-in-attempts.js'
+import { clientQuery } from '../pending-requests/pending-request.js'
 import { hashId } from '../session/random-id.js'
 import { isFresh } from '../session/session-plugin.js'
 
@@ -20,8 +21,16 @@ const APP_PAGE = /^developer\/apps\/[\w-]{1,64}(\/edit)?$/
 
 /** The page of the account that the address names with `page`. */
 export function accountPage(request: FastifyRequest): AccountPage | undefined {
-  const named = parseParameters(rawQuery(request)).get('page')
+  const named = ownParameters(request).get('page')
   return ACCOUNT_PAGES.find((page) => page === named) ?? (isAppPage(named) ? named : undefined)
+}
+
+/**
+ * Valetkey's parameters. In an authorization request these names are the client's: unknown parameters, which are ignored
+ * (RFC 6749 §3.1).
+ */
+function ownParameters(request: FastifyRequest): ReturnType<typeof parseParameters> {
+  return parseParameters(clientQuery(request) === '' ? rawQuery(request) : '')
 }
 
 function isAppPage(named: string | undefined): named is AppPage {
@@ -35,7 +44,7 @@ function isAppPage(named: string | undefined): named is AppPage {
  *   `/login?page=sign-ins`
  */
 export function purposeOf(request: FastifyRequest, now: Date): SignInPurpose | undefined {
-  const parameters = parseParameters(rawQuery(request))
+  const parameters = ownParameters(request)
   const { signedIn } = request
   switch (parameters.get('purpose')) {
     case 'link':

@@ -56,14 +56,14 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     if (visit === undefined) return leave(request, reply, options)
     // The browser kept no cookie, so it could not send the form.
     if (query !== '' && !request.browserIsKnown) return startAgain(query, reply, options, 'no_cookie')
-    const done = DONE.get(request.query.done) ?? ''
+    const done = query === '' ? (DONE.get(request.query.done) ?? '') : ''
     // The cookie names a session that has ended or was lost.
     const hasLostSession =
       request.signedIn === undefined && request.cookies[options.session.cookies.names.session] !== undefined
     const wasRefused = reasonForReturn(request) === 'interrupted'
     const only = onlyForeignWay(options.ways)
     // Not after signing out, which a provider would undo, and not after a refusal, which could repeat for ever.
-    if (only !== undefined && done === '' && !wasRefused) return reply.redirect(startUrl(only, request, options), 303)
+    if (only !== undefined && done === '' && !wasRefused) goOnTo(startUrl(only, request, options), reply)
     const content = { ...EMPTY_FORM, username: request.signedIn?.username ?? '', done }
     const notice = hasLostSession || wasRefused ? 'login.interrupted' : ''
     return showForm({ ...content, notice }, visit, request, reply, options)
@@ -214,6 +214,14 @@ async function showForm(
     passkeyOptions: passkeys === undefined ? '' : signInOptions(owner, passkeys),
     passkeyAction: stepUrl(issuer, '/login/passkey', stepQuery(request))
   })
+}
+
+/**
+ * The page leads on at once, and its link does so if the browser does not. Not a redirect: it could follow a form, whose policy
+ * `form-action` would stop the redirect to the provider (ADR 0010).
+ */
+function goOnTo(url: string, reply: FastifyReply): void {
+  reply.header('refresh', `0;url=${url}`)
 }
 
 /** A link and not a form: the policy `form-action` would stop the redirects of the provider (ADR 0010). */

@@ -5,7 +5,7 @@ import { technicalDetails } from '../../http/technical-details.js'
 import type { ForeignSignIn } from '../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import { queryOfAttempt } from './foreign-sign-in.js'
+import { queryOfAttempt, restartUrl } from './foreign-sign-in.js'
 import { type SignInWays, startPath } from './ways.js'
 
 /** The texts are `sign_in_problem.<reason>.title`, `.message` and `.advice` of the message files. */
@@ -37,24 +37,38 @@ export async function showSignInProblem(
   { issuer, ways, validation }: SignInProblemDeps
 ): Promise<FastifyReply> {
   const query = attempt?.query ?? ''
-  const stepQuery = attempt === undefined ? '' : queryOfAttempt(attempt)
   const text = (part: string) => ({ key: `sign_in_problem.${reason}.${part}`, values: { label } })
   const validated = query === '' ? undefined : await validateRequest(query, validation, request)
   const authorization = validated?.kind === 'accepted' ? validated : undefined
-  const others = ways.foreign.filter(({ id }) => id !== attempt?.way)
-  const again = ways.foreign.find(({ id }) => id === attempt?.way)
   return reply.code(status).view('sign-in-problem.hbs', {
     title: text('title'),
     message: text('message'),
     advice: text('advice'),
-    againUrl: again === undefined ? `${issuer}/login` : stepUrl(issuer, startPath(again), stepQuery),
-    again: again === undefined ? { key: 'page_error.try_again' } : { key: 'sign_in_problem.again', values: { label } },
-    foreign: others.map((way) => ({ label: way.label, url: stepUrl(issuer, startPath(way), stepQuery) })),
-    localUrl: ways.local && attempt !== undefined ? stepUrl(issuer, '/login', stepQuery, { again: 'interrupted' }) : '',
+    ...waysOn(attempt, label, { issuer, ways }),
     clientName: authorization?.client.name ?? '',
     backUrl: authorization === undefined ? '' : deniedLocation(authorization.request, issuer),
     technical: technicalDetails(request)
   })
+}
+
+/** The buttons for another attempt. The page at which linking starts again offers every way itself. */
+function waysOn(
+  attempt: SignInProblem['attempt'],
+  label: string,
+  { issuer, ways }: Pick<SignInProblemDeps, 'issuer' | 'ways'>
+) {
+  const tryAgain = { key: 'page_error.try_again' }
+  const restart = attempt && restartUrl(attempt, issuer)
+  if (restart !== undefined) return { againUrl: restart, again: tryAgain, foreign: [], localUrl: '' }
+  const stepQuery = attempt === undefined ? '' : queryOfAttempt(attempt)
+  const others = ways.foreign.filter(({ id }) => id !== attempt?.way)
+  const again = ways.foreign.find(({ id }) => id === attempt?.way)
+  return {
+    againUrl: again === undefined ? `${issuer}/login` : stepUrl(issuer, startPath(again), stepQuery),
+    again: again === undefined ? tryAgain : { key: 'sign_in_problem.again', values: { label } },
+    foreign: others.map((way) => ({ label: way.label, url: stepUrl(issuer, startPath(way), stepQuery) })),
+    localUrl: ways.local && attempt !== undefined ? stepUrl(issuer, '/login', stepQuery, { again: 'interrupted' }) : ''
+  }
 }
 
 type Denied = Parameters<typeof errorLocation>[0]

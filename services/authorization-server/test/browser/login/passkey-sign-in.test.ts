@@ -47,7 +47,9 @@ async function usernameIn(browser: Browser): Promise<string | undefined> {
 /** A refusal shows the sign-in page with the same text for each reason, and opens no session. */
 function expectRefusal(page: Page, reason: string): void {
   expect(page.statusCode).toBe(422)
-  expect(visibleText(page.body)).toContain('The passkey was not accepted.')
+  expect(visibleText(page.body)).toContain(
+    'The passkey was not accepted. The page may have been open for too long. Try again'
+  )
   expect(page.cookies).toEqual([])
   expect(eventsOf(page)).toMatchObject([{ event: 'sign_in_failed', reason }])
 }

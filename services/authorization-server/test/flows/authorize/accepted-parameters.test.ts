@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { AUDIENCE, ISSUER } from '../../support/authorization-server.js'
+import { AUDIENCE, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import {
   type AuthorizeCase,
   type AuthorizeCases,
@@ -7,6 +7,10 @@ import {
   openAuthorizeCases,
   S256
 } from '../../support/authorize-cases.js'
+import { authorizeUrl, PASSWORD } from '../../support/flow.js'
+import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
+import { HANDOFF, insertIdentity, passHandoff } from '../../support/handoff.js'
+import { providerSetting, providersSetting, signInWith } from '../../support/provider-sign-in.js'
 
 let cases: AuthorizeCases
 
@@ -48,8 +52,12 @@ const ACCEPTED: readonly AuthorizeCase[] = [
   { name: 'nonce, display, login_hint, ui_locales', appended: '&nonce=n&display=popup&login_hint=alice&ui_locales=de' },
   { name: 'a code_verifier', appended: `&code_verifier=${'v'.repeat(43)}` },
   { name: 'a client_secret', appended: '&client_secret=vk_cs_x' },
-  { name: 'parameters named resume and again', appended: '&resume=abc&resume=def&again=abc' }
+  { name: 'parameters named resume and again', appended: '&resume=abc&resume=def&again=abc' },
+  { name: 'parameters named purpose, token and page', appended: '&purpose=invitation&token=abc&page=password' }
 ]
+
+/** Valetkey uses these names itself, in addresses without an authorization request. */
+const OWN_NAMES = ['purpose=link', 'purpose=invitation&token=abc', 'page=password', 'done=signed_out']
 
 describe('an accepted request redirects to the sign-in page', () => {
   test.each(ACCEPTED)('$name', async (request) => {
@@ -58,5 +66,52 @@ describe('an accepted request redirects to the sign-in page', () => {
     const location = String(answer.headers.location)
     expect(location.startsWith(`${ISSUER}/login?`)).toBe(true)
     expect(location).not.toMatch(/resume|again/)
+  })
+})
+
+describe('an accepted request with a parameter that Valetkey uses itself signs in and reaches the consent page', () => {
+  let provider: ForgingProvider
+  let server: TestServer
+  let clientId: string
+  beforeAll(async () => {
+    provider = await startForgingProvider()
+    server = await startTestServer({ ...HANDOFF, ...providersSetting(providerSetting(provider)) })
+    clientId = (await server.createClient()).clientId
+    await insertIdentity(server, await server.createUser('alice', PASSWORD), 'alice at the login page')
+  })
+  afterAll(async () => {
+    await server?.close()
+    await provider?.close()
+  })
+
+  test.each(OWN_NAMES)('%s, with a provider', async (appended) => {
+    const query = `${new URL(authorizeUrl(clientId)).search.slice(1)}&${appended}`
+    const browser = server.newBrowser()
+    const page = await signInWith(provider, browser, { query })
+    expect(page.headers.location).toBe(`${ISSUER}/oauth/authorize?${query}`)
+    expect((await browser.open(page.headers.location ?? '')).url).toMatch(`${ISSUER}/consent?`)
+  })
+
+  test.each(OWN_NAMES)('%s, with the login page', async (appended) => {
+    const start = `${authorizeUrl(clientId)}&${appended}`.replace('/oauth/authorize', '/login/handoff')
+    const page = await passHandoff(server.newBrowser(), { sub: 'alice at the login page' }, start)
+    expect(page.url).toMatch(`${ISSUER}/consent?`)
+  })
+
+  test.each(OWN_NAMES)('%s, with a password', async (appended) => {
+    const browser = server.newBrowser()
+    const form = await browser.open(`${authorizeUrl(clientId)}&${appended}`)
+    expect(form.body).not.toContain('You are signed out')
+    expect((await browser.submit(form, { username: 'alice', password: PASSWORD })).url).toMatch(`${ISSUER}/consent?`)
+  })
+
+  test.each(OWN_NAMES)('%s, with prompt=login and a user who is signed in', async (appended) => {
+    const browser = server.newBrowser()
+    await signInWith(provider, browser)
+    const url = `${authorizeUrl(clientId)}&prompt=login&${appended}`
+    expect((await browser.open(url)).body).not.toContain('sign in again before you change it')
+    const page = await signInWith(provider, browser, { query: new URL(url).search.slice(1) })
+    expect(page.statusCode).toBe(303)
+    expect((await browser.open(page.headers.location ?? '')).url).toMatch(`${ISSUER}/consent?`)
   })
 })

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { Browser } from '../../support/browser.js'
 import { authorizeUrl, bodyCredentials, exchange, obtainCode, PASSWORD, post } from '../../support/flow.js'
@@ -87,6 +88,18 @@ describe('provider that does not respond', () => {
     provider.answers({})
     const next = await signInWith(provider, browser, { query: queryOf() })
     expect(next.headers.location).toBe(`${ISSUER}/oauth/authorize?${queryOf()}`)
+  })
+
+  test('while too many of its sign-ins wait shows 503 with Retry-After', async () => {
+    const { providers } = server.deps
+    const { limiter } = providers
+    providers.limiter = { attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')) }
+    const page = await signInWith(provider, server.newBrowser(), { query: queryOf() })
+    providers.limiter = limiter
+    expect([page.statusCode, page.headers['retry-after']]).toEqual([503, '5'])
+    expect(page.body).toContain('cannot sign you in right now')
+    expect(page.body).toContain('Wait a few seconds')
+    expect(log.lines).toContainEqual(expect.objectContaining({ event: 'sign_in_failed', reason: 'too_many_at_once' }))
   })
 
   test.each(['/jwks', '/userinfo'])('at %s shows 503', async (path) => {

@@ -59,15 +59,22 @@ describe('one provider and no local sign-in', () => {
   })
   afterAll(() => server.close())
 
-  test('the browser goes straight on to the provider', async () => {
-    const response = await server.newBrowser().get(`${ISSUER}/login`)
-    expect(response.statusCode).toBe(303)
-    expect(response.headers.location).toBe(`${ISSUER}/login/with/first`)
+  test('the page goes straight on to the provider, without a redirect, and has a link', async () => {
+    const { clientId } = await server.createClient()
+    const { search } = new URL(authorizeUrl(clientId))
+    for (const query of ['', search, '?page=sign-ins']) {
+      const browser = server.newBrowser()
+      await browser.get(`${ISSUER}/login`)
+      const response = await browser.get(`${ISSUER}/login${query}`)
+      const start = `${ISSUER}/login/with/first${query}`
+      expect([response.statusCode, response.headers.refresh]).toEqual([200, `0;url=${start}`])
+      expect(links(response.body)).toEqual([start])
+    }
   })
 
   test('after signing out, the page is shown, because the provider might sign the user in again', async () => {
     const response = await server.newBrowser().get(`${ISSUER}/login?done=signed_out`)
-    expect(response.statusCode).toBe(200)
+    expect([response.statusCode, response.headers.refresh]).toEqual([200, undefined])
     expect(response.body).not.toContain('name="password"')
     expect(links(response.body)).toEqual([`${ISSUER}/login/with/first`])
   })

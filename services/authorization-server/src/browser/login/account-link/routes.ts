@@ -39,7 +39,7 @@ export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = as
     }
     const token = given ?? request.cookies[cookies.names.accountLink]
     const found = await findLink(hashAccountLinkToken(token), options, request)
-    if (found.kind === 'unknown') return showUnknown(reply)
+    if (found.kind === 'unknown') return showUnknown(reply, options)
     if (found.kind === 'too_many_attempts') return showTooMany(found.retryAfterSeconds, reply)
     return showForm({ link: found.link, token: token ?? '', problem: '' }, request, reply, options)
   })
@@ -47,20 +47,24 @@ export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = as
   pages.post('/account-link', async (request, reply) => {
     const check = checkForm(request, { issuer, cookieKeys })
     if (check === 'foreign') return refuseForeignForm(request, reply, { issuer, audit, retryUrl: pageUrl })
-    if (check === 'stale') return reply.redirect(pageUrl, 303)
+    if (check === 'stale') {
+      // The form came back with Back or a second click after the link was used.
+      const isUsed = request.signedIn !== undefined && request.cookies[cookies.names.accountLink] === undefined
+      return reply.redirect(isUsed ? `${issuer}/account/apps` : pageUrl, 303)
+    }
     const form = formOf(request)
     const token = form.get('token')
     const tokenHash = hashAccountLinkToken(token)
     const found = await findLink(tokenHash, options, request)
     if (found.kind === 'too_many_attempts') return showTooMany(found.retryAfterSeconds, reply)
-    if (found.kind === 'unknown' || tokenHash === undefined || !ways.local) return showUnknown(reply)
+    if (found.kind === 'unknown' || tokenHash === undefined || !ways.local) return showUnknown(reply, options)
     const { link } = found
     const endsAccess = form.get('end_access') === 'on'
     const redemption = { link, tokenHash, password: form.get('new_password') ?? '', endsAccess }
     const result = await redeemLink(redemption, options, request)
     switch (result.kind) {
       case 'unknown':
-        return showUnknown(reply)
+        return showUnknown(reply, options)
       case 'bad_password': {
         const problem = { key: `password.${result.problem}`, values: { minLength: passwordRules.minLength } }
         return showForm({ link, token: token ?? '', problem, endsAccess }, request, reply.code(422), options)
@@ -80,11 +84,12 @@ async function showForm(
   { link, token, problem, endsAccess = false }: FormContent,
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, cookieKeys, ways, passwordRules }: AccountLinkRouteOptions
+  options: AccountLinkRouteOptions
 ): Promise<FastifyReply> {
+  const { issuer, cookieKeys, ways, passwordRules } = options
   const { user, purpose } = link
   // Without local sign-in, a password is of no use.
-  if (!ways.local && purpose === 'password_reset') return showUnknown(reply)
+  if (!ways.local && purpose === 'password_reset') return showUnknown(reply, options)
   // Browsers send `Origin: null` with forms of a page without referrer. The address of this page has no token.
   reply.header('referrer-policy', 'same-origin')
   allowScripts(reply)
@@ -112,8 +117,8 @@ async function showForm(
 }
 
 /** The same page whatever the reason, so that it says nothing about users. */
-function showUnknown(reply: FastifyReply): FastifyReply {
-  return showMessage('account_link.unknown', {}, reply.code(404))
+function showUnknown(reply: FastifyReply, { issuer }: Pick<AccountLinkRouteOptions, 'issuer'>): FastifyReply {
+  return showMessage('account_link.unknown', {}, reply.code(404), `${issuer}/login`)
 }
 
 function showTooMany(retryAfterSeconds: number, reply: FastifyReply): FastifyReply {
@@ -122,8 +127,9 @@ function showTooMany(retryAfterSeconds: number, reply: FastifyReply): FastifyRep
   return showMessage('account_link.too_many', values, reply)
 }
 
-function showMessage(key: string, values: Record<string, number>, reply: FastifyReply): FastifyReply {
+/** @param signInUrl shown with the sentence for users whose link was used a moment ago, for example by a double click */
+function showMessage(key: string, values: Record<string, number>, reply: FastifyReply, signInUrl = ''): FastifyReply {
   const text = (part: string) => ({ key: `${key}.${part}`, values })
-  const content = { title: text('title'), message: text('message'), advice: text('advice') }
+  const content = { title: text('title'), message: text('message'), advice: text('advice'), signInUrl }
   return reply.view('account-link-problem.hbs', content)
 }

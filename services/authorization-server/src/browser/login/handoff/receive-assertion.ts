@@ -5,7 +5,7 @@ import type { IdentityStore } from '../../../storage/postgres/identities.js'
 import type { ForeignSignIn } from '../../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../../pending-requests/pending-request.js'
 import { createUserOf } from '../create-user.js'
-import { type ForeignSignInDeps, takeForeignSignIn } from '../foreign-sign-in.js'
+import { type ForeignSignInDeps, restartUrl, takeForeignSignIn } from '../foreign-sign-in.js'
 import { startAgain } from '../page-responses.js'
 import { type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
 import { type SignInProblem, type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
@@ -74,7 +74,8 @@ export async function receiveRefusal(
     return refuse({ status: 400, reason: found.kind, attempt: undefined }, found.kind, request, reply, deps)
   }
   const { attempt } = found
-  if (attempt.purpose.kind === 'link') return reply.redirect(`${deps.issuer}/account/sign-ins`, 303)
+  const restart = restartUrl(attempt, deps.issuer)
+  if (restart !== undefined && error === 'access_denied') return reply.redirect(restart, 303)
   // Other codes are not part of the hand-off.
   const problem =
     error === 'access_denied'
@@ -94,6 +95,8 @@ function repeatOrRefuse(
   const way = request.signedIn?.way
   const isSame = way?.kind === 'handoff' && way.issuer === deps.settings.issuer && way.subject === subject
   if (!isSame) {
+    const restart = restartUrl(attempt, deps.issuer)
+    if (restart !== undefined) return reply.redirect(restart, 303)
     return refuse({ status: 400, reason: 'unknown', attempt }, 'assertion_reused', request, reply, deps)
   }
   const { query, purpose } = attempt
@@ -103,9 +106,11 @@ function repeatOrRefuse(
 }
 
 /** The stored query makes a new start possible. */
-function startOver({ query, purpose }: ForeignSignIn, reply: FastifyReply, issuer: string): FastifyReply {
+function startOver(attempt: ForeignSignIn, reply: FastifyReply, issuer: string): FastifyReply {
+  const { query, purpose } = attempt
+  const restart = restartUrl(attempt, issuer)
+  if (restart !== undefined) return reply.redirect(restart, 303)
   if (purpose.kind === 'confirm') return reply.redirect(`${issuer}/login?page=${purpose.page}&again=interrupted`, 303)
-  if (purpose.kind === 'link') return reply.redirect(`${issuer}/account/sign-ins`, 303)
   return startAgain(query, reply, { issuer }, 'interrupted')
 }
 

@@ -5,7 +5,8 @@ import type { OwnIdentityStore } from '../../../storage/postgres/own-identities.
 import type { LinkProposal, LinkProposalStore } from '../../../storage/redis/link-proposals.js'
 import { hashId, newRandomId } from '../../session/random-id.js'
 import { isFresh } from '../../session/session-plugin.js'
-import { type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
+import { type SignInProblem, type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
+import { wayCookieValue } from '../ways.js'
 
 /** A verified identity, as `ReceivedIdentity` has it. */
 type ProposedIdentity = IdentityKey &
@@ -40,7 +41,9 @@ export async function proposeLink(
     purpose.kind === 'link' ? ownerOf(purpose, request) : (await own.findInvited(purpose.tokenHash))?.userId
   const refuse = (reason: 'link_over' | 'linked_elsewhere' | 'not_confirmed') => {
     audit.record(request, { event: 'identity_refused', userId, reason })
-    return showSignInProblem(request, reply, { status: 403, reason, label, attempt: undefined }, problems)
+    // A link that is over cannot start again.
+    const attempt = reason === 'link_over' ? undefined : attemptToLink({ purpose, way })
+    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
   }
   if (userId === undefined) return refuse('link_over')
   // Another person may be signed in at the login page of this browser.
@@ -65,6 +68,11 @@ export async function proposeLink(
     maxSeconds
   })
   return reply.redirect(`${issuer}/login/link?proposal=${id}`, 303)
+}
+
+/** What the page of a problem needs to lead back to the start. */
+export function attemptToLink({ purpose, way }: Pick<LinkProposal, 'purpose' | 'way'>): SignInProblem['attempt'] {
+  return { query: '', way: wayCookieValue(way), purpose }
 }
 
 /** The user who began to link, if the browser still has that session. */

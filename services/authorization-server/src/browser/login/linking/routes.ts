@@ -8,9 +8,11 @@ import { createCsrfToken } from '../../csrf/csrf-token.js'
 import { hashId, isRandomId } from '../../session/random-id.js'
 import { isFresh } from '../../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from '../complete-sign-in.js'
+import { linkStartUrl } from '../foreign-sign-in.js'
 import { type PageOptions, refuseForeign } from '../page-responses.js'
 import { type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
 import { type ConfirmLinkDeps, confirmLink } from './confirm-link.js'
+import { attemptToLink } from './propose-link.js'
 
 export type LinkingRouteOptions = PageOptions & {
   proposals: Pick<LinkProposalStore, 'find' | 'remove'>
@@ -34,7 +36,6 @@ export const linkingRoutes: FastifyPluginAsync<LinkingRouteOptions> = async (pag
     const user = found && (await users.findById(found.proposal.userId))
     if (found === undefined || user === undefined) return showOver(request, reply, options)
     const { id, proposal } = found
-    const isInvitation = proposal.purpose.kind === 'invitation'
     const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
     return reply.view('link-identity.hbs', {
       title: { key: 'linking.title', values: { label: proposal.label } },
@@ -44,7 +45,7 @@ export const linkingRoutes: FastifyPluginAsync<LinkingRouteOptions> = async (pag
       proposal: id,
       csrfToken: createCsrfToken(cookieKeys, owner),
       action: `${issuer}/login/link`,
-      cancelUrl: isInvitation ? `${issuer}/login` : `${issuer}/account/sign-ins`
+      cancelUrl: linkStartUrl(proposal.purpose, issuer)
     })
   })
 
@@ -72,13 +73,16 @@ async function confirm(
   if (result.kind === 'refused') {
     const { reason } = result
     audit.record(request, { event: 'identity_refused', userId, reason })
-    return showSignInProblem(request, reply, { status: 403, reason, label, attempt: undefined }, problems)
+    const attempt = reason === 'link_over' ? undefined : attemptToLink(proposal)
+    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
   }
   if (purpose.kind === 'link') {
     await proposals.remove(hashId(id))
     return reply.redirect(`${issuer}/account/sign-ins?done=linked`, 303)
   }
   audit.record(request, { event: 'sign_in_succeeded', userId, reason: way.kind })
+  const { names, attributes } = completion.session.cookies
+  reply.clearCookie(names.accountLink, attributes)
   const since = authenticatedAt === undefined ? undefined : new Date(authenticatedAt)
   const opened = { user: result.user, way, authenticatedAt: since, maxSeconds }
   const answer = await completeSignIn(
@@ -112,9 +116,12 @@ async function findProposal(
 function showOver(
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, problems }: LinkingRouteOptions
+  { issuer, problems, completion }: LinkingRouteOptions
 ): Promise<FastifyReply> | FastifyReply {
   if (request.signedIn !== undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
+  // The page of the invitation says whether it can still be accepted.
+  const hasInvitation = request.cookies[completion.session.cookies.names.accountLink] !== undefined
+  if (hasInvitation) return reply.redirect(`${issuer}/account-link`, 303)
   return showSignInProblem(
     request,
     reply,

@@ -10,7 +10,7 @@ import type { ForeignSignIn } from '../../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../../pending-requests/pending-request.js'
 import { createUserOf } from '../create-user.js'
 import { mustConfirm } from '../departure.js'
-import { type ForeignSignInDeps, queryOfAttempt, takeForeignSignIn } from '../foreign-sign-in.js'
+import { type ForeignSignInDeps, queryOfAttempt, restartUrl, takeForeignSignIn } from '../foreign-sign-in.js'
 import { type ReceivedIdentity, type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
 import { showSignInProblem } from '../sign-in-problem.js'
 
@@ -55,10 +55,8 @@ export async function receiveResponse(
 }
 
 function continueWith(attempt: ForeignSignIn, reply: FastifyReply, { issuer }: { issuer: string }): FastifyReply {
-  return reply.redirect(
-    stepUrl(issuer, attempt.query === '' ? '/login' : '/oauth/authorize', queryOfAttempt(attempt)),
-    303
-  )
+  const next = stepUrl(issuer, attempt.query === '' ? '/login' : '/oauth/authorize', queryOfAttempt(attempt))
+  return reply.redirect(restartUrl(attempt, issuer) ?? next, 303)
 }
 
 async function finish(
@@ -121,7 +119,12 @@ function showTooMany(
 ): Promise<FastifyReply> {
   audit.record(request, { event: 'sign_in_failed', reason })
   reply.header('retry-after', String(retryAfterSeconds))
-  return showSignInProblem(request, reply, { status: 429, reason: 'too_many', label, attempt }, problems)
+  // Attempts wait only for others that wait for the provider: no limit of failures is reached.
+  const problem =
+    reason === 'too_many_at_once'
+      ? ({ status: 503, reason: 'unavailable' } as const)
+      : ({ status: 429, reason: 'too_many' } as const)
+  return showSignInProblem(request, reply, { ...problem, label, attempt }, problems)
 }
 
 function toIdentity(
