@@ -33,6 +33,7 @@ export {
   environmentReader
 } from './process/environment-reader.js'
 export { buildLogger, type Logger } from './process/logger.js'
+export { addMigrateCommand } from './process/migrate-command.js'
 export { readPackageVersion } from './process/package-version.js'
 export { type RunningService, runUntilSignal } from './process/run-until-signal.js'
 export { settleWithin } from './process/settle-within.js'
