@@ -16,7 +16,7 @@ import {
 } from './client-options.js'
 import { addClientRefusalCommand } from './client-refusal-command.js'
 import { addClientSecretCommands } from './client-secret-commands.js'
-import { authorOf, type CommandDeps, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './command-deps.js'
 import { linesOfDocument } from './document-lines.js'
 import { CommandFailure } from './exit.js'
 import { addLimitOption, upTo } from './limit.js'

@@ -7,8 +7,8 @@ import {
   listClientSecrets,
   rotateClientSecret
 } from '../use-cases/administer-client-secrets.js'
+import { authorOf, type CommandDeps, table } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
 import { readDuration } from './duration.js'
 import { CommandFailure } from './exit.js'
 

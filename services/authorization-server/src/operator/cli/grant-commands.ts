@@ -11,8 +11,8 @@ import {
   revokeGrants
 } from '../use-cases/administer-grants.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
+import { authorOf, type CommandDeps, table } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
 import { CommandFailure } from './exit.js'
 import { addLimitOption } from './limit.js'
 

@@ -10,8 +10,8 @@ import {
   unlinkIdentity
 } from '../use-cases/administer-identities.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
+import { authorOf, type CommandDeps, table } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
 
 type Options = IdentityKey & { yes?: boolean; json?: boolean }
 

@@ -7,8 +7,8 @@ import {
   revocationDocument,
   revokeOperatorKey
 } from '../use-cases/administer-operator-keys.js'
+import { authorOf, type CommandDeps, table } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
 import { addLimitOption, upTo } from './limit.js'
 
 export function addOperatorKeyCommands(program: Command, context: CommandDeps): void {

@@ -15,7 +15,7 @@ import {
 import { giveAccountLink, requireLanguage } from '../use-cases/give-account-link.js'
 import { readAllPages } from '../use-cases/pages.js'
 import { accountLinkDeps, addAccountLinkCommands, LANGUAGE_OPTION, printLink } from './account-link-commands.js'
-import { authorOf, type CommandDeps, table } from './context.js'
+import { authorOf, type CommandDeps, table } from './command-deps.js'
 import { addIdentityCommands } from './identity-commands.js'
 import { addLimitOption, upTo } from './limit.js'
 import { addPasskeyCommands } from './passkey-commands.js'
