@@ -12,11 +12,12 @@ import {
 } from '../use-cases/administer-apps.js'
 import { appDocument, appSummaryDocument } from '../use-cases/app-document.js'
 import { readAllPages } from '../use-cases/pages.js'
-import { authorOf, type CommandDeps, table } from './command-deps.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
 import { linesOfDocument } from './document-lines.js'
 import { addLimitOption, upTo } from './limit.js'
 import { registryAdministrationOf } from './registry-administration.js'
+import { table } from './table.js'
 
 type ListOptions = { waiting?: boolean; limit?: number; json?: boolean }
 type ApproveOptions = { revision: number; verified?: boolean; json?: boolean }

@@ -16,12 +16,13 @@ import {
 } from './client-options.js'
 import { addClientRefusalCommand } from './client-refusal-command.js'
 import { addClientSecretCommands } from './client-secret-commands.js'
-import { authorOf, type CommandDeps, table } from './command-deps.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { linesOfDocument } from './document-lines.js'
 import { CommandFailure } from './exit.js'
 import { addLimitOption, upTo } from './limit.js'
 import { readSecret } from './read-secret.js'
 import { registryAdministrationOf } from './registry-administration.js'
+import { table } from './table.js'
 
 type CreateOptions = ClientOptions & {
   name: string
