@@ -186,7 +186,8 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
     oauthSurface(oauth, issuer, deps)
     allowAnyOrigin(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
     const languages = [...deps.pages.languages.keys()]
-    oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, ...deps })
+    const { scopes, discoversClients } = deps
+    oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, scopes, discoversClients })
   })
   server.register(
     async (site) => {
