@@ -1,10 +1,29 @@
-// Allowed imports. docs/architecture.md says why; `npm run check` fails if a rule is violated.
+// Allowed imports. docs/architecture.md draws the layers; `npm run check` fails if a rule is violated.
+const { existsSync, readdirSync } = require('node:fs')
+const path = require('node:path')
+
 const AUTHORIZATION = '^services/authorization-server/src'
-// One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators.
-const GROUPS = '(browser|protocol|feed|operator)'
-const BROWSER_STEPS = '(account|authorize|consent|login)'
-const PROTOCOL_STEPS = '(errors|introspection|metadata|revocation|token)'
-const OPERATOR_STEPS = '(cli|http|start-page)'
+const SERVICE = '^services/[^/]+/src'
+// One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators, readers of files.
+const GROUPS = '(browser|protocol|feed|operator|files)'
+// A folder with endpoints is a step of its group. Other folders of the group are shared by its steps.
+const BROWSER_STEPS = anyOf(foldersOf('browser').filter((name) => existsSync(pathOf('browser', name, 'routes.ts'))))
+const PROTOCOL_STEPS = anyOf(foldersOf('protocol'))
+// The ways to reach the use cases, in both services: cli, doctor, http, start-page.
+const OPERATOR_STEPS = anyOf(foldersOf('operator').filter((name) => name !== 'use-cases'))
+
+function pathOf(...names) {
+  return path.join(__dirname, 'services/authorization-server/src', ...names)
+}
+
+function foldersOf(group) {
+  const entries = readdirSync(pathOf(group), { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+}
+
+function anyOf(names) {
+  return `(${names.join('|')})`
+}
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -23,11 +42,28 @@ module.exports = {
       to: { path: '^services/', pathNot: '^services/$1/' }
     },
     {
-      name: 'group-to-group',
-      comment: 'Groups share platform/, http/ and storage/, and never import each other.',
+      name: 'main-above-all',
+      comment:
+        'main.ts, start.ts, app.ts, the settings and wire/ pass dependencies down; nothing takes them from there.',
       severity: 'error',
-      from: { path: `${AUTHORIZATION}/${GROUPS}/` },
-      to: { path: `${AUTHORIZATION}/${GROUPS}/`, pathNot: `${AUTHORIZATION}/$1/` }
+      from: { path: `${SERVICE}/[^/]+/`, pathNot: `${SERVICE}/wire/` },
+      to: { path: `${SERVICE}/(wire/|[^/]+[.]ts$)`, pathNot: `${SERVICE}/config[.]ts$` }
+    },
+    {
+      name: 'settings-only-for-commands',
+      comment:
+        'The one exception: commands are processes of their own, and doctor examines the settings of the service.',
+      severity: 'error',
+      from: { path: `${SERVICE}/[^/]+/`, pathNot: `${SERVICE}/(wire|operator/cli|operator/doctor)/` },
+      to: { path: `${SERVICE}/config[.]ts$` }
+    },
+    {
+      name: 'group-to-group',
+      comment:
+        'Groups share platform/, http/ and storage/, and never import each other. An import of files needs their kinds.',
+      severity: 'error',
+      from: { path: `^services/([^/]+)/src/${GROUPS}/` },
+      to: { path: `${SERVICE}/${GROUPS}/`, pathNot: '^services/$1/src/($2/|files/file-kind[.]ts$)' }
     },
     {
       name: 'browser-step-to-step',
@@ -36,29 +72,53 @@ module.exports = {
       to: { path: `${AUTHORIZATION}/browser/${BROWSER_STEPS}/`, pathNot: `${AUTHORIZATION}/browser/$1/` }
     },
     {
+      name: 'browser-shared-below-steps',
+      severity: 'error',
+      from: { path: `${AUTHORIZATION}/browser/`, pathNot: `${AUTHORIZATION}/browser/${BROWSER_STEPS}/` },
+      to: { path: `${AUTHORIZATION}/browser/${BROWSER_STEPS}/` }
+    },
+    {
       name: 'protocol-step-to-step',
       severity: 'error',
       from: { path: `${AUTHORIZATION}/protocol/${PROTOCOL_STEPS}/` },
       to: { path: `${AUTHORIZATION}/protocol/${PROTOCOL_STEPS}/`, pathNot: `${AUTHORIZATION}/protocol/$1/` }
     },
     {
-      name: 'operator-http-to-cli',
+      name: 'operator-step-to-step',
+      comment: 'cli/ may import doctor/: `doctor` is a command.',
       severity: 'error',
-      from: { path: `${AUTHORIZATION}/operator/${OPERATOR_STEPS}/` },
-      to: { path: `${AUTHORIZATION}/operator/${OPERATOR_STEPS}/`, pathNot: `${AUTHORIZATION}/operator/$1/` }
+      from: { path: `^services/([^/]+)/src/operator/${OPERATOR_STEPS}/` },
+      to: {
+        path: `${SERVICE}/operator/${OPERATOR_STEPS}/`,
+        pathNot: ['^services/$1/src/operator/$2/', `${SERVICE}/operator/doctor/`]
+      }
+    },
+    {
+      name: 'doctor-only-for-commands',
+      comment: 'The start page gets the findings from wire/.',
+      severity: 'error',
+      from: { path: `${SERVICE}/operator/`, pathNot: `${SERVICE}/operator/(cli|doctor)/` },
+      to: { path: `${SERVICE}/operator/doctor/` }
+    },
+    {
+      name: 'use-cases-below-steps',
+      comment: 'A use case knows neither commands nor HTTP.',
+      severity: 'error',
+      from: { path: `${SERVICE}/operator/use-cases/` },
+      to: { path: `${SERVICE}/operator/${OPERATOR_STEPS}/` }
     },
     {
       name: 'http-below-groups',
       comment: 'http/ writes responses and imports no use case.',
       severity: 'error',
-      from: { path: `${AUTHORIZATION}/http/` },
-      to: { path: `${AUTHORIZATION}/(${GROUPS}|wire)/` }
+      from: { path: `${SERVICE}/http/` },
+      to: { path: `${SERVICE}/${GROUPS}/` }
     },
     {
       name: 'platform-below-http',
       severity: 'error',
-      from: { path: `${AUTHORIZATION}/platform/` },
-      to: { path: `${AUTHORIZATION}/(${GROUPS}|wire|http)/` }
+      from: { path: `${SERVICE}/platform/` },
+      to: { path: `${SERVICE}/(${GROUPS}|http)/` }
     },
     {
       name: 'storage-imports-only-rules',

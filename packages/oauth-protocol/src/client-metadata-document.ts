@@ -20,7 +20,8 @@ type Members = Readonly<Record<string, unknown>>
 type Check = (members: Members, clientId: string) => string | undefined
 
 const MAX_NAME_LENGTH = 100
-const MAX_REDIRECT_URIS = 20
+/** Of a client that no operator registered. */
+export const MAX_OWN_REDIRECT_URIS = 20
 /** Characters of an objection that can quote the document. */
 const MAX_PROBLEM_LENGTH = 300
 
@@ -92,7 +93,7 @@ function visibleName(name: string): string {
 
 function objectionToUris(uris: unknown): string | undefined {
   if (!Array.isArray(uris) || uris.length === 0) return 'must be an array of at least one URI'
-  if (uris.length > MAX_REDIRECT_URIS) return `must not have more than ${MAX_REDIRECT_URIS} URIs`
+  if (uris.length > MAX_OWN_REDIRECT_URIS) return `must not have more than ${MAX_OWN_REDIRECT_URIS} URIs`
   for (const [index, uri] of uris.entries()) {
     const objection = typeof uri === 'string' ? objectionToRedirectUri(uri) : 'must be a string'
     if (objection !== undefined) return `has an invalid URI at index ${index}: it ${objection}`

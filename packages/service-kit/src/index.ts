@@ -33,9 +33,10 @@ export {
   environmentReader
 } from './process/environment-reader.js'
 export { buildLogger, type Logger } from './process/logger.js'
+export { addMigrateCommand } from './process/migrate-command.js'
 export { readPackageVersion } from './process/package-version.js'
 export { type RunningService, runUntilSignal } from './process/run-until-signal.js'
-export { settleWithin } from './process/settle-within.js'
+export { STOP_LIMITS_MS, settleWithin } from './process/settle-within.js'
 export { completionScript, SHELLS } from './process/shell-completion.js'
 export { withTimeLimit } from './process/with-time-limit.js'
 export { problemOfRedis } from './redis/redis-problem.js'

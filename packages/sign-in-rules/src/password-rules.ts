@@ -19,8 +19,8 @@ export type PasswordRules = {
   isCommon: (password: string) => boolean
 }
 
-/** Longer passwords would only cost processor time. */
-const MAX_BYTES = 1024
+/** In UTF-8. Longer passwords would only cost processor time: an attacker could send them to consume it. */
+export const MAX_PASSWORD_BYTES = 1024
 /** A unit below this length that is repeated is one guess. */
 const SHORT_UNIT = 8
 /** This much must remain of a password without the names in it. */
@@ -45,7 +45,7 @@ const SEQUENCES = [
 export function findPasswordProblem(given: string, rules: PasswordRules): PasswordProblem | undefined {
   const password = given.normalize('NFC')
   // Before anything that takes time in proportion to the length.
-  if (new TextEncoder().encode(password).length > MAX_BYTES) return 'too_long'
+  if (new TextEncoder().encode(password).length > MAX_PASSWORD_BYTES) return 'too_long'
   // Forms that contain a control character are refused, so the password could not be used.
   if (/\p{Cc}/u.test(password)) return 'not_typeable'
   if ([...password].length < rules.minLength) return 'too_short'

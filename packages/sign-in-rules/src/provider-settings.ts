@@ -40,9 +40,13 @@ const MAX_SESSION_HOURS = 168
 
 /**
  * Reads `SIGN_IN_PROVIDERS`, a JSON array. Values of secrets are in no problem.
+ * @param isLoopback whether a host is this machine, where a connection without TLS cannot be read by others
  * @returns the providers, and one line for every mistake; the providers are usable only without mistakes
  */
-export function readProviders(text: string): { providers: readonly ProviderSettings[]; problems: readonly string[] } {
+export function readProviders(
+  text: string,
+  isLoopback: IsLoopback
+): { providers: readonly ProviderSettings[]; problems: readonly string[] } {
   const problems: string[] = []
   const elements = parseArray(text)
   if (elements === undefined) return { providers: [], problems: ['is not a JSON array of objects'] }
@@ -50,7 +54,7 @@ export function readProviders(text: string): { providers: readonly ProviderSetti
     const report = (problem: string): void => {
       problems.push(`[${index}]${problem}`)
     }
-    return readProvider(element, report)
+    return readProvider(element, report, isLoopback)
   })
   for (const [member, values] of [
     ['id', providers.map(({ id }) => id)],
@@ -65,6 +69,7 @@ export function readProviders(text: string): { providers: readonly ProviderSetti
 
 type Element = Readonly<Record<string, unknown>>
 type Report = (problem: string) => void
+type IsLoopback = (hostname: string) => boolean
 
 function parseArray(text: string): readonly Element[] | undefined {
   try {
@@ -80,14 +85,14 @@ function isObject(value: unknown): value is Element {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function readProvider(element: Element, report: Report): ProviderSettings {
+function readProvider(element: Element, report: Report, isLoopback: IsLoopback): ProviderSettings {
   for (const member of Object.keys(element)) if (!MEMBERS.includes(member)) report(`.${member} is not known`)
   const id = readText(element, 'id', report)
   if (id !== '' && (!/^[a-z0-9-]{1,32}$/.test(id) || id === 'handoff')) {
     report('.id must be 1 to 32 of a-z, 0-9 and -, and not handoff')
   }
   const issuer = readText(element, 'issuer', report)
-  if (issuer !== '' && !isIssuer(issuer)) {
+  if (issuer !== '' && !isIssuer(issuer, isLoopback)) {
     report('.issuer must be an https URL without query and fragment; http is allowed on this machine only')
   }
   return {
@@ -160,14 +165,9 @@ function readSessionHours(element: Element, report: Report): number {
   return 12
 }
 
-function isIssuer(text: string): boolean {
+function isIssuer(text: string, isLoopback: IsLoopback): boolean {
   if (!URL.canParse(text) || /[?#]/.test(text)) return false
   const { protocol, hostname, username, password } = new URL(text)
   if (username !== '' || password !== '') return false
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
-}
-
-/** Names and addresses of this machine, where a connection without TLS cannot be read by others. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }

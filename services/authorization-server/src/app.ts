@@ -46,7 +46,6 @@ import type { AuditTrail } from './platform/audit/audit-trail.js'
 import type { ClientRefusals } from './platform/client-refusals/client-refusals.js'
 import type { WaitingApps } from './platform/developer-apps/waiting-apps.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
-import type { Usage } from './platform/usage.js'
 import { errorRoutes } from './protocol/errors/routes.js'
 import { type IntrospectionRouteOptions, introspectionRoutes } from './protocol/introspection/routes.js'
 import { metadataRoutes } from './protocol/metadata/routes.js'
@@ -95,7 +94,8 @@ export type AppDeps = PublicDeps &
     watched: ServerMetrics
     audit: AuditTrail
     refusals: ClientRefusals
-    usages: readonly Pick<Usage, 'close'>[]
+    /** What is written in the background; the stop of the process flushes and closes it. */
+    closed: readonly { close(): Promise<void> }[]
     channel: RevocationChannel
     buckets: AccessTokenBuckets
     waitingApps: WaitingApps
@@ -186,7 +186,8 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
     oauthSurface(oauth, issuer, deps)
     allowAnyOrigin(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
     const languages = [...deps.pages.languages.keys()]
-    oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, ...deps })
+    const { scopes, discoversClients } = deps
+    oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, scopes, discoversClients })
   })
   server.register(
     async (site) => {

@@ -1,4 +1,4 @@
-import type { environmentReader } from '@valetkey/service-kit'
+import { type environmentReader, isLoopback } from '@valetkey/service-kit'
 import { type HandoffSettings, type ProviderSettings, readHandoffKeys, readProviders } from '@valetkey/sign-in-rules'
 
 type Reader = ReturnType<typeof environmentReader>
@@ -49,7 +49,7 @@ export function readAccountConfig(read: Reader) {
 function readProviderList(read: Reader): readonly ProviderSettings[] {
   const text = read.optionalText('SIGN_IN_PROVIDERS', '')
   if (text === '') return []
-  const { providers, problems } = readProviders(text)
+  const { providers, problems } = readProviders(text, isLoopback)
   for (const problem of problems) read.require(false, 'SIGN_IN_PROVIDERS', problem)
   return providers
 }

@@ -10,6 +10,7 @@ import {
   type RunningService,
   refuseFatal,
   refuseWrongClock,
+  STOP_LIMITS_MS,
   settleWithin,
   watchBuild,
   watchDependencyStates,
@@ -29,9 +30,7 @@ const POSTGRES = { connections: 10, plans: 'kept by index', renewedAfterSeconds:
 // In the folder above `dist`, both in a checkout and in an image.
 const PACKAGE_FILE = new URL('../package.json', import.meta.url)
 
-// Together below the 15 s after which the process exits; the listeners abort open requests after 6 s.
-const LISTENERS_LIMIT_MS = 6_500
-const OPERATOR_LIMIT_MS = 2_000
+// With `STOP_LIMITS_MS` below the 15 s after which the process exits.
 const FLUSH_LIMIT_MS = 4_000
 const DISCONNECT_LIMIT_MS = 2_000
 
@@ -91,9 +90,9 @@ export async function startAuthorizationServer(
       await drain()
       // Requests first, then background writes, then the connections of both. Each step has a time limit, in case a store
       // does not respond.
-      await settleWithin(LISTENERS_LIMIT_MS, [publicServer.close(), internalServer.close()])
+      await settleWithin(STOP_LIMITS_MS.listeners, [publicServer.close(), internalServer.close()])
       // After the others: until here it serves /readyz and /metrics.
-      await settleWithin(OPERATOR_LIMIT_MS, [operatorServer.close()])
+      await settleWithin(STOP_LIMITS_MS.operatorListener, [operatorServer.close()])
       deps.dependencies.stop()
       clock.stop()
       deps.returns.close()
@@ -101,7 +100,7 @@ export async function startAuthorizationServer(
         housekeeping.stop(),
         deps.channel.close(),
         deps.audit.close(),
-        ...deps.usages.map((usage) => usage.close())
+        ...deps.closed.map((each) => each.close())
       ])
       await settleWithin(DISCONNECT_LIMIT_MS, [database.close(), redis.quit()])
       redis.disconnect()

@@ -12,6 +12,7 @@ import {
   type RunningService,
   refuseFatal,
   refuseWrongClock,
+  STOP_LIMITS_MS,
   settleWithin,
   watchBuild,
   watchClock,
@@ -29,9 +30,7 @@ import { createFileStore, type FileStore } from './storage/files.js'
 // The folder above `dist`, in a checkout and in an image.
 const PACKAGE_FILE = new URL('../package.json', import.meta.url)
 
-// Their sum is well below the 15 s after which the process exits. The public listener closes open requests after 6 s.
-const LISTENERS_LIMIT_MS = 6_500
-const OPERATOR_LIMIT_MS = 2_000
+// With `STOP_LIMITS_MS` well below the 15 s after which the process exits.
 const DISCONNECT_LIMIT_MS = 4_000
 
 /**
@@ -89,10 +88,10 @@ export async function startResourceServer(environment: Environment): Promise<Run
       // First, so that load balancers stop sending requests.
       await drain()
       // Requests end before the connections that they use. Each step has a limit, so an unavailable database delays nothing.
-      await settleWithin(LISTENERS_LIMIT_MS, [publicServer.close()])
+      await settleWithin(STOP_LIMITS_MS.listeners, [publicServer.close()])
       clock.stop()
       // The operator listener closes last: until then /readyz responds 503 and /metrics works.
-      await settleWithin(OPERATOR_LIMIT_MS, [operatorServer.close()])
+      await settleWithin(STOP_LIMITS_MS.operatorListener, [operatorServer.close()])
       dependencies.stop()
       await settleWithin(DISCONNECT_LIMIT_MS, [introspector.close(), database.close()])
     }

@@ -7,6 +7,7 @@ import {
   isUnrevoked,
   isVerified,
   type Mark,
+  type RevocationView,
   viewWithoutFeed
 } from '../revocations/revocation-view.js'
 import { createIntrospectionEndpoint, type EndpointOptions } from './introspection-endpoint.js'
@@ -107,8 +108,7 @@ function cachedIntrospector(
   const endpoint = createIntrospectionEndpoint(options)
   const { revocationsUrl, maxEntries = 10_000, maxBytes = 16 * 1024 * 1024 } = cache
   const view = revocationsUrl === undefined ? viewWithoutFeed() : emptyView()
-  const feed =
-    revocationsUrl === undefined ? undefined : followRevocations({ ...options, url: revocationsUrl }, view, log)
+  const feed = revocationsUrl === undefined ? undefined : follow(revocationsUrl, options, view, log)
   const activeTokens = createResultCache<Entry>({ entries: maxEntries, bytes: maxBytes })
   const inactiveTokens = createResultCache<number>(INACTIVE_LIMITS)
   const calls = createSharedCalls<MarkedResult>()
@@ -175,6 +175,16 @@ function cachedIntrospector(
       await endpoint.close()
     }
   }
+}
+
+/** The feed needs the same credentials as introspection, and no other option of it. */
+function follow(
+  url: string,
+  { clientId, clientSecret }: EndpointOptions,
+  view: RevocationView,
+  log: FeedLog | undefined
+): ReturnType<typeof followRevocations> {
+  return followRevocations({ url, clientId, clientSecret }, view, log)
 }
 
 function namesOf({ tokenId, grantId, subject, clientId }: ActiveResult): string[] {

@@ -1,6 +1,10 @@
 import { postgresUrls } from '../postgres/postgres-url.js'
 import { type Finding, graveInProduction, ok, warning } from './finding.js'
 
+/**
+ * Whether a host is this machine: for addresses in settings and on pages. A redirect URI on the loopback interface has one of three
+ * hosts only (`redirectTarget` of oauth-protocol, RFC 8252 §7.3, §8.3).
+ */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
   return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare)

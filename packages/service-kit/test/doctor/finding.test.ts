@@ -20,6 +20,7 @@ test.each([
   ['http://10.0.0.1:4000', true],
   ['http://localhost:4000', false],
   ['http://127.0.0.2', false],
+  ['http://auth.localhost:4000', false],
   ['http://[::1]:4000', false],
   ['http://127.0.0.1.evil.example', true]
 ])('%s is production: %s', (issuer, expected) => {

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { OwnAppDeps } from '../browser/account/developer/own-apps.js'
+import type { DeveloperPageOptions } from '../browser/account/developer/sender.js'
+import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
+import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
 type AppStores = Pick<Stores, 'apps' | 'appChanges' | 'appPeople' | 'consents' | 'registered'>
@@ -13,4 +16,16 @@ export function wireOwnApps(
   if (mode === 'off') return undefined
   const { changes: clients, secrets, scopes } = registered
   return { mode, productName, apps, changes, people, clients, secrets, scopes, consents, randomBytes }
+}
+
+/** Undefined if users cannot register apps. */
+export function wireDeveloperPages(
+  config: Config,
+  stores: Stores,
+  session: SessionOptions,
+  { audit, limiter }: Platform
+): DeveloperPageOptions | undefined {
+  const { issuer, cookieKeys } = config
+  const ownApps = wireOwnApps(config, stores)
+  return ownApps && { ...ownApps, issuer, cookieKeys, session, audit, limiter, logos: stores.clientLogos }
 }

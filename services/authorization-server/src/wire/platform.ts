@@ -6,15 +6,15 @@ import { countDecisions } from '../platform/metrics/audit-metrics.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import { watchClientRefusals, watchPasswordQueue } from '../platform/metrics/watch.js'
 import { createPasswordQueue } from '../platform/passwords/password-queue.js'
-import { createLimiter } from '../platform/rate-limits/limiter.js'
+import { createLimiter, WAITING } from '../platform/rate-limits/limiter.js'
 import { createUsage } from '../platform/usage.js'
 import type { Stores } from './stores.js'
 
-// One processor and one of libuv's four threads stay free. 20 seconds serve 230 users behind one address on a slow machine.
+// One processor and one of libuv's four threads stay free.
 const PASSWORD_QUEUE = {
   atOnce: Math.max(1, Math.min(3, availableParallelism() - 1)),
-  waiting: 1_000,
-  milliseconds: 20_000
+  waiting: WAITING.attempts,
+  milliseconds: WAITING.milliseconds
 }
 
 /** What more than one listener needs from `platform/`. */

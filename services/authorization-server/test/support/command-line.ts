@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Database, Environment } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
-import type { CommandDeps } from '../../src/operator/cli/context.js'
+import type { CommandDeps } from '../../src/operator/cli/command-deps.js'
 import { CommandFailure, EXIT, exitCodeOf } from '../../src/operator/cli/exit.js'
 import { buildProgram } from '../../src/operator/cli/program.js'
 import { AdministrationError } from '../../src/operator/use-cases/administration-error.js'

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createMac, isMac } from '@valetkey/oauth-protocol'
 import type { FilePosition } from '../storage/file-record.js'
 import type { FileAccess } from './file-scopes.js'
 
@@ -17,9 +17,8 @@ export function writePageToken(position: FilePosition, access: FileAccess, keys:
   const bytes = Buffer.alloc(POSITION_BYTES)
   bytes.writeBigInt64BE(BigInt(position.createdAt.getTime()))
   bytes.write(position.fileId.replaceAll('-', ''), 8, 'hex')
-  const [newestKey] = keys
-  if (newestKey === undefined) throw new Error('no key for signing page tokens')
-  return Buffer.concat([bytes, sign(bytes, access, newestKey)]).toString('base64url')
+  const signature = createMac(keys, textOf(access), bytes).subarray(0, SIGNATURE_BYTES)
+  return Buffer.concat([bytes, signature]).toString('base64url')
 }
 
 /** @returns undefined for a token with a wrong signature, or of another user or scope */
@@ -29,17 +28,13 @@ export function readPageToken(token: string, access: FileAccess, keys: readonly 
   if (bytes.length !== POSITION_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token) return undefined
   const position = bytes.subarray(0, POSITION_BYTES)
   const signature = bytes.subarray(POSITION_BYTES)
-  if (!keys.some((key) => timingSafeEqual(sign(position, access, key), signature))) return undefined
+  if (!isMac(signature, keys, textOf(access), position, SIGNATURE_BYTES)) return undefined
   return {
     createdAt: new Date(Number(position.readBigInt64BE())),
     fileId: position.toString('hex', 8).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   }
 }
 
-function sign(position: Buffer, { ownerId, kinds }: FileAccess, key: string): Buffer {
-  return createHmac('sha256', key)
-    .update(JSON.stringify(['page token 1', ownerId, kinds]))
-    .update(position)
-    .digest()
-    .subarray(0, SIGNATURE_BYTES)
+function textOf({ ownerId, kinds }: FileAccess): string {
+  return JSON.stringify(['page token 1', ownerId, kinds])
 }

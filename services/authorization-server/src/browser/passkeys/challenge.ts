@@ -1,11 +1,11 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { createMac, isMac } from '@valetkey/oauth-protocol'
 
 /** What a challenge is bound to: an answer to it counts in this browser, in this session, and for this purpose only. */
 export type ChallengeOwner = { purpose: 'add' | 'sign_in'; browserId: string; sessionHash: string | undefined }
 
 const NONCE_BYTES = 16
 const TIME_BYTES = 6
-const MAC_BYTES = 32
 
 /** Lifetime of a challenge, in milliseconds. */
 export const CHALLENGE_MS = 5 * 60_000
@@ -21,7 +21,7 @@ export function createChallenge(keys: readonly string[], owner: ChallengeOwner, 
   const head = Buffer.alloc(NONCE_BYTES + TIME_BYTES)
   randomBytes(NONCE_BYTES).copy(head)
   head.writeUIntBE(now.getTime(), NONCE_BYTES, TIME_BYTES)
-  return Buffer.concat([head, sign(keys[0] ?? '', owner, head)])
+  return Buffer.concat([head, createMac(keys, textOf(owner), head)])
 }
 
 /** Whether the challenge was made for this owner within its lifetime. Challenges of older keys stay valid while keys are rotated. */
@@ -29,12 +29,11 @@ export function isChallenge(value: string, keys: readonly string[], owner: Chall
   const bytes = Buffer.from(value, 'base64url')
   const head = bytes.subarray(0, NONCE_BYTES + TIME_BYTES)
   const mac = bytes.subarray(NONCE_BYTES + TIME_BYTES)
-  if (mac.length !== MAC_BYTES || !keys.some((key) => timingSafeEqual(mac, sign(key, owner, head)))) return false
+  if (!isMac(mac, keys, textOf(owner), head)) return false
   const age = now.getTime() - head.readUIntBE(NONCE_BYTES, TIME_BYTES)
   return age >= -MOST_AHEAD_MS && age < CHALLENGE_MS
 }
 
-function sign(key: string, { purpose, browserId, sessionHash }: ChallengeOwner, head: Buffer): Buffer {
-  const owner = `passkey_challenge\n${purpose}\n${browserId}\n${sessionHash ?? ''}\n`
-  return createHmac('sha256', key).update(owner).update(head).digest()
+function textOf({ purpose, browserId, sessionHash }: ChallengeOwner): string {
+  return `passkey_challenge\n${purpose}\n${browserId}\n${sessionHash ?? ''}\n`
 }

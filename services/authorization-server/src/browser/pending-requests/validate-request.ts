@@ -99,9 +99,9 @@ async function findClient(clientId: string | undefined, deps: ValidationDeps, vi
     if (stored.disabled) return UNKNOWN
     return stored.isUnpublished === true ? findUnpublished(stored, deps, visitor) : { kind: 'client', client: stored }
   }
-  const { discovery } = deps
+  const { scopes, discovery } = deps
   if (discovery === undefined || !isClientIdUrl(clientId)) return UNKNOWN
-  return discoverClient(clientId, stored?.disabled === true, { ...deps, discovery }, visitor)
+  return discoverClient(clientId, stored?.disabled === true, { scopes, discovery }, visitor)
 }
 
 /**

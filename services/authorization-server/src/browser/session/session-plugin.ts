@@ -1,3 +1,4 @@
+import { FRESH_SIGN_IN_SECONDS } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { encryptText, openText } from '../../platform/encryption/encrypt-text.js'
@@ -58,8 +59,6 @@ export type SessionOptions = {
 /** Purpose of the encryption. */
 const ID_TOKEN = 'id token of a session'
 const MAX_SECONDS = 7 * 86_400
-/** A change of passwords, passkeys or linked identities needs a sign-in within this time. */
-const FRESH_MS = 5 * 60_000
 /** The clocks of two ready processes differ by less than this. */
 const MOST_AHEAD_MS = 60_000
 
@@ -120,7 +119,7 @@ function isWithinLifetime({ signedInAt, endsAt }: SessionRecord, now: Date): boo
 
 /** Whether the user gave a password, passkey or the like within the last five minutes. */
 export function isFresh({ authenticatedAt }: Pick<SignedIn, 'authenticatedAt'>, now: Date): boolean {
-  return authenticatedAt !== undefined && now.getTime() - authenticatedAt < FRESH_MS
+  return authenticatedAt !== undefined && now.getTime() - authenticatedAt < FRESH_SIGN_IN_SECONDS * 1000
 }
 
 function isOfGeneration(session: SessionRecord, user: User): boolean {

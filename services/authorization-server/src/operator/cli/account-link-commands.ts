@@ -13,7 +13,7 @@ import {
   giveAccountLink,
   givenLinkDocument
 } from '../use-cases/give-account-link.js'
-import { authorOf, type CommandDeps } from './context.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { CommandFailure } from './exit.js'
 
 /** The option of all commands that may send a link. */

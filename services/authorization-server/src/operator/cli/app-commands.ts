@@ -12,10 +12,12 @@ import {
 } from '../use-cases/administer-apps.js'
 import { appDocument, appSummaryDocument } from '../use-cases/app-document.js'
 import { readAllPages } from '../use-cases/pages.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
+import { linesOfDocument } from './document-lines.js'
 import { addLimitOption, upTo } from './limit.js'
 import { registryAdministrationOf } from './registry-administration.js'
+import { table } from './table.js'
 
 type ListOptions = { waiting?: boolean; limit?: number; json?: boolean }
 type ApproveOptions = { revision: number; verified?: boolean; json?: boolean }
@@ -59,7 +61,7 @@ export function addAppCommands(program: Command, context: CommandDeps): void {
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json }: { json?: boolean }) => {
       const document = appDocument(await findApp(clientId, deps()))
-      printResult(context, json, document, linesOf(document))
+      printResult(context, json, document, linesOfDocument(document))
     })
 
   addDecisionCommands(apps, context, deps)
@@ -111,12 +113,4 @@ function addDecisionCommands(apps: Command, context: CommandDeps, deps: () => Ap
 function readRevision(given: string): number {
   if (/^[1-9][0-9]{0,8}$/.test(given)) return Number(given)
   throw new InvalidArgumentError('It must be a number that show prints.')
-}
-
-/** One line for each member; those of a pending change begin with "pending". */
-function linesOf(document: object, prefix = ''): string[] {
-  return Object.entries(document).flatMap(([name, value]): string[] => {
-    if (Array.isArray(value)) return [`${prefix}${name}: ${value.map((each) => each.username ?? each).join(' ')}`]
-    return typeof value === 'object' ? linesOf(value, `${prefix}${name} `) : [`${prefix}${name}: ${value}`]
-  })
 }

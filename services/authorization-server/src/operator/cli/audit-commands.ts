@@ -6,7 +6,7 @@ import { createUserStore } from '../../storage/postgres/users.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
 import { isRecordId } from '../use-cases/name-of-record.js'
 import { auditDocument, readAudit, toAuditFilter } from '../use-cases/read-audit.js'
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 import { followAudit } from './follow-audit.js'
 
 type TailOptions = {

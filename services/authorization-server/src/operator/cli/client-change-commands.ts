@@ -17,8 +17,8 @@ import {
   readLogo,
   settingsOf
 } from './client-options.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps } from './context.js'
 
 const NOT_VERIFIED =
   'The client is not verified any more, because its name, publisher or home page changed. Pass --verified after you checked them.'

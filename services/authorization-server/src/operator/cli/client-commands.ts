@@ -16,11 +16,13 @@ import {
 } from './client-options.js'
 import { addClientRefusalCommand } from './client-refusal-command.js'
 import { addClientSecretCommands } from './client-secret-commands.js'
-import { authorOf, type CommandDeps, table } from './context.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
+import { linesOfDocument } from './document-lines.js'
 import { CommandFailure } from './exit.js'
 import { addLimitOption, upTo } from './limit.js'
 import { readSecret } from './read-secret.js'
 import { registryAdministrationOf } from './registry-administration.js'
+import { table } from './table.js'
 
 type CreateOptions = ClientOptions & {
   name: string
@@ -119,7 +121,7 @@ function addClientReadCommands(clients: Command, context: CommandDeps, deps: () 
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json }: { json?: boolean }) => {
       const document = clientDocument(await findClient(clientId, deps()))
-      printResult(context, json, document, linesOf(document))
+      printResult(context, json, document, linesOfDocument(document))
     })
 }
 
@@ -144,9 +146,4 @@ async function readGivenCredentials(
     throw new CommandFailure('usage', 'pass --client-id and --secret-stdin together; a public client has no secret')
   }
   return { clientId, clientSecret: isPublic ? undefined : await readSecret(context.stdin, 'secret') }
-}
-
-/** One line for each member. */
-function linesOf(document: object): string[] {
-  return Object.entries(document).map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : value}`)
 }

@@ -4,7 +4,7 @@ import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../../platform/i
 import { createClientRefusalStore, MOST_REFUSALS } from '../../storage/postgres/client-refusals.js'
 import { createClientStore } from '../../storage/postgres/clients.js'
 import { readRefusals } from '../use-cases/read-refusals.js'
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 import { addLimitOption, upTo } from './limit.js'
 
 const LIMIT = 20

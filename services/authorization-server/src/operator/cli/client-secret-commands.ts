@@ -7,10 +7,11 @@ import {
   listClientSecrets,
   rotateClientSecret
 } from '../use-cases/administer-client-secrets.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
 import { readDuration } from './duration.js'
 import { CommandFailure } from './exit.js'
+import { table } from './table.js'
 
 type RotateOptions = { keepOldFor?: string; now?: boolean; yes?: boolean; json?: boolean }
 

@@ -1,4 +1,4 @@
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 import { CommandFailure } from './exit.js'
 
 /** Continues only after a confirmation at the terminal or with `--yes`. */

@@ -11,10 +11,11 @@ import {
   revokeGrants
 } from '../use-cases/administer-grants.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
 import { CommandFailure } from './exit.js'
 import { addLimitOption } from './limit.js'
+import { table } from './table.js'
 
 type Filter = { user?: string; client?: string }
 type RevokeOptions = Filter & { yes?: boolean; json?: boolean }

@@ -10,8 +10,9 @@ import {
   unlinkIdentity
 } from '../use-cases/administer-identities.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
+import { table } from './table.js'
 
 type Options = IdentityKey & { yes?: boolean; json?: boolean }
 

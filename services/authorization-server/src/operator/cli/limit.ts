@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 
 /** The option of every command that prints a list. */
 export function addLimitOption(command: Command, most?: number): Command {

@@ -7,9 +7,10 @@ import {
   revocationDocument,
   revokeOperatorKey
 } from '../use-cases/administer-operator-keys.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
 import { addLimitOption, upTo } from './limit.js'
+import { table } from './table.js'
 
 export function addOperatorKeyCommands(program: Command, context: CommandDeps): void {
   const keys = program.command('operator-keys').description('credentials for the administration API')

@@ -1,14 +1,14 @@
+import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
-import { completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
+import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
 import { Argument, Command } from 'commander'
 import { addAppCommands } from './app-commands.js'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 import { addDoctorCommand } from './doctor-command.js'
 import { addExamples } from './examples.js'
 import { addGrantCommands } from './grant-commands.js'
-import { addMigrateCommand } from './migrate-command.js'
 import { addOperatorKeyCommands } from './operator-key-commands.js'
 import { addRegistryCommands } from './registry-commands.js'
 import { addResourceServerCommands } from './resource-server-commands.js'
@@ -35,6 +35,7 @@ Exit codes:
 `
 
 const PACKAGE_FILE = new URL('../../../package.json', import.meta.url)
+const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
 
 /** The command line of the authorization server. Only `doctor` needs more than the database; links also need ISSUER. */
 export function buildProgram(context: CommandDeps): Command {
@@ -49,7 +50,7 @@ export function buildProgram(context: CommandDeps): Command {
     .configureOutput({ writeOut: context.out, writeErr: context.say })
     .exitOverride()
     .showHelpAfterError('(see --help)')
-  addMigrateCommand(program, context)
+  addMigrateCommand(program, MIGRATIONS, context)
   addDoctorCommand(program, context)
   addUserCommands(program, context)
   addScopeCommands(program, context)

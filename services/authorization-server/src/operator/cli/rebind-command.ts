@@ -3,7 +3,7 @@ import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createIdentityRebindingStore } from '../../storage/postgres/identity-rebinding.js'
 import { applyRebinding, planRebinding } from '../use-cases/rebind-identities.js'
-import { authorOf, type CommandDeps } from './context.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { CommandFailure } from './exit.js'
 import { ISSUER_OPTION } from './identity-commands.js'
 

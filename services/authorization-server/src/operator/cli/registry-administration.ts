@@ -6,7 +6,7 @@ import { createConsentStore } from '../../storage/postgres/consents.js'
 import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
 import type { RegistryAdministration } from '../use-cases/registry/registry-change.js'
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 
 /** What commands about clients, scopes and resource servers need. */
 export function registryAdministrationOf(context: CommandDeps): RegistryAdministration {

@@ -11,11 +11,12 @@ import {
   rotateResourceServerSecret,
   setTitleOfApi
 } from '../use-cases/administer-resource-servers.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps, table } from './context.js'
 import { CommandFailure } from './exit.js'
 import { addLimitOption, upTo } from './limit.js'
 import { readSecret } from './read-secret.js'
+import { table } from './table.js'
 
 type CreateOptions = {
   name: string

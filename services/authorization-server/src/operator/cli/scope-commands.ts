@@ -4,10 +4,11 @@ import { createConsentStore } from '../../storage/postgres/consents.js'
 import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import { createScopeStore, type Scope } from '../../storage/postgres/scopes.js'
 import { createScope, type ScopeAdministration, scopeDocument } from '../use-cases/administer-scopes.js'
-import { authorOf, type CommandDeps, table } from './context.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { addLimitOption, upTo } from './limit.js'
 import { addScopeChangeCommands } from './scope-change-commands.js'
 import { addScopeOptions, type ScopeOptions, scopeSettingsOf } from './scope-options.js'
+import { table } from './table.js'
 import { addTranslationOptions, readTranslations, type TranslationOptions } from './translation-options.js'
 
 type CreateOptions = TranslationOptions & ScopeOptions & { title: string; description: string; json?: boolean }

@@ -11,8 +11,8 @@ import {
   type UserAdministration,
   userDocument
 } from '../use-cases/administer-users.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { authorOf, type CommandDeps } from './context.js'
 import { CommandFailure } from './exit.js'
 import { ISSUER_OPTION, SUBJECT_OPTION } from './identity-commands.js'
 

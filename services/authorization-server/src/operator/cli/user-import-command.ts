@@ -3,7 +3,7 @@ import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createUserImportStore } from '../../storage/postgres/user-imports.js'
 import { importUsers } from '../use-cases/import-users.js'
-import { authorOf, type CommandDeps } from './context.js'
+import { authorOf, type CommandDeps } from './command-deps.js'
 import { CommandFailure } from './exit.js'
 
 /** docs/bring-your-users.md#import has more about the members. */

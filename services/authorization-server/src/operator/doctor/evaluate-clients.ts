@@ -1,4 +1,5 @@
-import { type Complaint, type Finding, graveInProduction, isLoopback, ok, warning } from '@valetkey/service-kit'
+import { redirectTarget } from '@valetkey/oauth-protocol'
+import { type Complaint, type Finding, graveInProduction, ok, warning } from '@valetkey/service-kit'
 import type { ClientState } from '../../storage/postgres/registry-state.js'
 
 const YEAR_MS = 365 * 86_400_000
@@ -58,10 +59,11 @@ export function evaluateClients(
   ]
 }
 
+/** As registration decides it: a loopback redirect URI has one of three hosts (RFC 8252 §7.3, §8.3). */
 function isPlainHttp(redirectUri: string): boolean {
   if (!URL.canParse(redirectUri)) return false
-  const { protocol, hostname } = new URL(redirectUri)
-  return protocol === 'http:' && !isLoopback(hostname)
+  const target = redirectTarget(redirectUri)
+  return target.kind === 'web' && target.origin.startsWith('http:')
 }
 
 export const isOld = (createdAt: Date | undefined, now: Date): boolean =>

@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { hashToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
+import {
+  createClientSecret,
+  findDeletableSecret,
+  liveSecrets,
+  mayAddSecret
+} from '../../platform/clients/client-secrets.js'
 import type { ClientSecret } from '../../storage/postgres/client-secrets.js'
 import type { Author } from './actor.js'
 import {
@@ -16,8 +21,6 @@ import type { NewSecret } from './register-client.js'
 const DAY = 86_400
 /** Seconds; long enough for the next release of the app. */
 export const KEEP_OLD_FOR = { default: 7 * DAY, longest: 90 * DAY }
-/** The number of secrets that the comparison in constant time supports. */
-const MOST_LIVE = 2
 
 /** Lists the secrets of a client. Ended secrets remain until the next rotation. */
 export async function listClientSecrets(
@@ -40,11 +43,10 @@ export async function rotateClientSecret(
   if (!Number.isInteger(keepOldFor) || keepOldFor < 0 || keepOldFor > KEEP_OLD_FOR.longest) {
     throw new AdministrationError('invalid', `the old secret can stay valid for 0 to ${KEEP_OLD_FOR.longest} seconds`)
   }
-  const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
-  const hash = hashToken(clientSecret)
-  const secretId = secretIdOf(hash)
-  const old = await changeSecrets(clientId, deps, async (live, version, readAt) => {
-    if (keepOldFor > 0 && live.length >= MOST_LIVE) throw twoAreLive(live)
+  const { clientSecret, hash, secretId } = createClientSecret(randomBytes)
+  const old = await changeSecrets(clientId, deps, async (secrets, version, readAt) => {
+    const live = liveSecrets(secrets)
+    if (keepOldFor > 0 && !mayAddSecret(secrets)) throw twoAreLive(live)
     const othersUntil = new Date(readAt.getTime() + keepOldFor * 1000)
     const ending = live.map((secret) => ({
       ...secret,
@@ -67,15 +69,16 @@ export async function deleteClientSecret(
   author: Author,
   deps: ClientAdministration
 ): Promise<ClientSecret> {
-  return changeSecrets(clientId, deps, async (live, version, _readAt, all) => {
-    const secret = all.find((each) => each.secretId === secretId)
-    if (secret === undefined) {
+  return changeSecrets(clientId, deps, async (secrets, version) => {
+    const found = findDeletableSecret(secrets, secretId)
+    if (found.kind === 'unknown') {
       throw new AdministrationError('not_found', `the client ${clientId} has no secret ${secretId}`)
     }
-    if (live.length === 1 && live[0] === secret) {
+    if (found.kind === 'only_live_secret') {
       const advice = 'create a new one first, which can end this one immediately, or disable the client'
       throw new AdministrationError('conflict', `${secretId} is the only live secret of the client: ${advice}`)
     }
+    const { secret } = found
     const event = { event: 'client_secret_deleted', clientId, details: describe(secret) } as const
     const deleted = await recordChange(event, author, (note) =>
       deps.changes.removeSecret({ clientId, version }, secretId, note)
@@ -99,19 +102,12 @@ export function clientSecretDocument(secret: ClientSecret) {
 async function changeSecrets<Outcome>(
   clientId: string,
   deps: ClientAdministration,
-  change: (
-    live: readonly ClientSecret[],
-    version: string,
-    readAt: Date,
-    all: readonly ClientSecret[]
-  ) => Promise<Outcome | undefined>
+  change: (secrets: readonly ClientSecret[], version: string, readAt: Date) => Promise<Outcome | undefined>
 ): Promise<Outcome> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { client, version, readAt } = await findVersioned(clientId, deps)
     if (client.type === 'public') throw new AdministrationError('conflict', 'a public client has no secret')
-    const all = await deps.secrets.list(clientId)
-    const live = all.filter((secret) => secret.live)
-    const outcome = await change(live, version, readAt, all)
+    const outcome = await change(await deps.secrets.list(clientId), version, readAt)
     if (outcome !== undefined) return outcome
   }
   throw changedMeanwhile(clientId)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { hashToken, mintClientIdentifier, mintOpaqueToken, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, mintClientIdentifier, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
+import { createClientSecret } from '../../platform/clients/client-secrets.js'
 import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
 import type { Author } from './actor.js'
 import type { ClientAdministration } from './administer-client.js'
@@ -51,7 +52,7 @@ export async function registerClient(
 function newCredentials(type: ClientType): GivenCredentials {
   return {
     clientId: mintClientIdentifier(randomBytes),
-    clientSecret: type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
+    clientSecret: type === 'public' ? undefined : createClientSecret(randomBytes).clientSecret
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '@valetkey/oauth-protocol'
 import { clientSecretKey } from '../../storage/postgres/client-secrets.js'
 import type { ClientStore } from '../../storage/postgres/clients.js'
+import { MOST_LIVE_SECRETS } from '../clients/client-secrets.js'
 import type { Limiter } from '../rate-limits/limiter.js'
 import { clientAuthenticationLimit } from '../rate-limits/rules.js'
 import type { Usage } from '../usage.js'
@@ -55,9 +56,6 @@ export async function authenticateClient(
 
 type Found = Awaited<ReturnType<ClientStore['findWithSecrets']>>
 
-/** Two secrets are live while one is being replaced. */
-const LEAST_COMPARISONS = 2
-
 function evaluate(credentials: ClientCredentials, found: Found): AuthenticatedClient {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
   if (credentials.kind === 'unusable') throw refusal(credentials.usedHeader, credentials.reason)
@@ -67,7 +65,7 @@ function evaluate(credentials: ClientCredentials, found: Found): AuthenticatedCl
     credentials.kind === 'secret' ? credentials.method === 'client_secret_basic' : credentials.usedHeader
   const hash = credentials.kind === 'secret' ? hashToken(credentials.clientSecret) : undefined
   // Before any refusal, so that the time does not show whether the client exists.
-  const isAuthenticated = hash === undefined || matchesSecret(hash, found?.secretHashes ?? [], LEAST_COMPARISONS)
+  const isAuthenticated = hash === undefined || matchesSecret(hash, found?.secretHashes ?? [], MOST_LIVE_SECRETS)
 
   const formerSecretId = isAuthenticated ? undefined : idOfFormerSecret(credentials, hash)
   if (found === undefined) throw refusal(usedHeader, 'unknown_client', clientId, formerSecretId)

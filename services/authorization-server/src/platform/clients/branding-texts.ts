@@ -1,3 +1,4 @@
+import { isLoopback } from '@valetkey/service-kit'
 import type { ClientBranding } from '../../storage/postgres/client-branding.js'
 import { readName } from './client-name.js'
 
@@ -26,14 +27,12 @@ function readPublisher(given: string): BrandingTextOutcome {
 /** Characters that a browser would drop or replace: the address would not be the one that was read. */
 const NOT_IN_URL = /[\s\p{C}\\]/u
 
-const LOOPBACK = ['127.0.0.1', '[::1]', 'localhost']
-
 /** The URL is stored normalised, so that a host that imitates another is shown in Punycode. */
 function readPageUrl(given: string): BrandingTextOutcome {
   if (given.length > LONGEST_URL) return { kind: 'too_long' }
   if (NOT_IN_URL.test(given) || !URL.canParse(given)) return { kind: 'malformed' }
   const url = new URL(given)
-  const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.includes(url.hostname))
+  const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
   if (!isAllowed) return { kind: 'not_https' }
   // Before the host, they make it look like another: https://bank.example@evil.example/
   if (url.username !== '' || url.password !== '') return { kind: 'credentials' }

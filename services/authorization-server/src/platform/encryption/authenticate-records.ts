@@ -1,4 +1,5 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { hkdfSync } from 'node:crypto'
+import { createTextMac, isTextMac } from '@valetkey/oauth-protocol'
 import type { RecordAuthentication } from '../../storage/redis/record-authentication.js'
 
 const MAC_LENGTH = 43
@@ -12,28 +13,26 @@ export function createRecordAuthentication(
   onForged: (kind: string) => void = () => {}
 ): RecordAuthentication {
   const macKeys = cookieKeys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'valetkey records in Redis', 32)))
-  const [newest] = macKeys
-  if (newest === undefined) throw new TypeError('at least one key is needed')
+  if (macKeys.length === 0) throw new TypeError('at least one key is needed')
+  const newestKey = macKeys.slice(0, 1)
 
   return {
-    protect: (key, content) => `${macOf(newest, key, content)} ${content}`,
+    protect: (key, content) => `${createTextMac(newestKey, textOf(key, content))} ${content}`,
     open(key, stored) {
-      const isAuthentic = macKeys.some((macKey) => hasMac(macKey, key, stored))
+      const isAuthentic = hasMac(macKeys, key, stored)
       if (isAuthentic && stored[MAC_LENGTH] === ' ') return stored.slice(MAC_LENGTH + 1)
       onForged(key.split(':', 2).join(':'))
       return undefined
     },
-    isOutdated: (key, stored) => macKeys.length > 1 && !hasMac(newest, key, stored)
+    isOutdated: (key, stored) => macKeys.length > 1 && !hasMac(newestKey, key, stored)
   }
 }
 
-function hasMac(macKey: Buffer, key: string, stored: string): boolean {
-  const given = Buffer.from(stored.slice(0, MAC_LENGTH))
-  const expected = Buffer.from(macOf(macKey, key, stored.slice(MAC_LENGTH + 1)))
-  return given.length === expected.length && timingSafeEqual(given, expected)
+function hasMac(macKeys: readonly Buffer[], key: string, stored: string): boolean {
+  return isTextMac(stored.slice(0, MAC_LENGTH), macKeys, textOf(key, stored.slice(MAC_LENGTH + 1)))
 }
 
 /** Bound to the key of the record: a record that is copied to another key fails the check. */
-function macOf(macKey: Buffer, key: string, content: string): string {
-  return createHmac('sha256', macKey).update(`${key}\n${content}`).digest('base64url')
+function textOf(key: string, content: string): string {
+  return `${key}\n${content}`
 }

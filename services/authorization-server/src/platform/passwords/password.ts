@@ -1,20 +1,18 @@
 import { hash, verify } from '@node-rs/argon2'
+import { MAX_PASSWORD_BYTES } from '@valetkey/sign-in-rules'
 import { verifyForeignHash } from './foreign-hash.js'
 
 /** argon2id with 19 MiB, two passes, one lane (OWASP's first recommendation). The library does not block the event loop. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-
-/** Longer passwords are refused without hashing, because an attacker could send them to consume processor time. */
-const MAX_BYTES = 1024
 
 /** The same characters typed on another keyboard are the same password (RFC 8265 §4.2). */
 function prepare(password: string): string {
   return password.normalize('NFC')
 }
 
-/** Control characters cannot be typed into a form, and forms that contain one are refused. */
+/** Control characters cannot be typed into a form, and forms that contain one are refused. Long passwords are not hashed. */
 function isAcceptablePassword(password: string): boolean {
-  return password !== '' && !/\p{Cc}/u.test(password) && Buffer.byteLength(prepare(password)) <= MAX_BYTES
+  return password !== '' && !/\p{Cc}/u.test(password) && Buffer.byteLength(prepare(password)) <= MAX_PASSWORD_BYTES
 }
 
 export async function hashPassword(password: string): Promise<string> {

@@ -1,6 +1,7 @@
 import {
   type Claims,
   evaluateCallback,
+  FRESH_SIGN_IN_SECONDS,
   type ProviderFailure,
   type ProviderSettings,
   problemOfSubject,
@@ -45,8 +46,6 @@ export type ProviderSignIn =
     }
   | Failed
 
-/** `auth_time` may be this old if the user had to sign in now. The tolerance for clocks is added. */
-const CONFIRMED_SECONDS = 300
 const FUTURE_SECONDS = 30
 /** A longer ID token is not kept: as a parameter, it would make an address that servers refuse. */
 const MAX_HINT_LENGTH = 6_000
@@ -146,7 +145,8 @@ async function finishSignIn(
     expectedNonce: secrets.nonce,
     pkceCodeVerifier: secrets.verifier,
     idTokenExpected: true,
-    ...(confirms && { maxAge: CONFIRMED_SECONDS })
+    // The age of `auth_time`. The tolerance for clocks is added.
+    ...(confirms && { maxAge: FRESH_SIGN_IN_SECONDS })
   })
   const idToken = tokens.id_token ?? ''
   const idClaims = tokens.claims()

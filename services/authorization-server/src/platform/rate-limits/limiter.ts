@@ -24,10 +24,10 @@ const kindOf = ({ name }: Limit): string => name.split(':', 1)[0] ?? ''
 const RETRY_SOON = 5
 
 /**
- * How long an attempt waits for others, and how many may wait. Attempts in flight are hashed one after the other, so 230 users
+ * How long an attempt waits for others, and how many may wait; the same for the password queue. Attempts in flight are hashed one after the other, so 230 users
  * behind one address take 3 seconds if a hash takes 13 ms, and 20 seconds if the machine is slow or busy.
  */
-const WAITING = { milliseconds: 20_000, attempts: 1_000 }
+export const WAITING = { milliseconds: 20_000, attempts: 1_000 }
 
 type Attempt<Outcome> = {
   limits: readonly Limit[]

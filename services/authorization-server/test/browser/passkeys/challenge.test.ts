@@ -49,3 +49,20 @@ function edited(index: number): string {
   bytes.writeUInt8(bytes.readUInt8(index) ^ 1, index)
   return bytes.toString('base64url')
 }
+
+// Values of an earlier version: a page that is open during an upgrade can still be answered.
+test.each([
+  { key: 'new', value: 'y1a1MJ7d68EHsQYHze0tYgGhkulis1OzsqChr-0cjyIuwbnHOSFM3YeMkbOvfPPAxDvGJNzV', purpose: 'sign_in' },
+  { key: 'new', value: 'aAZWByEosHhrMBDCb9zB0wGhkulis9bYZaL65-29rx4AKlX_GJu1hCEVnUhbvVz6IMNB0AzY', purpose: 'add' },
+  { key: 'old', value: '6-Sr5HbmYk_3foZw5t0ydgGhkulis5UzKIDlG-7AAYGazMVSwiQXMS3eAxgIi_sfVgLvHFHN', purpose: 'sign_in' },
+  { key: 'old', value: 'LQBKNcU7fyz6xaNGNw5T4gGhkulis6Wa9wZ06wIBBkN4fnfXZvHyWBCTycCKHQutCHxJCRn8', purpose: 'add' }
+] as const)(
+  'passkey challenge: accepts one of an earlier version, $purpose with the $key key',
+  ({ value, purpose }) => {
+    const keys = ['a new key of at least thirty-two characters!', 'an old key of at least thirty-two characters']
+    const sessionHash = purpose === 'add' ? 'session-hash' : undefined
+    const at = new Date('2026-10-31T17:02:12.123Z')
+    expect(isChallenge(value, keys, { purpose, browserId: 'browser-1', sessionHash }, at)).toBe(true)
+    expect(isChallenge(value, keys, { purpose, browserId: 'browser-2', sessionHash }, at)).toBe(false)
+  }
+)

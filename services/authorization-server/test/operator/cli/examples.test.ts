@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Command } from 'commander'
-import type { CommandDeps } from '../../../src/operator/cli/context.js'
+import type { CommandDeps } from '../../../src/operator/cli/command-deps.js'
 import { EXAMPLES, leafCommands } from '../../../src/operator/cli/examples.js'
 import { buildProgram } from '../../../src/operator/cli/program.js'
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { isLoopback } from '@valetkey/service-kit'
 import { readProviders } from '@valetkey/sign-in-rules'
 import { examineProviders } from '../../../src/operator/doctor/examine-providers.js'
 import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
@@ -12,7 +13,7 @@ describe('doctor on providers', () => {
   afterAll(() => provider.close())
 
   const examine = (change: Record<string, unknown> = {}) =>
-    examineProviders(readProviders(JSON.stringify([providerSetting(provider, change)])).providers)
+    examineProviders(readProviders(JSON.stringify([providerSetting(provider, change)]), isLoopback).providers)
 
   test('reports a provider that responds as ok, and nothing without providers', async () => {
     expect(await examine()).toEqual([expect.objectContaining({ check: 'sign-in provider forger', severity: 'ok' })])

@@ -10,6 +10,8 @@ describe('an address', () => {
     { given: 'HTTPS://APP.example:443/A', value: 'https://app.example/A' },
     { given: 'http://localhost:3000/', value: 'http://localhost:3000/' },
     { given: 'http://127.0.0.1/', value: 'http://127.0.0.1/' },
+    { given: 'http://127.0.0.2/', value: 'http://127.0.0.2/' },
+    { given: 'http://app.localhost/', value: 'http://app.localhost/' },
     { given: 'http://[::1]:8080/', value: 'http://[::1]:8080/' },
     { given: 'https://аррӏе.example/', value: 'https://xn--80ak6aa92e.example/' },
     { given: 'https://app.example/ü', value: 'https://app.example/%C3%BC' },

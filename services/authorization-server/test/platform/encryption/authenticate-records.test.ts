@@ -38,3 +38,21 @@ test('record authentication: during a rotation both keys verify and the first on
   expect(after.open('k', during.protect('k', 'content'))).toBe('content')
   expect(after.open('k', before.protect('k', 'content'))).toBeUndefined()
 })
+
+// Values of an earlier version: sessions and codes in Redis stay valid.
+test.each([
+  { key: NEW, mac: 'j68yDRWIDXLCVz8efCamglh1NzhvC8DdALE_NLnAH1Y' },
+  { key: OLD, mac: 'ViLq7gbpILQrPHpsVU_iCnyQOdaGtyzSfBFkvQU4bdM' }
+])('record authentication: has the format of earlier versions, $mac', ({ key, mac }) => {
+  const content = '{"user":"ålice"}'
+  expect(createRecordAuthentication([key]).protect('vk:session:mine', content)).toBe(`${mac} ${content}`)
+  expect(createRecordAuthentication([NEW, OLD]).open('vk:session:mine', `${mac} ${content}`)).toBe(content)
+})
+
+test('record authentication: a record of an older key is outdated during a rotation', () => {
+  const before = createRecordAuthentication([OLD])
+  const during = createRecordAuthentication([NEW, OLD])
+  expect(before.isOutdated('k', before.protect('k', 'content'))).toBe(false)
+  expect(during.isOutdated('k', before.protect('k', 'content'))).toBe(true)
+  expect(during.isOutdated('k', during.protect('k', 'content'))).toBe(false)
+})

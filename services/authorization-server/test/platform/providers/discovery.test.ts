@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { isLoopback } from '@valetkey/service-kit'
 import { readProviders } from '@valetkey/sign-in-rules'
 import { createDiscovery } from '../../../src/platform/providers/discovery.js'
 import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
@@ -14,7 +15,7 @@ describe('metadata of a provider', () => {
   beforeEach(async () => {
     time = 1_000_000
     provider = await startForgingProvider()
-    const [settings] = readProviders(JSON.stringify([providerSetting(provider)])).providers
+    const [settings] = readProviders(JSON.stringify([providerSetting(provider)]), isLoopback).providers
     if (settings === undefined) throw new Error('the setting is wrong')
     discovered = createDiscovery(settings, { kind: 'secret', value: 'secret' }, () => time)
   })

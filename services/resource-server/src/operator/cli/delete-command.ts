@@ -1,7 +1,7 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createImportRuns } from '../../storage/import-runs.js'
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 import { CommandFailure } from './exit.js'
 import { readOwner } from './owner.js'
 

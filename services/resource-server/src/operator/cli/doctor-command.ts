@@ -1,7 +1,7 @@
 import { printFindings } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { examine } from '../doctor/examine.js'
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 import { CommandFailure } from './exit.js'
 
 export function addDoctorCommand(program: Command, context: CommandDeps): void {

@@ -1,11 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
-import { completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
+import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
 import { Argument, Command } from 'commander'
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 import { addDeleteCommand } from './delete-command.js'
 import { addDoctorCommand } from './doctor-command.js'
 import { addImportCommand } from './import-command.js'
-import { addMigrateCommand } from './migrate-command.js'
 
 const AFTER_HELP = `
 Settings:
@@ -24,6 +24,7 @@ Exit codes:
 `
 
 const PACKAGE_FILE = new URL('../../../package.json', import.meta.url)
+const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
 
 /** The command line of the resource server. It needs the database only. */
 export function buildProgram(context: CommandDeps): Command {
@@ -36,7 +37,7 @@ export function buildProgram(context: CommandDeps): Command {
     .configureOutput({ writeOut: context.out, writeErr: context.say })
     .exitOverride()
     .showHelpAfterError('(see --help)')
-  addMigrateCommand(program, context)
+  addMigrateCommand(program, MIGRATIONS, context)
   addDoctorCommand(program, context)
   addImportCommand(program, context)
   addDeleteCommand(program, context)

@@ -1,4 +1,4 @@
-import type { CommandDeps } from './context.js'
+import type { CommandDeps } from './command-deps.js'
 import { printable } from './printable.js'
 import { progressLine } from './progress-line.js'
 import { walkNames } from './walk-directory.js'

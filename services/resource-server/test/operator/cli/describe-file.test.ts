@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from '@jest/globals'
-import { describeFile } from '../../../src/operator/cli/describe-file.js'
+import { describeFile, mimeTypeOfName } from '../../../src/operator/cli/describe-file.js'
 import { makeFileId } from '../../../src/operator/cli/file-id.js'
-import { mimeTypeOfName } from '../../../src/operator/cli/mime-type.js'
 
 test.each([
   ['Invoice 2026-10.pdf', 'application/pdf'],

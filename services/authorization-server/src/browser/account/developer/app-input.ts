@@ -1,4 +1,4 @@
-import type { RedirectUriProblem } from '@valetkey/oauth-protocol'
+import { MAX_OWN_REDIRECT_URIS, type RedirectUriProblem } from '@valetkey/oauth-protocol'
 import {
   type BrandingField,
   type BrandingTextOutcome,
@@ -34,9 +34,6 @@ export type Invalid = { kind: 'invalid'; problems: readonly AppProblem[] }
 
 /** The app as it is, if it exists. */
 type Current = { clientId: string; settings: AppSettings }
-
-/** For each app of users; operators may register more. */
-const MOST_REDIRECT_URIS = 20
 
 /** Reads all fields, and names each problem. */
 export async function readAppInput(
@@ -76,7 +73,7 @@ function readAppRedirectUris(given: readonly string[]): AppProblem | { redirectU
   switch (outcome.kind) {
     case 'redirect_uris': {
       const { redirectUris } = outcome
-      return redirectUris.length > MOST_REDIRECT_URIS
+      return redirectUris.length > MAX_OWN_REDIRECT_URIS
         ? { field: 'redirectUris', problem: 'too_many' }
         : { redirectUris }
     }

@@ -1,8 +1,5 @@
-import { hashToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
+import { createClientSecret, findDeletableSecret, mayAddSecret } from '../../../platform/clients/client-secrets.js'
 import { type Actor, changeOwnApp, type OwnAppDeps, type Refused, recordOwnChange } from './own-apps.js'
-
-/** The number of secrets that the comparison in constant time supports. */
-const MOST_LIVE = 2
 
 type Added =
   /** @property clientSecret shown once */
@@ -16,13 +13,10 @@ export async function addAppSecret(clientId: string, actor: Actor, deps: OwnAppD
   return changeOwnApp<Added>(clientId, actor, deps, async ({ type }) => {
     if (type === 'public') return { kind: 'public' }
     const found = await deps.clients.findVersion(clientId)
-    const live = (await deps.secrets.list(clientId)).filter((secret) => secret.live)
-    if (live.length >= MOST_LIVE) return { kind: 'two_are_live' }
+    if (!mayAddSecret(await deps.secrets.list(clientId))) return { kind: 'two_are_live' }
     // After the version of the client was read: an owner who has been removed since gave it a new one.
     if (found === undefined || !(await isStillOwner(clientId, actor, deps))) return undefined
-    const clientSecret = mintOpaqueToken('clientSecret', deps.randomBytes)
-    const hash = hashToken(clientSecret)
-    const secretId = secretIdOf(hash)
+    const { clientSecret, hash, secretId } = createClientSecret(deps.randomBytes)
     const event = { event: 'client_secret_rotated', clientId, details: { secretId } } as const
     const { version } = found
     const added = await recordOwnChange(event, actor, (note) =>
@@ -42,10 +36,9 @@ export async function deleteAppSecret(
 ): Promise<Deleted | Refused> {
   return changeOwnApp<Deleted>(clientId, actor, deps, async () => {
     const found = await deps.clients.findVersion(clientId)
-    const all = await deps.secrets.list(clientId)
-    const secret = all.find((each) => each.secretId === secretId)
-    if (secret === undefined) return { kind: 'done' }
-    if (secret.live && all.filter(({ live }) => live).length === 1) return { kind: 'only_live_secret' }
+    const deletable = findDeletableSecret(await deps.secrets.list(clientId), secretId)
+    if (deletable.kind === 'unknown') return { kind: 'done' }
+    if (deletable.kind === 'only_live_secret') return { kind: 'only_live_secret' }
     if (found === undefined || !(await isStillOwner(clientId, actor, deps))) return undefined
     const event = { event: 'client_secret_deleted', clientId, details: { secretId } } as const
     const { version } = found

@@ -1,4 +1,5 @@
 import { serverMetadataPath } from '@valetkey/oauth-protocol'
+import { liveSecrets, mayAddSecret } from '../../../platform/clients/client-secrets.js'
 import { describeScope } from '../../../platform/i18n/describe-scope.js'
 import type { Language } from '../../../platform/i18n/language.js'
 import { MOST_INVITATIONS, MOST_TESTERS } from '../../../storage/postgres/app-people.js'
@@ -19,8 +20,6 @@ export type AppSituation = {
   mode: OwnAppDeps['mode']
   issuer: string
 }
-
-const MOST_SECRETS = 2
 
 /** What `account-developer-app.hbs` shows of the app itself. */
 export function appView(situation: AppSituation, language: Language) {
@@ -56,23 +55,22 @@ export function appView(situation: AppSituation, language: Language) {
 }
 
 function secretsView(secrets: readonly ClientSecret[]) {
-  const live = secrets.filter((secret) => secret.live)
   return {
-    secrets: live.map(({ secretId, createdAt, lastUsedAt, expiresAt }) => ({
+    secrets: liveSecrets(secrets).map(({ secretId, createdAt, lastUsedAt, expiresAt }) => ({
       secretId,
       createdAt,
       lastUsedAt: lastUsedAt ?? '',
       expiresAt: expiresAt ?? ''
     })),
-    mayAddSecret: live.length < MOST_SECRETS,
+    mayAddSecret: mayAddSecret(secrets),
     knownSecrets: knownSecrets(secrets)
   }
 }
 
 /** The live secrets that a page shows. A form with other ones was shown before a change, such as that by a second click. */
 export function knownSecrets(secrets: readonly ClientSecret[]): string {
-  const live = secrets.filter((secret) => secret.live).map(({ secretId }) => secretId)
-  return live.toSorted().join(' ')
+  const ids = liveSecrets(secrets).map(({ secretId }) => secretId)
+  return ids.toSorted().join(' ')
 }
 
 function peopleView({ app, userId }: AppSituation) {

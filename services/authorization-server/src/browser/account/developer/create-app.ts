@@ -1,5 +1,6 @@
-import { hashToken, mintClientIdentifier, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
+import { mintClientIdentifier } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
+import { createClientSecret } from '../../../platform/clients/client-secrets.js'
 import { nameKey } from '../../../platform/developer-apps/name-key.js'
 import { MOST_APPS, MOST_PER_DAY } from '../../../storage/postgres/developer-app-changes.js'
 import type { AppSettings } from '../../../storage/postgres/developer-apps.js'
@@ -42,14 +43,13 @@ async function store(
   { mode, changes, randomBytes }: OwnAppDeps
 ): Promise<Created | undefined> {
   const clientId = mintClientIdentifier(randomBytes)
-  const clientSecret = type === 'public' ? undefined : mintOpaqueToken('clientSecret', randomBytes)
-  const secretHash = clientSecret === undefined ? undefined : hashToken(clientSecret)
+  const secret = type === 'public' ? undefined : createClientSecret(randomBytes)
   const app = { ...settings, clientId, type, published: mode === 'open' }
-  const details = { type, ...settings, ...(secretHash && { secretId: secretIdOf(secretHash) }) }
+  const details = { type, ...settings, ...(secret && { secretId: secret.secretId }) }
   const event = { event: 'app_registered', clientId, details } as const
-  const credentials = { nameKey: nameKey(settings.name), secretHash }
+  const credentials = { nameKey: nameKey(settings.name), secretHash: secret?.hash }
   const make = recordOwnChange(event, actor, (note) => changes.create(actor.user, app, credentials, note))
-  return (await unlessTaken(make)) ? { kind: 'created', clientId, clientSecret } : undefined
+  return (await unlessTaken(make)) ? { kind: 'created', clientId, clientSecret: secret?.clientSecret } : undefined
 }
 
 /** @returns false if the name, or the place among the apps of the user, was taken at this moment */

@@ -1,8 +1,8 @@
 import type { FastifyMultipartBaseOptions } from '@fastify/multipart'
 import type { FormParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
+import { MOST_LOGO_BYTES } from '../../../platform/clients/encode-logo.js'
 
-const MOST_LOGO_BYTES = 1024 * 1024
 /** A larger logo is read to its end and dropped, so that the page can keep what was typed. */
 const MOST_BODY_BYTES = 8 * 1024 * 1024
 
