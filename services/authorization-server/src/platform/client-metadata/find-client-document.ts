@@ -1,6 +1,6 @@
 import { type ClientMetadata, objectionToClientIdUrl, readClientMetadata } from '@valetkey/oauth-protocol'
 import type { ClientDocumentStore, StoredDocument } from '../../storage/redis/client-documents.js'
-import { type ClientIdPolicy, isAllowedClientId } from './client-id-policy.js'
+import { type ClientIdPolicy, isAllowedClientId, isListedClientId } from './client-id-policy.js'
 import type { FetchedDocument } from './fetch-document.js'
 import type { FetchLimits } from './fetch-limits.js'
 import { freshSeconds } from './freshness.js'
@@ -54,6 +54,9 @@ export function createClientDocuments(deps: ClientDocumentDeps) {
       if (objection !== undefined) return { reason: 'client_id_malformed', detail: `client_id ${objection}.` }
       return isAllowedClientId(clientId, policy) ? undefined : { reason: 'client_id_not_allowed', detail: '' }
     },
+
+    /** Whether the operator named this id or its host. */
+    isListed: (clientId: string): boolean => isListedClientId(clientId, policy),
 
     /**
      * The document of a client, from the cache or its server.
