@@ -33,7 +33,11 @@ export async function storeDiscoveredClient(
       continue
     }
     const changes = changesOf(found, client)
-    if (Object.keys(changes).length === 0) return
+    if (Object.keys(changes).length === 0) {
+      // Housekeeping may delete a row that no user has allowed for a day, before the code of this Allow is exchanged.
+      if (!found.isNoteDue || (await store.noteAllowed(clientId))) return
+      continue
+    }
     const note = noteOf('client_document_changed', clientId, userId, { changes }, audited)
     if (await store.update(client, found.version, note)) return log(note, audited)
   }
