@@ -74,4 +74,5 @@ export async function ownerOf(request: Request): Promise<string | undefined | Re
 export const { verifyAccessToken } = tokenVerifier(guard, (message) => new RangeError(message))
 // @ts-expect-error the SDK checks the scopes
 tokenVerifier(guard, (message) => new RangeError(message), ['a'])
+
 export { wrong }

@@ -117,7 +117,7 @@ async function findClient(clientId: string | undefined, deps: ValidationDeps, vi
   }
   const { discovery } = deps
   if (discovery === undefined || !isClientIdUrl(clientId)) return UNKNOWN
-  return discoverClient(clientId, stored?.disabled === true, { ...deps, discovery }, visitor)
+  return discoverClient(clientId, stored, { ...deps, discovery }, visitor)
 }
 
 /**
@@ -137,17 +137,17 @@ async function findUnpublished(
 
 async function discoverClient(
   clientId: string,
-  isDisabled: boolean,
+  stored: NewClient | undefined,
   { scopes, discovery }: Pick<ValidationDeps, 'scopes'> & { discovery: ClientDiscovery },
   visitor: Visitor
 ): Promise<FoundClient> {
-  const refusal = isDisabled
+  const refusal = stored?.disabled
     ? ({ reason: 'client_disabled', detail: '' } as const)
     : discovery.documents.refuse(clientId)
   if (refusal !== undefined) return { kind: 'client_refused', refusal }
   const user = visitor.signedIn ?? (await visitor.verifySession())
   if (user === undefined) return { kind: 'unread', reason: 'unknown_client' }
-  const found = await discovery.documents.find(clientId, user.userId)
+  const found = await discovery.documents.find(clientId, { userId: user.userId, isKnown: stored !== undefined })
   if (found.kind === 'refused') return { kind: 'client_refused', refusal: found.refusal }
   const catalogue = await scopes.list()
   return { kind: 'client', client: toDiscoveredClient(clientId, found.metadata, catalogue, discovery) }

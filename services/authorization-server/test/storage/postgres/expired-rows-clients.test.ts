@@ -11,7 +11,10 @@ beforeAll(async () => {
 afterAll(() => opened.close())
 beforeEach(() => opened.run('truncate clients, grants cascade'))
 
-async function insertClient(clientId: string, change: { origin?: string; age?: string; allowed?: string; disabled?: boolean } = {}) {
+async function insertClient(
+  clientId: string,
+  change: { origin?: string; age?: string; allowed?: string; disabled?: boolean } = {}
+) {
   const { origin = 'discovered', age = '25 hours', allowed = age, disabled = false } = change
   await opened.run(
     `insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
