@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { expiryBucket, hashToken, mintOpaqueToken } from '../../packages/oauth-protocol/dist/index.js'
 import { hashPassword } from '../../services/authorization-server/dist/platform/passwords/password.js'
+import { resetGeneration } from '../lib/fill-tokens.mjs'
 import { administer } from '../lib/stores.mjs'
 import { REDIRECT_URI, SCOPE } from '../lib/test-data.mjs'
 
@@ -22,6 +23,7 @@ export async function fillRows(databaseUrl, { rows, clientId, audience, lifetime
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
+    await resetGeneration(client, clientId)
     await client.query(
       `insert into users (user_id, username, password_hash, created_at)
         select md5('user' || number)::uuid, 'user-' || number, $2, now() from generate_series(1, $1::int) number`,

@@ -22,6 +22,7 @@ export async function fillTokens(databaseUrl, { count, clientId, busyUserId, aud
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
+    await resetGeneration(client, clientId)
     const users = Math.max(1, Math.floor(count / 10))
     await client.query(
       `insert into users (user_id, username, password_hash, created_at)
@@ -53,6 +54,11 @@ export async function fillTokens(databaseUrl, { count, clientId, busyUserId, aud
   } finally {
     await client.end()
   }
+}
+
+/** The rows of this file have the generation 0; a new client starts with a random one. */
+export async function resetGeneration(client, clientId) {
+  await client.query('update clients set generation = 0 where client_id = $1', [clientId])
 }
 
 /** Tokens of one hour. @returns those for use in requests */

@@ -1,6 +1,6 @@
 import { readBearerCredentials } from '@valetkey/oauth-protocol'
 import type { Guard } from './guard/guard.js'
-import type { AccessToken, ScopeRequirement } from './guard/validate-token-and-scope.js'
+import type { AccessToken } from './guard/validate-token-and-scope.js'
 
 /** `AuthInfo` of the MCP SDK, versions 1 and 2. */
 export type AuthInfo = {
@@ -36,15 +36,16 @@ export function bearerTokenOf({ headers }: { headers: Headers | { authorization?
 
 /**
  * An `OAuthTokenVerifier` for the SDK's `requireBearerAuth`. Second choice: the SDK responds to an outage with 500, where
- * the adapters respond with 503, and it refuses tokens without an expiry.
+ * the adapters respond with 503, and it refuses tokens without an expiry. Required scopes are the SDK's `requiredScopes`: an
+ * error of the verifier would be 401, and the client would not ask for more.
  * @param invalidToken makes the SDK's error: `(message) => new InvalidTokenError(message)` (version 1),
  * `(message) => new OAuthError(OAuthErrorCode.InvalidToken, message)` (version 2)
  */
-export function tokenVerifier(guard: Guard, invalidToken: (message: string) => Error, requirement?: ScopeRequirement) {
+export function tokenVerifier(guard: Guard, invalidToken: (message: string) => Error) {
   return {
     async verifyAccessToken(token: string): Promise<AuthInfo> {
       const rawHeaders = ['authorization', `Bearer ${token}`]
-      const outcome = await guard.check({ method: 'POST', url: '/', rawHeaders }, requirement)
+      const outcome = await guard.check({ method: 'POST', url: '/', rawHeaders })
       switch (outcome.kind) {
         case 'accepted':
           return toAuthInfo(outcome.accessToken, token)

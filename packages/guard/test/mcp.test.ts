@@ -85,6 +85,23 @@ test.each(ANSWERS)(
   }
 )
 
+test("too little scope is the SDK's 403 with the required scopes, and the verifier itself takes none", async () => {
+  endpoint.answers(json(live))
+  const invalidToken = (message: string) => new OAuthError(OAuthErrorCode.InvalidToken, message)
+  const gate = requireBearerAuth({
+    verifier: tokenVerifier(guard, invalidToken),
+    requiredScopes: ['tools.admin'],
+    expectedResource: new URL(RESOURCE)
+  })
+  const result = await gate(request())
+  if (!(result instanceof Response)) throw new Error('a token of too little scope was accepted')
+  expect([result.status, result.headers.get('www-authenticate')]).toEqual([
+    403,
+    expect.stringMatching(/insufficient_scope.*tools\.admin/)
+  ])
+  expect(tokenVerifier).toHaveLength(2)
+})
+
 test('toAuthInfo leaves out what the token does not have', () => {
   const unknown = { subject: undefined, clientId: undefined, expiresAt: undefined, jti: undefined, grantId: undefined }
   const info = toAuthInfo({ ...unknown, scope: new Set(['a']), audience: [RESOURCE, 'https://other.example'] }, 'abc')

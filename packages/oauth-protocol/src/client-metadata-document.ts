@@ -1,3 +1,4 @@
+import { nameProblem } from './display-name.js'
 import { objectionToRedirectUri } from './redirect-uri.js'
 
 /** What Valetkey uses of a client id metadata document. Everything else is ignored and not stored. */
@@ -27,7 +28,6 @@ const MAX_PROBLEM_LENGTH = 300
 
 /** Control characters, characters without a meaning, line ends, and characters that change the direction of text. */
 const REFUSED_IN_NAME = /[\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
-const VISIBLE = /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u
 
 /** Members of a JWK that only a private or symmetric key has (RFC 7518 §6). */
 const PRIVATE_KEY_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
@@ -53,6 +53,11 @@ export function readClientMetadata(text: string, clientId: string): ReadMetadata
   }
 }
 
+const NAME_OBJECTIONS = {
+  invisible: 'must have a visible character',
+  too_many_marks: 'must not have more than four marks on one letter'
+} as const
+
 const CHECKS: Readonly<Record<CheckedMember, Check>> = {
   client_id: ({ client_id: id }, clientId) => (id === clientId ? undefined : 'must be the URL of the document'),
   client_secret: (members) => absent(members, 'client_secret'),
@@ -64,7 +69,8 @@ const CHECKS: Readonly<Record<CheckedMember, Check>> = {
     if (typeof name !== 'string') return 'is missing'
     const trimmed = visibleName(name)
     if (trimmed.length > MAX_NAME_LENGTH) return `must not be longer than ${MAX_NAME_LENGTH} characters`
-    if (!VISIBLE.test(trimmed)) return 'must have a visible character'
+    const problem = nameProblem(trimmed)
+    if (problem !== undefined) return NAME_OBJECTIONS[problem]
     return REFUSED_IN_NAME.test(trimmed)
       ? 'must not contain control characters or change the text direction'
       : undefined

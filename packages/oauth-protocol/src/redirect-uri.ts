@@ -87,6 +87,18 @@ export function objectionToRedirectUri(uri: string): string | undefined {
   return found === undefined ? undefined : OBJECTIONS[found.problem](found.detail)
 }
 
+/** Hosts that browsers resolve to the device itself (RFC 6761 §6.3). */
+const OWN_DEVICE = /^(?:(?:[a-z0-9._-]+\.)?localhost\.?|127(?:\.[0-9]+){3}|\[::1\])$/
+
+/**
+ * Whether a program on the user's own device receives the response. Unlike `redirectTarget`, which only knows the addresses of
+ * native apps, this includes https and all loopback hosts: any local program can listen there, too.
+ */
+export function leadsToOwnDevice(uri: string): boolean {
+  const target = redirectTarget(uri)
+  return target.kind === 'app' || OWN_DEVICE.test(new URL(uri).hostname)
+}
+
 /** The destination of the response, for pages and for `form-action`: an origin, or the scheme of an app. */
 export function redirectTarget(
   uri: string

@@ -42,7 +42,7 @@ export function evaluateRequestedAccess(
   const registeredScopes = scopesOf(client)
   const known = catalogue.scopes.filter(({ name }) => registeredScopes.includes(name))
   const sent = text === undefined ? [] : parseScope(text)
-  const requested = client.isDiscovered === true ? sent?.filter((name) => !isIgnored(name, registeredScopes)) : sent
+  const requested = sent && withoutIgnored(sent, client, registeredScopes)
   if (requested === undefined || !requested.every((name) => known.some((scope) => scope.name === name))) {
     return refuse({ error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' })
   }
@@ -80,9 +80,15 @@ export function evaluateRequestedAccess(
 /**
  * Clients without a registration add `offline_access` by themselves (OpenID Connect Core §11). Their refresh tokens do not depend on
  * it, and without the request they could not know that it is not supported.
+ * @param allowed a scope of this name that is allowed here is kept
  */
-function isIgnored(name: string, registeredScopes: readonly string[]): boolean {
-  return name === 'offline_access' && !registeredScopes.includes(name)
+export function withoutIgnored(
+  sent: readonly string[],
+  { isDiscovered }: Pick<Client, 'isDiscovered'>,
+  allowed: readonly string[]
+): readonly string[] {
+  if (isDiscovered !== true || allowed.includes('offline_access')) return sent
+  return sent.filter((name) => name !== 'offline_access')
 }
 
 /** A scope of the default API: the API of a request with neither `scope` nor `resource`. */

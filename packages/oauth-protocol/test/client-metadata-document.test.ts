@@ -29,6 +29,7 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     ['redirect URIs of another origin', { redirect_uris: ['http://127.0.0.1/cb', 'com.example.app:/cb'] }],
     ['public keys', { jwks: { keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }] } }],
     ['a right-to-left name', { client_name: 'قارب ورقي' }],
+    ['a name with marks of its language', { client_name: 'Thuyền giấy ลำน้ำ' }],
     ['a name of 100 characters', { client_name: 'x'.repeat(100) }],
     ['20 redirect URIs', { redirect_uris: uris(20) }],
     ['a member __proto__', { ['__proto__']: { client_secret: 'x' } }]
@@ -59,6 +60,10 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     ['client_name', 'no name', { client_name: undefined }],
     ['client_name', 'a name that is no text', { client_name: { en: 'Paper Boat' } }],
     ['client_name', 'an invisible name', { client_name: '\u200b\u3164' }],
+    ['client_name', 'a name of Braille without dots', { client_name: '\u2800' }],
+    ['client_name', 'a name of combining marks', { client_name: '\u0301\u0489' }],
+    ['client_name', 'many marks on one letter', { client_name: `A${'\u0338\u0489'.repeat(49)}` }],
+    ['client_name', 'many marks with joiners between them', { client_name: `A${'\u0489\u200d'.repeat(5)}` }],
     ['client_name', 'a name of 101 characters', { client_name: 'x'.repeat(101) }],
     ['client_name', 'a right-to-left override', { client_name: 'Paper\u202eBoat' }],
     ['client_name', 'a right-to-left isolate', { client_name: '\u2067Paper Boat' }],

@@ -14,6 +14,8 @@ export const ERROR_PAGE_REASONS = [
   'client_unreachable',
   'client_document_invalid',
   'client_too_many',
+  'too_many_new_clients',
+  'request_not_returned',
   'no_cookie',
   'no_request',
   'foreign_form',

@@ -128,7 +128,7 @@ function wirePages(
       consents,
       scopes,
       lifetimes: tokenLifetimes(config),
-      decide: { issuer, pending, consents, allowances, discovered: stores.discoveredClients, issue, audit },
+      decide: { issuer, pending, consents, allowances, discovered: stores.discoveredClients, limiter, issue, audit },
       repeat: { pending, codes }
     },
     account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },

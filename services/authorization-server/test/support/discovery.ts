@@ -69,10 +69,19 @@ export async function tokensFor(
   clientId: string,
   change: Record<string, string | undefined> = {}
 ): Promise<LightMyRequestResponse> {
+  const code = await codeFor(world, clientId, change)
+  return exchangeOf(world, clientId, code, change.redirect_uri ?? APP_CALLBACK)
+}
+
+/** Allows the request of a signed-in user. */
+export async function codeFor(
+  world: Pick<DiscoveryWorld, 'server'>,
+  clientId: string,
+  change: Record<string, string | undefined> = {}
+): Promise<string> {
   const { browser, page } = await openRequest(world, clientId, change)
   const { code = '' } = responseParameters(await browser.submitOnly(page, { decision: 'allow' }))
-  const redirectUri = change.redirect_uri ?? APP_CALLBACK
-  return exchangeOf(world, clientId, code, redirectUri)
+  return code
 }
 
 export function exchangeOf(

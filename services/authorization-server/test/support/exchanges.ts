@@ -22,8 +22,10 @@ export type ExchangeChange = {
   tokens?: Partial<FirstTokens>
 }
 
+type ExchangeOwner = { clientId: string; clientGeneration?: number; userId: string }
+
 /** The exchange of a new code. */
-export function exchangeOf(owner: { clientId: string; userId: string }, change: ExchangeChange = {}): Exchange {
+export function exchangeOf(owner: ExchangeOwner, change: ExchangeChange = {}): Exchange {
   const binding: CodeBinding = {
     clientId: owner.clientId,
     redirectUri: 'https://app.example/callback',
@@ -37,7 +39,7 @@ export function exchangeOf(owner: { clientId: string; userId: string }, change: 
     allowed: {
       userId: owner.userId,
       userGeneration: 0,
-      clientGeneration: 0,
+      clientGeneration: owner.clientGeneration ?? 0,
       authorizationGeneration: 0,
       scope: ['b', 'a'],
       ...change.allowed,
@@ -55,7 +57,7 @@ export function exchangeOf(owner: { clientId: string; userId: string }, change: 
 
 /** Another exchange of the same code. */
 export const again = ({ codeHash, allowed }: Exchange): Exchange => ({
-  ...exchangeOf({ clientId: allowed.binding.clientId, userId: allowed.userId }),
+  ...exchangeOf({ ...allowed, clientId: allowed.binding.clientId }),
   codeHash,
   allowed
 })

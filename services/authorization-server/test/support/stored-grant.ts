@@ -34,6 +34,7 @@ export function newHash(): TokenHash {
 export type StoredGrant = {
   grantId: string
   clientId: string
+  clientGeneration: number
   userId: string
   access: { hash: TokenHash; bucket: number; tokenId: string; expiresAt: Date }
   refresh: { hash: TokenHash; expiresAt: Date }
@@ -70,6 +71,7 @@ export async function storeGrant(
     }
     await createClientChangeStore(atTime(database, now)).create(client, undefined, NOTE)
   }
+  const clientGeneration = await generationOf(database, clientId)
   const access = { hash: newHash(), expiresAt: after(100), bucket: expiryBucket(after(100)) }
   const refresh = { hash: newHash(), expiresAt: after(1000) }
   const grantId = randomUUID()
@@ -80,7 +82,7 @@ export async function storeGrant(
     allowed: {
       userId,
       userGeneration: 0,
-      clientGeneration: 0,
+      clientGeneration,
       authorizationGeneration: 0,
       scope: ['files.read', 'files.read:images'],
       binding: { clientId, redirectUri: REDIRECT_URI, codeChallenge: undefined, audience: 'https://files.example' }
@@ -88,7 +90,15 @@ export async function storeGrant(
     tokens: { issuedAt: now, accessToken: access, refreshToken: refresh, refreshableUntil }
   })
   if (!isStored) throw new Error('the grant was not stored')
-  return { grantId, clientId, userId, access: await withTokenId(database, access), refresh, refreshableUntil }
+  const withId = await withTokenId(database, access)
+  return { grantId, clientId, clientGeneration, userId, access: withId, refresh, refreshableUntil }
+}
+
+/** A new client starts with a random generation. */
+async function generationOf(database: Database, clientId: string): Promise<number> {
+  const text = 'select generation from clients where client_id = $1'
+  const [row] = await database.query<{ generation: number }>({ name: '', text, values: [clientId] })
+  return row?.generation ?? 0
 }
 
 /** Postgres creates the id of an access token. */

@@ -72,4 +72,7 @@ export async function ownerOf(request: Request): Promise<string | undefined | Re
   return outcome.kind === 'accepted' ? outcome.accessToken.subject : (unguarded ?? toResponse(outcome))
 }
 export const { verifyAccessToken } = tokenVerifier(guard, (message) => new RangeError(message))
+// @ts-expect-error the SDK checks the scopes
+tokenVerifier(guard, (message) => new RangeError(message), ['a'])
+
 export { wrong }

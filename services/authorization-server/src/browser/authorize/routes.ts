@@ -32,7 +32,7 @@ export type AuthorizeRouteOptions = {
 
 type Unread = Extract<ValidatedRequest, { kind: 'client_unread' }>
 type Accepted = Extract<ValidatedRequest, { kind: 'accepted' }>
-type RedirectError = Omit<Extract<ValidatedRequest, { kind: 'redirect_error' }>, 'kind'>
+type RequestError = Omit<Extract<ValidatedRequest, { kind: 'redirect_error' }>, 'kind'>
 /** Errors that must not be sent by a redirect: the user sees a page. */
 type ErrorPageReason = 'no_cookie' | Extract<ValidatedRequest, { kind: 'show_error_page' }>['reason']
 
@@ -53,7 +53,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
       case 'redirect_error':
         noteRefusal(request, { reason: validated.error, sent: validated }, options.refusals)
         await recordRefusal(validated.error, request, options)
-        return redirectError(validated, reply, options)
+        return answerError(validated, request, reply, options)
       case 'accepted':
         return serve(validated, request, reply, options)
     }
@@ -69,12 +69,13 @@ async function serve(
 ): Promise<FastifyReply> {
   const user = await findUser(authorization, request, options)
   // The registry in memory does not contain the change yet.
-  if (user?.kind === 'client_disabled') return redirectError({ ...authorization.request, ...DISABLED }, reply, options)
+  if (user?.kind === 'client_disabled')
+    return answerError({ ...authorization, ...authorization.request, ...DISABLED }, request, reply, options)
   const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
   if (step === 'login_required' || step === 'consent_required') {
     noteRefusal(request, { reason: step, sent: PAGE_REQUIRED[step] }, options.refusals)
     await recordRefusal(step, request, options)
-    return redirectError({ ...authorization.request, ...PAGE_REQUIRED[step] }, reply, options)
+    return answerError({ ...authorization, ...authorization.request, ...PAGE_REQUIRED[step] }, request, reply, options)
   }
   if (user === undefined || step === 'sign_in') return redirectToPage('/login', undefined, request, reply, options)
   const { generations } = user
@@ -217,7 +218,17 @@ async function recordRefusal(reason: string, request: FastifyRequest, { audit }:
   audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
 }
 
-function redirectError(refused: RedirectError, reply: FastifyReply, { issuer }: AuthorizeRouteOptions): FastifyReply {
+/** By a redirect (RFC 6749 §4.1.2.1), or on a page if the browser must not be sent there. */
+function answerError(
+  { showsErrors, ...refused }: RequestError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer }: AuthorizeRouteOptions
+): FastifyReply {
+  if (showsErrors) {
+    const sent = { ...sentByApp(request), detail: `${refused.error}: ${refused.description}` }
+    return sendErrorPage(request, reply, { status: 400, reason: 'request_not_returned', sent })
+  }
   const failure = { ...refused, errorUri: errorUri(issuer, refused.error) }
   return reply.redirect(errorLocation({ ...refused, issuer }, failure), 303)
 }

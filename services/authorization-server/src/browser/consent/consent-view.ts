@@ -1,6 +1,7 @@
 import {
   type AuthorizationRequest,
   type Client,
+  leadsToOwnDevice,
   lifetimesOf,
   redirectTarget,
   type TokenLifetimes
@@ -97,14 +98,9 @@ function makerAdviceOf(client: NewClient, destinationAdvice: string): string {
 
 function destinationOf(redirectUri: string): { destination: string; destinationAdvice: string } {
   const target = redirectTarget(redirectUri)
-  switch (target.kind) {
-    case 'web':
-      return { destination: target.host, destinationAdvice: '' }
-    case 'loopback':
-      return { destination: target.host, destinationAdvice: 'consent.loopback_advice' }
-    case 'app':
-      return { destination: target.scheme, destinationAdvice: 'consent.app_advice' }
-  }
+  if (target.kind === 'app') return { destination: target.scheme, destinationAdvice: 'consent.app_advice' }
+  const destinationAdvice = leadsToOwnDevice(redirectUri) ? 'consent.loopback_advice' : ''
+  return { destination: target.host, destinationAdvice }
 }
 
 function durationOfAccess(client: Client, lifetimes: TokenLifetimes, language: Language): Message {

@@ -1,28 +1,32 @@
 import { type FormParameters, remembersConsent, successLocation } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import type { AllowanceStore } from '../../storage/postgres/allowances.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
-import type { DiscoveredClientStore } from '../../storage/postgres/discovered-clients.js'
 import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { type ConsentQuestion, sortScopes } from './consent-view.js'
 import { encryptRedirect } from './encrypted-redirect.js'
-import { storeDiscoveredClient } from './store-discovered-client.js'
+import { type DiscoveredClientDeps, storeDiscoveredClient } from './store-discovered-client.js'
 
 export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'deny' }
 
-export type DecideDeps = {
+export type DecideDeps = DiscoveredClientDeps & {
   issuer: string
   pending: Pick<PendingRequestStore, 'take' | 'add' | 'saveDecision'>
   consents: Pick<ConsentStore, 'remember'>
   allowances: AllowanceStore
-  discovered: DiscoveredClientStore
   issue: IssueCodeDeps
   audit: AuditTrail
 }
 
-export type ConsentOutcome = { kind: 'allowed'; location: string } | { kind: 'denied' } | { kind: 'decided_before' }
+export type ConsentOutcome =
+  | { kind: 'allowed'; location: string }
+  | { kind: 'denied' }
+  | { kind: 'decided_before' }
+  /** The pending authorization request remains. */
+  | { kind: 'too_many_new_clients'; retryAfterSeconds: number }
 
 type PendingDecision = ConsentQuestion & {
   pending: PendingRequest
@@ -60,8 +64,11 @@ export async function decideConsent(
     deps.audit.record(audited, { event: 'consent_denied', clientId: client.clientId, userId: user.userId })
     return await deny(subject, deps)
   } catch (error) {
-    // After an outage the user can send the same form again.
+    // The user can send the same form again.
     await deps.pending.add(pending).catch(() => {})
+    if (error instanceof TooManyAttempts) {
+      return { kind: 'too_many_new_clients', retryAfterSeconds: error.retryAfterSeconds }
+    }
     throw error
   }
 }
@@ -79,7 +86,7 @@ async function allow(
   const { clientId } = client
   const { audience } = request
   // Only now: a request alone must not create a row. Before the allowance is read, which needs it.
-  if (client.isDiscovered === true) await storeDiscoveredClient(client, userId, deps.discovered, audited)
+  if (client.isDiscovered === true) await storeDiscoveredClient(client, userId, deps, audited)
   // Before the code is issued, so that a failure leaves no code behind that no client receives.
   if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, scope)
   const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })

@@ -145,6 +145,17 @@ async function decide(
       return reply.redirect(outcome.location, 303)
     case 'denied':
       return redirectDenied(question.request, reply, options)
+    case 'too_many_new_clients': {
+      const { clientId } = question.client
+      options.audit.record(request, {
+        event: 'authorization_refused',
+        clientId,
+        userId: user.userId,
+        reason: outcome.kind
+      })
+      reply.header('retry-after', String(outcome.retryAfterSeconds))
+      return sendErrorPage(request, reply, { status: 429, reason: 'too_many_new_clients' })
+    }
     case 'decided_before':
       // The same form was sent twice, and the other request came first.
       return repeatOrStartAgain(answerKey, request, reply, options)

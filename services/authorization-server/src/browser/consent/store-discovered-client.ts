@@ -1,4 +1,6 @@
 import type { AdministrationEventName, AuditedRequest } from '../../platform/audit/audit-trail.js'
+import type { Limiter } from '../../platform/rate-limits/limiter.js'
+import { newClientLimit } from '../../platform/rate-limits/rules.js'
 import type { AuditNote } from '../../storage/postgres/audited.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { DiscoveredClientStore } from '../../storage/postgres/discovered-clients.js'
@@ -6,24 +8,36 @@ import type { DiscoveredClientStore } from '../../storage/postgres/discovered-cl
 /** Another Allow can change the row between two statements; each attempt reads it again. */
 const ATTEMPTS = 5
 
-/** Stores what the document of an allowed client says, with an audit entry about what is new. */
+export type DiscoveredClientDeps = { discovered: DiscoveredClientStore; limiter: Pick<Limiter, 'count'> }
+
+/**
+ * Stores what the document of an allowed client says, with an audit entry about what is new.
+ * @throws {TooManyAttempts} if the client is new, and the user has allowed too many new ones today
+ */
 export async function storeDiscoveredClient(
   client: NewClient,
   userId: string,
-  store: DiscoveredClientStore,
+  { discovered: store, limiter }: DiscoveredClientDeps,
   audited: AuditedRequest
 ): Promise<void> {
   const { clientId } = client
+  let isCounted = false
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const found = await store.findVersion(clientId)
     if (found === undefined) {
+      if (!isCounted) await limiter.count(newClientLimit(userId))
+      isCounted = true
       const details = { name: client.name, redirectUris: client.redirectUris }
       const note = noteOf('client_discovered', clientId, userId, details, audited)
       if (await store.create(client, note)) return log(note, audited)
       continue
     }
     const changes = changesOf(found, client)
-    if (Object.keys(changes).length === 0) return
+    if (Object.keys(changes).length === 0) {
+      // Housekeeping may delete a row that no user has allowed for a day, before the code of this Allow is exchanged.
+      if (!found.isNoteDue || (await store.noteAllowed(clientId))) return
+      continue
+    }
     const note = noteOf('client_document_changed', clientId, userId, { changes }, audited)
     if (await store.update(client, found.version, note)) return log(note, audited)
   }

@@ -1,4 +1,4 @@
-import { type Client, redirectTarget } from '@valetkey/oauth-protocol'
+import { type Client, leadsToOwnDevice } from '@valetkey/oauth-protocol'
 
 /** What the consent page says about a client that no operator registered. */
 export type UnregisteredApp = {
@@ -13,7 +13,6 @@ export type UnregisteredApp = {
 /** @returns undefined for a registered client */
 export function unregisteredApp(client: Client, redirectUri: string): UnregisteredApp | undefined {
   if (client.isDiscovered !== true) return undefined
-  const target = redirectTarget(redirectUri)
-  const redirectHost = target.kind === 'web' ? target.host : ''
+  const redirectHost = leadsToOwnDevice(redirectUri) ? '' : new URL(redirectUri).host
   return { clientIdHost: new URL(client.clientId).host, name: client.name, redirectHost }
 }

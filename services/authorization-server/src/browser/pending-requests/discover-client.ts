@@ -4,7 +4,7 @@ import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
 
 export type ClientDiscovery = {
-  documents: Pick<ClientDocuments, 'refuse' | 'find'>
+  documents: Pick<ClientDocuments, 'refuse' | 'isListed' | 'find'>
   /** `DISCOVERED_REFRESH_TOKEN_MAX_TTL` */
   refreshTokenMax: number
 }

@@ -3,6 +3,7 @@ import {
   type AuthorizationRequest,
   isClientId,
   isClientIdUrl,
+  leadsToOwnDevice,
   objectionToRedirectUri,
   parseParameters,
   readPrompt,
@@ -37,11 +38,18 @@ type UnreadRequest = Pick<AuthorizationRequest, 'prompt'> & {
 }
 
 export type ValidatedRequest =
-  | Exclude<AuthorizationOutcome, { kind: 'accepted' }>
+  | Exclude<AuthorizationOutcome, { kind: 'accepted' | 'redirect_error' }>
+  | (Extract<AuthorizationOutcome, { kind: 'redirect_error' }> & ErrorRule)
   | { kind: 'show_error_page'; reason: 'request_too_long' | 'app_not_published' }
   | { kind: 'client_refused'; refusal: ClientRefusal }
   | (Unread & { kind: 'client_unread'; request: UnreadRequest; client: undefined })
-  | { kind: 'accepted'; request: AuthorizationRequest; client: NewClient }
+  | ({ kind: 'accepted'; request: AuthorizationRequest; client: NewClient } & ErrorRule)
+
+/**
+ * @property showsErrors errors that are found before the user has decided are shown on a page, and not sent to the redirect URI.
+ *   Any person can publish a document, and must not be able to make this service redirect browsers to their website.
+ */
+type ErrorRule = { showsErrors: boolean }
 
 /** What the user is told if they are not asked to sign in (`prompt=none`). */
 type Unread = { reason: 'unknown_client' | 'app_not_published' }
@@ -88,7 +96,15 @@ export async function validateRequest(
     scopes: await deps.scopes.list()
   }
   const outcome = validateAuthorizationRequest(parameters, { client, catalogue })
-  return outcome.kind === 'accepted' ? { ...outcome, client } : outcome
+  if (outcome.kind === 'show_error_page') return outcome
+  const redirectUri = outcome.kind === 'accepted' ? outcome.request.redirectUri : outcome.redirectUri
+  const showsErrors = isUnlisted(client, deps) && !leadsToOwnDevice(redirectUri)
+  return outcome.kind === 'accepted' ? { ...outcome, client, showsErrors } : { ...outcome, showsErrors }
+}
+
+/** A client whose document no operator has named. */
+function isUnlisted({ clientId, isDiscovered }: NewClient, { discovery }: ValidationDeps): boolean {
+  return isDiscovered === true && discovery?.documents.isListed(clientId) !== true
 }
 
 /** A client that an operator registered has priority over a document with the same id. */
@@ -101,7 +117,7 @@ async function findClient(clientId: string | undefined, deps: ValidationDeps, vi
   }
   const { scopes, discovery } = deps
   if (discovery === undefined || !isClientIdUrl(clientId)) return UNKNOWN
-  return discoverClient(clientId, stored?.disabled === true, { scopes, discovery }, visitor)
+  return discoverClient(clientId, stored, { scopes, discovery }, visitor)
 }
 
 /**
@@ -121,17 +137,17 @@ async function findUnpublished(
 
 async function discoverClient(
   clientId: string,
-  isDisabled: boolean,
+  stored: NewClient | undefined,
   { scopes, discovery }: Pick<ValidationDeps, 'scopes'> & { discovery: ClientDiscovery },
   visitor: Visitor
 ): Promise<FoundClient> {
-  const refusal = isDisabled
+  const refusal = stored?.disabled
     ? ({ reason: 'client_disabled', detail: '' } as const)
     : discovery.documents.refuse(clientId)
   if (refusal !== undefined) return { kind: 'client_refused', refusal }
   const user = visitor.signedIn ?? (await visitor.verifySession())
   if (user === undefined) return { kind: 'unread', reason: 'unknown_client' }
-  const found = await discovery.documents.find(clientId, user.userId)
+  const found = await discovery.documents.find(clientId, { userId: user.userId, isKnown: stored !== undefined })
   if (found.kind === 'refused') return { kind: 'client_refused', refusal: found.refusal }
   const catalogue = await scopes.list()
   return { kind: 'client', client: toDiscoveredClient(clientId, found.metadata, catalogue, discovery) }

@@ -38,9 +38,15 @@ export function isAcceptedClientId(clientId: string, policy: ClientIdPolicy): bo
 }
 
 /** @param clientId a client id URL */
-export function isAllowedClientId(clientId: string, { mode, allow, deny }: ClientIdPolicy): boolean {
+export function isAllowedClientId(clientId: string, policy: ClientIdPolicy): boolean {
+  const { mode, deny } = policy
   if (mode === 'off' || deny.some((pattern) => matches(clientId, pattern))) return false
-  return mode === 'open' || allow.some((pattern) => matches(clientId, pattern))
+  return mode === 'open' || isListedClientId(clientId, policy)
+}
+
+/** Whether `CLIENT_ID_METADATA_ALLOW` names it. In `open` mode it need not. */
+export function isListedClientId(clientId: string, { allow }: Pick<ClientIdPolicy, 'allow'>): boolean {
+  return allow.some((pattern) => matches(clientId, pattern))
 }
 
 function matches(clientId: string, pattern: ClientIdPattern): boolean {

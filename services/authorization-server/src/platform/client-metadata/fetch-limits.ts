@@ -5,8 +5,12 @@ export type FetchRates = {
   /** One user must not use up the fetches of all. */
   perUserPerMinute: number
   atOnce: number
+  perUserAtOnce: number
   perOriginAtOnce: number
 }
+
+/** @property isKnown a user has allowed the client of the document before */
+export type WantedFetch = { origin: string; userId: string; isKnown: boolean }
 
 export type TakenFetch = { kind: 'taken'; release(): void } | { kind: 'refused'; retryAfterSeconds: number }
 
@@ -29,16 +33,18 @@ export function createFetchLimits(rates: FetchRates, monotonicNow: () => number 
   }
 
   return {
-    begin(origin: string, userId: string): TakenFetch {
+    begin({ origin, userId, isKnown }: WantedFetch): TakenFetch {
       const now = monotonicNow()
       if (now >= minuteEnd) {
         inMinute = new Map()
         minuteEnd = now + MINUTE_MS
       }
+      // Known clients are counted apart: made-up paths of their origin must not use up their fetches.
+      const kind = isKnown ? 'known' : 'new'
       const places = [
-        ['all', rates.perMinute, rates.atOnce],
-        [`origin ${origin}`, rates.perOriginPerMinute, rates.perOriginAtOnce],
-        [`user ${userId}`, rates.perUserPerMinute, rates.atOnce]
+        [kind, rates.perMinute, rates.atOnce],
+        [`${kind} of ${origin}`, rates.perOriginPerMinute, rates.perOriginAtOnce],
+        [`user ${userId}`, rates.perUserPerMinute, rates.perUserAtOnce]
       ] as const
       const retryAfterSeconds = Math.ceil((minuteEnd - now) / 1_000)
       if (places.some(([key, most]) => (inMinute.get(key) ?? 0) >= most)) return { kind: 'refused', retryAfterSeconds }

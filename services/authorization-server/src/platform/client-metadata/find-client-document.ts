@@ -1,8 +1,8 @@
 import { type ClientMetadata, objectionToClientIdUrl, readClientMetadata } from '@valetkey/oauth-protocol'
 import type { ClientDocumentStore, StoredDocument } from '../../storage/redis/client-documents.js'
-import { type ClientIdPolicy, isAllowedClientId } from './client-id-policy.js'
+import { type ClientIdPolicy, isAllowedClientId, isListedClientId } from './client-id-policy.js'
 import type { FetchedDocument } from './fetch-document.js'
-import type { FetchLimits } from './fetch-limits.js'
+import type { FetchLimits, WantedFetch } from './fetch-limits.js'
 import { freshSeconds } from './freshness.js'
 import { type ClientRefusal, isTransient, type RefusalReason } from './refusal.js'
 
@@ -18,6 +18,9 @@ export type ClientDocumentDeps = {
   now: () => Date
 }
 
+/** @property userId the signed-in user: without one, nothing may be fetched */
+export type DocumentReader = Pick<WantedFetch, 'userId' | 'isKnown'>
+
 /** A copy is used this long while the app's server does not respond. */
 const USABLE_MS = 86_400_000
 
@@ -29,10 +32,10 @@ export function createClientDocuments(deps: ClientDocumentDeps) {
 
   async function fetchOnce(
     clientId: string,
-    userId: string,
+    reader: DocumentReader,
     stored: StoredDocument | undefined
   ): Promise<FoundDocument> {
-    const place = deps.limits.begin(new URL(clientId).origin, userId)
+    const place = deps.limits.begin({ origin: new URL(clientId).origin, ...reader })
     if (place.kind === 'refused') {
       deps.onFetch('too_many_client_documents')
       // Others may have used up the limit of this origin, which must not lock out the users of its known clients.
@@ -55,19 +58,21 @@ export function createClientDocuments(deps: ClientDocumentDeps) {
       return isAllowedClientId(clientId, policy) ? undefined : { reason: 'client_id_not_allowed', detail: '' }
     },
 
+    /** Whether the operator named this id or its host. */
+    isListed: (clientId: string): boolean => isListedClientId(clientId, policy),
+
     /**
      * The document of a client, from the cache or its server.
      * @param clientId one that `refuse` does not refuse
-     * @param userId the signed-in user: without one, nothing may be fetched
      */
-    async find(clientId: string, userId: string): Promise<FoundDocument> {
+    async find(clientId: string, reader: DocumentReader): Promise<FoundDocument> {
       const { document, failure } = await documents.find(clientId)
       const usable = document !== undefined && document.fetchedAt + USABLE_MS > now().getTime() ? document : undefined
       if (usable !== undefined && usable.freshUntil > now().getTime()) return found(usable)
       if (failure !== undefined) return fallBack(failure, usable)
       const shared = running.get(clientId)
       if (shared !== undefined) return shared
-      const fetching = fetchOnce(clientId, userId, usable).finally(() => running.delete(clientId))
+      const fetching = fetchOnce(clientId, reader, usable).finally(() => running.delete(clientId))
       running.set(clientId, fetching)
       return fetching
     }

@@ -45,7 +45,7 @@ const REASONS_OF: Readonly<Record<Refusal, readonly string[]>> = {
   ],
   authorization_refused: [
     ...['unknown_client', 'redirect_uri_mismatch', 'request_too_long', 'no_cookie', 'invalid_request'],
-    'app_not_published',
+    ...['app_not_published', 'too_many_new_clients'],
     ...['unsupported_response_type', 'invalid_scope', 'invalid_target'],
     ...REFUSAL_REASONS
   ],

@@ -58,6 +58,11 @@ export function appFormLimit(userId: string): Limit {
   return { name: `app-form:${hashed(userId)}`, count: 100, windowSeconds: DAY }
 }
 
+/** Discovered clients that a user is the first to allow: each is a row that every process keeps in memory. */
+export function newClientLimit(userId: string): Limit {
+  return { name: `new-client:${hashed(userId)}`, count: 50, windowSeconds: DAY }
+}
+
 function perMinute(name: string): Limit {
   return { name, count: 100, windowSeconds: MINUTE }
 }

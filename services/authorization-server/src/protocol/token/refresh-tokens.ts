@@ -9,7 +9,8 @@ import {
   type RefreshRequest,
   type TokenHash,
   type TokenLifetimes,
-  type TokenResponse
+  type TokenResponse,
+  withoutIgnored
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
@@ -46,20 +47,21 @@ export async function refreshTokens(
   const hash = hashToken(request.refreshToken)
   const lifetimes = lifetimesOf(client, deps.lifetimes)
   const pace = refreshPace(lifetimes.accessToken, deps.limitsFactor)
-  const presented = { clientId: client.clientId, scope: request.scope, resource: request.resource }
   // The second attempt is for a token that another request rotated between our lookup and our rotation.
   for (let attempt = 1; attempt <= 2; attempt++) {
     const record = await deps.refreshTokens.find(hash)
     if (record === undefined) throw refusal('invalid_grant', 'unknown', client)
     const { grantId, userId } = record
     const concerned = { clientId: client.clientId, userId, grantId }
+    const requested = requestedScope(request, client, record)
+    const presented = { clientId: client.clientId, scope: requested, resource: request.resource }
     const evaluation = evaluateRefresh(record, presented, pace)
     switch (evaluation.kind) {
       case 'wait':
         throw new TooManyAttempts(evaluation.seconds, 'too_many_refreshes')
       case 'rotate': {
         const { scope } = evaluation
-        const response = await rotate({ request, hash, record, scope, lifetimes, pace }, deps)
+        const response = await rotate({ request, requested, hash, record, scope, lifetimes, pace }, deps)
         if (response === undefined) continue
         deps.audit.record(audited, { event: 'token_refreshed', ...concerned, scope })
         return response
@@ -81,8 +83,19 @@ export async function refreshTokens(
   throw refusal('invalid_grant', 'grant_ended', client)
 }
 
+/** Undefined for the whole granted scope, also if the request has nothing but what is ignored. */
+function requestedScope(
+  { scope }: RefreshRequest,
+  client: Client,
+  record: RefreshTokenRecord
+): readonly string[] | undefined {
+  const requested = scope && withoutIgnored(scope, client, record.scope)
+  return requested?.length === 0 ? undefined : requested
+}
+
 type AllowedRotation = {
   request: RefreshRequest
+  requested: readonly string[] | undefined
   hash: TokenHash
   record: RefreshTokenRecord
   scope: readonly string[]
@@ -92,7 +105,7 @@ type AllowedRotation = {
 
 /** @returns undefined when another request rotated the token first, or the grant has ended */
 async function rotate(
-  { request, hash, record, scope, lifetimes, pace }: AllowedRotation,
+  { request, requested, hash, record, scope, lifetimes, pace }: AllowedRotation,
   deps: Pick<RefreshDeps, 'refreshTokens' | 'retryWindow' | 'now' | 'randomBytes'>
 ): Promise<TokenResponse | undefined> {
   const now = deps.now()
@@ -109,7 +122,7 @@ async function rotate(
       hash,
       successor,
       accessToken: { ...accessToken, scope },
-      retryScope: requestedScopeKey(request.scope),
+      retryScope: requestedScopeKey(requested),
       pace,
       retry:
         deps.retryWindow === 0

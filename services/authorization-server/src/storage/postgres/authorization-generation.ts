@@ -26,8 +26,7 @@ export const RAISE_OF_USER =
   'update users set authorization_generation = authorization_generation + 1 where user_id = $1'
 
 /**
- * The generation of a new row for client $1. Grants outlive the row of a deleted client. A later row with the same id must not
- * make them valid again, so it starts above the numbers of the earlier row: at the seconds since 2020.
+ * The generation of a new row of a client. Grants and codes outlive the row of a deleted client, and a later row with the same id
+ * must not make them valid again. The number is random: rows can be created again within one second, and clocks can be set back.
  */
-export const FIRST_GENERATION_OF_CLIENT = `case when exists (select 1 from grants g where g.client_id = $1)
-  then (extract(epoch from now()) - 1577836800)::integer else 0 end`
+export const FIRST_GENERATION_OF_CLIENT = 'floor(random() * 1000000000)::integer'

@@ -1,5 +1,5 @@
 import type { Client, ClientLifetimes } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
+import { type Database, LONG_STATEMENT_MS } from '@valetkey/service-kit'
 import { BRANDING_COLUMNS, type BrandingRow, type ClientBranding, toBranding } from './client-branding.js'
 import type { Page } from './page.js'
 
@@ -92,7 +92,9 @@ function listClients(database: Database) {
             from client_secrets s where s.client_id = clients.client_id
           ) as secrets
           ${isAll ? '' : 'where client_id = any ($1)'}`,
-        values: isAll ? [] : [clientIds]
+        values: isAll ? [] : [clientIds],
+        // All rows are read in the background; no request waits for them.
+        ...(isAll && { withinMs: LONG_STATEMENT_MS })
       })
       return rows.map((row) => ({
         client: toRegistration(row),

@@ -4,9 +4,19 @@ import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
 import type { NewClient } from './clients.js'
 
 /** The row of a discovered client: what its document said at the last Allow. */
-export type DiscoveredClientRow = Pick<NewClient, 'name' | 'redirectUris' | 'lifetimes'> & { version: string }
+export type DiscoveredClientRow = Pick<NewClient, 'name' | 'redirectUris' | 'lifetimes'> & {
+  version: string
+  /** The last noted Allow is over an hour ago. */
+  isNoteDue: boolean
+}
 
-type Row = { name: string; redirect_uris: string[]; refresh_token_max_ttl: number | null; version: string }
+type Row = {
+  name: string
+  redirect_uris: string[]
+  refresh_token_max_ttl: number | null
+  version: string
+  is_note_due: boolean
+}
 
 /**
  * Clients that users allowed and no operator registered. Their scopes are not stored: those of the catalogue count at each
@@ -18,11 +28,14 @@ export function createDiscoveredClientStore(database: Database) {
     async findVersion(clientId: string): Promise<DiscoveredClientRow | undefined> {
       const rows = await database.query<Row>({
         name: 'find_discovered_client',
-        text: `select name, redirect_uris, refresh_token_max_ttl, xmin::text as version from clients where client_id = $1`,
+        text: `select name, redirect_uris, refresh_token_max_ttl, xmin::text as version,
+            last_allowed_at is null or last_allowed_at < now() - interval '1 hour' as is_note_due
+          from clients where client_id = $1`,
         values: [clientId]
       })
-      return rows.map(({ name, redirect_uris: redirectUris, refresh_token_max_ttl: max, version }) => {
-        return { name, redirectUris, version, lifetimes: { ...NO_LIFETIMES, refreshTokenMax: max ?? undefined } }
+      return rows.map(({ name, redirect_uris: redirectUris, refresh_token_max_ttl: max, version, is_note_due }) => {
+        const lifetimes = { ...NO_LIFETIMES, refreshTokenMax: max ?? undefined }
+        return { name, redirectUris, version, lifetimes, isNoteDue: is_note_due }
       })[0]
     },
 
@@ -32,8 +45,8 @@ export function createDiscoveredClientStore(database: Database) {
         name: 'create_discovered_client',
         parts: `changed as (
           insert into clients (client_id, origin, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-            issues_refresh_tokens, consent, refresh_token_max_ttl, created_at, generation)
-          values ($1, 'discovered', $2, 'public', $3, '{}', '{}', true, true, 'ask', $4, now(),
+            issues_refresh_tokens, consent, refresh_token_max_ttl, created_at, last_allowed_at, generation)
+          values ($1, 'discovered', $2, 'public', $3, '{}', '{}', true, true, 'ask', $4, now(), now(),
             ${FIRST_GENERATION_OF_CLIENT}) returning client_id)`,
         result: 'select client_id from changed',
         values: [client.clientId, client.name, client.redirectUris, client.lifetimes?.refreshTokenMax]
@@ -46,12 +59,22 @@ export function createDiscoveredClientStore(database: Database) {
       const change = {
         name: 'update_discovered_client',
         parts: `changed as (
-          update clients set name = $2, redirect_uris = $3, refresh_token_max_ttl = $4
+          update clients set name = $2, redirect_uris = $3, refresh_token_max_ttl = $4, last_allowed_at = now()
           where client_id = $1 and origin = 'discovered' and xmin = $5::xid returning client_id)`,
         result: 'select client_id from changed',
         values: [client.clientId, client.name, client.redirectUris, client.lifetimes?.refreshTokenMax, version]
       }
       return (await database.query(audited(change, note))).length > 0
+    },
+
+    /** Notes an Allow, so that housekeeping keeps the row for its code. @returns false if there is no such row */
+    async noteAllowed(clientId: string): Promise<boolean> {
+      const rows = await database.query({
+        name: 'note_discovered_client_allowed',
+        text: `update clients set last_allowed_at = now() where client_id = $1 and origin = 'discovered' returning client_id`,
+        values: [clientId]
+      })
+      return rows.length > 0
     }
   }
 }

@@ -92,14 +92,14 @@ async function deleteAuditEvents(database: Database, retentionDays: number): Pro
 
 /**
  * Deletes discovered clients without grants, so that users cannot fill the table and the registry; the next Allow creates them
- * again. A disabled one is kept. After a day, no code of the first Allow is left.
+ * again. A disabled one is kept. A day after the last Allow, no code of it is left.
  */
 async function deleteUnusedClients(database: Database): Promise<number> {
   const rows = await database.query({
     name: 'delete_unused_clients',
     text: `delete from clients where client_id = any (array(
         select c.client_id from clients c
-        where c.origin = 'discovered' and c.disabled_at is null and c.created_at < now() - interval '1 day'
+        where c.origin = 'discovered' and c.disabled_at is null and c.last_allowed_at < now() - interval '1 day'
           and not exists (select 1 from grants g where g.client_id = c.client_id)
         order by c.client_id limit ${BATCH} for update skip locked
       )) returning 1 as deleted`,

@@ -18,7 +18,8 @@ const CLIENT: Client = {
 test.each([
   ['a website', 'https://boat.example/callback', 'boat.example'],
   ['a program on the device', 'http://127.0.0.1:43210/cb', ''],
-  ['an app on the device', 'com.example.boat:/cb', '']
+  ['an app on the device', 'com.example.boat:/cb', ''],
+  ['a program on the device by https', 'https://localhost/cb', '']
 ])(
   'names the host of the client id, the chosen name, and where %s receives the response',
   (_what, uri, redirectHost) => {

@@ -9,6 +9,7 @@ import {
   accountLinkLimit,
   appFormLimit,
   clientAuthenticationLimit,
+  newClientLimit,
   operatorAuthenticationLimit,
   providerAddressLimit,
   resourceServerAuthenticationLimit,
@@ -99,7 +100,8 @@ test('refusals of rate limits count under the kind of the limit, and every kind 
     clientAuthenticationLimit,
     resourceServerAuthenticationLimit,
     operatorAuthenticationLimit,
-    appFormLimit
+    appFormLimit,
+    newClientLimit
   ]
   const kinds = [...signInLimits('a', '::1', false), ...ofCallers.map((limitOf) => limitOf('::1'))]
   for (const limit of kinds) {

@@ -17,7 +17,8 @@ const RATES: FetchRates = {
   perOriginPerMinute: 30,
   perUserPerMinute: 20,
   atOnce: 16,
-  perOriginAtOnce: 4
+  perOriginAtOnce: 4,
+  perUserAtOnce: 4
 }
 const HOUR = 3_600_000
 
@@ -42,7 +43,7 @@ function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES
   const outcomes: string[] = []
   let first = () => {}
   const clock = { now: new Date('2026-11-22T12:00:00Z') }
-  const documents = createClientDocuments({
+  const { find, ...others } = createClientDocuments({
     policy,
     documents: createClientDocumentStore<RefusalReason>(redis.client, RECORDS),
     limits: createFetchLimits(rates, () => clock.now.getTime()),
@@ -61,6 +62,10 @@ function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES
   const endPause = async () => redis.client.del(...(await redis.client.keys('vk:client-document-failure:*')))
   const onFirstFetch = (act: () => void) => {
     first = act
+  }
+  const documents = {
+    ...others,
+    find: (clientId: string, userId: string, isKnown = false) => find(clientId, { userId, isKnown })
   }
   return { documents, fetched, outcomes, pass, endPause, onFirstFetch }
 }
@@ -202,6 +207,7 @@ describe('limits', () => {
     pass(23 * HOUR)
     await documents.find(`${CLIENT_ID}/made-up-again`, 'mallory')
     expect(await documents.find(CLIENT_ID, 'alice')).toEqual(refused('too_many_client_documents'))
+    expect(await documents.find(CLIENT_ID, 'alice', true)).toEqual(FOUND)
   })
 
   test('Redis keeps at most 2,000 documents and 2,000 failures', async () => {

@@ -11,7 +11,7 @@ import { type ConsentKey, createConsentStore } from '../../../src/storage/postgr
 import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-access.js'
 import { NOTE } from '../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
-import { storeGrant } from '../../support/stored-grant.js'
+import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const generations = (clientGeneration: number, authorizationGeneration: number) => ({
@@ -40,12 +40,19 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   // A separate user and client.
-  const owner = await storeGrant(opened.database, NOW)
+  const owner = await storeOwner()
   clientId = owner.clientId
   userId = owner.userId
   sent = []
 })
 afterAll(() => opened.close())
+
+/** A user and a client, which has the generation 0. */
+async function storeOwner(owner: { userId?: string } = {}): Promise<StoredGrant> {
+  const stored = await storeGrant(opened.database, NOW, owner)
+  await opened.run('update clients set generation = 0 where client_id = $1', [stored.clientId])
+  return stored
+}
 
 const FILES = 'https://files.example'
 const query = (change: Partial<SessionAndClient> = {}): SessionAndClient => ({
@@ -73,7 +80,7 @@ describe('allowance of a session and a client', () => {
   })
 
   test('each end of access raises the authorization generation of that client only', async () => {
-    const other = await storeGrant(opened.database, NOW, { userId })
+    const other = await storeOwner({ userId })
     await endAccess()
     expect(await read()).toEqual(generations(0, 1))
     await endAccess()
@@ -122,7 +129,7 @@ describe('remembered scope', () => {
   })
 
   test('contains what all consents of this user for this client added', async () => {
-    const other = await storeGrant(opened.database, NOW)
+    const other = await storeOwner()
     await remember(['d'], { userId, clientId: other.clientId })
     await remember(['d'], { userId: other.userId, clientId })
     await remember(['b a', 'b'])
@@ -154,7 +161,7 @@ describe('remembered scope', () => {
 
 describe('concurrent requests', () => {
   test('share one statement, and each gets its own result', async () => {
-    const other = await storeGrant(opened.database, NOW)
+    const other = await storeOwner()
     await opened.run('update users set generation = 4, session_generation = 2 where user_id = $1', [other.userId])
     await opened.run('update clients set generation = 5 where client_id = $1', [other.clientId])
     const all = [

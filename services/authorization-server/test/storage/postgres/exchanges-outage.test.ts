@@ -100,8 +100,8 @@ test('a retry waits for the earlier exchange that got 503, and replaces it', asy
   await slow.query(
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
         client_generation, created_at, redeemed_at, expires_at)
-      values ($1, $2, $3, '{a}', 'x', 'y', $4, 0, 0, now(), now(), now() + interval '1 hour')`,
-    [first.grantId, kit.owner.clientId, kit.owner.userId, first.codeHash]
+      values ($1, $2, $3, '{a}', 'x', 'y', $4, 0, $5, now(), now(), now() + interval '1 hour')`,
+    [first.grantId, kit.owner.clientId, kit.owner.userId, first.codeHash, kit.owner.clientGeneration]
   )
   // The row is not visible yet, so nothing is discarded.
   await undeliveredOf([first])

@@ -27,7 +27,7 @@ const rowsOf = (table: 'grants' | 'access_tokens' | 'refresh_tokens', { grantId 
 
 describe('an exchange', () => {
   test('stores the grant, both tokens and the generations of Allow', async () => {
-    const { clientId, userId } = kit.owner
+    const { clientId, clientGeneration, userId } = kit.owner
     const exchange = exchangeOf(kit.owner)
     const { codeHash, grantId, tokens } = exchange
     expect(await grants.storeExchange(exchange)).toBe(true)
@@ -42,7 +42,7 @@ describe('an exchange', () => {
         code_challenge: 'challenge',
         code_hash: codeHash,
         user_generation: 0,
-        client_generation: 0,
+        client_generation: clientGeneration,
         authorization_generation: 0,
         created_at: now,
         redeemed_at: now,
@@ -54,7 +54,7 @@ describe('an exchange', () => {
         expires_at: later(HOUR)
       }
     ])
-    const shared = { grant_id: grantId, user_generation: 0, client_generation: 0, issued_at: now }
+    const shared = { grant_id: grantId, user_generation: 0, client_generation: clientGeneration, issued_at: now }
     const { accessToken, refreshToken } = tokens
     expect(await rowsOf('access_tokens', exchange)).toEqual([
       {

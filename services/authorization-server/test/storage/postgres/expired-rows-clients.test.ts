@@ -11,13 +11,17 @@ beforeAll(async () => {
 afterAll(() => opened.close())
 beforeEach(() => opened.run('truncate clients, grants cascade'))
 
-async function insertClient(clientId: string, change: { origin?: string; age?: string; disabled?: boolean } = {}) {
-  const { origin = 'discovered', age = '25 hours', disabled = false } = change
+async function insertClient(
+  clientId: string,
+  change: { origin?: string; age?: string; allowed?: string; disabled?: boolean } = {}
+) {
+  const { origin = 'discovered', age = '25 hours', allowed = age, disabled = false } = change
   await opened.run(
     `insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-      issues_refresh_tokens, consent, origin, created_at, disabled_at)
-    values ($1, 'x', 'public', '{}', '{}', '{}', true, true, 'ask', $2, now() - $3::interval, case when $4 then now() end)`,
-    [clientId, origin, age, disabled]
+      issues_refresh_tokens, consent, origin, created_at, last_allowed_at, disabled_at)
+    values ($1, 'x', 'public', '{}', '{}', '{}', true, true, 'ask', $2, now() - $3::interval, now() - $4::interval,
+      case when $5 then now() end)`,
+    [clientId, origin, age, allowed, disabled]
   )
 }
 
@@ -30,16 +34,17 @@ async function insertGrant(clientId: string) {
   )
 }
 
-test('deletes discovered clients that are a day old and have no grants, and no other clients', async () => {
+test('deletes discovered clients that no user has allowed for a day and that have no grants, and no other clients', async () => {
   await insertClient('unused')
   await insertClient('new', { age: '23 hours' })
+  await insertClient('allowed again', { age: '9 days', allowed: '23 hours' })
   await insertClient('disabled', { disabled: true })
   await insertClient('registered', { origin: 'registered' })
   await insertClient('used')
   await insertGrant('used')
   expect(await createExpiredRows(opened.database).deleteSome()).toBe(false)
   const left = await opened.run<{ client_id: string }>('select client_id from clients order by client_id')
-  expect(left.map((row) => row.client_id)).toEqual(['disabled', 'new', 'registered', 'used'])
+  expect(left.map((row) => row.client_id)).toEqual(['allowed again', 'disabled', 'new', 'registered', 'used'])
 })
 
 test('says that more rows are likely after 1,000 deletions', async () => {

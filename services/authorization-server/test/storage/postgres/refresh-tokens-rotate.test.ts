@@ -90,7 +90,7 @@ describe('refresh token store: rotate', () => {
       issued_at: after(10),
       expires_at: after(1010),
       user_generation: 0,
-      client_generation: 0
+      client_generation: grant.clientGeneration
     })
     const access = await findLiveAccessToken(database, rotation.accessToken.hash, after(10))
     expect(access).toEqual({
