@@ -34,7 +34,7 @@ describe('docs/clients.md, the error tables', () => {
     const named = pairsBelow('### In JSON')
     expect(thrown.length).toBeGreaterThan(5)
     expect(named).toEqual(expect.arrayContaining(usual))
-    const statuses = inFiles(['send-oauth-error.ts', 'answer-not-found.ts'], /\b(4\d\d)\b/g)
+    const statuses = inFiles(['send-oauth-error.ts', 'send-not-found.ts'], /\b(4\d\d)\b/g)
     const overridden = sorted(statuses.filter((status) => !usual.some((pair) => pair.startsWith(status))))
     const others = named.filter((pair) => !usual.includes(pair)).map((pair) => pair.slice(0, 3))
     expect(sorted(others)).toEqual(overridden)

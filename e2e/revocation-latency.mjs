@@ -69,11 +69,11 @@ async function measure() {
     const sentAt = performance.now()
     const { publicPort } = authorizationServers[index % authorizationServers.length]
     await source.revoke(token, `http://127.0.0.1:${publicPort}`)
-    const answeredAt = performance.now()
+    const respondedAt = performance.now()
     await Promise.all(
       resourceServers.map(async ({ url }) => {
         while ((await status(url, token)) !== 401) await wait(5)
-        lags.push(performance.now() - answeredAt)
+        lags.push(performance.now() - respondedAt)
         sinceSent.push(performance.now() - sentAt)
       })
     )

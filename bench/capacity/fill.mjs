@@ -2,7 +2,7 @@
 // their indexes in place, so that index pages are as full as after random inserts.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { expiryBucket, hashToken, mintOpaqueToken } from '../../packages/oauth-protocol/dist/index.js'
+import { expiryBucket, hashToken, newOpaqueToken } from '../../packages/oauth-protocol/dist/index.js'
 import { hashPassword } from '../../services/authorization-server/dist/platform/passwords/password.js'
 import { resetGeneration } from '../lib/fill-tokens.mjs'
 import { administer } from '../lib/stores.mjs'
@@ -69,7 +69,7 @@ export async function shareFiles(resourceDatabaseUrl, people) {
 function sampleTokens(rows) {
   const numbers = new Set()
   while (numbers.size < Math.min(SAMPLES, rows / 2)) numbers.add(1 + Math.floor(Math.random() * rows))
-  return [...numbers].map((number) => ({ number, token: mintOpaqueToken('refreshToken', randomBytes) }))
+  return [...numbers].map((number) => ({ number, token: newOpaqueToken('refreshToken', randomBytes) }))
 }
 
 /** Half of the rows in the table of the next tokens, half in the one after it. */

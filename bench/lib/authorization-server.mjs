@@ -60,8 +60,8 @@ export async function startAuthorizationServer() {
       async introspection() {
         const created = ['resource-servers', 'create', '--name', 'bench', '--audience', AUDIENCE, '--json']
         const { client_id, client_secret } = JSON.parse(await commandLine(created))
-        const { mintAccessToken } = await import('../../packages/oauth-protocol/dist/index.js')
-        const body = `token=${mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
+        const { newOpaqueAccessToken } = await import('../../packages/oauth-protocol/dist/index.js')
+        const body = `token=${newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
         const authorization = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`
         return () => send(internal, '/introspect', { authorization }, body, 200)
       },

@@ -2,7 +2,7 @@
 // the 24 hours in which tokens with a lifetime of one day expire.
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { expiryBucket, hashToken, mintAccessToken } from '../../packages/oauth-protocol/dist/index.js'
+import { expiryBucket, hashToken, newOpaqueAccessToken } from '../../packages/oauth-protocol/dist/index.js'
 import { REDIRECT_URI, SCOPE } from './test-data.mjs'
 
 export const HOURS = 24
@@ -67,7 +67,7 @@ export async function fillBucket(client, { bucket, rows }) {
   const end = (number) => new Date(bucket * HOUR_MS + Math.floor((number * HOUR_MS) / (rows + 1)))
   const samples = []
   for (let number = every; number <= rows; number += every) {
-    const token = mintAccessToken(end(number), randomBytes)
+    const token = newOpaqueAccessToken(end(number), randomBytes)
     samples.push({ number, token, isBusy: number <= rows / 10 })
   }
   await client.query(

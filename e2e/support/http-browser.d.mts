@@ -11,10 +11,10 @@ export type HttpBrowser = {
 
 /**
  * A browser without JavaScript for a single site. The headers are added to every request.
- * @param onAnswer receives each response, including redirects
+ * @param onResponse receives each response, including redirects
  */
 export function createHttpBrowser(
   issuer: string,
   headers?: Record<string, string>,
-  onAnswer?: (answer: { path: string; status: number; milliseconds: number }) => void
+  onResponse?: (answer: { path: string; status: number; milliseconds: number }) => void
 ): HttpBrowser

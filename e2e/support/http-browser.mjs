@@ -1,5 +1,5 @@
 /** @returns a minimal browser: cookies, redirects within one site, hidden fields, Origin of form POSTs */
-export function createHttpBrowser(issuer, headers = {}, onAnswer = () => {}) {
+export function createHttpBrowser(issuer, headers = {}, onResponse = () => {}) {
   const { origin: site } = new URL(issuer)
   const cookies = new Map()
   const cookie = () => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -16,7 +16,7 @@ export function createHttpBrowser(issuer, headers = {}, onAnswer = () => {}) {
     })
     for (const line of response.headers.getSetCookie()) keep(line)
     const html = await response.text()
-    onAnswer({ path: url.pathname, status: response.status, milliseconds: performance.now() - began })
+    onResponse({ path: url.pathname, status: response.status, milliseconds: performance.now() - began })
     const location = response.headers.get('location')
     // Only 303, after which the next request is a GET (RFC 9700 §4.12).
     if (response.status === 303 && location !== null) return request(new URL(location, url))

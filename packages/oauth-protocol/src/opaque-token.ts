@@ -36,18 +36,18 @@ const BODY = /^[0-9A-Za-z]+$/
 export type RandomBytes = (size: number) => Uint8Array
 
 /** Creates a refresh token, authorization code, client secret or operator key. */
-export function mintOpaqueToken(kind: Exclude<OpaqueTokenKind, 'accessToken'>, randomBytes: RandomBytes): string {
+export function newOpaqueToken(kind: Exclude<OpaqueTokenKind, 'accessToken'>, randomBytes: RandomBytes): string {
   return withChecksum(PREFIX[kind] + encodeBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
 }
 
 /** Creates an access token that includes the bucket of its expiry. */
-export function mintAccessToken(expiresAt: Date, randomBytes: RandomBytes): string {
+export function newOpaqueAccessToken(expiresAt: Date, randomBytes: RandomBytes): string {
   const bucket = encodeBase62Number(expiryBucket(expiresAt), BUCKET_LENGTH)
   return withChecksum(PREFIX.accessToken + bucket + encodeBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
 }
 
 /** A client identifier: 128 random bits in base62, which a command line cannot mistake for an option. */
-export function mintClientIdentifier(randomBytes: RandomBytes): string {
+export function newClientIdentifier(randomBytes: RandomBytes): string {
   return encodeBase62(randomBytes(16), 22)
 }
 

@@ -8,9 +8,9 @@ import {
   expiryBucket,
   hashToken,
   isWellFormed,
-  mintAccessToken,
-  mintClientIdentifier,
-  mintOpaqueToken,
+  newClientIdentifier,
+  newOpaqueAccessToken,
+  newOpaqueToken,
   type OpaqueTokenKind,
   type RandomBytes
 } from '../src/opaque-token.js'
@@ -27,8 +27,8 @@ const KINDS = [
   { kind: 'operatorKey', prefix: 'vk_ok_', length: 55 }
 ] as const
 
-const mint = (kind: OpaqueTokenKind, source: RandomBytes = randomBytes) =>
-  kind === 'accessToken' ? mintAccessToken(EXPIRES_AT, source) : mintOpaqueToken(kind, source)
+const newValue = (kind: OpaqueTokenKind, source: RandomBytes = randomBytes) =>
+  kind === 'accessToken' ? newOpaqueAccessToken(EXPIRES_AT, source) : newOpaqueToken(kind, source)
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -41,17 +41,17 @@ const withChecksum = (text: string) => text + checksumOf(text)
 
 describe('format', () => {
   test.each([
-    { name: 'a code of zeros', token: mint('authorizationCode', zeros), text: `vk_ac_${'0'.repeat(43)}` },
-    { name: 'a refresh token of zeros', token: mint('refreshToken', zeros), text: `vk_rt_${'0'.repeat(43)}` },
-    { name: 'a secret of zeros', token: mint('clientSecret', zeros), text: `vk_cs_${'0'.repeat(43)}` },
+    { name: 'a code of zeros', token: newValue('authorizationCode', zeros), text: `vk_ac_${'0'.repeat(43)}` },
+    { name: 'a refresh token of zeros', token: newValue('refreshToken', zeros), text: `vk_rt_${'0'.repeat(43)}` },
+    { name: 'a secret of zeros', token: newValue('clientSecret', zeros), text: `vk_cs_${'0'.repeat(43)}` },
     {
       name: 'an access token of zeros, its hour in front',
-      token: mint('accessToken', zeros),
+      token: newValue('accessToken', zeros),
       text: `vk_at_${'25bF'}${'0'.repeat(43)}`
     },
     {
       name: 'a code of ones, 2^256 - 1',
-      token: mint('authorizationCode', ones),
+      token: newValue('authorizationCode', ones),
       text: 'vk_ac_yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp1'
     }
   ])('opaque token: $name is $text and its CRC-32 (RFC 6749 §10.10)', ({ token, text }) => {
@@ -60,7 +60,7 @@ describe('format', () => {
 
   test.each(KINDS)('opaque token: $kind is $prefix, base62 and a checksum, at most 80 characters', (about) => {
     for (let count = 0; count < 20; count++) {
-      const token = mint(about.kind)
+      const token = newValue(about.kind)
       expect(token).toMatch(new RegExp(`^${about.prefix}[0-9A-Za-z]{${about.length - 6}}$`))
       expect(token).toBe(withChecksum(token.slice(0, -6)))
       expect(token.length).toBeLessThanOrEqual(80)
@@ -73,7 +73,7 @@ describe('format', () => {
     ({ kind }) => {
       const sizes: number[] = []
       const tokens = Array.from({ length: 256 }, (_, bit) =>
-        mint(kind, (size: number) => {
+        newValue(kind, (size: number) => {
           sizes.push(size)
           return Uint8Array.from({ length: size }, (_none, index) => (index === bit >> 3 ? 1 << (bit & 7) : 0))
         })
@@ -84,10 +84,10 @@ describe('format', () => {
   )
 
   test('client identifier: 128 random bits in 22 characters that need no encoding in Basic or a shell', () => {
-    expect(mintClientIdentifier(zeros)).toBe('0'.repeat(22))
-    expect(mintClientIdentifier(ones)).toBe('7n42DGM5Tflk9n8mt7Fhc7')
+    expect(newClientIdentifier(zeros)).toBe('0'.repeat(22))
+    expect(newClientIdentifier(ones)).toBe('7n42DGM5Tflk9n8mt7Fhc7')
     for (let count = 0; count < 20; count++) {
-      const identifier = mintClientIdentifier(randomBytes)
+      const identifier = newClientIdentifier(randomBytes)
       expect(identifier).toMatch(/^[0-9A-Za-z]{22}$/)
       expect(isClientIdentifier(identifier)).toBe(true)
     }
@@ -95,7 +95,7 @@ describe('format', () => {
 })
 
 describe('malformed tokens', () => {
-  const CODE = mint('authorizationCode', zeros)
+  const CODE = newValue('authorizationCode', zeros)
   const BODY = '0'.repeat(43)
 
   test.each([
@@ -126,16 +126,16 @@ describe('malformed tokens', () => {
     KINDS.filter((other) => other.kind !== kind).map((other) => [kind, other.kind] as const)
   )
   test.each(confusions)('opaque token: %s is not accepted as %s', (issued, taken) => {
-    expect(isWellFormed(taken, mint(issued))).toBe(false)
+    expect(isWellFormed(taken, newValue(issued))).toBe(false)
   })
 
   test.each(confusions)('opaque token: %s with the prefix of %s has a wrong checksum', (issued, taken) => {
     const prefix = KINDS.find(({ kind }) => kind === taken)?.prefix ?? ''
-    expect(isWellFormed(taken, prefix + mint(issued).slice(6))).toBe(false)
+    expect(isWellFormed(taken, prefix + newValue(issued).slice(6))).toBe(false)
   })
 
   test.each(KINDS)('opaque token: one changed character at any place in $kind is detected', ({ kind }) => {
-    const token = mint(kind)
+    const token = newValue(kind)
     for (let index = 0; index < token.length; index++) {
       for (const character of `${ALPHABET}_-`) {
         const changed = token.slice(0, index) + character + token.slice(index + 1)
@@ -145,7 +145,7 @@ describe('malformed tokens', () => {
   })
 
   test.each(KINDS)('opaque token: two swapped neighbouring characters in $kind are detected', ({ kind }) => {
-    const token = mint(kind)
+    const token = newValue(kind)
     for (let index = 1; index < token.length; index++) {
       const swapped = token.slice(0, index - 1) + token[index] + token[index - 1] + token.slice(index + 1)
       if (swapped !== token) expect(isWellFormed(kind, swapped)).toBe(false)
@@ -172,23 +172,23 @@ describe('expiry bucket', () => {
     { time: '3655-01-01T00:00:00.000Z', bucket: 14770416 }
   ])('expiry bucket: $time is in hour $bucket, and the token contains it', ({ time, bucket }) => {
     expect(expiryBucket(new Date(time))).toBe(bucket)
-    expect(bucketOfAccessToken(mintAccessToken(new Date(time), randomBytes))).toBe(bucket)
+    expect(bucketOfAccessToken(newOpaqueAccessToken(new Date(time), randomBytes))).toBe(bucket)
   })
 
   test('expiry bucket: every token of the next centuries contains the bucket of its expiry', () => {
     const expiry = fc.date({ min: new Date(0), max: new Date('3600-01-01T00:00:00Z'), noInvalidDate: true })
     fc.assert(
       fc.property(expiry, (expiresAt) => {
-        expect(bucketOfAccessToken(mintAccessToken(expiresAt, randomBytes))).toBe(expiryBucket(expiresAt))
+        expect(bucketOfAccessToken(newOpaqueAccessToken(expiresAt, randomBytes))).toBe(expiryBucket(expiresAt))
       })
     )
   })
 
   test.each([
-    { name: 'a refresh token', value: mint('refreshToken') },
-    { name: 'a token cut short', value: mint('accessToken').slice(0, -1) },
-    { name: 'a token with a wrong checksum', value: `${mint('accessToken', zeros).slice(0, -6)}000000` },
-    { name: 'a token with another bucket', value: mint('accessToken', zeros).replace('vk_at_2', 'vk_at_3') },
+    { name: 'a refresh token', value: newValue('refreshToken') },
+    { name: 'a token cut short', value: newValue('accessToken').slice(0, -1) },
+    { name: 'a token with a wrong checksum', value: `${newValue('accessToken', zeros).slice(0, -6)}000000` },
+    { name: 'a token with another bucket', value: newValue('accessToken', zeros).replace('vk_at_2', 'vk_at_3') },
     { name: 'a bucket out of the alphabet', value: withChecksum(`vk_at_2'--${'0'.repeat(43)}`) },
     { name: 'nothing', value: '' }
   ])('expiry bucket: $name has none', ({ value }) => {

@@ -34,11 +34,11 @@ import { type LogoRouteOptions, logoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import type { RevocationChannel } from './feed/revocation-channel.js'
 import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
-import { notFoundHandler } from './http/answer-not-found.js'
 import { noteRefusedRequests } from './http/note-refused-request.js'
 import { openApiDocumentRoute } from './http/open-api-document.js'
 import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
+import { notFoundHandler } from './http/send-not-found.js'
 import { oauthErrorHandler, unreadableOAuthError } from './http/send-oauth-error.js'
 import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
 import { type StartPageOptions, startPageRoutes } from './operator/start-page/routes.js'
@@ -231,7 +231,7 @@ function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched, 
   oauth.removeAllContentTypeParsers()
   oauth.register(formbody, { parser: parseParameters })
   oauth.addHook('onRoute', (route) => {
-    route.config = { ...route.config, answersPrograms: true }
+    route.config = { ...route.config, sendsJson: true }
   })
   oauth.decorateRequest('authenticatedClientId', undefined)
   oauth.decorateRequest('authenticatedSecretId', undefined)

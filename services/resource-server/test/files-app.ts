@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { IntrospectionResult } from '@valetkey/guard'
-import { mintAccessToken } from '@valetkey/oauth-protocol'
+import { newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type HealthChecks } from '@valetkey/service-kit'
 import type { InjectOptions } from 'fastify'
 import { type App, buildApp } from '../src/app.js'
 import { createServerMetrics } from '../src/platform/metrics/server-metrics.js'
 import type { FilePage, FileQuery } from '../src/storage/file-record.js'
-import { expectDocumented } from './documented-answers.js'
+import { expectDocumented } from './documented-responses.js'
 
 export const RESOURCE = 'https://files.example'
-export const authorization = `Bearer ${mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
+export const authorization = `Bearer ${newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
 export const live = {
   active: true as const,
   scope: new Set(['files.read']),

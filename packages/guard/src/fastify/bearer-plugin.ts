@@ -51,7 +51,7 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
   // A second token in the body makes the request ambiguous (RFC 6750 §2). The body is read only after the guard.
   server.addHook('preHandler', refuseTokenInForm(guard))
   serveMetadata(server, guard)
-  if (guard.anyOrigin) answerPreflights(server, (hook) => hooks.has(hook))
+  if (guard.anyOrigin) servePreflights(server, (hook) => hooks.has(hook))
 }
 
 /** Guards the routes of a Fastify server with OAuth 2.0 bearer tokens. */
@@ -110,7 +110,7 @@ function serveMetadata(server: FastifyInstance, { metadata }: Guard): void {
  * Adds an OPTIONS route for each guarded path that has none. It is added after the routes of the current plugin, so that
  * Fastify accepts an OPTIONS route that the API declares itself, even one that follows the guarded route.
  */
-function answerPreflights(server: FastifyInstance, isGuard: (hook: object) => boolean): void {
+function servePreflights(server: FastifyInstance, isGuard: (hook: object) => boolean): void {
   server.addHook('onRoute', function addOptions(route) {
     const hooks = [route.onRequest ?? []].flat()
     if (!hooks.some(isGuard)) return

@@ -85,7 +85,7 @@ export function disconnect(view: RevocationView): void {
 export function resetView(view: RevocationView): void {
   disconnect(view)
   view.verifiedUntil = 0
-  invalidateAnswers(view)
+  invalidateResults(view)
 }
 
 /**
@@ -108,7 +108,7 @@ export function applyEvent(view: RevocationView, { event, id, data }: FeedEvent)
 function applyOpened(view: RevocationView, at: { epoch: string; counter: number }, { stream }: Members): boolean {
   if (view.stream !== undefined || typeof stream !== 'string') return false
   view.stream = { id: stream, ...at }
-  invalidateAnswers(view)
+  invalidateResults(view)
   return true
 }
 
@@ -141,7 +141,7 @@ function applyProof(view: RevocationView, nonce: unknown): void {
   view.verifiedUntil = Math.max(view.verifiedUntil, sentAt + LEASE_MS)
 }
 
-function invalidateAnswers(view: RevocationView): void {
+function invalidateResults(view: RevocationView): void {
   view.sequence += 1
   view.oldestValidMark = view.sequence
   view.revocations.clear()

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { mintAccessToken } from '@valetkey/oauth-protocol'
+import { newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
 import { type CompilerVersion, installPacked, startStranger } from '../packed/install.js'
 import { programOf } from '../packed/local-registry.mjs'
@@ -137,7 +137,7 @@ test.each([
 
 describe('the examples of the README', () => {
   const SERVED = ['express', 'http', 'fastify', 'hono', 'route', 'mcp', 'any']
-  const token = mintAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
+  const token = newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
 
   test('have names, and all but two are served', () => {
     expect(EXAMPLES).toHaveLength(README.match(/^```(?:ts|js)/gm)?.length ?? 0)

@@ -109,7 +109,7 @@ export function connectPostgres(
     onConnect: async (client: ClientBase) => {
       await search?.check(client)
       pooling.noteConnection(client, await prepare(client, settings))
-      silence.noteAnswer(client)
+      silence.noteResponse(client)
     }
   })
   limit.watch(pool)
@@ -203,7 +203,7 @@ async function sendOnce<Row extends QueryResultRow>(
     failure = error
     throw error
   } finally {
-    if (failure === undefined || failure instanceof DatabaseError) silence.noteAnswer(client)
+    if (failure === undefined || failure instanceof DatabaseError) silence.noteResponse(client)
     else silence.noteSilence(sentAt)
     client.off('error', ignore)
     // After a failure the connection may still have an outstanding answer, so it is closed.

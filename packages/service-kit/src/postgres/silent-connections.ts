@@ -7,12 +7,12 @@ import type { ClientBase, PoolClient } from 'pg'
  * if another server has long taken over (ADR 0038).
  */
 export function watchSilence() {
-  const answeredAt = new WeakMap<ClientBase, number>()
+  const respondedAt = new WeakMap<ClientBase, number>()
   let silentSince = Number.NEGATIVE_INFINITY
   return {
     /** To be called for each new connection and for each response, errors of Postgres included. */
-    noteAnswer(client: ClientBase): void {
-      answeredAt.set(client, performance.now())
+    noteResponse(client: ClientBase): void {
+      respondedAt.set(client, performance.now())
     },
 
     /** @param sentAt time of sending, by `performance.now()`, of a statement without a response */
@@ -21,7 +21,7 @@ export function watchSilence() {
     },
 
     /** Whether nothing has arrived on this connection since a statement on another one got no response. */
-    isSuspect: (client: ClientBase): boolean => (answeredAt.get(client) ?? Number.POSITIVE_INFINITY) < silentSince
+    isSuspect: (client: ClientBase): boolean => (respondedAt.get(client) ?? Number.POSITIVE_INFINITY) < silentSince
   }
 }
 

@@ -67,7 +67,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
         unreadable(400)
       )
     },
-    clientErrorHandler: answerUnreadable(unreadable, meter)
+    clientErrorHandler: refuseUnreadableBody(unreadable, meter)
   }) as unknown as FastifyInstance
 
   defineAddress(server, clientAddressReader(options.trustedProxies ?? []))
@@ -200,7 +200,7 @@ function refuseExpectation(server: FastifyInstance, response: ServerResponse, co
 }
 
 /** Refuses malformed HTTP, which reaches no route, and closes the connection. */
-function answerUnreadable(unreadable: (status: number) => UnreadableBody, meter: HttpMeter | undefined) {
+function refuseUnreadableBody(unreadable: (status: number) => UnreadableBody, meter: HttpMeter | undefined) {
   return function answer(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
     // Data after a request with `Connection: close` is ignored, so that the response to that request is not disturbed.
     if (error.code === 'ECONNRESET' || error.code === 'HPE_CLOSED_CONNECTION' || socket.destroyed) return

@@ -36,7 +36,7 @@ export function createReadiness({ checks, draining }: ReadinessOptions): () => P
 
   async function runCheck([name, check]: [string, HealthCheck]) {
     const { needed, probe } = typeof check === 'function' ? { needed: 'always', probe: check } : check
-    const { answer, problem } = await answerOf(probe)
+    const { answer, problem } = await resultOf(probe)
     if (answer === 'ok') reached.add(name)
     const isNeeded =
       needed === 'always' || (needed === 'at start' && (!reached.has(name) || problem?.isSetting === true))
@@ -59,9 +59,9 @@ export function createReadiness({ checks, draining }: ReadinessOptions): () => P
 
 type Answer = { answer: 'ok' | 'unavailable'; problem?: StoreProblem | undefined }
 
-async function answerOf(probe: Probe): Promise<Answer> {
+async function resultOf(probe: Probe): Promise<Answer> {
   try {
-    await answerInTime(probe)
+    await resultInTime(probe)
     return { answer: 'ok' }
   } catch (error) {
     return { answer: 'unavailable', problem: problemOf(error) }
@@ -69,7 +69,7 @@ async function answerOf(probe: Probe): Promise<Answer> {
 }
 
 /** @returns the result of the probe. @throws its error, or an error when it takes longer than 2 seconds */
-export async function answerInTime(probe: Probe): Promise<unknown> {
+export async function resultInTime(probe: Probe): Promise<unknown> {
   return withTimeLimit(CHECK_TIME_LIMIT_MS, probe(), () => {
     throw new Error('timeout: no answer')
   })

@@ -1,4 +1,4 @@
-import { answerInTime, type HealthCheck, type HealthChecks, type Probe } from '../server/readiness.js'
+import { type HealthCheck, type HealthChecks, type Probe, resultInTime } from '../server/readiness.js'
 import { problemOfConnection, type StoreProblem } from './store-problem.js'
 import type { StoreState } from './store-state.js'
 import { problemOf } from './store-unavailable.js'
@@ -57,7 +57,7 @@ export function watchDependencies(checks: HealthChecks, states: Readonly<Record<
 
 async function observe(state: StoreState, probe: Probe, isStopped: () => boolean): Promise<unknown> {
   try {
-    const answer = await answerInTime(probe)
+    const answer = await resultInTime(probe)
     state.probed()
     return answer
   } catch (error) {

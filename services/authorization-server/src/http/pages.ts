@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** The route sends JSON and never a page, so it needs neither a language nor the headers of pages. */
-    answersPrograms?: boolean
+    sendsJson?: boolean
   }
 }
 
@@ -80,7 +80,7 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
     // With a callback, and only HSTS for programs, because this runs for every request, POST /token included.
     pages.addHook('onRequest', (request, reply, done) => {
       if (isHttps) setStrictTransportSecurity(reply)
-      if (request.routeOptions.config.answersPrograms === true) return done()
+      if (request.routeOptions.config.sendsJson === true) return done()
       const uiLocales = parseParameters(rawQuery(request)).get('ui_locales')
       const tag = chooseLanguage({ uiLocales, acceptLanguage: request.headers['accept-language'] }, tags)
       request.language = languages.get(tag ?? '') ?? fallback

@@ -26,16 +26,16 @@ type Examined = {
 // In the folder above `dist`, both in a checkout and in an image.
 const PACKAGE_FILE = new URL('../../package.json', import.meta.url)
 
-const ANSWER_LIMIT_MS = 2_000
+const RESPONSE_LIMIT_MS = 2_000
 
 /** For the start page: what `doctor` finds, with the settings of this process, versions, and the approval queue. */
 export async function examineProcess(config: Config, { database, redis, apps, facts }: Examined): Promise<Examination> {
   const [findings, postgres, redisState, waitingApps] = await Promise.all([
     examineService(config, { ...facts, now: new Date() }).catch(findingsOfFailure),
-    answerOf(() => readPostgresVersion(database)),
+    resultOf(() => readPostgresVersion(database)),
     // Of a cluster, that of one server.
-    answerOf(() => readRedisState(redisServers(redis)[0]?.server ?? redis)),
-    config.developerApps === 'off' ? undefined : answerOf(() => apps.countWaiting())
+    resultOf(() => readRedisState(redisServers(redis)[0]?.server ?? redis)),
+    config.developerApps === 'off' ? undefined : resultOf(() => apps.countWaiting())
   ])
   return {
     findings,
@@ -56,6 +56,6 @@ function findingsOfFailure(error: unknown): Examination['findings'] {
 }
 
 /** @returns undefined if the store does not answer in time; the findings say why */
-async function answerOf<Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> {
-  return withTimeLimit(ANSWER_LIMIT_MS, read(), () => undefined).catch(() => undefined)
+async function resultOf<Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> {
+  return withTimeLimit(RESPONSE_LIMIT_MS, read(), () => undefined).catch(() => undefined)
 }

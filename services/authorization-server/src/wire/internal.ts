@@ -30,7 +30,7 @@ export function wireInternal(
       limiter,
       introspections: stores.introspections,
       usage,
-      onAnswer: watched.introspected,
+      onResult: watched.introspected,
       now
     },
     feed: { channel, resourceServers, limiter, usage: usage.resourceServers, keepAliveMs: KEEP_ALIVE_MS }

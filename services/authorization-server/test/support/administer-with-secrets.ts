@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { newOpaqueToken } from '@valetkey/oauth-protocol'
 import { startAdministration } from './administration.js'
 import type { TestServer } from './authorization-server.js'
 
@@ -11,7 +11,7 @@ export async function administerWithSecrets(
 ): Promise<void> {
   const { call, operatorKey } = await startAdministration(server)
   const { operator_key: another } = (await call('POST', '/operator-keys', { name: 'canary' })).json()
-  const unknown = mintOpaqueToken('operatorKey', randomBytes)
+  const unknown = newOpaqueToken('operatorKey', randomBytes)
   note('operator key', operatorKey, another, unknown)
   const { user_id } = (await call('POST', '/users', { username: 'bob', password })).json()
   const path = `/users/${user_id}/password`

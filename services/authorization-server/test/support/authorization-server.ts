@@ -3,7 +3,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
-import { hashToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import {
   buildLogger,
   connectPostgres,
@@ -83,7 +83,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     },
 
     async createClient(change: Partial<ClientRegistration> = {}): Promise<Credentials> {
-      const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
+      const clientSecret = newOpaqueToken('clientSecret', randomBytes)
       const client = newRegistration(change)
       const hash = client.type === 'public' ? undefined : hashToken(clientSecret)
       await createClientChangeStore(database).create(client, hash, NOTE)
@@ -97,7 +97,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     },
 
     async createResourceServer(audience = AUDIENCE, title?: string): Promise<Credentials> {
-      const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
+      const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: newOpaqueToken('clientSecret', randomBytes) }
       const server = { clientId: credentials.clientId, name: 'files', audience, title }
       await createResourceServerStore(database).create(server, hashToken(credentials.clientSecret), NOTE)
       await until(async () => (await deps.feed.resourceServers.findWithSecret(server.clientId)) !== undefined)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { hashToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import type { TestServer } from './authorization-server.js'
 
@@ -11,7 +11,7 @@ export const PKCE = {
 }
 
 /** A code that is well formed and was never issued. */
-export const unknownCode = () => mintOpaqueToken('authorizationCode', randomBytes)
+export const unknownCode = () => newOpaqueToken('authorizationCode', randomBytes)
 
 export type GrantState = { redeemed: boolean; ended: boolean; accessTokens: number; refreshTokens: number }
 

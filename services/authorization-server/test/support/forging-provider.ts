@@ -28,7 +28,7 @@ export async function startForgingProvider(metadataChange: Record<string, unknow
   let metadata = metadataChange
   let issuer = ''
 
-  async function mint({ claims = {}, header = {}, sign }: ForgedToken, defaults: JWTPayload): Promise<string> {
+  async function issueToken({ claims = {}, header = {}, sign }: ForgedToken, defaults: JWTPayload): Promise<string> {
     const now = Math.floor(Date.now() / 1000)
     const payload: JWTPayload = { iss: issuer, aud: FORGER.clientId, iat: now, exp: now + 120, ...defaults, ...claims }
     const chosen = { alg: 'RS256', kid: 'first', ...header }
@@ -54,7 +54,7 @@ export async function startForgingProvider(metadataChange: Record<string, unknow
       access_token: 'an upstream access token',
       token_type: 'Bearer',
       expires_in: 60,
-      id_token: await mint(idToken, { sub: 'person-1', nonce: new URLSearchParams(body).get('code') ?? '' })
+      id_token: await issueToken(idToken, { sub: 'person-1', nonce: new URLSearchParams(body).get('code') ?? '' })
     })
   }
 
@@ -97,7 +97,7 @@ export async function startForgingProvider(metadataChange: Record<string, unknow
       metadata = changed
     },
     logoutToken: (token: ForgedToken = {}) =>
-      mint(
+      issueToken(
         { ...token, header: { typ: 'logout+jwt', ...token.header } },
         { jti: crypto.randomUUID(), events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }
       ),

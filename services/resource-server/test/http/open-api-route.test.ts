@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { SCOPE_MEANINGS } from '../../src/files/file-scopes.js'
-import type { OpenApiDocument } from '../documented-answers.js'
+import type { OpenApiDocument } from '../documented-responses.js'
 import { build, closeApp, get, RESOURCE, send } from '../files-app.js'
 
 afterEach(closeApp)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { listFilesSchema } from '../../src/files/list-files-schema.js'
 import type { ImportedFile } from '../../src/storage/file-record.js'
-import { closed, faultsOf } from '../documented-answers.js'
+import { closed, faultsOf } from '../documented-responses.js'
 import { filesOfPage, importedFile, openFileStore } from '../stored-files.js'
 
 let opened: Awaited<ReturnType<typeof openFileStore>>

@@ -53,7 +53,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
       case 'redirect_error':
         noteRefusal(request, { reason: validated.error, sent: validated }, options.refusals)
         await recordRefusal(validated.error, request, options)
-        return answerError(validated, request, reply, options)
+        return sendError(validated, request, reply, options)
       case 'accepted':
         return serve(validated, request, reply, options)
     }
@@ -70,12 +70,12 @@ async function serve(
   const user = await findUser(authorization, request, options)
   // The registry in memory does not contain the change yet.
   if (user?.kind === 'client_disabled')
-    return answerError({ ...authorization, ...authorization.request, ...DISABLED }, request, reply, options)
+    return sendError({ ...authorization, ...authorization.request, ...DISABLED }, request, reply, options)
   const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
   if (step === 'login_required' || step === 'consent_required') {
     noteRefusal(request, { reason: step, sent: PAGE_REQUIRED[step] }, options.refusals)
     await recordRefusal(step, request, options)
-    return answerError({ ...authorization, ...authorization.request, ...PAGE_REQUIRED[step] }, request, reply, options)
+    return sendError({ ...authorization, ...authorization.request, ...PAGE_REQUIRED[step] }, request, reply, options)
   }
   if (user === undefined || step === 'sign_in') return redirectToPage('/login', undefined, request, reply, options)
   const { generations } = user
@@ -219,7 +219,7 @@ async function recordRefusal(reason: string, request: FastifyRequest, { audit }:
 }
 
 /** By a redirect (RFC 6749 §4.1.2.1), or on a page if the browser must not be sent there. */
-function answerError(
+function sendError(
   { showsErrors, ...refused }: RequestError,
   request: FastifyRequest,
   reply: FastifyReply,

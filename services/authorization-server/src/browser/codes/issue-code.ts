@@ -1,7 +1,7 @@
 import {
   type AuthorizationRequest,
   hashToken,
-  mintOpaqueToken,
+  newOpaqueToken,
   type RandomBytes,
   type TokenHash
 } from '@valetkey/oauth-protocol'
@@ -34,7 +34,7 @@ export async function issueCode(
   audited: AuditedRequest,
   encrypt?: (code: string) => Buffer
 ): Promise<IssuedCode> {
-  const code = mintOpaqueToken('authorizationCode', deps.randomBytes)
+  const code = newOpaqueToken('authorizationCode', deps.randomBytes)
   const codeHash = hashToken(code)
   const binding = { clientId, redirectUri, codeChallenge, audience }
   const allowed = { userId, userGeneration, clientGeneration, authorizationGeneration, scope, binding }

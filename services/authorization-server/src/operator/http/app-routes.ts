@@ -9,8 +9,17 @@ import {
   refuseApp
 } from '../use-cases/administer-apps.js'
 import { appDocument, appSummaryDocument } from '../use-cases/app-document.js'
-import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, text, time } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
+import {
+  jsonResponse,
+  next,
+  object,
+  pageParameters,
+  problemResponses,
+  recordId,
+  text,
+  time
+} from './response-schemas.js'
 
 export type AppRouteOptions = AppAdministration
 
@@ -77,7 +86,7 @@ const app = object(
 )
 
 const params = object({ client_id: clientId })
-const appAnswer = { 200: jsonAnswer('The app.', app), ...problemAnswers }
+const appResponse = { 200: jsonResponse('The app.', app), ...problemResponses }
 
 const listSchema = {
   operationId: 'listApps',
@@ -88,8 +97,8 @@ const listSchema = {
     'after'
   ]),
   response: {
-    200: jsonAnswer('A page of apps.', object({ apps: { type: 'array', items: summary }, next }, ['next'])),
-    ...problemAnswers
+    200: jsonResponse('A page of apps.', object({ apps: { type: 'array', items: summary }, next }, ['next'])),
+    ...problemResponses
   }
 }
 
@@ -100,7 +109,12 @@ export const appRoutes: FastifyPluginAsync<AppRouteOptions> = async (admin, deps
     return { apps: entries.map(appSummaryDocument), next: place }
   })
 
-  const getSchema = { operationId: 'getApp', summary: 'Get an app that a user registered', params, response: appAnswer }
+  const getSchema = {
+    operationId: 'getApp',
+    summary: 'Get an app that a user registered',
+    params,
+    response: appResponse
+  }
   admin.get<Params>('/apps/:client_id', { schema: getSchema }, async (request) =>
     appDocument(await findApp(request.params.client_id, deps))
   )
@@ -110,7 +124,7 @@ export const appRoutes: FastifyPluginAsync<AppRouteOptions> = async (admin, deps
     summary: 'Publish an app, or make its pending change take effect; refused if the app has another revision',
     params,
     body: object({ revision, verified: flag('Also mark it as verified; default false.') }, ['verified']),
-    response: appAnswer
+    response: appResponse
   }
   admin.post<Params & { Body: { revision: number; verified?: boolean } }>(
     '/apps/:client_id/approve',
@@ -127,7 +141,7 @@ export const appRoutes: FastifyPluginAsync<AppRouteOptions> = async (admin, deps
     summary: 'Refuse an app or its pending change; its developer reads the reason',
     params,
     body: object({ revision, reason: text('1 to 500 characters.') }, ['revision']),
-    response: appAnswer
+    response: appResponse
   }
   admin.post<Params & { Body: { revision?: number; reason: string } }>(
     '/apps/:client_id/refuse',
@@ -142,7 +156,7 @@ export const appRoutes: FastifyPluginAsync<AppRouteOptions> = async (admin, deps
     operationId: 'disableApp',
     summary: 'Disable an app and end all its tokens permanently; safe to repeat',
     params,
-    response: appAnswer
+    response: appResponse
   }
   admin.post<Params>('/apps/:client_id/disable', { schema: disableSchema }, async (request) =>
     appDocument(await disableApp(request.params.client_id, authorOf(request), deps))

@@ -1,7 +1,16 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Page } from '../../storage/postgres/page.js'
 import { type AuditReading, auditDocument, readAudit, toAuditFilter } from '../use-cases/read-audit.js'
-import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, text, time } from './answer-schemas.js'
+import {
+  jsonResponse,
+  next,
+  object,
+  pageParameters,
+  problemResponses,
+  recordId,
+  text,
+  time
+} from './response-schemas.js'
 
 export type AuditRouteOptions = AuditReading
 
@@ -39,8 +48,8 @@ const schema = {
   summary: 'Security decisions and changes by operators, in pages',
   querystring: object({ ...filter, ...pageParameters }, [...FILTERS, 'after', 'limit']),
   response: {
-    200: jsonAnswer('Newest first.', object({ events: { type: 'array', items: entry }, next }, ['next'])),
-    ...problemAnswers
+    200: jsonResponse('Newest first.', object({ events: { type: 'array', items: entry }, next }, ['next'])),
+    ...problemResponses
   }
 } as const
 

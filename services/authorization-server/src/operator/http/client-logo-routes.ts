@@ -4,16 +4,16 @@ import { MOST_LOGO_BYTES } from '../../platform/clients/encode-logo.js'
 import { findClient, updateClient } from '../use-cases/administer-client.js'
 import { storeLogo } from '../use-cases/client-branding.js'
 import { clientDocument } from '../use-cases/client-document.js'
-import { jsonAnswer, object, problemAnswers, text } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
 import type { ClientRouteOptions } from './client-routes.js'
 import { client } from './client-schemas.js'
+import { jsonResponse, object, problemResponses, text } from './response-schemas.js'
 
 type Params = { Params: { client_id: string } }
 
 const TYPES = ['image/png', 'image/jpeg', 'image/webp']
 const params = object({ client_id: text('The client id.') })
-const response = { 200: jsonAnswer('The client.', client), ...problemAnswers }
+const response = { 200: jsonResponse('The client.', client), ...problemResponses }
 
 const putSchema = {
   operationId: 'setClientLogo',

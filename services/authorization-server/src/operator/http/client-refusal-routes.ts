@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { MOST_REFUSALS } from '../../storage/postgres/client-refusals.js'
 import { type RefusalReading, readRefusals } from '../use-cases/read-refusals.js'
-import { jsonAnswer, object, problemAnswers, text, time } from './answer-schemas.js'
+import { jsonResponse, object, problemResponses, text, time } from './response-schemas.js'
 
 export type ClientRefusalRouteOptions = RefusalReading
 
@@ -41,8 +41,8 @@ const schema = {
     ['limit']
   ),
   response: {
-    200: jsonAnswer('Newest first.', object({ refusals: { type: 'array', items: refusal } })),
-    ...problemAnswers
+    200: jsonResponse('Newest first.', object({ refusals: { type: 'array', items: refusal } })),
+    ...problemResponses
   }
 } as const
 

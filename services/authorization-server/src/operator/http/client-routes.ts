@@ -13,9 +13,9 @@ import {
 import { clientDocument } from '../use-cases/client-document.js'
 import type { ClientSettings } from '../use-cases/client-settings.js'
 import { registerClient } from '../use-cases/register-client.js'
-import { jsonAnswer, next, object, pageParameters, problemAnswers, text } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
 import { type ClientBody, client, clientToCreate, clientToUpdate, createdClient, origin } from './client-schemas.js'
+import { jsonResponse, next, object, pageParameters, problemResponses, text } from './response-schemas.js'
 
 export type ClientRouteOptions = ClientAdministration
 
@@ -23,15 +23,15 @@ type Params = { Params: { client_id: string } }
 type CreateBody = ClientBody & { name: string; redirect_uris: readonly string[]; type?: 'confidential' | 'public' }
 
 const params = object({ client_id: text('The client id; a URL percent-encoded.') })
-const clientAnswer = { 200: jsonAnswer('The client.', client), ...problemAnswers }
+const clientResponse = { 200: jsonResponse('The client.', client), ...problemResponses }
 
 const listSchema = {
   operationId: 'listClients',
   summary: 'List clients by id, in pages',
   querystring: object({ origin, ...pageParameters }, ['origin', 'limit', 'after']),
   response: {
-    200: jsonAnswer('A page of clients.', object({ clients: { type: 'array', items: client }, next }, ['next'])),
-    ...problemAnswers
+    200: jsonResponse('A page of clients.', object({ clients: { type: 'array', items: client }, next }, ['next'])),
+    ...problemResponses
   }
 }
 
@@ -40,8 +40,8 @@ const createSchema = {
   summary: 'Register a client',
   body: clientToCreate,
   response: {
-    201: jsonAnswer('The client, with its secret, which is shown only once.', createdClient),
-    ...problemAnswers
+    201: jsonResponse('The client, with its secret, which is shown only once.', createdClient),
+    ...problemResponses
   }
 }
 
@@ -67,7 +67,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
     }
   })
 
-  const getSchema = { operationId: 'getClient', summary: 'Get a client', params, response: clientAnswer }
+  const getSchema = { operationId: 'getClient', summary: 'Get a client', params, response: clientResponse }
   admin.get<Params>('/clients/:client_id', { schema: getSchema }, async (request) =>
     clientDocument(await findClient(request.params.client_id, deps))
   )
@@ -77,7 +77,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
     summary: 'Replace the given members of a client, each completely; tokens stay valid',
     params,
     body: clientToUpdate,
-    response: clientAnswer
+    response: clientResponse
   }
   admin.patch<Params & { Body: ClientBody }>('/clients/:client_id', { schema: updateSchema }, async (request) => {
     const command = { clientId: request.params.client_id, settings: settingsOf(request.body) }
@@ -88,7 +88,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
     operationId: 'deleteClient',
     summary: 'Delete a client with its secrets and consents, and end all its tokens',
     params,
-    response: { 200: jsonAnswer('The deleted client.', client), ...problemAnswers }
+    response: { 200: jsonResponse('The deleted client.', client), ...problemResponses }
   }
   admin.delete<Params>('/clients/:client_id', { schema: deleteSchema }, async (request) =>
     clientDocument(await deleteClient(request.params.client_id, authorOf(request), deps))
@@ -98,7 +98,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
     operationId: 'disableClient',
     summary: 'Disable a client and end all its tokens permanently; safe to repeat',
     params,
-    response: clientAnswer
+    response: clientResponse
   }
   admin.post<Params>('/clients/:client_id/disable', { schema: disableSchema }, async (request) =>
     clientDocument(await disableClient(request.params.client_id, authorOf(request), deps))
@@ -108,7 +108,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
     operationId: 'enableClient',
     summary: 'Enable a disabled client; ended tokens stay ended',
     params,
-    response: clientAnswer
+    response: clientResponse
   }
   admin.post<Params>('/clients/:client_id/enable', { schema: enableSchema }, async (request) =>
     clientDocument(await enableClient(request.params.client_id, authorOf(request), deps))

@@ -1,5 +1,5 @@
 import { LONGEST } from '../use-cases/client-settings.js'
-import { object, text, time } from './answer-schemas.js'
+import { object, text, time } from './response-schemas.js'
 
 const flag = (description: string) => ({ type: 'boolean', description }) as const
 const seconds = (description: string) => ({ type: 'integer', description }) as const

@@ -6,10 +6,10 @@ import {
   listClientSecrets,
   rotateClientSecret
 } from '../use-cases/administer-client-secrets.js'
-import { jsonAnswer, object, problemAnswers, text } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
 import type { ClientRouteOptions } from './client-routes.js'
 import { clientSecret } from './client-schemas.js'
+import { jsonResponse, object, problemResponses, text } from './response-schemas.js'
 
 type Params = { Params: { client_id: string } }
 type SecretParams = { Params: { client_id: string; secret_id: string } }
@@ -39,7 +39,7 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async 
     operationId: 'listClientSecrets',
     summary: 'List the ids of a client’s secrets and when each was last used',
     params,
-    response: { 200: jsonAnswer('Oldest first.', object({ secrets })), ...problemAnswers }
+    response: { 200: jsonResponse('Oldest first.', object({ secrets })), ...problemResponses }
   }
   admin.get<Params>('/clients/:client_id/secrets', { schema: listSchema }, async (request) => {
     const found = await listClientSecrets(request.params.client_id, deps)
@@ -57,7 +57,7 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async 
     summary: 'Create a second secret; the old one stays valid for a while',
     params,
     body: toMake,
-    response: { 201: jsonAnswer('The secret, which is shown only once.', made), ...problemAnswers }
+    response: { 201: jsonResponse('The secret, which is shown only once.', made), ...problemResponses }
   }
   admin.post<Params & { Body: { keep_old_for: number } | undefined }>(
     '/clients/:client_id/secrets',
@@ -86,7 +86,7 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async 
     operationId: 'deleteClientSecret',
     summary: 'End a secret immediately; refused for the only live one',
     params: object({ client_id: text('The client id.'), secret_id: text('The secret id.') }),
-    response: { 200: jsonAnswer('The ended secret.', clientSecret), ...problemAnswers }
+    response: { 200: jsonResponse('The ended secret.', clientSecret), ...problemResponses }
   }
   admin.delete<SecretParams>('/clients/:client_id/secrets/:secret_id', { schema: deleteSchema }, async (request) => {
     const { client_id: clientId, secret_id: secretId } = request.params

@@ -25,7 +25,7 @@ export const compileSchema: FastifySchemaCompiler<object> = ({ schema, httpPart 
   return validate
 }
 
-export const compileAnswer: FastifySerializerCompiler<object> = ({ schema }) => {
+export const compileResponse: FastifySerializerCompiler<object> = ({ schema }) => {
   let write: ((document: unknown) => string) | undefined
   return (document) => {
     write ??= compileWriter(schema)

@@ -7,8 +7,17 @@ import {
   revokeGrant,
   revokeGrants
 } from '../use-cases/administer-grants.js'
-import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, text, time } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
+import {
+  jsonResponse,
+  next,
+  object,
+  pageParameters,
+  problemResponses,
+  recordId,
+  text,
+  time
+} from './response-schemas.js'
 
 export type GrantRouteOptions = GrantAdministration
 
@@ -40,8 +49,11 @@ const listSchema = {
   summary: 'List active grants, in pages',
   querystring: object({ ...whose, ...pageParameters }, [...WHOSE, 'after', 'limit']),
   response: {
-    200: jsonAnswer('Ordered by user and client.', object({ grants: { type: 'array', items: grant }, next }, ['next'])),
-    ...problemAnswers
+    200: jsonResponse(
+      'Ordered by user and client.',
+      object({ grants: { type: 'array', items: grant }, next }, ['next'])
+    ),
+    ...problemResponses
   }
 } as const
 
@@ -49,7 +61,10 @@ const revokeOneSchema = {
   operationId: 'revokeGrant',
   summary: 'End a grant with its tokens; safe to repeat',
   params: object({ grant_id: text('The grant id.') }),
-  response: { 200: jsonAnswer('The ended grant.', object({ grant_id: recordId('The grant id.') })), ...problemAnswers }
+  response: {
+    200: jsonResponse('The ended grant.', object({ grant_id: recordId('The grant id.') })),
+    ...problemResponses
+  }
 } as const
 
 const revokeSchema = {
@@ -57,7 +72,7 @@ const revokeSchema = {
   summary: 'End all grants of a user, to a client, or both, and delete the remembered consents',
   body: object(whose, WHOSE),
   response: {
-    200: jsonAnswer(
+    200: jsonResponse(
       'The grants have ended.',
       object(
         {
@@ -67,7 +82,7 @@ const revokeSchema = {
         [...WHOSE, 'ended_grants']
       )
     ),
-    ...problemAnswers
+    ...problemResponses
   }
 } as const
 

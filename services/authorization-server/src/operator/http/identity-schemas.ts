@@ -1,4 +1,4 @@
-import { jsonAnswer, object, problemAnswers, recordId, text, time } from './answer-schemas.js'
+import { jsonResponse, object, problemResponses, recordId, text, time } from './response-schemas.js'
 
 export const identityKey = {
   issuer: text('Issuer of the provider or login page, exactly as configured.'),
@@ -21,8 +21,8 @@ export const listIdentities = {
   summary: 'List the identities that sign in as a user',
   params,
   response: {
-    200: jsonAnswer('By issuer and subject.', object({ identities: { type: 'array', items: identity } })),
-    ...problemAnswers
+    200: jsonResponse('By issuer and subject.', object({ identities: { type: 'array', items: identity } })),
+    ...problemResponses
   }
 } as const
 
@@ -31,7 +31,7 @@ export const linkIdentity = {
   summary: 'Let an identity sign in as a user; idempotent',
   params,
   body: object(identityKey),
-  response: { 201: jsonAnswer('The identity.', identity), ...problemAnswers }
+  response: { 201: jsonResponse('The identity.', identity), ...problemResponses }
 } as const
 
 export const unlinkIdentity = {
@@ -39,5 +39,5 @@ export const unlinkIdentity = {
   summary: 'Unlink an identity; all sessions of the user end',
   params,
   querystring: object(identityKey),
-  response: { 200: jsonAnswer('The identity, as it was.', identity), ...problemAnswers }
+  response: { 200: jsonResponse('The identity, as it was.', identity), ...problemResponses }
 } as const

@@ -6,8 +6,8 @@ import {
   revocationDocument,
   revokeOperatorKey
 } from '../use-cases/administer-operator-keys.js'
-import { jsonAnswer, object, problemAnswers, recordId, text, time } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
+import { jsonResponse, object, problemResponses, recordId, text, time } from './response-schemas.js'
 
 export type OperatorKeyRouteOptions = OperatorKeyAdministration
 
@@ -40,8 +40,8 @@ export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyRouteOptions> = as
     operationId: 'listOperatorKeys',
     summary: 'List all operator keys, including revoked ones',
     response: {
-      200: jsonAnswer('Oldest first.', object({ operator_keys: { type: 'array', items: operatorKey } })),
-      ...problemAnswers
+      200: jsonResponse('Oldest first.', object({ operator_keys: { type: 'array', items: operatorKey } })),
+      ...problemResponses
     }
   }
   admin.get('/operator-keys', { schema: listSchema }, async () => ({
@@ -52,7 +52,7 @@ export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyRouteOptions> = as
     operationId: 'createOperatorKey',
     summary: 'Create an operator key; revoking the key of this request revokes it, too',
     body: object({ name: text('1 to 100 characters; no other live key may have it.') }),
-    response: { 201: jsonAnswer('The key, which is shown only once.', created), ...problemAnswers }
+    response: { 201: jsonResponse('The key, which is shown only once.', created), ...problemResponses }
   }
   admin.post<{ Body: { name: string } }>('/operator-keys', { schema: createSchema }, async (request, reply) => {
     const made = await createOperatorKey(request.body, authorOf(request), deps)
@@ -64,7 +64,7 @@ export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyRouteOptions> = as
     operationId: 'revokeOperatorKey',
     summary: 'Revoke an operator key and all keys created with it; safe to repeat',
     params: object({ operator_key_id: text('The operator key id.') }),
-    response: { 200: jsonAnswer('The revoked key.', revoked), ...problemAnswers }
+    response: { 200: jsonResponse('The revoked key.', revoked), ...problemResponses }
   }
   admin.delete<{ Params: { operator_key_id: string } }>(
     '/operator-keys/:operator_key_id',

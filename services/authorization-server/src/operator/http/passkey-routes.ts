@@ -5,8 +5,8 @@ import {
   passkeyDocument,
   removePasskeys
 } from '../use-cases/administer-passkeys.js'
-import { jsonAnswer, object, problemAnswers, recordId, text, time } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
+import { jsonResponse, object, problemResponses, recordId, text, time } from './response-schemas.js'
 
 export type PasskeyRouteOptions = PasskeyAdministration
 
@@ -31,8 +31,8 @@ const listSchema = {
   summary: 'List the passkeys of a user',
   params,
   response: {
-    200: jsonAnswer('The oldest first.', object({ passkeys: { type: 'array', items: passkey } })),
-    ...problemAnswers
+    200: jsonResponse('The oldest first.', object({ passkeys: { type: 'array', items: passkey } })),
+    ...problemResponses
   }
 } as const
 
@@ -45,7 +45,7 @@ const removeSchema = {
   operationId: 'removePasskeys',
   summary: 'Remove all passkeys of a user; all sessions of the user end, unless there was no passkey',
   params,
-  response: { 200: jsonAnswer('The passkeys are removed.', removed), ...problemAnswers }
+  response: { 200: jsonResponse('The passkeys are removed.', removed), ...problemResponses }
 } as const
 
 /** `/admin/users/{user_id}/passkeys` */

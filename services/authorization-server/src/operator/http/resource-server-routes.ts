@@ -9,8 +9,8 @@ import {
   rotateResourceServerSecret,
   setTitleOfApi
 } from '../use-cases/administer-resource-servers.js'
-import { jsonAnswer, object, problemAnswers, text, time } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
+import { jsonResponse, object, problemResponses, text, time } from './response-schemas.js'
 
 export type ResourceServerRouteOptions = ResourceServerAdministration
 
@@ -37,8 +37,8 @@ const listSchema = {
   operationId: 'listResourceServers',
   summary: 'List credentials for introspection',
   response: {
-    200: jsonAnswer('Oldest first.', object({ resource_servers: { type: 'array', items: resourceServer } })),
-    ...problemAnswers
+    200: jsonResponse('Oldest first.', object({ resource_servers: { type: 'array', items: resourceServer } })),
+    ...problemResponses
   }
 }
 
@@ -47,8 +47,8 @@ const createSchema = {
   summary: 'Create a credential for introspection',
   body: object({ name: members.name, audience: members.audience, title: members.title }, ['title']),
   response: {
-    201: jsonAnswer('The credential, with its secret, which is shown only once.', credential),
-    ...problemAnswers
+    201: jsonResponse('The credential, with its secret, which is shown only once.', credential),
+    ...problemResponses
   }
 }
 
@@ -57,8 +57,8 @@ const rotateSchema = {
   summary: 'Create a second credential for the same audience; the first stays valid until it is deleted',
   params,
   response: {
-    201: jsonAnswer('The new credential, with its secret, which is shown only once.', credential),
-    ...problemAnswers
+    201: jsonResponse('The new credential, with its secret, which is shown only once.', credential),
+    ...problemResponses
   }
 }
 
@@ -67,7 +67,7 @@ const updateSchema = {
   summary: 'Change the title of an API, for all of its credentials',
   params,
   body: object({ title: text('The name of the API on pages for users; empty for none.') }),
-  response: { 200: jsonAnswer('The credential, without its secret.', resourceServer), ...problemAnswers }
+  response: { 200: jsonResponse('The credential, without its secret.', resourceServer), ...problemResponses }
 }
 
 /** `/admin/resource-servers` */
@@ -90,7 +90,7 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
     operationId: 'getResourceServer',
     summary: 'Get a credential',
     params,
-    response: { 200: jsonAnswer('The credential, without its secret.', resourceServer), ...problemAnswers }
+    response: { 200: jsonResponse('The credential, without its secret.', resourceServer), ...problemResponses }
   }
   admin.get<Params>('/resource-servers/:client_id', { schema: getSchema }, async (request) =>
     resourceServerDocument(await findResourceServer(request.params.client_id, deps))
@@ -115,7 +115,7 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
     operationId: 'deleteResourceServer',
     summary: 'Delete a credential; it can no longer be used to introspect tokens',
     params,
-    response: { 200: jsonAnswer('The deleted credential.', resourceServer), ...problemAnswers }
+    response: { 200: jsonResponse('The deleted credential.', resourceServer), ...problemResponses }
   }
   admin.delete<Params>('/resource-servers/:client_id', { schema: deleteSchema }, async (request) =>
     resourceServerDocument(await deleteResourceServer(request.params.client_id, authorOf(request), deps))

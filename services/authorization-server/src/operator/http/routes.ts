@@ -9,7 +9,7 @@ import { clientLogoRoutes } from './client-logo-routes.js'
 import { type ClientRefusalRouteOptions, clientRefusalRoutes } from './client-refusal-routes.js'
 import { type ClientRouteOptions, clientRoutes } from './client-routes.js'
 import { clientSecretRoutes } from './client-secret-routes.js'
-import { compileAnswer, compileSchema } from './compile-schema.js'
+import { compileResponse, compileSchema } from './compile-schema.js'
 import { type GrantRouteOptions, grantRoutes } from './grant-routes.js'
 import { type IdentityRouteOptions, identityRoutes } from './identity-routes.js'
 import { openApiRoute, openApiSettings } from './open-api-route.js'
@@ -40,9 +40,9 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
   admin.decorateRequest('operator', undefined)
   admin.addHook('onRequest', authenticateOperator(options.authentication))
   admin.setErrorHandler(sendProblemForError)
-  admin.setNotFoundHandler(answerNotFound(admin))
+  admin.setNotFoundHandler(sendNotFound(admin))
   admin.setValidatorCompiler(compileSchema)
-  admin.setSerializerCompiler(compileAnswer)
+  admin.setSerializerCompiler(compileResponse)
   readJsonOnly(admin)
   await admin.register(openApi, openApiSettings)
   admin.register(openApiRoute)
@@ -72,7 +72,7 @@ function readJsonOnly(admin: FastifyInstance): void {
 }
 
 /** 405 with `Allow` for a path that has other methods (RFC 9110 §15.5.6), else 404. */
-function answerNotFound(admin: FastifyInstance) {
+function sendNotFound(admin: FastifyInstance) {
   const methodsOf = collectMethods(admin)
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const allowed = methodsOf(request.url.split('?', 1)[0] ?? '').join(', ')

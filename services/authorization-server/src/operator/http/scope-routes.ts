@@ -9,8 +9,8 @@ import {
   scopeDocument,
   updateScope
 } from '../use-cases/administer-scopes.js'
-import { jsonAnswer, object, problemAnswers, text } from './answer-schemas.js'
 import { authorOf } from './authenticate-operator.js'
+import { jsonResponse, object, problemResponses, text } from './response-schemas.js'
 
 export type ScopeRouteOptions = ScopeAdministration
 
@@ -55,14 +55,14 @@ const scopeMembers = {
 const changeable = { ...texts, resource: resourceToSet, ...flags } as const
 const scope = object(scopeMembers, ['resource'])
 const params = object({ name })
-const scopeAnswer = { 200: jsonAnswer('The scope.', scope), ...problemAnswers }
+const scopeResponse = { 200: jsonResponse('The scope.', scope), ...problemResponses }
 
 const listSchema = {
   operationId: 'listScopes',
   summary: 'List the scope catalogue',
   response: {
-    200: jsonAnswer('Built-in scopes first, then by name.', object({ scopes: { type: 'array', items: scope } })),
-    ...problemAnswers
+    200: jsonResponse('Built-in scopes first, then by name.', object({ scopes: { type: 'array', items: scope } })),
+    ...problemResponses
   }
 }
 
@@ -70,7 +70,7 @@ const createSchema = {
   operationId: 'createScope',
   summary: 'Add a scope to the catalogue',
   body: object({ name, ...changeable }, ['description', 'translations', 'resource', ...FLAGS]),
-  response: { 201: jsonAnswer('The scope.', scope), ...problemAnswers }
+  response: { 201: jsonResponse('The scope.', scope), ...problemResponses }
 }
 
 const deleteSchema = {
@@ -88,7 +88,7 @@ const deleteSchema = {
     ['from_clients']
   ),
   response: {
-    200: jsonAnswer(
+    200: jsonResponse(
       'The deleted scope, and the clients that it was removed from.',
       object(
         {
@@ -98,7 +98,7 @@ const deleteSchema = {
         ['resource']
       )
     ),
-    ...problemAnswers
+    ...problemResponses
   }
 }
 
@@ -118,7 +118,7 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
     }
   )
 
-  const getSchema = { operationId: 'getScope', summary: 'Get a scope', params, response: scopeAnswer }
+  const getSchema = { operationId: 'getScope', summary: 'Get a scope', params, response: scopeResponse }
   admin.get<Params>('/scopes/:name', { schema: getSchema }, async (request) =>
     scopeDocument(await findScope(request.params.name, deps))
   )
@@ -131,7 +131,7 @@ export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, 
       ...object(changeable, ['title', 'description', 'translations', 'resource', ...FLAGS]),
       minProperties: 1
     },
-    response: scopeAnswer
+    response: scopeResponse
   }
   admin.patch<Params & { Body: Partial<ScopeTexts> & SettingsBody }>(
     '/scopes/:name',

@@ -1,5 +1,14 @@
-import { jsonAnswer, next, object, pageParameters, problemAnswers, recordId, text, time } from './answer-schemas.js'
 import { identityKey } from './identity-schemas.js'
+import {
+  jsonResponse,
+  next,
+  object,
+  pageParameters,
+  problemResponses,
+  recordId,
+  text,
+  time
+} from './response-schemas.js'
 
 const email = text('For invitations and reset links.')
 const user = object(
@@ -24,7 +33,7 @@ function onUser(operationId: string, summary: string) {
     operationId,
     summary,
     params,
-    response: { 200: jsonAnswer('The user.', user), ...problemAnswers }
+    response: { 200: jsonResponse('The user.', user), ...problemResponses }
   } as const
 }
 
@@ -33,8 +42,8 @@ export const listUsers = {
   summary: 'List users by name, in pages',
   querystring: object(pageParameters, ['after', 'limit']),
   response: {
-    200: jsonAnswer('A page of users.', object({ users: { type: 'array', items: user }, next }, ['next'])),
-    ...problemAnswers
+    200: jsonResponse('A page of users.', object({ users: { type: 'array', items: user }, next }, ['next'])),
+    ...problemResponses
   }
 } as const
 
@@ -49,7 +58,7 @@ export const createUser = {
     },
     ['password', 'email']
   ),
-  response: { 201: jsonAnswer('The user.', user), ...problemAnswers }
+  response: { 201: jsonResponse('The user.', user), ...problemResponses }
 } as const
 
 export const findUser = onUser('findUser', 'Get a user')
@@ -58,7 +67,7 @@ export const disableUserOfIdentity = {
   operationId: 'disableUserOfIdentity',
   summary: 'Block sign-in for the user of an identity, for scripts that know users by their provider only',
   body: object(identityKey),
-  response: { 200: jsonAnswer('The user.', user), ...problemAnswers }
+  response: { 200: jsonResponse('The user.', user), ...problemResponses }
 } as const
 export const enableUser = onUser(
   'enableUser',
@@ -86,7 +95,7 @@ function givesLink(operationId: string, summary: string) {
     summary,
     params,
     querystring: object({ language: text('Of the mail, such as `de`; default `en`.') }, ['language']),
-    response: { 201: jsonAnswer('The link.', givenLink), ...problemAnswers }
+    response: { 201: jsonResponse('The link.', givenLink), ...problemResponses }
   } as const
 }
 export const inviteUser = givesLink(
@@ -99,5 +108,5 @@ export const createResetLink = givesLink(
 )
 export const deleteUser = {
   ...onUser('deleteUser', 'Delete a user permanently; all sessions and tokens end'),
-  response: { 200: jsonAnswer('The deleted user.', user), ...problemAnswers }
+  response: { 200: jsonResponse('The deleted user.', user), ...problemResponses }
 } as const

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { hashToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import type { OperatorKey, OperatorKeyStore } from '../../storage/postgres/operator-keys.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
@@ -19,7 +19,7 @@ export async function createOperatorKey(
   deps: OperatorKeyAdministration
 ): Promise<{ key: OperatorKey; operatorKey: string }> {
   const name = requireName(command.name)
-  const operatorKey = mintOpaqueToken('operatorKey', randomBytes)
+  const operatorKey = newOpaqueToken('operatorKey', randomBytes)
   const createdBy = author.actor.kind === 'operator_key' ? author.actor.operatorKeyId : undefined
   const named = { operatorKeyId: randomUUID(), name }
   const event = { event: 'operator_key_created', details: named } as const

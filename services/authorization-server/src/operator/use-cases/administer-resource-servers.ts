@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { hashToken, mintClientIdentifier, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, newClientIdentifier, newOpaqueToken } from '@valetkey/oauth-protocol'
 import {
   apisOf,
   type ResourceServerRegistration,
@@ -153,8 +153,8 @@ async function toTitle(
 
 function newCredential(): Credential {
   return {
-    clientId: mintClientIdentifier(randomBytes),
-    clientSecret: mintOpaqueToken('clientSecret', randomBytes)
+    clientId: newClientIdentifier(randomBytes),
+    clientSecret: newOpaqueToken('clientSecret', randomBytes)
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { hashToken, mintClientIdentifier, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, newClientIdentifier, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
 import { createClientSecret } from '../../platform/clients/client-secrets.js'
 import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
@@ -51,7 +51,7 @@ export async function registerClient(
 
 function newCredentials(type: ClientType): GivenCredentials {
   return {
-    clientId: mintClientIdentifier(randomBytes),
+    clientId: newClientIdentifier(randomBytes),
     clientSecret: type === 'public' ? undefined : createClientSecret(randomBytes).clientSecret
   }
 }

@@ -1,4 +1,4 @@
-import { hashToken, mintOpaqueToken, type RandomBytes, secretIdOf, type TokenHash } from '@valetkey/oauth-protocol'
+import { hashToken, newOpaqueToken, type RandomBytes, secretIdOf, type TokenHash } from '@valetkey/oauth-protocol'
 import type { ClientSecret } from '../../storage/postgres/client-secrets.js'
 
 /** Two secrets are live while one is being replaced. The comparison in constant time supports no more. */
@@ -8,7 +8,7 @@ export const MOST_LIVE_SECRETS = 2
 type CreatedSecret = { clientSecret: string; hash: TokenHash; secretId: string }
 
 export function createClientSecret(randomBytes: RandomBytes): CreatedSecret {
-  const clientSecret = mintOpaqueToken('clientSecret', randomBytes)
+  const clientSecret = newOpaqueToken('clientSecret', randomBytes)
   const hash = hashToken(clientSecret)
   return { clientSecret, hash, secretId: secretIdOf(hash) }
 }

@@ -24,7 +24,7 @@ export type IntrospectionRouteOptions = {
   /** Time of the last use of grants, and of the credentials of resource servers. */
   usage: { grants: Pick<Usage, 'note'>; resourceServers: Pick<Usage, 'note'> }
   /** Called with the result for each token. */
-  onAnswer?: (isActive: boolean) => void
+  onResult?: (isActive: boolean) => void
   /** Postgres's clock. */
   now: () => Date
 }
@@ -55,7 +55,7 @@ const MOST_TOKENS = 64
  * `token_type_hint` is not needed: the prefix shows the type.
  */
 export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
-  const { issuer, resourceServers, limiter, introspections, usage, onAnswer, now } = options
+  const { issuer, resourceServers, limiter, introspections, usage, onResult, now } = options
 
   // A guard computes the remaining lifetime of a token from this header, so it does not depend on its own clock.
   oauth.addHook('onSend', async (_request, reply) => {
@@ -102,7 +102,7 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
   async function introspect(token: string | undefined, audience: string): Promise<IntrospectionResponse> {
     const response = introspectionResponse(await findAccessToken(token), { audience, issuer })
     if (response.active) usage.grants.note(response.grant_id)
-    onAnswer?.(response.active)
+    onResult?.(response.active)
     return response
   }
 

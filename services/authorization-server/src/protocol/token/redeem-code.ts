@@ -20,7 +20,7 @@ import {
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
-import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
+import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './new-tokens.js'
 import type { CodeReturns } from './return-codes.js'
 import { type ClientConnection, storeOrGiveBack, type Taken } from './store-exchange.js'
 

@@ -17,7 +17,7 @@ import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { RefreshTokenRecord, RefreshTokenStore } from '../../storage/postgres/refresh-tokens.js'
 import { evaluateRefresh, type RefreshPace, refreshPace, requestedScopeKey } from './evaluate-refresh.js'
-import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './mint-tokens.js'
+import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './new-tokens.js'
 import { decryptResponse, encryptResponse } from './retry-response.js'
 
 export type RefreshDeps = {

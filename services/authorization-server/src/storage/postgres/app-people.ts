@@ -20,7 +20,7 @@ const IS_NO_OWNER = 'not exists (select from app_owners o where o.client_id = c.
 
 /** Owners and testers of apps. Every change fails if the app has changed since the version. */
 export function createAppPeopleStore(database: Database) {
-  return { ...changeOwners(database), ...answerInvitations(database), ...changeTesters(database) }
+  return { ...changeOwners(database), ...decideInvitations(database), ...changeTesters(database) }
 }
 
 export type AppPeopleStore = ReturnType<typeof createAppPeopleStore>
@@ -86,7 +86,7 @@ function changeOwners(database: Database) {
   }
 }
 
-function answerInvitations(database: Database) {
+function decideInvitations(database: Database) {
   return {
     /** The invited user becomes an owner. With `transfers`, the owner who invited stops to be one, and so do their invitations. */
     async accept(session: OwnerSession, clientId: string, note: AuditNote): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { hashToken, mintOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
+import { hashToken, newOpaqueToken, secretIdOf } from '@valetkey/oauth-protocol'
 import { startAdministration } from '../../support/administration.js'
 import { collectAuditLog } from '../../support/audit-log.js'
 import { type Credentials, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
@@ -82,7 +82,7 @@ describe('audit: which of two secrets was used', () => {
     expect(eventsOf(ended)).toEqual([expect.objectContaining({ reason: 'wrong_secret', secretId: idOf(old) })])
     const typed = await exchange(server, { ...old, clientSecret: 'correct horse' }, 'vk_ac_x')
     expect(eventsOf(typed)).toEqual([expect.not.objectContaining({ secretId: expect.anything() })])
-    const unknown = { clientId: 'unknown', clientSecret: mintOpaqueToken('clientSecret', randomBytes) }
+    const unknown = { clientId: 'unknown', clientSecret: newOpaqueToken('clientSecret', randomBytes) }
     const strange = await exchange(server, unknown, 'vk_ac_x')
     expect(eventsOf(strange)).toEqual([expect.objectContaining({ reason: 'unknown_client', secretId: idOf(unknown) })])
     expect(ended.body).toBe(strange.body)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { mintAccessToken } from '@valetkey/oauth-protocol'
+import { newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import {
   AUDIENCE,
@@ -107,7 +107,7 @@ describe('all other values get exactly {"active":false} (RFC 7662 §2.2)', () =>
     { name: 'a used code', value: () => code },
     { name: 'the client’s secret', value: () => client.clientSecret },
     { name: 'the caller’s own secret', value: () => resourceServer.clientSecret },
-    { name: 'a well-formed token that was never issued', value: () => mintAccessToken(new Date(), randomBytes) },
+    { name: 'a well-formed token that was never issued', value: () => newOpaqueAccessToken(new Date(), randomBytes) },
     {
       name: 'an access token with a wrong checksum',
       value: () => tokens.access_token.replace(/.$/, (c) => (c === 'A' ? 'B' : 'A'))

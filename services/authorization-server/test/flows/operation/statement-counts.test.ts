@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { newOpaqueToken } from '@valetkey/oauth-protocol'
 import { type Credentials, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { type CountedServer, type Sent, startCountedServer } from '../../support/counted-server.js'
@@ -150,7 +150,7 @@ describe('statements and commands of a single request with warm caches', () => {
     },
     {
       name: 'exchange of an unknown code',
-      prepare: async () => exchange.bind(undefined, mintOpaqueToken('authorizationCode', randomBytes)),
+      prepare: async () => exchange.bind(undefined, newOpaqueToken('authorizationCode', randomBytes)),
       status: 400,
       sql: 1,
       redis: 1
@@ -194,7 +194,7 @@ describe('commands of a single request, counted by Redis (INFO stats, total_comm
     // Two scripts, each with its INCR and PTTL.
     {
       name: 'exchange with a wrong client secret',
-      prepare: async () => exchange.bind(undefined, mintOpaqueToken('authorizationCode', randomBytes), wrong(client)),
+      prepare: async () => exchange.bind(undefined, newOpaqueToken('authorizationCode', randomBytes), wrong(client)),
       commands: 4
     }
   ])('$name: $commands', async ({ prepare, commands }) => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { newOpaqueToken } from '@valetkey/oauth-protocol'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { dumpPostgres } from '../../support/dump-stores.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
@@ -82,7 +82,7 @@ const REQUESTS: Record<string, (address: string, count: number) => Promise<unkno
   'a refresh token of a public client': (address) =>
     post(address, '/token', {
       grant_type: 'refresh_token',
-      refresh_token: mintOpaqueToken('refreshToken', randomBytes),
+      refresh_token: newOpaqueToken('refreshToken', randomBytes),
       client_id: publicClient.clientId
     }),
   'a revocation': (address, count) =>
@@ -96,7 +96,7 @@ const pageUrl = (step: string, count: number) =>
   authorizeUrl(client.clientId, { state: String(count) }).replace('/oauth/authorize', step)
 const codeForm = () => ({
   grant_type: 'authorization_code',
-  code: mintOpaqueToken('authorizationCode', randomBytes),
+  code: newOpaqueToken('authorizationCode', randomBytes),
   redirect_uri: 'https://app.example/callback'
 })
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { INVALID_GRANT, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { INVALID_GRANT, newOpaqueToken } from '@valetkey/oauth-protocol'
 import {
   AUDIENCE,
   type Credentials,
@@ -51,7 +51,7 @@ describe('a value that is not a refresh token (RFC 6749 §5.2)', () => {
     { name: 'an access token', value: () => tokens.access_token },
     { name: 'an authorization code', value: () => obtainCode(server, client) },
     { name: 'its own client secret', value: () => client.clientSecret },
-    { name: 'well-formed and never issued', value: () => mintOpaqueToken('refreshToken', randomBytes) },
+    { name: 'well-formed and never issued', value: () => newOpaqueToken('refreshToken', randomBytes) },
     { name: 'of another kind’s prefix', value: () => tokens.refresh_token.replace('vk_rt_', 'vk_at_') },
     { name: 'with a wrong checksum', value: () => tokens.refresh_token.replace(/.$/, swapped) },
     { name: 'with a wrong first character', value: () => tokens.refresh_token.replace(/^(vk_rt_)(.)/, '$1-') },

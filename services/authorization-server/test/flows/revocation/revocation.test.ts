@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { mintAccessToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { newOpaqueAccessToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { basic, bodyCredentials, exchange, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
@@ -128,8 +128,8 @@ describe('revocation of a token that the client does not own changes nothing (RF
   })
 
   test.each<{ name: string; value(): string }>([
-    { name: 'an access token that was never issued', value: () => mintAccessToken(new Date(), randomBytes) },
-    { name: 'a refresh token that was never issued', value: () => mintOpaqueToken('refreshToken', randomBytes) },
+    { name: 'an access token that was never issued', value: () => newOpaqueAccessToken(new Date(), randomBytes) },
+    { name: 'a refresh token that was never issued', value: () => newOpaqueToken('refreshToken', randomBytes) },
     { name: 'an unknown value', value: () => 'unknown' },
     { name: 'a token without its last character', value: () => first.access_token.slice(0, -1) },
     { name: 'a token with another last character', value: () => first.access_token.replace(/.$/, '-') },

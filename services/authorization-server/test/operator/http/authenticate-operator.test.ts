@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { newOpaqueToken } from '@valetkey/oauth-protocol'
 import { operatorAuthenticationLimit } from '../../../src/platform/rate-limits/rules.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { type Administration, startAdministration } from '../../support/administration.js'
@@ -26,7 +26,7 @@ afterAll(() => server.close())
 const get = (headers: Record<string, string | string[]>, url = '/admin/operator-keys') =>
   server.operatorServer.inject({ url, headers })
 
-const unknownKey = () => mintOpaqueToken('operatorKey', randomBytes)
+const unknownKey = () => newOpaqueToken('operatorKey', randomBytes)
 
 async function revokedKey(): Promise<string> {
   const other = await startAdministration(server, `gone ${randomBytes(4).toString('hex')}`)
@@ -75,7 +75,7 @@ describe('an invalid key', () => {
   test.each([
     { name: 'unknown', key: async () => unknownKey(), reason: 'unknown_operator_key' },
     { name: 'revoked', key: revokedKey, reason: 'revoked_operator_key' },
-    { name: 'a client secret', key: async () => mintOpaqueToken('clientSecret', randomBytes), reason: 'never_issued' },
+    { name: 'a client secret', key: async () => newOpaqueToken('clientSecret', randomBytes), reason: 'never_issued' },
     { name: 'truncated', key: async () => admin.operatorKey.slice(0, -1), reason: 'never_issued' },
     { name: 'not a token', key: async () => '"quoted"', reason: 'malformed' }
   ])('$name: 401 invalid_token, the same response for all, and the cause in the audit event', async (about) => {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { hashToken, mintOpaqueToken } from '@valetkey/oauth-protocol'
+import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import fc from 'fast-check'
 import { decryptResponse, encryptResponse, type RetryResponse } from '../../../src/protocol/token/retry-response.js'
 
-const TOKEN = mintOpaqueToken('refreshToken', randomBytes)
+const TOKEN = newOpaqueToken('refreshToken', randomBytes)
 
 const response: RetryResponse = {
   accessToken: 'vk_at_access',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { answerInvitation, inviteOwner } from '../../../src/browser/account/developer/app-owners.js'
+import { decideInvitation, inviteOwner } from '../../../src/browser/account/developer/app-owners.js'
 import { addTester } from '../../../src/browser/account/developer/app-testers.js'
 import type { Actor } from '../../../src/browser/account/developer/own-apps.js'
 import { requestApproval } from '../../../src/browser/account/developer/request-approval.js'
@@ -20,7 +20,7 @@ async function makeOwner(actor: Actor): Promise<void> {
     given.alice,
     given.deps
   )
-  await answerInvitation({ clientId: given.clientId, accept: true }, actor, given.deps)
+  await decideInvitation({ clientId: given.clientId, accept: true }, actor, given.deps)
 }
 
 const removeOwner = async ({ user }: Actor, by = given.alice) =>

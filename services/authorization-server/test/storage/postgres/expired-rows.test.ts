@@ -158,7 +158,7 @@ describe('stored refresh responses', () => {
     return hash
   }
 
-  const answerOf = async (hash: Buffer) => {
+  const resultOf = async (hash: Buffer) => {
     const text = 'select retry_response, retry_until, retry_scope from refresh_tokens where token_hash = $1'
     return (await run<{ retry_response: Buffer | null; retry_until: Date; retry_scope: string }>(text, [hash]))[0]
   }
@@ -174,7 +174,7 @@ describe('stored refresh responses', () => {
     await insertAnswer(FUTURE, PAST)
     const closed = await insertAnswer(PAST, PAST)
     await expiredRows.deleteSome()
-    expect([await countOf('refresh_tokens'), await answerOf(closed)]).toEqual([1, undefined])
+    expect([await countOf('refresh_tokens'), await resultOf(closed)]).toEqual([1, undefined])
     await rowsAt(FUTURE).deleteSome()
     expect(await countOf('refresh_tokens')).toBe(0)
   })
@@ -182,15 +182,15 @@ describe('stored refresh responses', () => {
   test('are erased when the retry window ends, without other changes to the row', async () => {
     const [closed, closing, open] = [await insertAnswer(PAST), await insertAnswer(NOW), await insertAnswer(FUTURE)]
     await expiredRows.eraseSomeRetryResponses()
-    for (const hash of [closed, closing]) expect((await answerOf(hash))?.retry_response).toBeNull()
-    expect((await answerOf(open))?.retry_response).toEqual(Buffer.from([1]))
-    expect(await answerOf(closed)).toMatchObject({ retry_until: PAST, retry_scope: 's' })
+    for (const hash of [closed, closing]) expect((await resultOf(hash))?.retry_response).toBeNull()
+    expect((await resultOf(open))?.retry_response).toEqual(Buffer.from([1]))
+    expect(await resultOf(closed)).toMatchObject({ retry_until: PAST, retry_scope: 's' })
   })
 
   test('a rotated token stays until it would have expired, to detect its reuse (RFC 9700 §4.14.2)', async () => {
     const [kept, gone] = [await insertAnswer(PAST, FUTURE), await insertAnswer(PAST, PAST)]
     await expiredRows.deleteSome()
-    expect(await answerOf(kept)).toBeDefined()
-    expect(await answerOf(gone)).toBeUndefined()
+    expect(await resultOf(kept)).toBeDefined()
+    expect(await resultOf(gone)).toBeUndefined()
   })
 })

@@ -119,10 +119,10 @@ describe('refresh token store: rotate', () => {
     await store.rotate(rotationOf(bystander.refresh.hash), NOW)
     await store.rotate(second, NOW)
     await store.rotate(rotationOf(second.successor.hash), NOW)
-    const answerOf = async (hash: TokenHash) => (await store.find(hash))?.rotation?.retryResponse
-    expect(await answerOf(grant.refresh.hash)).toBeUndefined()
-    expect(await answerOf(second.successor.hash)).toEqual(RESPONSE)
-    expect(await answerOf(bystander.refresh.hash)).toEqual(RESPONSE)
+    const resultOf = async (hash: TokenHash) => (await store.find(hash))?.rotation?.retryResponse
+    expect(await resultOf(grant.refresh.hash)).toBeUndefined()
+    expect(await resultOf(second.successor.hash)).toEqual(RESPONSE)
+    expect(await resultOf(bystander.refresh.hash)).toEqual(RESPONSE)
   })
 
   test('returns false the second time and changes nothing', async () => {

@@ -45,7 +45,7 @@ export async function withdrawInvitation(
 }
 
 /** By the invited user. `unknown_app`: there is no invitation for them. */
-export async function answerInvitation(
+export async function decideInvitation(
   { clientId, accept }: { clientId: string; accept: boolean },
   actor: Actor,
   { people }: Pick<OwnAppDeps, 'people'>

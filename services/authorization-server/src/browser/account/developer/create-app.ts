@@ -1,4 +1,4 @@
-import { mintClientIdentifier } from '@valetkey/oauth-protocol'
+import { newClientIdentifier } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
 import { createClientSecret } from '../../../platform/clients/client-secrets.js'
 import { nameKey } from '../../../platform/developer-apps/name-key.js'
@@ -42,7 +42,7 @@ async function store(
   actor: Actor,
   { mode, changes, randomBytes }: OwnAppDeps
 ): Promise<Created | undefined> {
-  const clientId = mintClientIdentifier(randomBytes)
+  const clientId = newClientIdentifier(randomBytes)
   const secret = type === 'public' ? undefined : createClientSecret(randomBytes)
   const app = { ...settings, clientId, type, published: mode === 'open' }
   const details = { type, ...settings, ...(secret && { secretId: secret.secretId }) }

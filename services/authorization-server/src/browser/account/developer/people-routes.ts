@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { formOf } from '../../../platform/request-parts.js'
-import { answerInvitation, inviteOwner, removeOwner, withdrawInvitation } from './app-owners.js'
+import { decideInvitation, inviteOwner, removeOwner, withdrawInvitation } from './app-owners.js'
 import { showApp } from './app-page.js'
 import { addTester, removeTester } from './app-testers.js'
 import type { Actor, Refused } from './own-apps.js'
@@ -78,7 +78,7 @@ export const peopleRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
     if (user === undefined) return reply
     const clientId = formOf(request).get('client_id') ?? ''
     const accept = formOf(request).get('answer') === 'accept'
-    const outcome = await answerInvitation({ clientId, accept }, { user, request }, options)
+    const outcome = await decideInvitation({ clientId, accept }, { user, request }, options)
     if (outcome.kind === 'session_ended') return refuse(outcome, request, reply, options)
     // Sent twice, or the invitation was withdrawn: the list shows the present state.
     return reply.redirect(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import {
-  answerInvitation,
+  decideInvitation,
   inviteOwner,
   removeOwner,
   withdrawInvitation
@@ -15,7 +15,7 @@ const given = ownedApp()
 
 const invite = (username: string, transfers = false) =>
   inviteOwner({ clientId: given.clientId, username, transfers }, given.alice, given.deps)
-const accept = (actor: Actor) => answerInvitation({ clientId: given.clientId, accept: true }, actor, given.deps)
+const accept = (actor: Actor) => decideInvitation({ clientId: given.clientId, accept: true }, actor, given.deps)
 const ownersOf = async () => (await given.deps.apps.find(given.clientId))?.owners.map(({ userId }) => userId)
 const share = async () => {
   await invite(given.bob.user.username)
@@ -46,7 +46,7 @@ describe('an invitation', () => {
 
   test('that was declined or withdrawn cannot be accepted', async () => {
     await invite(given.bob.user.username)
-    await answerInvitation({ clientId: given.clientId, accept: false }, given.bob, given.deps)
+    await decideInvitation({ clientId: given.clientId, accept: false }, given.bob, given.deps)
     expect(await accept(given.bob)).toEqual({ kind: 'unknown_app' })
     expect(await ownersOf()).toEqual([given.alice.user.userId])
     await invite(given.bob.user.username)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { answerInvitation, inviteOwner, removeOwner } from '../../../../src/browser/account/developer/app-owners.js'
+import { decideInvitation, inviteOwner, removeOwner } from '../../../../src/browser/account/developer/app-owners.js'
 import { addAppSecret, deleteAppSecret } from '../../../../src/browser/account/developer/app-secrets.js'
 import { newActor, registerApp } from '../../../support/developer-apps.js'
 import { ownedApp } from '../../../support/owned-app.js'
@@ -57,7 +57,7 @@ describe('secrets of an app', () => {
         given.alice,
         given.deps
       )
-      await answerInvitation({ clientId: given.clientId, accept: true }, given.bob, given.deps)
+      await decideInvitation({ clientId: given.clientId, accept: true }, given.bob, given.deps)
     }
     /** Removes bob after he was found to be an owner, before the client is read. */
     const removing = { ...given.deps, clients: { ...given.deps.clients, findVersion: removeFirst } }

@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 const textOf = async (browser: Browser, address: string) => visibleText((await browser.open(address)).body)
-const answerInvitation = async (browser: Browser, answer: 'accept' | 'decline') =>
+const decideInvitation = async (browser: Browser, answer: 'accept' | 'decline') =>
   browser.submit(fromForm(await browser.open(APPS), '/account/developer/invitations'), { answer })
 
 describe('owners', () => {
@@ -40,7 +40,7 @@ describe('owners', () => {
     expect((await sendForm(alice, url, 'owners', { username: 'bob' })).url).toBe(`${url}?done=invited`)
     expect((await bob.get(url)).statusCode).toBe(404)
     expect(await textOf(bob, APPS)).toMatch(/alice.*invites you to become an owner of.*Wind Chimes/s)
-    expect((await answerInvitation(bob, 'accept')).url).toBe(`${APPS}?done=accepted`)
+    expect((await decideInvitation(bob, 'accept')).url).toBe(`${APPS}?done=accepted`)
     expect(await textOf(bob, url)).toContain('Wind Chimes')
     const removed = await sendForm(alice, url, 'owners/remove', { user_id: await idOf('bob') })
     expect(removed.url).toBe(`${url}?done=removed`)
@@ -52,7 +52,7 @@ describe('owners', () => {
     await sendForm(alice, url, 'owners', { username: 'bob', transfers: 'on' })
     expect(await textOf(alice, url)).toContain('invited to take over')
     expect(await textOf(bob, APPS)).toMatch(/alice.*wants to transfer/s)
-    await answerInvitation(bob, 'accept')
+    await decideInvitation(bob, 'accept')
     expect([(await alice.get(url)).statusCode, (await bob.get(url)).statusCode]).toEqual([404, 200])
   })
 
@@ -63,7 +63,7 @@ describe('owners', () => {
     await sendForm(alice, url, 'owners/withdraw')
     expect((await bob.submit(list, { answer: 'accept' })).url).toBe(APPS)
     await sendForm(alice, url, 'owners', { username: 'bob' })
-    await answerInvitation(bob, 'decline')
+    await decideInvitation(bob, 'decline')
     expect((await bob.get(url)).statusCode).toBe(404)
   })
 
@@ -71,7 +71,7 @@ describe('owners', () => {
     const bob = await signedInBrowser(server, 'bob')
     expect((await alice.open(url)).body).not.toContain('owners/remove')
     await sendForm(alice, url, 'owners', { username: 'bob' })
-    await answerInvitation(bob, 'accept')
+    await decideInvitation(bob, 'accept')
     const form = fromForm(await alice.open(url), `${new URL(url).pathname}/owners/remove`)
     await sendForm(bob, url, 'owners/remove', { user_id: await idOf('bob') })
     const refused = await alice.submit(form, { user_id: await idOf('alice') })

@@ -1,8 +1,8 @@
 import {
   formatScope,
   hashToken,
-  mintAccessToken,
-  mintOpaqueToken,
+  newOpaqueAccessToken,
+  newOpaqueToken,
   type RandomBytes,
   type TokenLifetimes,
   type TokenResponse
@@ -11,7 +11,7 @@ import {
 /** A new access token: `token` for the client, `hash` for the store. */
 export function newAccessToken(now: Date, lifetimes: TokenLifetimes, randomBytes: RandomBytes) {
   const expiresAt = inSeconds(now, lifetimes.accessToken)
-  const token = mintAccessToken(expiresAt, randomBytes)
+  const token = newOpaqueAccessToken(expiresAt, randomBytes)
   return { token, hash: hashToken(token), expiresAt }
 }
 
@@ -23,7 +23,7 @@ export function newRefreshToken(
   randomBytes: RandomBytes
 ) {
   const idleUntil = inSeconds(now, lifetimes.refreshTokenIdle)
-  const token = mintOpaqueToken('refreshToken', randomBytes)
+  const token = newOpaqueToken('refreshToken', randomBytes)
   return { token, hash: hashToken(token), expiresAt: idleUntil < refreshableUntil ? idleUntil : refreshableUntil }
 }
 

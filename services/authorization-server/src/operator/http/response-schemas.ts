@@ -10,26 +10,26 @@ const problem = {
   }
 } as const
 
-function problemAnswer(description: string) {
+function problemResponse(description: string) {
   return { description, content: { 'application/problem+json': { schema: problem } } } as const
 }
 
 /** Error responses of every route. */
-export const problemAnswers = {
-  400: problemAnswer('A member or parameter is invalid; the detail names it.'),
-  401: problemAnswer('The operator key is missing or not valid.'),
-  404: problemAnswer('There is no such record.'),
-  409: problemAnswer('The request conflicts with the current state; the detail says how.'),
-  413: problemAnswer('The body is too large.'),
-  415: problemAnswer('The media type of the body is not one that the route reads.'),
-  422: problemAnswer('A value breaks a rule; the detail names the rule.'),
-  429: problemAnswer('Too many wrong keys from this address. Retry after Retry-After seconds.'),
-  500: problemAnswer('Something went wrong here.'),
-  503: problemAnswer('A store is unavailable. Retry after Retry-After seconds.')
+export const problemResponses = {
+  400: problemResponse('A member or parameter is invalid; the detail names it.'),
+  401: problemResponse('The operator key is missing or not valid.'),
+  404: problemResponse('There is no such record.'),
+  409: problemResponse('The request conflicts with the current state; the detail says how.'),
+  413: problemResponse('The body is too large.'),
+  415: problemResponse('The media type of the body is not one that the route reads.'),
+  422: problemResponse('A value breaks a rule; the detail names the rule.'),
+  429: problemResponse('Too many wrong keys from this address. Retry after Retry-After seconds.'),
+  500: problemResponse('Something went wrong here.'),
+  503: problemResponse('A store is unavailable. Retry after Retry-After seconds.')
 } as const
 
 /** A response with one JSON document. */
-export function jsonAnswer<Schema extends object>(description: string, schema: Schema) {
+export function jsonResponse<Schema extends object>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } } as const
 }
 
