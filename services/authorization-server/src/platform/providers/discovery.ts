@@ -74,7 +74,7 @@ async function discover(settings: ProviderSettings, credential: ClientCredential
   // The method of authentication depends on the metadata.
   const authentication = await clientAuthentication(credential, found)
   // The library ignores a slash at the end, and accepts the placeholder of Entra's multi-tenant issuer.
-  if (found.issuer !== issuer) throw new WrongIssuer()
+  if (found.issuer !== issuer) throw new WrongIssuer(`the metadata has the issuer ${JSON.stringify(found.issuer)}`)
   const client = { [clockTolerance]: TOLERANCE_SECONDS }
   const configuration = new Configuration({ ...found }, clientId, client, authentication)
   configuration.timeout = TIMEOUT_SECONDS
