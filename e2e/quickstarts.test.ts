@@ -24,3 +24,12 @@ test('the native app, a public client on any port, prints the files and ends (RF
   expect(code).toBe(0)
   expect(output.split('\n').slice(1, -1).sort()).toEqual(knownFiles.map(({ name }) => name).sort())
 })
+
+test('the native app prints the error after a Deny, and ends with 1', async () => {
+  const client = await registerQuickstart(world.stack, REDIRECT_URI, '--public')
+  const program = await runQuickstart('native-app.mjs', world.at, client)
+  const callback = await createPerson(world.at.issuer, world.at).decide(new URL(program.address), 'deny')
+  await fetch(callback)
+  const { code, output } = await program.ended
+  expect([code, output.split('\n').slice(1)]).toEqual([1, ['Sign-in failed: access_denied', '']])
+})

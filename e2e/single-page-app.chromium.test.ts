@@ -38,6 +38,8 @@ test('the single-page app on another origin signs in, lists files, refreshes aft
   await page.getByRole('button', { name: 'Sign out' }).click()
   expect(await shownFiles(page, 'Signed out')).toEqual([])
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
+  await page.getByRole('button', { name: 'List files' }).click()
+  expect(await shownFiles(page, 'Sign in again')).toEqual([])
   expect((await listWith(second.access_token)).status).toBe(401)
   // Chromium logs the 401 of the revoked token.
   expect(complaints.filter((complaint) => !complaint.includes('401 (Unauthorized)'))).toEqual([])

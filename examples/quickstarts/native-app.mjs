@@ -37,9 +37,10 @@ const callback = await new Promise((resolve) => {
 server.close()
 
 // Checks error, state and iss.
-const tokens = await client.authorizationCodeGrant(config, callback, {
-  expectedState: state,
-  pkceCodeVerifier: verifier
+const checks = { expectedState: state, pkceCodeVerifier: verifier }
+const tokens = await client.authorizationCodeGrant(config, callback, checks).catch((error) => {
+  console.error(`Sign-in failed: ${error.error ?? error.message}`)
+  process.exit(1)
 })
 const list = new URL(`${RESOURCE_URL}/v1/files`)
 const apiResponse = await client.fetchProtectedResource(config, tokens.access_token, list, 'GET')
