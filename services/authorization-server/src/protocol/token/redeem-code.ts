@@ -4,13 +4,10 @@ import {
   type BindingMismatch,
   bindingMismatch,
   type Client,
-  CODE_ALREADY_USED,
   type CodeRedemption,
   hashToken,
-  INVALID_GRANT,
   isWellFormed,
   lifetimesOf,
-  OAuthError,
   type PresentedBinding,
   type RandomBytes,
   type TokenHash,
@@ -19,10 +16,10 @@ import {
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
-import type { CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
+import type { CodeContent, CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
+import { alreadyUsed, invalidGrant, wrongBinding } from './exchange-errors.js'
 import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './new-tokens.js'
 import type { CodeReturns } from './return-codes.js'
-import { type ClientConnection, storeOrGiveBack, type Taken } from './store-exchange.js'
 
 export type RedeemDeps = {
   codes: Pick<CodeStore, 'take'>
@@ -32,6 +29,13 @@ export type RedeemDeps = {
   lifetimes: TokenLifetimes
   now: () => Date
   randomBytes: RandomBytes
+}
+
+/** The connection of the client, as the response of `node:http` has it. */
+export type ClientConnection = {
+  readonly destroyed: boolean
+  once(event: 'close', listener: () => void): unknown
+  off(event: 'close', listener: () => void): unknown
 }
 
 /**
@@ -64,7 +68,7 @@ export async function redeemCode(
         audited
       )
     case 'bound_elsewhere':
-      throw refuseMismatch(found.mismatch, client)
+      throw wrongBinding(found.mismatch, client)
     case 'expired':
       throw invalidGrant('expired_code', client)
     case 'unknown':
@@ -98,6 +102,9 @@ async function takeCode(
   return take()
 }
 
+/** A code that this exchange has taken; `grantId`: of the grant that it stores. */
+type Taken = CodeContent & { grantId: string; codeHash: TokenHash }
+
 async function exchange(
   taken: Taken,
   client: Client,
@@ -121,6 +128,52 @@ async function exchange(
   }
   deps.audit.record(audited, { event: 'code_redeemed', clientId: client.clientId, userId: allowed.userId, grantId })
   return tokenResponse(accessToken, refreshToken, allowed.scope, issuedAt)
+}
+
+type NewTokens = Parameters<GrantStore['storeExchange']>[0]['tokens']
+
+/**
+ * If Postgres fails, or the client closes its connection, the code is given back, so that the user need not sign in again. At
+ * once when the connection closes: the client may repeat the exchange before Postgres responds, which would look like a
+ * replay. Postgres may still commit this exchange later. No client has its tokens, so the code names its grant as undelivered,
+ * and the next exchange discards it.
+ * @returns whether the tokens are stored
+ */
+async function storeOrGiveBack(
+  taken: Taken,
+  tokens: NewTokens,
+  { grants, returns }: RedeemDeps,
+  connection: ClientConnection
+): Promise<boolean> {
+  const { codeHash, grantId, allowed, undelivered } = taken
+  const giveBack = () => returns.giveBack(codeHash, grantId, { allowed, undelivered: [...undelivered, grantId] })
+  connection.once('close', giveBack)
+  try {
+    const isStored = !connection.destroyed && (await storeTokens(taken, tokens, grants))
+    // Its event may be still to come.
+    if (connection.destroyed) await giveBack()
+    return isStored
+  } catch (error) {
+    await giveBack()
+    throw error
+  } finally {
+    connection.off('close', giveBack)
+  }
+}
+
+/** @returns false if the code has a grant, or the access ended after Allow */
+async function storeTokens(
+  { grantId, codeHash, allowed, undelivered }: Taken,
+  tokens: NewTokens,
+  grants: RedeemDeps['grants']
+): Promise<boolean> {
+  const exchange = { grantId, codeHash, allowed, tokens }
+  if (undelivered.length > 0) await grants.discardUndelivered(codeHash, undelivered)
+  if (await grants.storeExchange(exchange)) return true
+  if (undelivered.length === 0) return false
+  // An earlier exchange was committed between the two statements.
+  await grants.discardUndelivered(codeHash, undelivered)
+  return grants.storeExchange(exchange)
 }
 
 /** Either Postgres has a grant of the code already (a Redis failover restored the code), or the access ended after Allow. */
@@ -183,21 +236,4 @@ async function refuseReplay(
     audit.record(audited, { event: 'code_reused', clientId: client.clientId, userId, grantId })
   }
   throw alreadyUsed(mismatch, client, grantId)
-}
-
-function alreadyUsed(mismatch: BindingMismatch | undefined, client: Client, grantId: string): OAuthError {
-  return new OAuthError('invalid_grant', CODE_ALREADY_USED, {
-    reason: mismatch === undefined ? 'code_used' : `code_used_and_wrong_${mismatch}`,
-    clientId: client.clientId,
-    grantId
-  })
-}
-
-function refuseMismatch(mismatch: BindingMismatch, client: Client): OAuthError {
-  if (mismatch !== 'resource') return invalidGrant(`wrong_${mismatch}`, client)
-  return new OAuthError('invalid_target', 'The code was issued for another resource.', { clientId: client.clientId })
-}
-
-function invalidGrant(reason: string, client: Client): OAuthError {
-  return new OAuthError('invalid_grant', INVALID_GRANT, { reason, clientId: client.clientId })
 }
