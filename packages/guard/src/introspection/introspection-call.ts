@@ -1,7 +1,7 @@
 import { traceHeaders } from '@valetkey/oauth-protocol'
 // Imports the file, because Bun replaces the module `undici` with its own, which has no Pool.
 import { errors, Pool } from 'undici/index.js'
-import { basicCredentials } from '../basic-credentials.js'
+import { basicCredentials } from '../encode-basic-credentials.js'
 import { createCircuit } from './circuit.js'
 import { badStatus, IntrospectionUnavailableError, isOutage } from './introspection-unavailable.js'
 import type { CallStatistics } from './introspector-statistics.js'

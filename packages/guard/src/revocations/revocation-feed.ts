@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'undici/index.js'
-import { basicCredentials } from '../basic-credentials.js'
+import { basicCredentials } from '../encode-basic-credentials.js'
 import type { FeedStatistics } from '../introspection/introspector-statistics.js'
 import { eventStreamReader } from './event-stream.js'
 import {
