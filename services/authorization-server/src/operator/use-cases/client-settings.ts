@@ -1,5 +1,5 @@
 import { type ClientLifetimes, objectionToRedirectUri } from '@valetkey/oauth-protocol'
-import { MOST_REDIRECT_URIS, readRedirectUris } from '../../platform/clients/redirect-uris.js'
+import { MOST_REDIRECT_URIS, readRedirectUris } from '../../platform/clients/read-redirect-uris.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { AdministrationError } from './administration-error.js'

@@ -5,7 +5,7 @@ import {
   readBrandingText
 } from '../../../platform/clients/branding-texts.js'
 import { readName } from '../../../platform/clients/client-name.js'
-import { readRedirectUris } from '../../../platform/clients/redirect-uris.js'
+import { readRedirectUris } from '../../../platform/clients/read-redirect-uris.js'
 import { isReservedName, nameKey } from '../../../platform/developer-apps/name-key.js'
 import type { ClientBranding } from '../../../storage/postgres/client-branding.js'
 import type { AppSettings } from '../../../storage/postgres/developer-apps.js'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { problemView } from '../../../../src/browser/account/developer/app-problem-view.js'
-import { readRedirectUris } from '../../../../src/platform/clients/redirect-uris.js'
+import { readRedirectUris } from '../../../../src/platform/clients/read-redirect-uris.js'
 import { loadLanguages } from '../../../../src/platform/i18n/language.js'
 
 const REFUSED = [
