@@ -4,7 +4,7 @@ import {
   findDeletableSecret,
   liveSecrets,
   mayAddSecret
-} from '../../platform/clients/client-secrets.js'
+} from '../../platform/clients/client-secret-rules.js'
 import type { ClientSecret } from '../../storage/postgres/client-secrets.js'
 import type { Author } from './actor.js'
 import {

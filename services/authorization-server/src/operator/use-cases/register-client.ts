@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hashToken, newClientIdentifier, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
-import { createClientSecret } from '../../platform/clients/client-secrets.js'
+import { createClientSecret } from '../../platform/clients/client-secret-rules.js'
 import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
 import type { Author } from './actor.js'
 import type { ClientAdministration } from './administer-client.js'

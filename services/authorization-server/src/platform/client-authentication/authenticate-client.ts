@@ -11,7 +11,7 @@ import {
 } from '@valetkey/oauth-protocol'
 import { clientSecretKey } from '../../storage/postgres/client-secrets.js'
 import type { ClientStore } from '../../storage/postgres/clients.js'
-import { MOST_LIVE_SECRETS } from '../clients/client-secrets.js'
+import { MOST_LIVE_SECRETS } from '../clients/client-secret-rules.js'
 import type { Limiter } from '../rate-limits/limiter.js'
 import { clientAuthenticationLimit } from '../rate-limits/rules.js'
 import type { Usage } from '../usage.js'

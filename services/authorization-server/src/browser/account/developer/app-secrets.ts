@@ -1,4 +1,4 @@
-import { createClientSecret, findDeletableSecret, mayAddSecret } from '../../../platform/clients/client-secrets.js'
+import { createClientSecret, findDeletableSecret, mayAddSecret } from '../../../platform/clients/client-secret-rules.js'
 import { type Actor, changeOwnApp, type OwnAppDeps, type Refused, recordOwnChange } from './own-apps.js'
 
 type Added =

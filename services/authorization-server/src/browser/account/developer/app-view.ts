@@ -1,5 +1,5 @@
 import { serverMetadataPath } from '@valetkey/oauth-protocol'
-import { liveSecrets, mayAddSecret } from '../../../platform/clients/client-secrets.js'
+import { liveSecrets, mayAddSecret } from '../../../platform/clients/client-secret-rules.js'
 import { describeScope } from '../../../platform/i18n/describe-scope.js'
 import type { Language } from '../../../platform/i18n/language.js'
 import { MOST_INVITATIONS, MOST_TESTERS } from '../../../storage/postgres/app-people.js'

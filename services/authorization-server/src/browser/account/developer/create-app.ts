@@ -1,6 +1,6 @@
 import { newClientIdentifier } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
-import { createClientSecret } from '../../../platform/clients/client-secrets.js'
+import { createClientSecret } from '../../../platform/clients/client-secret-rules.js'
 import { nameKey } from '../../../platform/developer-apps/name-key.js'
 import { MOST_APPS, MOST_PER_DAY } from '../../../storage/postgres/developer-app-changes.js'
 import type { AppSettings } from '../../../storage/postgres/developer-apps.js'
