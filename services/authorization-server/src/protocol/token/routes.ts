@@ -11,7 +11,7 @@ import {
 } from '../../platform/client-authentication/authenticate-client.js'
 import { authorizationHeaders, formOf } from '../../platform/request-parts.js'
 import { type RedeemDeps, redeemCode } from './redeem-code.js'
-import { type RefreshDeps, refreshTokens } from './refresh-tokens.js'
+import { type RefreshDeps, redeemRefreshToken } from './redeem-refresh-token.js'
 
 export type TokenRouteOptions = {
   authentication: ClientAuthenticationDeps
@@ -53,7 +53,7 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
         case 'authorization_code':
           return redeemCode(tokenRequest, client, redemption, request, reply.raw)
         case 'refresh_token':
-          return refreshTokens(tokenRequest, client, refresh, request)
+          return redeemRefreshToken(tokenRequest, client, refresh, request)
       }
     }
   )

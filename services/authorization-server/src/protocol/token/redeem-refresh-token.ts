@@ -37,7 +37,7 @@ export type RefreshDeps = {
  * Exchanges a refresh token for new tokens (RFC 6749 §6), for an authenticated client.
  * @throws {TooManyAttempts} when the grant was refreshed too often; the token stays valid
  */
-export async function refreshTokens(
+export async function redeemRefreshToken(
   request: RefreshRequest,
   client: Client,
   deps: RefreshDeps,
