@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 describe('the primary of Postgres fails under load, and its standby is promoted', () => {
-  test('synchronous: every answered token and ending holds, only 503 meanwhile', async () => {
+  test('synchronous: every acknowledged token and ending holds; until then only 503', async () => {
     if (world === undefined) return
     const result = await failOver({ isSynchronous: true })
     expect(result.before).toMatchObject({ unavailable: 0, failed: [] })

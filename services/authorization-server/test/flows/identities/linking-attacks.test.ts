@@ -98,7 +98,7 @@ describe('an attacker who links an own identity to the account of a victim', () 
     expect(await identities()).toEqual([])
   })
 
-  test('links nothing with an answer that is on its way while the victim ends all sessions', async () => {
+  test('links nothing if the victim ends all sessions while the form is processed', async () => {
     const { browser, page } = await question()
     const { paused, pauses } = await startPausingInstance(world.server)
     pauses.next = { before: 'link_own_identity', run: () => world.server.deps.session.users.endSessions(world.userId) }

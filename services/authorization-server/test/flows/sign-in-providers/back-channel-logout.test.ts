@@ -55,7 +55,7 @@ describe('POST /login/with/<id>/logout (Back-Channel Logout 1.0)', () => {
     return browser
   }
 
-  test('with sid ends the sessions of this session id only, and answers 200 with no-store and no cookie', async () => {
+  test('with sid ends the sessions of this session id only, and responds 200 with no-store and no cookie', async () => {
     const [one, other] = [await signIn('anna', 'sid-1'), await signIn('anna', 'sid-2')]
     const answer = await logout({ sub: 'anna', sid: 'sid-1' })
     expect([answer.statusCode, answer.body]).toEqual([200, ''])
@@ -85,7 +85,7 @@ describe('POST /login/with/<id>/logout (Back-Channel Logout 1.0)', () => {
     expect(await list()).toEqual([])
   })
 
-  test('also ends the session of a sign-in that was on its way', async () => {
+  test('also ends the session of a sign-in in progress', async () => {
     const browser = server.newBrowser()
     const { state, nonce } = await depart(browser)
     // The provider has issued the ID token; the logout overtakes the callback.
@@ -106,7 +106,7 @@ describe('POST /login/with/<id>/logout (Back-Channel Logout 1.0)', () => {
     expect(await signedInUser(browser)).toBe('fred')
   })
 
-  test('answers 200 if there is nothing to end', async () => {
+  test('responds 200 if there is nothing to end', async () => {
     expect((await logout({ sub: 'unknown', sid: 'unknown' })).statusCode).toBe(200)
   })
 

@@ -12,11 +12,11 @@ afterAll(() => testDatabase.drop())
 /** Nothing listens on port 1. */
 const withStoppedServer = (url: string) => url.replace(/@([^/]+)/, '@127.0.0.1:1,$1')
 
-test('of several servers, the first that answers is examined', async () => {
+test('of several servers, the first that responds is examined', async () => {
   expect(await findPooling(withStoppedServer(testDatabase.url))).toBe('direct')
 })
 
-test('without a server that answers, the last error is thrown', async () => {
+test('if no server responds, the last error is thrown', async () => {
   const url = testDatabase.url.replace(/@[^/]+/, '@127.0.0.1:1,127.0.0.1:1')
   await expect(findPooling(url)).rejects.toThrow('ECONNREFUSED')
 })

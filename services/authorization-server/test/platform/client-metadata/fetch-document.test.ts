@@ -147,7 +147,7 @@ describe('fetch of a document (draft-ietf-oauth-client-id-metadata-document-02 Â
     await until(async () => server.openConnections() === 0)
   })
 
-  test('a server that never answers ends with the limit of time', async () => {
+  test('a server that never responds: the fetch ends at the time limit', async () => {
     const limit = new AbortController()
     const silent = createServer(() => limit.abort())
     silent.listen(0, '127.0.0.1')
@@ -209,7 +209,7 @@ describe('the address of a fetch is checked after resolution (draft-ietf-oauth-c
     })
   })
 
-  test('a name is resolved once: a later answer cannot change the address of the connection', async () => {
+  test('a name is resolved once: a later DNS response cannot change the address of the connection', async () => {
     const asked: string[] = []
     const resolve = async (hostname: string) => {
       asked.push(hostname)

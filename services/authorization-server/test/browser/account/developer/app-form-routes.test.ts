@@ -229,7 +229,7 @@ describe('/account/developer/apps/ID/edit', () => {
     expect(firstForm((await browser.open(`${url}/edit`)).body).fields.name).toBe('Bells')
   })
 
-  test('the app of another user has the same answer as an unknown one', async () => {
+  test('the app of another user gets the same response as an unknown one', async () => {
     const { url } = await newApp(server, browser)
     await server.createUser('mallory', PASSWORD)
     const mallory = await signedInBrowser(server, 'mallory')

@@ -90,7 +90,7 @@ describe.each([
   { people: 'owners', done: 'invited' },
   { people: 'testers', done: 'added' }
 ])('$people', ({ people, done }) => {
-  test('the answer is the same for a user who exists and for one who does not', async () => {
+  test('the response is the same for a user who exists and for one who does not', async () => {
     const answers = []
     for (const username of ['bob', 'unknown-user']) {
       const { url: ownUrl } = await newApp(server, alice, { name: `App for ${username}` })

@@ -109,7 +109,7 @@ describe('the page of refused requests', () => {
     expect(await inLanguage('ar')).toContain('سرّ العميل خاطئ.')
   })
 
-  test('of an app of others has the same answer as that of an unknown one', async () => {
+  test('of another user’s app: the same response as for an unknown app', async () => {
     await store(refusal())
     const { browser } = await signedIn()
     const operated = await server.createClient()

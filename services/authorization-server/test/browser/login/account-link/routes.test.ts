@@ -177,7 +177,7 @@ describe('links that cannot be used look alike', () => {
     expect(await signIn(PASSWORD)).toBe(303)
   })
 
-  test('100 unknown links from one address are answered, then 429 with Retry-After', async () => {
+  test('100 unknown links from one address get the page, then 429 with Retry-After', async () => {
     const open = async (browser: Browser) => (await browser.get(`${ISSUER}/account-link`)).statusCode
     const [guessing, empty] = [server.newBrowser(), server.newBrowser()]
     guessing.cookies.set('vk_link', 'A'.repeat(43))
