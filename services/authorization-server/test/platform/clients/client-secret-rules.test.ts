@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import { hashToken, isWellFormed } from '@valetkey/oauth-protocol'
-import { createClientSecret, findDeletableSecret, mayAddSecret } from '../../../src/platform/clients/client-secret-rules.js'
+import {
+  createClientSecret,
+  findDeletableSecret,
+  mayAddSecret
+} from '../../../src/platform/clients/client-secret-rules.js'
 import type { ClientSecret } from '../../../src/storage/postgres/client-secrets.js'
 
 const secret = (secretId: string, live: boolean): ClientSecret => ({
