@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { hashToken } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { createCodeReturns } from '../../../src/protocol/token/return-codes.js'
+import { createCodeReturns } from '../../../src/protocol/token/give-back-codes.js'
 
 const HASH = hashToken('a code')
 const CONTENT = {} as Parameters<ReturnType<typeof createCodeReturns>['giveBack']>[2]
