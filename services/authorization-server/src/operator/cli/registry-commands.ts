@@ -62,8 +62,7 @@ async function apply(options: ApplyOptions, context: CommandDeps): Promise<void>
   mistakes.throwIfAny()
   const deletions = changes.filter(({ action }) => action === 'delete')
   if (deletions.length > 0 && !dryRun) {
-    const ids = deletions.map(({ kind, id }) => `${kind} ${id}`)
-    await requireConfirmation(`Delete ${ids.join(', ')}?`, yes, context)
+    await requireConfirmation(`Delete ${deletions.map(label).join(', ')}?`, yes, context)
   }
   if (dryRun || changes.length === 0) {
     const lines = changes.length === 0 ? ['Nothing to change'] : changes.map((change) => describe(change, dryRun))
@@ -106,7 +105,13 @@ const DONE = { create: 'Created', update: 'Updated', delete: 'Deleted' } as cons
 function describe(change: RegistryChange, isDryRun: boolean): string {
   const verb = isDryRun ? `Would ${change.action}` : DONE[change.action]
   const members = change.action === 'update' ? `: ${Object.keys(change.changes).join(', ')}` : ''
-  return `${verb} ${change.kind} ${change.id}${members}`
+  return `${verb} ${label(change)}${members}`
+}
+
+/** A deletion cannot be undone, so it also shows the name. */
+function label(change: RegistryChange): string {
+  const name = change.action === 'delete' && change.name !== undefined ? ` (${change.name})` : ''
+  return `${change.kind} ${change.id}${name}`
 }
 
 function parseYaml(text: string, file: string): unknown {

@@ -25,9 +25,9 @@ function isIn(ids: readonly string[] | undefined): (id: string) => boolean {
 /** Clients first, because a scope or an API that a client names cannot be deleted. */
 export function planDeletions(current: Current, kept: Current): RegistryChange[] {
   return [
-    ...missing(current.clients, kept.clients).map(({ clientId }) => deletion('client', clientId)),
+    ...missing(current.clients, kept.clients).map(({ clientId, name }) => deletion('client', clientId, name)),
     ...missing(current.scopes, kept.scopes).map(({ name }) => deletion('scope', name)),
-    ...missing(current.servers, kept.servers).map(({ clientId }) => deletion('resource server', clientId))
+    ...missing(current.servers, kept.servers).map(({ clientId, name }) => deletion('resource server', clientId, name))
   ]
 }
 
@@ -67,8 +67,8 @@ async function refuse(place: string, deleted: string, users: readonly string[], 
   })
 }
 
-function deletion(kind: RegistryChange['kind'], id: string): RegistryChange {
-  return { kind, id, action: 'delete' }
+function deletion(kind: RegistryChange['kind'], id: string, name?: string): RegistryChange {
+  return { kind, id, action: 'delete', ...(name !== undefined && { name }) }
 }
 
 /** @param kept some of the same objects */

@@ -19,7 +19,8 @@ type Changed<Kind, Entry> = {
   place: string
   changes: object
 }
-type Deleted<Kind> = { kind: Kind; id: string; action: 'delete' }
+/** `name`: as users and operators know the record; a scope has its id only. */
+type Deleted<Kind> = { kind: Kind; id: string; action: 'delete'; name?: string }
 
 /** One step of `valetkey apply`. `changes`: member → old and new value. */
 export type RegistryChange =

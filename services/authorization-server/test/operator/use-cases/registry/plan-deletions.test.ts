@@ -104,7 +104,7 @@ describe('apply --prune: an API that the file does not contain', () => {
   test('keeps its scopes if one of its credentials stays', async () => {
     await registry.apply({ resource_servers: [REPORTS, { ...REPORTS, client_id: 'second' }], scopes: [SCOPE] })
     const { code, out } = await registry.prune({ resource_servers: [REPORTS] })
-    expect([code, out]).toEqual([0, 'Deleted resource server second\n'])
+    expect([code, out]).toEqual([0, 'Deleted resource server second (reports)\n'])
   })
 
   test('is deleted after its scope has moved to a new API with the same name', async () => {
@@ -120,7 +120,7 @@ describe('apply --prune: an API that the file does not contain', () => {
         'Created resource server other-api',
         'Updated scope reports.read: resource',
         'Updated client printer: resources',
-        'Deleted resource server reports-api',
+        'Deleted resource server reports-api (reports)',
         ''
       ]
     ])
