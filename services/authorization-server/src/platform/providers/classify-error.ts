@@ -81,7 +81,14 @@ export function describeError(error: unknown): string {
   const { name, message: explanation } = membersOf(cause)
   // Other causes may quote a response.
   const explained = name === 'OperationProcessingError' ? explanation : undefined
-  return [message, explained, described, innermostCode(error)].filter((part) => part !== undefined).join(': ')
+  const parts = [message, explained, described, differentIssuer(cause), innermostCode(error)]
+  return parts.filter((part) => part !== undefined).join(': ')
+}
+
+/** The issuer of metadata that the library refused, because it is not the configured one. */
+function differentIssuer(cause: unknown): string | undefined {
+  const { attribute, body } = detailsOf(cause)
+  return attribute === 'issuer' ? cleanDisplayName(membersOf(body).issuer) : undefined
 }
 
 function innermostCode(error: unknown): unknown {
