@@ -18,8 +18,8 @@ import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trai
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { CodeContent, CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
 import { alreadyUsed, invalidGrant, wrongBinding } from './exchange-errors.js'
-import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './new-tokens.js'
 import type { CodeReturns } from './give-back-codes.js'
+import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './new-tokens.js'
 
 export type RedeemDeps = {
   codes: Pick<CodeStore, 'take'>

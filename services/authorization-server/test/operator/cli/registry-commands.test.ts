@@ -141,7 +141,9 @@ describe('apply', () => {
     expect([code, said]).toEqual([2, 'confirmation required; pass --yes'])
     const dryRun = await apply({ clients: [] }, '--prune', '--dry-run')
     expect(dryRun.out).toBe('Would delete client photo-printer (Photo Printer)\n')
-    expect((await apply({ clients: [] }, '--prune', '--yes')).out).toBe('Deleted client photo-printer (Photo Printer)\n')
+    expect((await apply({ clients: [] }, '--prune', '--yes')).out).toBe(
+      'Deleted client photo-printer (Photo Printer)\n'
+    )
     const { out } = await apply({ scopes: [], resource_servers: [] }, '--prune', '--yes')
     expect(out).toBe('Deleted scope reports.read\nDeleted resource server reports-api (reports)\n')
     expect((await exported()).scopes.map(({ name }: { name: string }) => name)).toContain('files.read')
