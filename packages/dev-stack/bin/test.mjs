@@ -9,7 +9,7 @@ import { findTestPrograms, testEnvironment } from '../lib/tests/test-environment
 import { givenServers, startTestServers } from '../lib/tests/test-servers.mjs'
 import { closingLines, picksByName } from '../lib/tests/test-totals.mjs'
 
-const TIME_LIMIT_MINUTES = 40
+const TIME_LIMIT_MINUTES = 70
 // The suites that touch Redis, for a second run on the emulation.
 const REDIS_SUITES = '/storage/|emulation|/flow[.]'
 
