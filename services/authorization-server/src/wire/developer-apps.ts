@@ -6,16 +6,16 @@ import type { Config } from '../config.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-type AppStores = Pick<Stores, 'apps' | 'appChanges' | 'appPeople' | 'consents' | 'registered'>
+type AppStores = Pick<Stores, 'apps' | 'appChanges' | 'appPeople' | 'appSecretChanges' | 'consents' | 'registered'>
 
 /** What users need to register apps; undefined with `DEVELOPER_APPS=off`. */
 export function wireOwnApps(
   { developerApps: mode, productName }: Pick<Config, 'developerApps' | 'productName'>,
-  { apps, appChanges: changes, appPeople: people, consents, registered }: AppStores
+  { apps, appChanges: changes, appPeople: people, appSecretChanges: secretChanges, consents, registered }: AppStores
 ): OwnAppDeps | undefined {
   if (mode === 'off') return undefined
-  const { changes: clients, secrets, scopes } = registered
-  return { mode, productName, apps, changes, people, clients, secrets, scopes, consents, randomBytes }
+  const { secrets, scopes } = registered
+  return { mode, productName, apps, changes, people, secrets, secretChanges, scopes, consents, randomBytes }
 }
 
 /** Undefined if users cannot register apps. */

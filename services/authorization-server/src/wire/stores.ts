@@ -8,6 +8,7 @@ import { createAccountLinkStore } from '../storage/postgres/account-links.js'
 import { createAllowanceStore } from '../storage/postgres/allowances.js'
 import { createAppDecisionStore } from '../storage/postgres/app-decisions.js'
 import { createAppPeopleStore } from '../storage/postgres/app-people.js'
+import { createAppSecretChangeStore } from '../storage/postgres/app-secret-changes.js'
 import { createAuditEntryStore } from '../storage/postgres/audit-entries.js'
 import { createAuditEventStore } from '../storage/postgres/audit-events.js'
 import { createClientChangeStore } from '../storage/postgres/client-changes.js'
@@ -79,6 +80,7 @@ export function createStores(deps: StoresDeps) {
     appDecisions: createAppDecisionStore(database),
     appChanges: createDeveloperAppChangeStore(database),
     appPeople: createAppPeopleStore(database),
+    appSecretChanges: createAppSecretChangeStore(database),
     apps: createDeveloperAppStore(database),
     attemptCounters: createAttemptCounterStore(redis),
     auditEntries: createAuditEntryStore(database),

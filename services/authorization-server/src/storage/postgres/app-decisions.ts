@@ -1,6 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
-import type { AuditNote } from './audited.js'
-import { make, setSettings, settingsOf, takeNames } from './developer-app-changes.js'
+import { type AuditNote, makeAudited } from './audited.js'
+import { setSettings, settingsOf, takeNames } from './developer-app-changes.js'
 import { type AppSettings, type DeveloperApp, isSameClient } from './developer-apps.js'
 
 /** The revision that the operator saw. */
@@ -36,13 +36,13 @@ export function createAppDecisionStore(database: Database) {
           update clients c set published = true, ${setSettings(5, '$3')}
           from app where c.client_id = app.client_id returning c.client_id)`
       const values = [clientId, revision, verified, [nameKey], ...settingsOf(settings), version]
-      return make(database, { name: 'approve_app', parts, values }, note)
+      return makeAudited(database, { name: 'approve_app', parts, values }, note)
     },
 
     /** @returns false if the app has another revision or does not wait for approval */
     async refuse({ clientId, revision }: Seen, reason: string, note: AuditNote): Promise<boolean> {
       const parts = `${decide('refusal = $3')}, changed as (select client_id from app)`
-      return make(database, { name: 'refuse_app', parts, values: [clientId, revision, reason] }, note)
+      return makeAudited(database, { name: 'refuse_app', parts, values: [clientId, revision, reason] }, note)
     }
   }
 }

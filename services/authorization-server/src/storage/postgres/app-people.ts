@@ -1,13 +1,17 @@
 import type { Database } from '@valetkey/service-kit'
-import type { AuditNote } from './audited.js'
-import { ACTING, type AppVersion, changeOwn, make, type OwnerSession, ownValues } from './developer-app-changes.js'
+import { type AuditNote, makeAudited } from './audited.js'
+import {
+  ACTING,
+  type AppVersion,
+  changeOwn,
+  NEW_VERSION,
+  type OwnerSession,
+  ownValues
+} from './developer-app-changes.js'
 
 /** For each app; constraints of the tables. */
 export const MOST_TESTERS = 25
 export const MOST_INVITATIONS = 5
-
-/** Raises nothing that operators approve, but gives the app a new version. */
-const NEW_VERSION = 'revision = a.revision'
 
 /** Ends the access that these users gave to the app of `changed`, unless it is published. */
 const endAccess = (users: string) => `
@@ -45,7 +49,7 @@ function changeOwners(database: Database) {
           on conflict (client_id, username) do update
             set invited_by = excluded.invited_by, transfers = excluded.transfers, invited_at = now()
           returning client_id)`
-      return make(
+      return makeAudited(
         database,
         { name: 'invite_app_owner', parts, values: [...ownValues(session, app), username, transfers] },
         note
@@ -61,7 +65,7 @@ function changeOwners(database: Database) {
       const parts = `${changeOwn(NEW_VERSION)},
         changed as (
           delete from app_invitations i using app where i.client_id = app.client_id and i.username = $6 returning i.client_id)`
-      return make(
+      return makeAudited(
         database,
         { name: 'withdraw_app_invitation', parts, values: [...ownValues(session, app), username] },
         note
@@ -69,8 +73,7 @@ function changeOwners(database: Database) {
     },
 
     /**
-     * Never removes the last enabled owner. The client gets a new version as well, so that a secret that the removed owner is
-     * adding at this moment is refused. Ends their access to an app that is not published.
+     * Never removes the last enabled owner. Ends the access of the removed owner to an app that is not published.
      */
     async removeOwner(session: OwnerSession, app: AppVersion, userId: string, note: AuditNote): Promise<boolean> {
       const isNotLast = `exists (select from app_owners o join users u using (user_id)
@@ -79,9 +82,12 @@ function changeOwners(database: Database) {
         changed as (
           delete from app_owners o using app where o.client_id = app.client_id and o.user_id = $6 returning o.client_id),
         invited as (delete from app_invitations i using changed where i.client_id = changed.client_id and i.invited_by = $6),
-        touched as (update clients c set name = c.name from changed where c.client_id = changed.client_id),
         ended as (${endAccess('u.user_id = $6')})`
-      return make(database, { name: 'remove_app_owner', parts, values: [...ownValues(session, app), userId] }, note)
+      return makeAudited(
+        database,
+        { name: 'remove_app_owner', parts, values: [...ownValues(session, app), userId] },
+        note
+      )
     }
   }
 }
@@ -108,10 +114,9 @@ function decideInvitations(database: Database) {
           returning o.client_id, o.user_id),
         withdrawn as (
           delete from app_invitations i using replaced o where i.client_id = o.client_id and i.invited_by = o.user_id),
-        touched as (update clients c set name = c.name from changed where c.client_id = changed.client_id),
         ended as (${endAccess('u.user_id in (select i.invited_by from invitation i where i.transfers) and u.user_id <> $1')})`
       const values = [session.userId, session.userGeneration, session.sessionGeneration, clientId]
-      return make(database, { name: 'accept_app_invitation', parts, values }, note)
+      return makeAudited(database, { name: 'accept_app_invitation', parts, values }, note)
     },
 
     async decline(session: OwnerSession, clientId: string, note: AuditNote): Promise<boolean> {
@@ -119,7 +124,7 @@ function decideInvitations(database: Database) {
           delete from app_invitations i using acting where i.client_id = $4 and i.username = acting.username
           returning i.client_id)`
       const values = [session.userId, session.userGeneration, session.sessionGeneration, clientId]
-      return make(database, { name: 'decline_app_invitation', parts, values }, note)
+      return makeAudited(database, { name: 'decline_app_invitation', parts, values }, note)
     }
   }
 }
@@ -136,7 +141,11 @@ function changeTesters(database: Database) {
             where not exists (select from app_testers t where t.client_id = $4 and t.position = p.position)) free
           where free.position is not null
           on conflict (client_id, username) do nothing returning client_id)`
-      return make(database, { name: 'add_app_tester', parts, values: [...ownValues(session, app), username] }, note)
+      return makeAudited(
+        database,
+        { name: 'add_app_tester', parts, values: [...ownValues(session, app), username] },
+        note
+      )
     },
 
     /** Ends their access to an app that is not published. */
@@ -145,7 +154,11 @@ function changeTesters(database: Database) {
         changed as (
           delete from app_testers t using app where t.client_id = app.client_id and t.username = $6 returning t.client_id),
         ended as (${endAccess(`u.username = $6 and ${IS_NO_OWNER}`)})`
-      return make(database, { name: 'remove_app_tester', parts, values: [...ownValues(session, app), username] }, note)
+      return makeAudited(
+        database,
+        { name: 'remove_app_tester', parts, values: [...ownValues(session, app), username] },
+        note
+      )
     }
   }
 }

@@ -49,6 +49,15 @@ export function audited({ name, parts, details = `'{}'::jsonb`, result, values }
   }
 }
 
+/** Makes a change with its audit entry. @returns whether `changed` has a row */
+export async function makeAudited(
+  database: Database,
+  change: Omit<Change, 'result'>,
+  note: AuditNote
+): Promise<boolean> {
+  return (await database.query(audited({ ...change, result: 'select from changed' }, note))).length > 0
+}
+
 /** Creates a named record with its audit entry. @returns no row if the name is taken; then nothing was stored */
 export async function createAudited<Row extends Record<string, unknown>>(
   database: Database,

@@ -1,6 +1,6 @@
 import { scopesOf, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, type Change } from './audited.js'
+import { type AuditNote, audited, makeAudited } from './audited.js'
 import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
 import type { ClientRegistration, NewClient } from './clients.js'
 
@@ -18,6 +18,19 @@ const NEW_VERSION = `changed as (
 const knownScopes = (names: string) => `
   locked_scopes as (select name from scopes where name = any (${names}::text[]) order by name for key share),
   known as (select count(*) = cardinality(${names}::text[]) as are_all from locked_scopes)`
+
+/** Adds a secret with the hash of the parameter to the client in `changed`; its expired secrets are deleted. */
+export const insertSecret = (hash: string) => `
+  deleted as (
+    delete from client_secrets s using changed where s.client_id = changed.client_id and s.expires_at <= now()),
+  added as (
+    insert into client_secrets (client_id, secret_hash, created_at) select client_id, ${hash}::bytea, now() from changed)`
+
+/** Deletes the secret with the id of the parameter from the client in `changed`. */
+export const deleteSecret = (secretId: string) => `
+  deleted as (
+    delete from client_secrets s using changed
+    where s.client_id = changed.client_id and left(encode(s.secret_hash, 'hex'), 12) = ${secretId})`
 
 export function createClientChangeStore(database: Database) {
   return { ...changeClients(database), ...endClients(database), ...changeSecrets(database) }
@@ -76,7 +89,7 @@ function changeClients(database: Database) {
             home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18
           from known where client_id = $1 and xmin = $19::xid and known.are_all returning client_id)`
       const values = [client.clientId, ...settingsOf(client), version, added]
-      return make(database, { name: 'update_client', parts, values }, note)
+      return makeAudited(database, { name: 'update_client', parts, values }, note)
     }
   }
 }
@@ -88,19 +101,19 @@ function endClients(database: Database) {
       const parts = `changed as (
           update clients set disabled_at = now(), generation = generation + 1
           where client_id = $1 and disabled_at is null returning client_id)`
-      return make(database, { name: 'disable_client', parts, values: [clientId] }, note)
+      return makeAudited(database, { name: 'disable_client', parts, values: [clientId] }, note)
     },
 
     async enable(clientId: string, note: AuditNote): Promise<boolean> {
       const parts = `changed as (
           update clients set disabled_at = null where client_id = $1 and disabled_at is not null returning client_id)`
-      return make(database, { name: 'enable_client', parts, values: [clientId] }, note)
+      return makeAudited(database, { name: 'enable_client', parts, values: [clientId] }, note)
     },
 
     /** Ends every token, because introspection joins the client. Also deletes secrets and remembered consents. */
     async remove(clientId: string, note: AuditNote): Promise<boolean> {
       const parts = 'changed as (delete from clients where client_id = $1 returning client_id)'
-      return make(database, { name: 'delete_client', parts, values: [clientId] }, note)
+      return makeAudited(database, { name: 'delete_client', parts, values: [clientId] }, note)
     }
   }
 }
@@ -118,32 +131,20 @@ function changeSecrets(database: Database) {
       note: AuditNote
     ): Promise<boolean> {
       const parts = `${NEW_VERSION},
-        deleted as (
-          delete from client_secrets s using changed where s.client_id = changed.client_id and s.expires_at <= now()),
         ending as (
           update client_secrets s set expires_at = least(s.expires_at, $4::timestamptz) from changed
           where s.client_id = changed.client_id and (s.expires_at is null or s.expires_at > now())),
-        added as (
-          insert into client_secrets (client_id, secret_hash, created_at)
-          select client_id, $3::bytea, now() from changed)`
+        ${insertSecret('$3')}`
       const values = [clientId, version, secret.hash, secret.othersUntil]
-      return make(database, { name: 'add_client_secret', parts, values }, note)
+      return makeAudited(database, { name: 'add_client_secret', parts, values }, note)
     },
 
     /** @returns false if the client has changed since that version */
     async removeSecret({ clientId, version }: ClientVersion, secretId: string, note: AuditNote): Promise<boolean> {
-      const parts = `${NEW_VERSION},
-        deleted as (
-          delete from client_secrets s using changed
-          where s.client_id = changed.client_id and left(encode(s.secret_hash, 'hex'), 12) = $3)`
-      return make(database, { name: 'remove_client_secret', parts, values: [clientId, version, secretId] }, note)
+      const parts = `${NEW_VERSION}, ${deleteSecret('$3')}`
+      return makeAudited(database, { name: 'remove_client_secret', parts, values: [clientId, version, secretId] }, note)
     }
   }
-}
-
-async function make(database: Database, change: Omit<Change, 'result'>, note: AuditNote): Promise<boolean> {
-  const result = 'select client_id from changed'
-  return (await database.query(audited({ ...change, result }, note))).length > 0
 }
 
 /** Parameters $2 to $18 of `create` and `update`. */

@@ -1,6 +1,6 @@
 import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, type Change } from './audited.js'
+import { type AuditNote, makeAudited } from './audited.js'
 import { type AppSettings, type DeveloperApp, isSameApp, isSameClient } from './developer-apps.js'
 
 /** The session in which an owner makes a change. If it has ended meanwhile, nothing is changed. */
@@ -43,6 +43,9 @@ export const changeOwn = (set: string, condition = 'true') => `${ACTING},
       and exists (select from app_owners o where o.client_id = a.client_id and o.user_id = $1)
     returning a.client_id)`
 
+/** For `changeOwn`: gives the app a new version. The revision that operators approve stays. */
+export const NEW_VERSION = 'revision = a.revision'
+
 export const ownValues = (session: OwnerSession, { clientId, version }: AppVersion) => [
   ...[session.userId, session.userGeneration, session.sessionGeneration],
   ...[clientId, version]
@@ -50,11 +53,6 @@ export const ownValues = (session: OwnerSession, { clientId, version }: AppVersi
 
 /** Whether the app waits already, or fewer than 5 apps of the owner do. For `changeOwn`, which holds the lock of the owner by then. */
 const HAS_PLACE = `(a.requested_at is not null or waiting_apps(client.user_id) < ${MOST_WAITING})`
-
-/** @returns whether `changed` has a row */
-export async function make(database: Database, change: Omit<Change, 'result'>, note: AuditNote): Promise<boolean> {
-  return (await database.query(audited({ ...change, result: 'select from changed' }, note))).length > 0
-}
 
 /** Whether these scopes exist and are released for apps of users. Locks them, so that none is deleted before the commit. */
 const offeredScopes = (names: string) => `
@@ -123,7 +121,7 @@ function createApps(database: Database) {
         ...[app.clientId, app.type, app.published, ...settingsOf(app)],
         ...[[...app.requiredScopes, ...app.optionalScopes], nameKey, secretHash]
       ]
-      return make(database, { name: 'create_app', parts, values }, note)
+      return makeAudited(database, { name: 'create_app', parts, values }, note)
     }
   }
 }
@@ -144,7 +142,7 @@ function changeSettings(database: Database) {
           update clients c set ${setSettings(6, 'false', VERIFIED_UNSEEN)}
           from app where c.client_id = app.client_id returning c.client_id)`
       const values = [...ownValues(session, app), ...settingsOf(settings), addedScopes, nameKeys]
-      return make(database, { name: 'change_app', parts, values }, note)
+      return makeAudited(database, { name: 'change_app', parts, values }, note)
     },
 
     /**
@@ -163,7 +161,7 @@ function changeSettings(database: Database) {
       const parts = `${offeredScopes('$7')}, ${changeOwn(set, condition)}, ${takeNames('$8')},
         changed as (select client_id from app)`
       const values = [...ownValues(session, app), JSON.stringify(settings), addedScopes, nameKeys]
-      return make(database, { name: 'propose_app_change', parts, values }, note)
+      return makeAudited(database, { name: 'propose_app_change', parts, values }, note)
     },
 
     /** Drops the pending change. */
@@ -171,7 +169,7 @@ function changeSettings(database: Database) {
       const set = 'revision = a.revision + 1, pending = null, requested_at = null, refusal = null'
       const parts = `${changeOwn(set, 'a.pending is not null')}, ${takeNames('$6')}, changed as (select client_id from app)`
       const values = [...ownValues(session, app), [nameKey]]
-      return make(database, { name: 'withdraw_app_change', parts, values }, note)
+      return makeAudited(database, { name: 'withdraw_app_change', parts, values }, note)
     }
   }
 }
@@ -182,20 +180,20 @@ function changeRequests(database: Database) {
     async request(session: OwnerSession, app: AppVersion, note: AuditNote): Promise<boolean> {
       const set = 'requested_at = coalesce(a.requested_at, now()), refusal = null'
       const parts = `${changeOwn(set, HAS_PLACE)}, changed as (select client_id from app)`
-      return make(database, { name: 'request_app_approval', parts, values: ownValues(session, app) }, note)
+      return makeAudited(database, { name: 'request_app_approval', parts, values: ownValues(session, app) }, note)
     },
 
     async withdrawRequest(session: OwnerSession, app: AppVersion, note: AuditNote): Promise<boolean> {
       const parts = `${changeOwn('requested_at = null', 'a.requested_at is not null')},
         changed as (select client_id from app)`
-      return make(database, { name: 'withdraw_app_request', parts, values: ownValues(session, app) }, note)
+      return makeAudited(database, { name: 'withdraw_app_request', parts, values: ownValues(session, app) }, note)
     },
 
     /** Without an operator (`DEVELOPER_APPS=open`). */
     async publish(session: OwnerSession, app: AppVersion, note: AuditNote): Promise<boolean> {
       const parts = `${changeOwn('requested_at = null, refusal = null')},
         changed as (update clients c set published = true from app where c.client_id = app.client_id returning c.client_id)`
-      return make(database, { name: 'publish_app', parts, values: ownValues(session, app) }, note)
+      return makeAudited(database, { name: 'publish_app', parts, values: ownValues(session, app) }, note)
     }
   }
 }
@@ -208,7 +206,7 @@ function endApps(database: Database) {
         changed as (
           update clients c set disabled_at = now(), generation = c.generation + 1 from app
           where c.client_id = app.client_id and c.disabled_at is null returning c.client_id)`
-      return make(database, { name: 'disable_app', parts, values: ownValues(session, app) }, note)
+      return makeAudited(database, { name: 'disable_app', parts, values: ownValues(session, app) }, note)
     },
 
     /** Ends every token, and deletes all that belongs to the app. */
@@ -218,7 +216,7 @@ function endApps(database: Database) {
             and exists (select from app_owners o where o.client_id = c.client_id and o.user_id = $1)
           returning c.client_id)`
       const values = [session.userId, session.userGeneration, session.sessionGeneration, clientId]
-      return make(database, { name: 'delete_app', parts, values }, note)
+      return makeAudited(database, { name: 'delete_app', parts, values }, note)
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, createAudited } from './audited.js'
+import { type AuditNote, createAudited, makeAudited } from './audited.js'
 import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
 import type { NewClient } from './clients.js'
 
@@ -61,10 +61,9 @@ export function createDiscoveredClientStore(database: Database) {
         parts: `changed as (
           update clients set name = $2, redirect_uris = $3, refresh_token_max_ttl = $4, last_allowed_at = now()
           where client_id = $1 and origin = 'discovered' and xmin = $5::xid returning client_id)`,
-        result: 'select client_id from changed',
         values: [client.clientId, client.name, client.redirectUris, client.lifetimes?.refreshTokenMax, version]
       }
-      return (await database.query(audited(change, note))).length > 0
+      return makeAudited(database, change, note)
     },
 
     /** Notes an Allow, so that housekeeping keeps the row for its code. @returns false if there is no such row */

@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited } from './audited.js'
+import { type AuditNote, audited, makeAudited } from './audited.js'
 import {
   AUTHORIZED,
   BY_GENERATIONS,
@@ -93,10 +93,9 @@ function endGrants(database: Database) {
         name: 'revoke_grant',
         parts: `changed as (
           update grants set ended_at = now() where grant_id = $1 and ended_at is null returning grant_id)`,
-        result: 'select grant_id from changed',
         values: [grantId]
       }
-      return (await database.query(audited(change, note))).length > 0
+      return makeAudited(database, change, note)
     },
 
     /**
@@ -136,10 +135,9 @@ function endGrants(database: Database) {
         parts: `changed as (
             update clients set authorization_generation = authorization_generation + 1
             where client_id = $1 returning client_id)`,
-        result: 'select client_id from changed',
         values: [clientId]
       }
-      return (await database.query(audited(change, note))).length > 0
+      return makeAudited(database, change, note)
     }
   }
 }

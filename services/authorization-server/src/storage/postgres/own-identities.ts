@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited } from './audited.js'
+import { type AuditNote, audited, makeAudited } from './audited.js'
 import type { IdentityKey } from './identities.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from './users.js'
 
@@ -24,10 +24,9 @@ export function createOwnIdentityStore(database: Database) {
           changed as (
             insert into identities (issuer, subject, user_id, created_at) select $1, $2, user_id, now() from owner
             on conflict do nothing returning user_id)`,
-        result: 'select user_id from changed',
         values: [issuer, subject, userId, userGeneration, sessionGeneration]
       }
-      return (await database.query(audited(change, note))).length > 0
+      return makeAudited(database, change, note)
     },
 
     /**

@@ -1,6 +1,6 @@
 import { normalResource, type TokenHash } from '@valetkey/oauth-protocol'
 import { type Database, isUniqueViolation } from '@valetkey/service-kit'
-import { type AuditNote, audited, type Change } from './audited.js'
+import { type AuditNote, type Change, makeAudited } from './audited.js'
 import { noteUseIn } from './note-use.js'
 
 /** A caller of the introspection endpoint, and the audience whose tokens it may introspect. */
@@ -98,7 +98,6 @@ function changeResourceServers(database: Database) {
         parts: `changed as (
           insert into resource_servers (client_id, name, audience, secret_hash, created_at, title, normal_audience)
           values ($1, $2, $3, $4, now(), $5, $6) on conflict (client_id) do nothing returning client_id)`,
-        result: 'select client_id from changed',
         values: [
           server.clientId,
           server.name,
@@ -122,20 +121,18 @@ function changeResourceServers(database: Database) {
         parts: `changed as (
           update resource_servers set title = $2
           where audience = (select audience from resource_servers where client_id = $1) returning client_id)`,
-        result: 'select client_id from changed',
         values: [clientId, title]
       }
-      return (await database.query(audited(change, note))).length > 0
+      return makeAudited(database, change, note)
     },
 
     async remove(clientId: string, note: AuditNote): Promise<boolean> {
       const change = {
         name: 'delete_resource_server',
         parts: 'changed as (delete from resource_servers where client_id = $1 returning client_id)',
-        result: 'select client_id from changed',
         values: [clientId]
       }
-      return (await database.query(audited(change, note))).length > 0
+      return makeAudited(database, change, note)
     },
 
     /** Stores when credentials were last used; a time before the stored one changes nothing. */
@@ -155,11 +152,11 @@ function changeResourceServers(database: Database) {
 /** @returns false if a credential with that id exists */
 async function createUnlessOtherSpelling(
   database: Database,
-  change: Change,
+  change: Omit<Change, 'result'>,
   note: AuditNote
 ): Promise<'created' | 'other_spelling' | false> {
   try {
-    return (await database.query(audited(change, note))).length > 0 && 'created'
+    return (await makeAudited(database, change, note)) && 'created'
   } catch (error) {
     if (isUniqueViolation(error)) return 'other_spelling'
     throw error

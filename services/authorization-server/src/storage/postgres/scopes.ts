@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, createAudited } from './audited.js'
+import { type AuditNote, createAudited, makeAudited } from './audited.js'
 
 export type ScopeTranslation = { title?: string; description?: string }
 
@@ -109,10 +109,9 @@ function changeScopes(database: Database) {
           update scopes set title = $2, description = $3, translations = $4, audience = $5, is_default = $6,
             is_discoverable = $7, is_self_service = $8
           where name = $1 and xmin = $9::xid returning name)`,
-        result: 'select name from changed',
         values: [...valuesOf(scope), version]
       }
-      return (await database.query(audited(change, note))).length > 0
+      return makeAudited(database, change, note)
     }
   }
 }
@@ -140,10 +139,9 @@ function removeScopes(database: Database) {
             update clients c set required_scopes = array_remove(c.required_scopes, $1),
               optional_scopes = array_remove(c.optional_scopes, $1)
             from locked, changed where c.client_id = locked.client_id)`,
-        result: 'select name from changed',
         values: [name, isTakenFromClients]
       }
-      return (await database.query(audited(change, note))).length > 0
+      return makeAudited(database, change, note)
     },
 
     /** Removes a deleted scope from clients that were registered for it at the same time. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { hashToken } from '@valetkey/oauth-protocol'
 import type { Actor, OwnAppDeps } from '../../../src/browser/account/developer/own-apps.js'
 import type { DeveloperApp } from '../../../src/storage/postgres/developer-apps.js'
 import { createScopeStore } from '../../../src/storage/postgres/scopes.js'
@@ -45,7 +46,9 @@ const CHANGES: readonly { name: string; make: Make }[] = [
   ...WITH_SETTINGS,
   { name: 'request', make: ({ user }, of) => deps.changes.request(user, of, NOTE) },
   { name: 'publish', make: ({ user }, of) => deps.changes.publish(user, of, NOTE) },
-  { name: 'disable', make: ({ user }, of) => deps.changes.disable(user, of, NOTE) }
+  { name: 'disable', make: ({ user }, of) => deps.changes.disable(user, of, NOTE) },
+  { name: 'add a secret', make: ({ user }, of) => deps.secretChanges.add(user, of, hashToken('secret'), NOTE) },
+  { name: 'delete a secret', make: ({ user }, of) => deps.secretChanges.remove(user, of, '000000000000', NOTE) }
 ]
 
 const now = () => appOf(alice, app.clientId, deps)

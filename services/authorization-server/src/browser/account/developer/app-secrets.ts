@@ -10,18 +10,12 @@ type Added =
  * sign-in.
  */
 export async function addAppSecret(clientId: string, actor: Actor, deps: OwnAppDeps): Promise<Added | Refused> {
-  return changeOwnApp<Added>(clientId, actor, deps, async ({ type }) => {
-    if (type === 'public') return { kind: 'public' }
-    const found = await deps.clients.findVersion(clientId)
+  return changeOwnApp<Added>(clientId, actor, deps, async (app) => {
+    if (app.type === 'public') return { kind: 'public' }
     if (!mayAddSecret(await deps.secrets.list(clientId))) return { kind: 'two_are_live' }
-    // After the version of the client was read: an owner who has been removed since gave it a new one.
-    if (found === undefined || !(await isStillOwner(clientId, actor, deps))) return undefined
     const { clientSecret, hash, secretId } = createClientSecret(deps.randomBytes)
     const event = { event: 'client_secret_rotated', clientId, details: { secretId } } as const
-    const { version } = found
-    const added = await recordOwnChange(event, actor, (note) =>
-      deps.clients.addSecret({ clientId, version }, { hash, othersUntil: undefined }, note)
-    )
+    const added = await recordOwnChange(event, actor, (note) => deps.secretChanges.add(actor.user, app, hash, note))
     return added ? { kind: 'created', clientSecret, secretId } : undefined
   })
 }
@@ -34,21 +28,14 @@ export async function deleteAppSecret(
   actor: Actor,
   deps: OwnAppDeps
 ): Promise<Deleted | Refused> {
-  return changeOwnApp<Deleted>(clientId, actor, deps, async () => {
-    const found = await deps.clients.findVersion(clientId)
+  return changeOwnApp<Deleted>(clientId, actor, deps, async (app) => {
     const deletable = findDeletableSecret(await deps.secrets.list(clientId), secretId)
     if (deletable.kind === 'unknown') return { kind: 'done' }
     if (deletable.kind === 'only_live_secret') return { kind: 'only_live_secret' }
-    if (found === undefined || !(await isStillOwner(clientId, actor, deps))) return undefined
     const event = { event: 'client_secret_deleted', clientId, details: { secretId } } as const
-    const { version } = found
     const deleted = await recordOwnChange(event, actor, (note) =>
-      deps.clients.removeSecret({ clientId, version }, secretId, note)
+      deps.secretChanges.remove(actor.user, app, secretId, note)
     )
     return deleted ? { kind: 'done' } : undefined
   })
-}
-
-async function isStillOwner(clientId: string, { user }: Actor, { apps }: OwnAppDeps): Promise<boolean> {
-  return (await apps.findOwn(user.userId, clientId)) !== undefined
 }

@@ -1,8 +1,8 @@
 import { isClientIdentifier, type RandomBytes } from '@valetkey/oauth-protocol'
 import type { AdministrationEventName, AuditedRequest } from '../../../platform/audit/audit-trail.js'
 import type { AppPeopleStore } from '../../../storage/postgres/app-people.js'
+import type { AppSecretChangeStore } from '../../../storage/postgres/app-secret-changes.js'
 import type { AuditNote } from '../../../storage/postgres/audited.js'
-import type { ClientChangeStore } from '../../../storage/postgres/client-changes.js'
 import type { ClientSecret, ClientSecretStore } from '../../../storage/postgres/client-secrets.js'
 import type { ConsentStore } from '../../../storage/postgres/consents.js'
 import type { DeveloperAppChangeStore } from '../../../storage/postgres/developer-app-changes.js'
@@ -26,7 +26,7 @@ export type OwnAppDeps = {
   people: AppPeopleStore
   scopes: Pick<ScopeStore, 'list'>
   secrets: Pick<ClientSecretStore, 'list'>
-  clients: Pick<ClientChangeStore, 'findVersion' | 'addSecret' | 'removeSecret'>
+  secretChanges: AppSecretChangeStore
   consents: Pick<ConsentStore, 'deleteOfClient'>
   randomBytes: RandomBytes
 }

@@ -48,30 +48,45 @@ describe('secrets of an app', () => {
     expect(await deleteAppSecret(command, mallory, given.deps)).toEqual({ kind: 'unknown_app' })
   })
 
+  /** Dependencies with which `change` happens after the app was read and before the secret is stored. */
+  function changingMeanwhile(change: () => Promise<unknown>) {
+    const list = async (clientId: string) => {
+      await change()
+      return given.deps.secrets.list(clientId)
+    }
+    return { ...given.deps, secrets: { list } }
+  }
+
+  const idOfFirst = async () => (await liveSecrets())[0]?.secretId ?? ''
+
   test('an owner who is removed while the request is read adds and deletes none', async () => {
-    const [secret] = await liveSecrets()
-    const secretId = secret?.secretId ?? ''
+    const secretId = await idOfFirst()
+    const { clientId, alice, bob, deps } = given
     const join = async () => {
-      await inviteOwner(
-        { clientId: given.clientId, username: given.bob.user.username, transfers: false },
-        given.alice,
-        given.deps
-      )
-      await decideInvitation({ clientId: given.clientId, accept: true }, given.bob, given.deps)
+      await inviteOwner({ clientId, username: bob.user.username, transfers: false }, alice, deps)
+      await decideInvitation({ clientId, accept: true }, bob, deps)
     }
-    /** Removes bob after he was found to be an owner, before the client is read. */
-    const removing = { ...given.deps, clients: { ...given.deps.clients, findVersion: removeFirst } }
-    async function removeFirst(id: string) {
-      await removeOwner({ clientId: given.clientId, userId: given.bob.user.userId }, given.alice, given.deps)
-      return given.deps.clients.findVersion(id)
-    }
+    const removing = changingMeanwhile(() => removeOwner({ clientId, userId: bob.user.userId }, alice, deps))
     await join()
-    expect(await addAppSecret(given.clientId, given.bob, removing)).toEqual({ kind: 'unknown_app' })
+    expect(await addAppSecret(clientId, bob, removing)).toEqual({ kind: 'unknown_app' })
     await add()
     await join()
-    expect(await deleteAppSecret({ clientId: given.clientId, secretId }, given.bob, removing)).toEqual({
-      kind: 'unknown_app'
-    })
+    expect(await deleteAppSecret({ clientId, secretId }, bob, removing)).toEqual({ kind: 'unknown_app' })
+    expect(await liveSecrets()).toHaveLength(2)
+  })
+
+  test('an owner whose session ends while the request is read adds and deletes none', async () => {
+    const { clientId, alice } = given
+    const secretId = await idOfFirst()
+    const ending = changingMeanwhile(() =>
+      given.world.run('update users set session_generation = 1 where user_id = $1', [alice.user.userId])
+    )
+    expect(await addAppSecret(clientId, alice, ending)).toEqual({ kind: 'session_ended' })
+    await given.world.run(
+      "insert into client_secrets (client_id, secret_hash, created_at) values ($1, decode('00', 'hex'), now())",
+      [clientId]
+    )
+    expect(await deleteAppSecret({ clientId, secretId }, alice, ending)).toEqual({ kind: 'session_ended' })
     expect(await liveSecrets()).toHaveLength(2)
   })
 })
