@@ -1,5 +1,5 @@
 import { isOutage, Problem, sendProblem } from '@valetkey/service-kit'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { PasswordQueueFull } from '../../platform/passwords/password-queue.js'
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import { AdministrationError } from '../use-cases/administration-error.js'
@@ -44,11 +44,18 @@ function describeFault({ validation, validationContext = 'params' }: FastifyErro
       return `There is no ${what} ${JSON.stringify(fault.params.additionalProperty)}${inside}.`
     case 'required':
       return `The ${what} ${JSON.stringify(fault.params.missingProperty)} is missing${inside}.`
-    default:
-      return path === ''
-        ? `The ${validationContext} ${fault?.message ?? 'is invalid'}.`
-        : `The ${what} ${path} ${fault?.message ?? 'is invalid'}.`
+    default: {
+      const subject = path === '' ? `The ${validationContext}` : `The ${what} ${path}`
+      return `${subject} ${messageOf(fault)}.`
+    }
   }
+}
+
+/** Such as "must be an object". */
+function messageOf(fault: FastifySchemaValidationError | undefined): string {
+  if (fault?.keyword !== 'type') return fault?.message ?? 'is invalid'
+  const type = String(fault.params.type)
+  return `must be ${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`
 }
 
 /** Errors of Fastify before a route is reached. */

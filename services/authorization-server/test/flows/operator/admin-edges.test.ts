@@ -18,11 +18,11 @@ describe('invalid input is refused with the name of the member, and nothing is c
   test.each([
     { name: 'an unknown member', body: { name: 'x', nmae: 'y' }, status: 400, detail: 'There is no member "nmae".' },
     { name: 'a missing member', body: {}, status: 400, detail: 'The member "name" is missing.' },
-    { name: 'a number for a text', body: { name: 7 }, status: 400, detail: 'The member name must be string.' },
-    { name: 'null', body: 'null', status: 400, detail: 'The body must be object.' },
-    { name: 'a list', body: [], status: 400, detail: 'The body must be object.' },
+    { name: 'a number for a text', body: { name: 7 }, status: 400, detail: 'The member name must be a string.' },
+    { name: 'null', body: 'null', status: 400, detail: 'The body must be an object.' },
+    { name: 'a list', body: [], status: 400, detail: 'The body must be an object.' },
     { name: 'not JSON', body: '{"name":', status: 400, detail: 'The request could not be read.' },
-    { name: 'an empty body', body: '', status: 400, detail: 'The body must be object.' },
+    { name: 'an empty body', body: '', status: 400, detail: 'The body must be an object.' },
     {
       name: 'a member named __proto__',
       body: '{"name":"x","__proto__":{}}',

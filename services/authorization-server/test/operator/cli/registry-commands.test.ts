@@ -175,11 +175,11 @@ describe('apply', () => {
       { clients: [{ ...PRINTER, redirect_uri: 'https://a.example' }] },
       /^clients\[0\]: has an unknown member: redirect_uri$/
     ],
-    ['a wrong type', { clients: [{ ...PRINTER, scope: ['files.read'] }] }, /^clients\[0\]\.scope: must be string$/],
+    ['a wrong type', { clients: [{ ...PRINTER, scope: ['files.read'] }] }, /^clients\[0\]\.scope: must be a text$/],
     [
       'a wrong value',
       { clients: [{ ...PRINTER, consent: 'never' }] },
-      /^clients\[0\]\.consent: must be equal to one of the allowed values: ask, remember$/
+      /^clients\[0\]\.consent: must be one of ask, remember$/
     ],
     ['a client twice', { clients: [PRINTER, PRINTER] }, /^clients\[1\]\.client_id: photo-printer is listed twice$/],
     [
@@ -209,7 +209,8 @@ describe('apply', () => {
 
   test.each([
     ['text that is neither YAML nor JSON', 'clients: [', /is neither YAML nor JSON/],
-    ['a list', '- clients', /^the document: must be object$/]
+    ['a list', '- clients', /^the document: must be a mapping$/],
+    ['an empty document', '# clients:\n', /^the document is empty$/]
   ])('%s is refused', async (_case, text, message) => {
     const { code, said } = await runCommand(server.database, ['apply', '-f', '-'], { stdin: text })
     expect([code, said]).toEqual([2, expect.stringMatching(message)])

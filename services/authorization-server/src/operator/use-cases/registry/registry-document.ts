@@ -104,6 +104,7 @@ const schema = {
  * @throws {AdministrationError} `invalid`, with a line for each mistake, which has its place
  */
 export function readRegistryDocument(value: unknown): RegistryDocument {
+  if (value === null) throw invalid(['the document is empty'])
   const validate = new Ajv({ allErrors: true }).compile<RegistryDocument>(schema)
   if (!validate(value)) throw invalid(validate.errors?.map(describe) ?? [])
   const { resource_servers: servers = [], scopes = [], clients = [] } = value
@@ -151,12 +152,29 @@ function repetitionsIn<Member extends string>(
   })
 }
 
-/** Such as "clients[3]: must have required property 'name'". */
-function describe({ instancePath, message, params }: ErrorObject): string {
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  object: 'a mapping',
+  array: 'a list',
+  string: 'a text',
+  boolean: 'true or false',
+  integer: 'a whole number'
+}
+
+/** Such as "clients[3]: has no member name". */
+function describe({ keyword, instancePath, message, params }: ErrorObject): string {
   const place = toPlace(instancePath)
-  if (params.additionalProperty !== undefined) return `${place}: has an unknown member: ${params.additionalProperty}`
-  const { allowedValues } = params
-  return `${place}: ${message}${Array.isArray(allowedValues) ? `: ${allowedValues.join(', ')}` : ''}`
+  switch (keyword) {
+    case 'type':
+      return `${place}: must be ${TYPE_NAMES[params.type]}`
+    case 'required':
+      return `${place}: has no member ${params.missingProperty}`
+    case 'additionalProperties':
+      return `${place}: has an unknown member: ${params.additionalProperty}`
+    case 'enum':
+      return `${place}: must be one of ${params.allowedValues.join(', ')}`
+    default:
+      return `${place}: ${message}`
+  }
 }
 
 /** Such as `clients[3].redirect_uris[0]` for the JSON pointer `/clients/3/redirect_uris/0`. */

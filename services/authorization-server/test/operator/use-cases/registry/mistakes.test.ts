@@ -31,12 +31,12 @@ test('all mistakes of the form are named with their place', async () => {
   expect([code, said.split('\n')]).toEqual([
     2,
     [
-      'resource_servers[1]: must be object',
+      'resource_servers[1]: must be a mapping',
       'scopes[0].translations.de/1: has an unknown member: titel',
-      "clients[1]: must have required property 'name'",
+      'clients[1]: has no member name',
       'clients[1]: has an unknown member: secret',
-      'clients[1].redirect_uris[0]: must be string',
-      'clients[1].redirect_uris[2]: must be string'
+      'clients[1].redirect_uris[0]: must be a text',
+      'clients[1].redirect_uris[2]: must be a text'
     ]
   ])
 })
