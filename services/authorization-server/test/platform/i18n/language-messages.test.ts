@@ -31,7 +31,7 @@ function usedKeys(): Set<string> {
     ...['title', 'lead'].map((part) => `account_link.${purpose}.${part}`),
     ...['subject', 'text', 'advice'].map((part) => `mail.${purpose}.${part}`)
   ])
-  const ofRefusedLinks = ['unknown', 'too_many'].flatMap((reason) =>
+  const ofRefusedLinks = ['unknown', 'too_many', 'too_many_at_once'].flatMap((reason) =>
     ['title', 'message', 'advice'].map((part) => `account_link.${reason}.${part}`)
   )
   const ofPasskeys = ['bad_name', 'full', 'not_added', 'not_local', 'done_added', 'done_removed', 'done_renamed'].map(

@@ -4,7 +4,7 @@ import { type NewPasswordRules, problemOfNewPassword } from '../../../platform/p
 import { hashPassword } from '../../../platform/passwords/password.js'
 import type { PasswordQueue } from '../../../platform/passwords/password-queue.js'
 import { addressGroup, addressNetwork } from '../../../platform/rate-limits/address-group.js'
-import { type Limiter, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
+import { type Limiter, type LimitReason, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
 import { accountLinkLimit } from '../../../platform/rate-limits/rules.js'
 import type { AccountLink, AccountLinkStore } from '../../../storage/postgres/account-links.js'
 import type { User } from '../../../storage/postgres/users.js'
@@ -21,7 +21,7 @@ export type FoundLink =
   | { kind: 'found'; link: AccountLink }
   /** Unknown, used or expired, or its user is disabled. */
   | { kind: 'unknown' }
-  | { kind: 'too_many_attempts'; retryAfterSeconds: number }
+  | { kind: 'not_evaluated'; reason: LimitReason; retryAfterSeconds: number }
 
 /**
  * Looks a link up and changes nothing. Links that are not found are counted for each address, so tokens cannot be guessed. A
@@ -46,7 +46,7 @@ export async function findLink(
   } catch (error) {
     if (!(error instanceof TooManyAttempts)) throw error
     audit.record(audited, { event: 'account_link_refused', reason: error.reason })
-    return { kind: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds }
+    return { kind: 'not_evaluated', reason: error.reason, retryAfterSeconds: error.retryAfterSeconds }
   }
 }
 

@@ -9,7 +9,7 @@ import { checkForm, refuseForeignForm } from '../../csrf/check-form.js'
 import { createCsrfToken } from '../../csrf/csrf-token.js'
 import { type CompletionDeps, completeSignIn } from '../complete-sign-in.js'
 import { type SignInWays, startPath } from '../ways.js'
-import { findLink, type RedeemLinkDeps, redeemLink } from './redeem-link.js'
+import { type FoundLink, findLink, type RedeemLinkDeps, redeemLink } from './redeem-link.js'
 
 export type AccountLinkRouteOptions = RedeemLinkDeps & {
   issuer: string
@@ -40,7 +40,7 @@ export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = as
     const token = given ?? request.cookies[cookies.names.accountLink]
     const found = await findLink(hashAccountLinkToken(token), options, request)
     if (found.kind === 'unknown') return showUnknown(reply, options)
-    if (found.kind === 'too_many_attempts') return showTooMany(found.retryAfterSeconds, reply)
+    if (found.kind === 'not_evaluated') return showTryLater(found, reply)
     return showForm({ link: found.link, token: token ?? '', problem: '' }, request, reply, options)
   })
 
@@ -56,7 +56,7 @@ export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = as
     const token = form.get('token')
     const tokenHash = hashAccountLinkToken(token)
     const found = await findLink(tokenHash, options, request)
-    if (found.kind === 'too_many_attempts') return showTooMany(found.retryAfterSeconds, reply)
+    if (found.kind === 'not_evaluated') return showTryLater(found, reply)
     if (found.kind === 'unknown' || tokenHash === undefined || !ways.local) return showUnknown(reply, options)
     const { link } = found
     const endsAccess = form.get('end_access') === 'on'
@@ -121,10 +121,14 @@ function showUnknown(reply: FastifyReply, { issuer }: Pick<AccountLinkRouteOptio
   return showMessage('account_link.unknown', {}, reply.code(404), `${issuer}/login`)
 }
 
-function showTooMany(retryAfterSeconds: number, reply: FastifyReply): FastifyReply {
+function showTryLater(
+  { reason, retryAfterSeconds }: Extract<FoundLink, { kind: 'not_evaluated' }>,
+  reply: FastifyReply
+): FastifyReply {
   const values = { minutes: Math.ceil(retryAfterSeconds / 60) }
   reply.code(429).header('retry-after', String(retryAfterSeconds))
-  return showMessage('account_link.too_many', values, reply)
+  const key = reason === 'too_many_at_once' ? 'account_link.too_many_at_once' : 'account_link.too_many'
+  return showMessage(key, values, reply)
 }
 
 /** @param signInUrl shown with the sentence for users whose link was used a moment ago, for example by a double click */

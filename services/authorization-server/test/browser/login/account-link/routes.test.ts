@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { disableUser, enableUser, setPassword } from '../../../../src/operator/use-cases/administer-users.js'
 import { giveAccountLink } from '../../../../src/operator/use-cases/give-account-link.js'
+import { TooManyAttempts } from '../../../../src/platform/rate-limits/limiter.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../support/browser.js'
 import { OPERATOR } from '../../../support/command-line.js'
@@ -187,6 +188,19 @@ describe('links that cannot be used look alike', () => {
     expect([...statuses]).toEqual([404])
     const limited = await server.newBrowser().open(await newLink())
     expect([limited.statusCode, Number(limited.headers['retry-after'])]).toEqual([429, expect.any(Number)])
+    expect(visibleText(limited.body)).toMatch(/Too many attempts .*Try again in 15 minutes/)
+  })
+
+  test('a link that waits too long for other links gets a page with 429 and Retry-After, and stays valid', async () => {
+    const url = await newLink()
+    const options = server.deps.accountLink
+    const { limiter } = options
+    options.limiter = { attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')) }
+    const { page } = await openLink(url)
+    options.limiter = limiter
+    expect([page.statusCode, page.headers['retry-after']]).toEqual([429, '5'])
+    expect(visibleText(page.body)).toMatch(/Too many requests at once .*Wait a few seconds/)
+    expect((await openLink(url)).page.statusCode).toBe(200)
   })
 })
 
