@@ -6,7 +6,7 @@ import {
   type TokenHash
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
-import type { AllowedGenerations } from '../../storage/postgres/allowances.js'
+import type { AllowedScope } from '../../storage/postgres/consents.js'
 import type { CodeStore } from '../../storage/redis/codes.js'
 
 export type IssueCodeDeps = {
@@ -17,8 +17,8 @@ export type IssueCodeDeps = {
   randomBytes: RandomBytes
 }
 
-/** What the user allowed, by a consent given now or remembered from before, with the generations it was read under. */
-export type Allowed = { userId: string; userGeneration: number; scope: readonly string[] } & AllowedGenerations
+/** What the user allowed, by a consent given now or remembered from before. */
+export type Allowed = { userId: string } & AllowedScope
 
 export type IssuedCode = { code: string; codeHash: TokenHash }
 

@@ -87,12 +87,12 @@ async function allow(
   const { audience } = request
   // Only now: a request alone must not create a row. Before the allowance is read, which needs it.
   if (client.isDiscovered === true) await storeDiscoveredClient(client, userId, deps, audited)
-  // Before the code is issued, so that a failure leaves no code behind that no client receives.
-  if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, scope)
   const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })
   // The user or the client was disabled since the page was shown, or the user signed out everywhere.
   if (allowance?.generations === undefined) return deny(subject, deps)
   const allowed = { userId, userGeneration, ...allowance.generations, scope }
+  // Before the code is issued, so that a failure leaves no code behind that no client receives.
+  if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, allowed)
   const { code, codeHash } = await issueCode(request, allowed, deps.issue, audited, encrypt)
   deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope })
   await deps.pending.saveDecision(pending, { kind: 'allowed', codeHash }, deps.issue.codeTtl * 1000)

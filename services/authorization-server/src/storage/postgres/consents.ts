@@ -1,8 +1,12 @@
 import type { Database } from '@valetkey/service-kit'
+import type { AllowedGenerations } from './allowances.js'
 import { AUTHORIZATION_GENERATION, REMEMBERED_BY, STILL_REMEMBERED } from './authorization-generation.js'
 
 /** What a user allowed a client for one API. */
 export type ConsentKey = { userId: string; clientId: string; audience: string }
+
+/** What a user allowed, with the generations at Allow. */
+export type AllowedScope = { scope: readonly string[]; userGeneration: number } & AllowedGenerations
 
 type Place = { user_id: string; client_id: string; audience: string }
 /** The last row of a step, and how many of its rows were changed. */
@@ -34,9 +38,13 @@ function consentsOfUsers(database: Database) {
 
     /**
      * Adds to the remembered scope; a later request for less does not narrow an earlier consent. A consent from before the end of
-     * the authorization is replaced. A deleted user or client, or a scope that is not in the catalogue, is omitted.
+     * the authorization is replaced. Stores nothing if a generation has grown since Allow: this statement may execute long after
+     * its request got 503. A scope that is not in the catalogue is omitted.
      */
-    async remember({ userId, clientId, audience }: ConsentKey, scope: readonly string[]): Promise<void> {
+    async remember(
+      { userId, clientId, audience }: ConsentKey,
+      { scope, userGeneration, clientGeneration, authorizationGeneration }: AllowedScope
+    ): Promise<void> {
       await database.query({
         name: 'remember_consent',
         text: `with locked_scopes as (
@@ -46,12 +54,12 @@ function consentsOfUsers(database: Database) {
           select u.user_id, c.client_id, $4, array(select name from locked_scopes), now(), ${AUTHORIZATION_GENERATION}
           from users u join clients c on c.client_id = $2
           left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
-          where u.user_id = $1
+          where u.user_id = $1 and u.generation = $5 and c.generation = $6 and ${AUTHORIZATION_GENERATION} = $7
           on conflict (user_id, client_id, audience) do update set
             scope = case when consents.authorization_generation = excluded.authorization_generation
               then array(select distinct unnest(consents.scope || excluded.scope)) else excluded.scope end,
             granted_at = excluded.granted_at, authorization_generation = excluded.authorization_generation`,
-        values: [userId, clientId, scope, audience]
+        values: [userId, clientId, scope, audience, userGeneration, clientGeneration, authorizationGeneration]
       })
     }
   }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { RAISE_OF_PAIR, RAISE_OF_USER } from '../../../src/storage/postgres/authorization-generation.js'
 import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
@@ -87,19 +87,32 @@ test.each([
   expect(await countSurvivors(server, { client: access.client, resourceServer }, opened)).toBe(0)
 })
 
-test('a consent given while the access is ended is not remembered', async () => {
-  const access = await openAccess(server)
-  const { paused, pauses } = pausing
-  const browser = browserAt(paused, access.browser)
-  const page = await browser.open(authorizeUrl(access.client.clientId, { scope: 'files.read:images' }))
-  pauses.next = { before: 'read_allowance', run: async () => endings[0]?.end(access) }
-  // Allow is counted as after the ending, so it returns a code.
-  expect(responseParameters(await browser.submitOnly(page, { decision: 'allow' }))).toHaveProperty('code')
-  expect(
-    await server.deps.consent.consents.findScope({
-      userId: access.userId,
-      clientId: access.client.clientId,
-      audience: AUDIENCE
+describe.each(AUTHORIZATIONS)('access ended by %s while Allow is in progress', (name) => {
+  async function allowPausedBefore(before: string) {
+    const access = await openAccess(server)
+    const ending = endings.find((each) => each.name === name)
+    const { paused, pauses } = pausing
+    const page = await browserAt(paused, access.browser).open(
+      authorizeUrl(access.client.clientId, { scope: 'files.read:images' })
+    )
+    pauses.next = { before, run: async () => ending?.end(access) }
+    const { code } = responseParameters(await browserAt(paused, access.browser).submitOnly(page, { decision: 'allow' }))
+    expect(pauses.next).toBeUndefined()
+    const { userId, client } = access
+    const remembered = server.deps.consent.consents.findScope({
+      ...{ userId, clientId: client.clientId, audience: AUDIENCE }
     })
-  ).toEqual([])
+    return { tokens: await openGrant(server, access, code), remembered: await remembered }
+  }
+
+  test('before its generations are read: it counts as later', async () => {
+    expect(await allowPausedBefore('read_allowance')).toEqual({
+      tokens: expect.anything(),
+      remembered: ['files.read:images']
+    })
+  })
+
+  test('before its consent is stored: it counts as earlier', async () => {
+    expect(await allowPausedBefore('remember_consent')).toEqual({ tokens: undefined, remembered: [] })
+  })
 })

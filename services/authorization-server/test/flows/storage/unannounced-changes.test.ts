@@ -6,6 +6,7 @@ import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
 import { type HeardDatabase, openHeardDatabase } from '../../support/heard-endings.js'
+import { rememberConsent } from '../../support/remember-consent.js'
 import { PACE } from '../../support/rotation.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
@@ -41,11 +42,10 @@ describe('changes that end nothing send no notification', () => {
   })
 
   test('storing and extending a consent, and removing a scope from it', async () => {
-    const consents = createConsentStore(world.database)
     const consent = { userId: grant.userId, clientId: grant.clientId, audience: 'https://files.example' }
-    await consents.remember(consent, ['a'])
-    await consents.remember(consent, ['b'])
-    await consents.forgetScope('a')
+    await rememberConsent(world.database, consent, ['a'])
+    await rememberConsent(world.database, consent, ['b'])
+    await createConsentStore(world.database).forgetScope('a')
     expect(await world.announced()).toEqual([])
   })
 

@@ -3,13 +3,13 @@ import pg from 'pg'
 import { type GrantAdministration, revokeGrants } from '../../../src/operator/use-cases/administer-grants.js'
 import { createAllowanceStore } from '../../../src/storage/postgres/allowances.js'
 import { createClientStore } from '../../../src/storage/postgres/clients.js'
-import { type ConsentStore, createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createGrantedAccessStore, type GrantFilter } from '../../../src/storage/postgres/granted-access.js'
 import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
 import { exchangeOf, now } from '../../support/exchanges.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
+import { rememberConsent } from '../../support/remember-consent.js'
 import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T08:00:00Z')
@@ -17,13 +17,11 @@ const AUTHOR = { actor: { kind: 'command_line', name: 'test' } } as const
 
 let stores: MigratedDatabase
 const AUDIENCE = 'https://files.example'
-let consents: ConsentStore
 let deps: GrantAdministration
 
 beforeAll(async () => {
   stores = await createMigratedDatabase()
   const database = atTime(stores.database, NOW)
-  consents = createConsentStore(database)
   deps = {
     grants: createGrantedAccessStore(database),
     users: createUserStore(database),
@@ -62,7 +60,7 @@ test.each([
 ])('grants of $name end, including one that is issued at the same moment (20 rounds)', async ({ filterOf }) => {
   for (let round = 0; round < 20; round++) {
     const owner = await storeGrant(stores.database, NOW)
-    await consents.remember({ ...owner, audience: AUDIENCE }, ['files.read'])
+    await rememberConsent(stores.database, { ...owner, audience: AUDIENCE }, ['files.read'])
     const open = () => openRemembered(owner)
     await Promise.all([open(), open(), revokeGrants(filterOf(owner), AUTHOR, deps), open(), open()])
     expect(await aliveOf(filterOf(owner))).toBe(0)

@@ -16,6 +16,7 @@ import { createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createResourceServerStore } from '../../../src/storage/postgres/resource-servers.js'
 import { createScopeStore } from '../../../src/storage/postgres/scopes.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { rememberConsent } from '../../support/remember-consent.js'
 import { untilBlocked } from '../../support/until-blocked.js'
 
 const AUTHOR = { actor: { kind: 'command_line', name: 'test' } } as const
@@ -115,10 +116,14 @@ test('a consent that is stored during the deletion loses the scope', async () =>
   const remembering = new pg.Client({ connectionString: stores.url })
   await remembering.connect()
   await remembering.query('begin')
-  await createConsentStore({
-    ...stores.database,
-    query: async (statement) => (await remembering.query(statement.text, [...statement.values])).rows
-  }).remember({ userId, clientId, audience: AUDIENCE }, [scope, 'files.read'])
+  await rememberConsent(
+    {
+      ...stores.database,
+      query: async (statement) => (await remembering.query(statement.text, [...statement.values])).rows
+    },
+    { userId, clientId, audience: AUDIENCE },
+    [scope, 'files.read']
+  )
   const deleting = deleteScope({ name: scope, fromClients: false }, AUTHOR, deps)
   await untilBlocked(stores.run)
   await remembering.query('commit')
@@ -132,7 +137,7 @@ test('a consent that is stored during the deletion loses the scope', async () =>
 test('a consent to a deleted scope does not count for a new scope with this name', async () => {
   const [userId, { clientId }] = [await newUser(), await newClient()]
   const consents = createConsentStore(stores.database)
-  await consents.remember({ userId, clientId, audience: AUDIENCE }, [scope, 'files.read'])
+  await rememberConsent(stores.database, { userId, clientId, audience: AUDIENCE }, [scope, 'files.read'])
   // The state after a deletion that failed once the scope was deleted.
   await stores.run('delete from scopes where name = $1', [scope])
   await createScope({ name: scope, title: 'Y', description: '', translations: {} }, AUTHOR, deps)

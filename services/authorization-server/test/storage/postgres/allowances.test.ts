@@ -7,10 +7,11 @@ import {
   type SessionAndClient
 } from '../../../src/storage/postgres/allowances.js'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
-import { type ConsentKey, createConsentStore } from '../../../src/storage/postgres/consents.js'
+import type { ConsentKey } from '../../../src/storage/postgres/consents.js'
 import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-access.js'
 import { NOTE } from '../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { rememberConsent } from '../../support/remember-consent.js'
 import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
@@ -66,7 +67,7 @@ const query = (change: Partial<SessionAndClient> = {}): SessionAndClient => ({
 const read = (change?: Partial<SessionAndClient>) => allowances.read(query(change))
 const endAccess = () => createConnectedAppStore(opened.database).end(userId, clientId)
 const remember = (scope: readonly string[], of: Partial<ConsentKey> = {}) =>
-  createConsentStore(opened.database).remember({ userId, clientId, audience: FILES, ...of }, scope)
+  rememberConsent(opened.database, { userId, clientId, audience: FILES, ...of }, scope)
 
 describe('allowance of a session and a client', () => {
   test('contains the generations of the client and of the authorization, and writes nothing', async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
 import { type ConsentStore, createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { readGenerations, rememberConsent } from '../../support/remember-consent.js'
 
 const TEN = Array.from({ length: 10 }, (_, index) => `scope-${index}`)
 
@@ -42,7 +43,7 @@ async function newClient(): Promise<string> {
 const pair = async () => [await newUser(), await newClient()] as const
 const FILES = 'https://files.example'
 const remember = (userId: string, clientId: string, scope: readonly string[], audience = FILES) =>
-  consents.remember({ userId, clientId, audience }, scope)
+  rememberConsent(stores.database, { userId, clientId, audience }, scope)
 const findScope = (userId: string, clientId: string, audience = FILES) =>
   consents.findScope({ userId, clientId, audience })
 
@@ -117,6 +118,19 @@ test.each<{ name: string; end(user: string, client: string): Promise<unknown> }>
   await remember(user, client, ['c'])
   expect(await findScope(user, client)).toEqual(['c'])
 })
+
+test.each(['userGeneration', 'clientGeneration', 'authorizationGeneration'] as const)(
+  'remember: stores nothing after the %s of Allow has grown',
+  async (member) => {
+    const [userId, clientId] = await pair()
+    const key = { userId, clientId, audience: FILES }
+    const current = await readGenerations(stores.database, key)
+    await consents.remember(key, { scope: ['a'], ...current, [member]: current[member] - 1 })
+    expect(await findScope(userId, clientId)).toEqual([])
+    await consents.remember(key, { scope: ['a'], ...current })
+    expect(await findScope(userId, clientId)).toEqual(['a'])
+  }
+)
 
 test('deleteOfClient: deletes all rows of the client in steps, and no others', async () => {
   const [client, other] = [await newClient(), await newClient()]

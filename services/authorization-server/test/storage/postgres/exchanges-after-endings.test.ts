@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Client } from 'pg'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
-import { createConsentStore } from '../../../src/storage/postgres/consents.js'
 import type { Exchange } from '../../../src/storage/postgres/exchanges.js'
 import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-access.js'
 import type { GrantStore } from '../../../src/storage/postgres/grants.js'
@@ -9,6 +8,7 @@ import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-t
 import { NOTE } from '../../support/audit-note.js'
 import { exchangeOf, later, now, prepareExchanges } from '../../support/exchanges.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
+import { rememberConsent } from '../../support/remember-consent.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 let kit: Awaited<ReturnType<typeof prepareExchanges>>
@@ -75,7 +75,7 @@ describe('access ended between Allow and the exchange', () => {
   })
 
   test.each(OF_THE_PAIR)('$name, for the second time: nothing is stored', async ({ end }) => {
-    await createConsentStore(kit.opened.database).remember({ ...owner, audience: 'https://files.example' }, ['a'])
+    await rememberConsent(kit.opened.database, { ...owner, audience: 'https://files.example' }, ['a'])
     await end()
     const between = exchangeOf(owner, { allowed: { authorizationGeneration: 1 } })
     await end()

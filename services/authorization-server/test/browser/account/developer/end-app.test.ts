@@ -4,6 +4,7 @@ import { type Actor, findOwnApp, type OwnAppDeps } from '../../../../src/browser
 import { createConsentStore } from '../../../../src/storage/postgres/consents.js'
 import { newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
 import type { MigratedDatabase } from '../../../support/migrated-database.js'
+import { rememberConsent } from '../../../support/remember-consent.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps
@@ -38,7 +39,7 @@ test('others can do neither', async () => {
   const mallory = await newActor(world)
   const consents = createConsentStore(world.database)
   const key = { userId: alice.user.userId, clientId, audience: 'https://notes.example' }
-  await consents.remember(key, ['notes.read'])
+  await rememberConsent(world.database, key, ['notes.read'])
   expect(await disableApp(clientId, mallory, deps)).toEqual({ kind: 'unknown_app' })
   expect(await deleteApp(clientId, mallory, deps)).toEqual({ kind: 'unknown_app' })
   expect(await consents.findScope(key)).toEqual(['notes.read'])
