@@ -1,3 +1,4 @@
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import { settleWithin } from '@valetkey/service-kit'
 import type { CodeContent, CodeStore } from '../../storage/redis/codes.js'
 
@@ -8,8 +9,9 @@ const RETRY_EVERY_MS = 250
 /** Longer than the maximum of `CODE_TTL`. */
 const LONGEST_CODE_TTL_MS = 30_000
 const MAX_RETURNS = 1_000
+/** Part of them for codes that may not exist: anyone can cause these, so they leave room for the codes of failed exchanges. */
+const MAX_UNCONFIRMED = MAX_RETURNS / 2
 
-type Hash = Parameters<CodeStore['giveBack']>[0]
 type Return = { isDone(): Promise<boolean>; until: number }
 
 /**
@@ -22,9 +24,9 @@ export function createCodeReturns(codes: Pick<CodeStore, 'giveBack'>) {
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  function add(isDone: () => Promise<boolean>): Return {
+  function add(isDone: () => Promise<boolean>, max: number): Return {
     const added = { isDone, until: performance.now() + LONGEST_CODE_TTL_MS }
-    if (closed || open.size >= MAX_RETURNS) return added
+    if (closed || open.size >= max) return added
     open.add(added)
     timer ??= setInterval(tryAll, RETRY_EVERY_MS).unref()
     return added
@@ -49,14 +51,14 @@ export function createCodeReturns(codes: Pick<CodeStore, 'giveBack'>) {
 
   return {
     /** After a failed exchange. Waits at most 0.5 s; never fails. */
-    async giveBack(hash: Hash, attemptId: string, content: CodeContent): Promise<void> {
+    async giveBack(hash: TokenHash, attemptId: string, content: CodeContent): Promise<void> {
       const isDone = () => codes.giveBack(hash, attemptId, content).then(() => true)
-      await settleWithin(WAIT_MS, [attempt(add(isDone))])
+      await settleWithin(WAIT_MS, [attempt(add(isDone, MAX_RETURNS))])
     },
 
     /** After a `take` that got no response: Redis may still run that command late, and `take` has sent one return itself. */
-    giveBackWhenTaken(hash: Hash, attemptId: string): void {
-      add(() => codes.giveBack(hash, attemptId))
+    giveBackWhenTaken(hash: TokenHash, attemptId: string): void {
+      add(() => codes.giveBack(hash, attemptId), MAX_UNCONFIRMED)
     },
 
     close(): void {

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { hashToken } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { createCodeReturns } from '../../../src/protocol/token/give-back-codes.js'
+import type { CodeContent } from '../../../src/storage/redis/codes.js'
 
 const HASH = hashToken('a code')
-const CONTENT = {} as Parameters<ReturnType<typeof createCodeReturns>['giveBack']>[2]
+const CONTENT = {} as CodeContent
 
 let calls: unknown[][]
 let answer: () => Promise<boolean>
@@ -71,13 +72,19 @@ describe('codes that are returned to Redis', () => {
     expect(calls).toEqual(Array(3).fill([HASH, 'first']))
   })
 
-  test('at most a thousand at a time, and none after the stop', async () => {
+  test('at most a thousand at a time, 500 of them without a response to the take, and none after the stop', async () => {
     answer = unavailable
-    for (let count = 0; count < 1_500; count++) returns.giveBackWhenTaken(HASH, `${count}`)
+    for (let count = 0; count < 1_500; count++) returns.giveBackWhenTaken(HASH, `unknown ${count}`)
+    await jest.advanceTimersByTimeAsync(250)
+    expect(calls).toHaveLength(500)
+    const failed = Array.from({ length: 700 }, (_, count) => returns.giveBack(HASH, `failed ${count}`, CONTENT))
+    await Promise.all(failed)
+    calls = []
     await jest.advanceTimersByTimeAsync(250)
     expect(calls).toHaveLength(1_000)
     returns.close()
+    calls = []
     await jest.advanceTimersByTimeAsync(10_000)
-    expect(calls).toHaveLength(1_000)
+    expect(calls).toEqual([])
   })
 })
