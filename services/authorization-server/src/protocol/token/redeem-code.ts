@@ -15,6 +15,7 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { FirstTokens } from '../../storage/postgres/exchanges.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { CodeContent, CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
 import { alreadyUsed, invalidGrant, wrongBinding } from './exchange-errors.js'
@@ -120,17 +121,19 @@ async function exchange(
   const refreshToken = client.issuesRefreshTokens
     ? newRefreshToken(issuedAt, refreshableUntil, lifetimes, deps.randomBytes)
     : undefined
-  const tokens = { issuedAt, accessToken, refreshToken, refreshableUntil: refreshToken && refreshableUntil }
-  if (!(await storeOrGiveBack(taken, tokens, deps, connection))) {
-    // The code was given back, and the client may have repeated the exchange: the grant of the code may be of that one.
-    if (connection.destroyed) throw invalidGrant('client_gone', client)
-    return refuseUnstored(taken, client, deps, audited)
+  const tokens: FirstTokens = {
+    issuedAt,
+    accessToken,
+    refreshToken,
+    refreshableUntil: refreshToken && refreshableUntil
   }
+  const isStored = await storeOrGiveBack(taken, tokens, deps, connection)
+  // The code was given back, and the client may have repeated the exchange: the grant of the code may be of that one.
+  if (connection.destroyed) throw invalidGrant('client_disconnected', client)
+  if (!isStored) return refuseUnstored(taken, client, deps, audited)
   deps.audit.record(audited, { event: 'code_redeemed', clientId: client.clientId, userId: allowed.userId, grantId })
   return tokenResponse(accessToken, refreshToken, allowed.scope, issuedAt)
 }
-
-type NewTokens = Parameters<GrantStore['storeExchange']>[0]['tokens']
 
 /**
  * If Postgres fails, or the client closes its connection, the code is given back, so that the user need not sign in again. At
@@ -141,7 +144,7 @@ type NewTokens = Parameters<GrantStore['storeExchange']>[0]['tokens']
  */
 async function storeOrGiveBack(
   taken: Taken,
-  tokens: NewTokens,
+  tokens: FirstTokens,
   { grants, returns }: RedeemDeps,
   connection: ClientConnection
 ): Promise<boolean> {
@@ -164,7 +167,7 @@ async function storeOrGiveBack(
 /** @returns false if the code has a grant, or the access ended after Allow */
 async function storeTokens(
   { grantId, codeHash, allowed, undelivered }: Taken,
-  tokens: NewTokens,
+  tokens: FirstTokens,
   grants: RedeemDeps['grants']
 ): Promise<boolean> {
   const exchange = { grantId, codeHash, allowed, tokens }

@@ -25,10 +25,10 @@ beforeAll(async () => {
   ;({ paused, pauses } = await startPausingInstance(server))
   port = await listenOnFreePort(paused.publicServer)
   await server.createUser('alice', PASSWORD)
-  client = await server.createClient()
   resourceServer = await server.createResourceServer()
 })
 beforeEach(async () => {
+  client = await server.createClient()
   code = await obtainCode(server, client, { change: PKCE })
 })
 afterEach(() => {
@@ -100,10 +100,14 @@ test('a client that disconnected repeats the exchange while Postgres has not res
   expect(await isActive(server, resourceServer, access_token)).toBe(false)
 })
 
+async function eventsOfClient(): Promise<{ event: string; reason: string | null }[]> {
+  const text = `select event, details->>'reason' as reason from audit_events where client_id = $1`
+  return server.database.query({ name: 'find_events', text, values: [client.clientId] })
+}
+
 /** The first exchange has ended when its refusal is in the audit table. */
 async function refusalOfFirst(): Promise<void> {
-  const text = `select 1 from audit_events where event = 'request_refused' and details->>'reason' = 'client_gone'`
-  while ((await server.database.query({ name: 'find_refusal', text, values: [] })).length === 0)
+  while ((await eventsOfClient()).every(({ reason }) => reason !== 'client_disconnected'))
     await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
@@ -113,7 +117,9 @@ test('a client that disconnected before the response exchanges the code again: i
   expect(await grantOf(server, code)).toEqual({ redeemed: true, ended: false, accessTokens: 1, refreshTokens: 1 })
   const answer = await exchange(server, client, code, right)
   const { access_token } = pairOf(answer)
+  await refusalOfFirst()
   expect((await auditOf(server, answer)).map(({ event }) => event)).toEqual(['code_redeemed'])
+  expect((await eventsOfClient()).filter(({ event }) => event === 'code_redeemed')).toHaveLength(1)
   expect(await isActive(server, resourceServer, access_token)).toBe(true)
   expect(await grantOf(server, code)).toMatchObject({ redeemed: true, ended: false, accessTokens: 1 })
   expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
