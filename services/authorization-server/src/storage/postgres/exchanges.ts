@@ -3,6 +3,7 @@ import { batchedByKey, type Database, StoreUnavailable } from '@valetkey/service
 import type { AllowedGrant } from '../redis/code-record.js'
 import type { AccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
+import { toBytea } from './json-rows.js'
 
 /** The first tokens of a grant, with the scope of the grant. */
 export type FirstTokens = {
@@ -43,8 +44,7 @@ const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expir
  * The unique hash of the code decides which exchange creates the grant, even if Redis loses or repeats the code. A row without
  * `redeemed_at` comes from an earlier replay (`endReplayed`) or from an exchange whose client has no tokens
  * (`discardUndelivered`): this exchange reuses it, and if the row has ended, the new tokens have ended as well. Every statement
- * that locks several grants locks them in the order of their codes, to prevent deadlocks. One JSON parameter instead of arrays
- * saves 5 KB per exchange (docs/performance.md, `npm run bench:gates`).
+ * that locks several grants locks them in the order of their codes, to prevent deadlocks.
  */
 function storeStatement(table: string): { name: string; text: string } {
   return {
@@ -90,7 +90,7 @@ function storeStatement(table: string): { name: string; text: string } {
   }
 }
 
-/** A row of `input`; JSON omits undefined fields, and Postgres reads them as null. */
+/** A row of `input`. */
 function rowOf({ grantId, codeHash, allowed, tokens }: Exchange) {
   const { binding } = allowed
   return {
@@ -113,8 +113,6 @@ function rowOf({ grantId, codeHash, allowed, tokens }: Exchange) {
     refreshable_until: tokens.refreshableUntil
   }
 }
-
-const toBytea = (hash: TokenHash): string => `\\x${hash.toString('hex')}`
 
 /** A statement that failed within this time is sent once more. */
 const SEND_AGAIN_WITHIN_MS = 1_000

@@ -1,7 +1,8 @@
-import { expiryBucket, formatScope, type TokenHash } from '@valetkey/oauth-protocol'
+import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
 import { batched, batchedByKey, type Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
+import { toBytea } from './json-rows.js'
 
 /** A refresh token with the fields of its grant. */
 export type RefreshTokenRecord = {
@@ -76,12 +77,12 @@ export function createRefreshTokenStore(
   }
 
   async function rotateAll(batch: readonly TimedRotation[], bucket: number): Promise<boolean[]> {
-    const values = columnsOf(batch)
+    const values = [JSON.stringify(batch.map(rowOf))]
     const rows = await buckets.writeInto(bucket, (table) =>
       database.query<{ number: number }>({ ...rotateInto(table), values })
     )
     const rotated = new Set(rows.map((row) => row.number))
-    return batch.map((_, index) => rotated.has(index + 1))
+    return batch.map((_, index) => rotated.has(index))
   }
 
   const rotateOne = batchedByKey(bucketOf, rotateAll, { eachAloneWhenRefused: true })
@@ -163,10 +164,10 @@ function rotateInto(table: string): { name: string; text: string } {
     name: `rotate_refresh_tokens_in_${table}`,
     // The retry window begins when the statement runs, which can be long after the request got 503.
     text: `with input as (
-            select * from unnest($1::bytea[], $2::timestamptz[], $3::timestamptz[], $4::text[], $5::bytea[], $6::bytea[],
-                $7::timestamptz[], $8::bytea[], $9::text[], $10::timestamptz[], $11::float8[], $12::float8[])
-              with ordinality as a (token_hash, issued_at, retry_until, retry_scope, retry_response, successor_hash,
-                successor_expires, access_hash, access_scope, access_expires, burst_seconds, interval_seconds, number)
+            select * from json_to_recordset($1)
+              as a (number integer, token_hash bytea, issued_at timestamptz, retry_until timestamptz, retry_scope text,
+                retry_response bytea, successor_hash bytea, successor_expires timestamptz, access_hash bytea,
+                access_scope text[], access_expires timestamptz, burst_seconds float8, interval_seconds float8)
           ), locked as (
             select a.number, a.token_hash from input a
             join refresh_tokens t on t.token_hash = a.token_hash and t.rotated_at is null
@@ -190,7 +191,7 @@ function rotateInto(table: string): { name: string; text: string } {
           ), access as (
             insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
               issued_at, expires_at)
-            select a.access_hash, gen_random_uuid(), r.grant_id, string_to_array(a.access_scope, ' '), r.user_generation,
+            select a.access_hash, gen_random_uuid(), r.grant_id, a.access_scope, r.user_generation,
               r.client_generation, a.issued_at, a.access_expires
             from rotated r join input a on a.number = r.number
           )
@@ -199,23 +200,25 @@ function rotateInto(table: string): { name: string; text: string } {
             refresh_allowed_from = greatest(least(coalesce(g.refresh_allowed_from, '-infinity'), now()),
               now() - make_interval(secs => a.burst_seconds)) + make_interval(secs => a.interval_seconds)
           from rotated r join input a on a.number = r.number where g.grant_id = r.grant_id
-          returning a.number::integer`
+          returning a.number`
   }
 }
 
-function columnsOf(batch: readonly TimedRotation[]): unknown[] {
-  return [
-    batch.map(({ hash }) => hash),
-    batch.map(({ now }) => now.toISOString()),
-    batch.map(({ retry }) => retry?.until.toISOString() ?? null),
-    batch.map(({ retryScope }) => retryScope),
-    batch.map(({ retry }) => retry?.response ?? null),
-    batch.map(({ successor }) => successor.hash),
-    batch.map(({ successor }) => successor.expiresAt.toISOString()),
-    batch.map(({ accessToken }) => accessToken.hash),
-    batch.map(({ accessToken }) => formatScope(accessToken.scope)),
-    batch.map(({ accessToken }) => accessToken.expiresAt.toISOString()),
-    batch.map(({ pace }) => (pace.burst - 1) * pace.intervalSeconds),
-    batch.map(({ pace }) => pace.intervalSeconds)
-  ]
+/** A row of `input`. */
+function rowOf({ hash, now, retry, retryScope, successor, accessToken, pace }: TimedRotation, number: number) {
+  return {
+    number,
+    token_hash: toBytea(hash),
+    issued_at: now,
+    retry_until: retry?.until,
+    retry_scope: retryScope,
+    retry_response: retry && toBytea(retry.response),
+    successor_hash: toBytea(successor.hash),
+    successor_expires: successor.expiresAt,
+    access_hash: toBytea(accessToken.hash),
+    access_scope: accessToken.scope,
+    access_expires: accessToken.expiresAt,
+    burst_seconds: (pace.burst - 1) * pace.intervalSeconds,
+    interval_seconds: pace.intervalSeconds
+  }
 }
