@@ -16,30 +16,42 @@ const LATEST_START_MS = 25
 
 const { rounds, ending } = readOptions(
   { rounds: [1_000, 1, 100_000] },
-  { ending: ['all', 'account-page', 'user-and-client', 'user', 'client'] }
+  {
+    ending: [
+      ...['all', 'account-page', 'user-and-client', 'user', 'client'],
+      ...['user-disabled', 'new-password', 'client-disabled']
+    ]
+  }
 )
 // One grant is refreshed far more often than the limits for one grant allow.
 await runOnCluster({ minutes: TIME_LIMIT_MINUTES, settings: { LIMITS_FACTOR: '1000' } }, raceAll)
 
 async function raceAll(cluster) {
   const app = await register(cluster)
-  const revoke = (body) =>
-    sendRequest(cluster.authorizationServers[1].operatorPort, 'POST', '/admin/grants/revoke', {
-      ...app.operator,
-      json: body
-    })
-  // The last three: `POST /admin/grants/revoke`.
+  const administer = (method, path, json) =>
+    sendRequest(cluster.authorizationServers[1].operatorPort, method, `/admin${path}`, { ...app.operator, json })
+  const revoke = (body) => administer('POST', '/grants/revoke', body)
+  const [user, client] = [`/users/${app.userId}`, `/clients/${app.clientId}`]
   const endings = {
-    'account-page': () => app.endOnAccountPage(),
-    'user-and-client': () => revoke({ user_id: app.userId, client_id: app.clientId }),
-    user: () => revoke({ user_id: app.userId }),
-    client: () => revoke({ client_id: app.clientId })
+    'account-page': { end: () => app.endOnAccountPage() },
+    'user-and-client': { end: () => revoke({ user_id: app.userId, client_id: app.clientId }) },
+    user: { end: () => revoke({ user_id: app.userId }) },
+    client: { end: () => revoke({ client_id: app.clientId }) },
+    'user-disabled': {
+      end: () => administer('POST', `${user}/disable`),
+      restore: () => administer('POST', `${user}/enable`)
+    },
+    'new-password': { end: () => administer('PUT', `${user}/password`, { password: app.password }) },
+    'client-disabled': {
+      end: () => administer('POST', `${client}/disable`),
+      restore: () => administer('POST', `${client}/enable`)
+    }
   }
   let survivors = 0
-  for (const [name, end] of Object.entries(endings)) {
+  for (const [name, { end, restore }] of Object.entries(endings)) {
     if (ending !== 'all' && ending !== name) continue
     const seen = { pairs: 0, access: 0, refresh: 0 }
-    for (let round = 0; round < rounds; round += 1) await raceOnce(app, end, seen)
+    for (let round = 0; round < rounds; round += 1) await raceOnce(app, { end, restore }, seen)
     survivors += seen.access + seen.refresh
     console.log(
       `${name}: ${rounds} rounds, ${seen.pairs} pairs opened; survivors: ${seen.access} access, ${seen.refresh} refresh tokens`
@@ -48,7 +60,8 @@ async function raceAll(cluster) {
   return [survivors === 0 ? 0 : 1, [`survivors in all: ${survivors}`]]
 }
 
-async function raceOnce(app, end, seen) {
+/** @param ending.restore enables what was disabled, because every token of a disabled user or client is refused */
+async function raceOnce(app, { end, restore }, seen) {
   const first = await app.allow()
   const opened = [first]
   let hasEnded = false
@@ -65,6 +78,7 @@ async function raceOnce(app, end, seen) {
   hasEnded = true
   await Promise.all(loops)
   if (answer.status >= 400) throw new Error(`the ending was answered with ${answer.status}: ${answer.body}`)
+  await restore?.()
   const alive = await app.countAlive(opened)
   seen.pairs += opened.length
   seen.access += alive.access
@@ -104,19 +118,24 @@ async function register(cluster) {
   async function token(instance, form) {
     const answer = await sendRequest(instances[instance].publicPort, 'POST', '/token', { by: client, form })
     if (answer.status === 200) return JSON.parse(answer.body)
-    if (answer.status !== 400) throw new Error(`/token answered ${answer.status}: ${answer.body}`)
+    // 401: the client is disabled.
+    if (answer.status !== 400 && answer.status !== 401) {
+      throw new Error(`/token responded with ${answer.status}: ${answer.body}`)
+    }
     return undefined
   }
 
   return {
     userId,
+    password: account.password,
     clientId: client.client_id,
     operator: { headers: { authorization: `Bearer ${key}` } },
     token,
 
     /** The user allows the client on the page. @returns the first pair of tokens */
     async allow() {
-      const page = await browser.open(issuer + path)
+      const first = await browser.open(issuer + path)
+      const page = first.url.pathname === '/login' ? await browser.submit(first, account) : first
       const { url } = page.status === 0 ? page : await browser.submit(page, { decision: 'allow' })
       const code = url.searchParams.get('code')
       if (code === null) throw new Error(`no code at ${url}`)
