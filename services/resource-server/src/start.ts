@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { buildIntrospector, type WatchedIntrospector } from '@valetkey/guard'
 import {
   buildLogger,
@@ -70,7 +71,7 @@ export async function startResourceServer(environment: Environment): Promise<Run
     {
       watched,
       introspector,
-      files: { files, pageTokenKeys: config.pageTokenKeys },
+      files: { files, pageTokenKeys: config.pageTokenKeys.map((key) => createSecretKey(key, 'utf8')) },
       now: clock.now,
       health: dependencies.checks
     }

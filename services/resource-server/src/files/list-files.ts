@@ -1,3 +1,4 @@
+import type { MacKey } from '@valetkey/oauth-protocol'
 import type { FileStore } from '../storage/files.js'
 import type { FileAccess } from './file-scopes.js'
 import { readPageToken, writePageToken } from './page-token.js'
@@ -8,7 +9,7 @@ export type ListFilesOutcome =
   | { kind: 'page'; filesJson: string; nextPageToken: string | undefined }
   | { kind: 'bad_page_token' }
 
-export type ListFilesDeps = { files: Pick<FileStore, 'list'>; pageTokenKeys: readonly string[] }
+export type ListFilesDeps = { files: Pick<FileStore, 'list'>; pageTokenKeys: readonly MacKey[] }
 
 /** Reads one page of the files that a token covers. */
 export async function listFiles(

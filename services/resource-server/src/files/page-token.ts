@@ -1,4 +1,4 @@
-import { createMac, isMac } from '@valetkey/oauth-protocol'
+import { createMac, isMac, type MacKey } from '@valetkey/oauth-protocol'
 import type { FilePosition } from '../storage/file-record.js'
 import type { FileAccess } from './file-scopes.js'
 
@@ -13,7 +13,7 @@ import type { FileAccess } from './file-scopes.js'
 const POSITION_BYTES = 24
 const SIGNATURE_BYTES = 16
 
-export function writePageToken(position: FilePosition, access: FileAccess, keys: readonly string[]): string {
+export function writePageToken(position: FilePosition, access: FileAccess, keys: readonly MacKey[]): string {
   const bytes = Buffer.alloc(POSITION_BYTES)
   bytes.writeBigInt64BE(BigInt(position.createdAt.getTime()))
   bytes.write(position.fileId.replaceAll('-', ''), 8, 'hex')
@@ -22,7 +22,7 @@ export function writePageToken(position: FilePosition, access: FileAccess, keys:
 }
 
 /** @returns undefined for a token with a wrong signature, or of another user or scope */
-export function readPageToken(token: string, access: FileAccess, keys: readonly string[]): FilePosition | undefined {
+export function readPageToken(token: string, access: FileAccess, keys: readonly MacKey[]): FilePosition | undefined {
   const bytes = Buffer.from(token, 'base64url')
   // Buffer.from ignores invalid characters, so only the exact text that was issued is accepted.
   if (bytes.length !== POSITION_BYTES + SIGNATURE_BYTES || bytes.toString('base64url') !== token) return undefined

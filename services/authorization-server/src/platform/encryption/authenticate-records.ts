@@ -1,4 +1,4 @@
-import { hkdfSync } from 'node:crypto'
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { createTextMac, isTextMac } from '@valetkey/oauth-protocol'
 import type { RecordAuthentication } from '../../storage/redis/record-authentication.js'
 
@@ -12,7 +12,9 @@ export function createRecordAuthentication(
   cookieKeys: readonly string[],
   onForged: (kind: string) => void = () => {}
 ): RecordAuthentication {
-  const macKeys = cookieKeys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'valetkey records in Redis', 32)))
+  const macKeys = cookieKeys.map((key) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', key, '', 'valetkey records in Redis', 32)))
+  )
   if (macKeys.length === 0) throw new TypeError('at least one key is needed')
   const newestKey = macKeys.slice(0, 1)
 
@@ -28,7 +30,7 @@ export function createRecordAuthentication(
   }
 }
 
-function hasMac(macKeys: readonly Buffer[], key: string, stored: string): boolean {
+function hasMac(macKeys: readonly KeyObject[], key: string, stored: string): boolean {
   return isTextMac(stored.slice(0, MAC_LENGTH), macKeys, textOf(key, stored.slice(MAC_LENGTH + 1)))
 }
 
