@@ -10,7 +10,7 @@ import type { CommandDeps } from './command-deps.js'
 import { followAudit } from './follow-audit.js'
 
 type TailOptions = {
-  lines?: number
+  limit?: number
   follow?: boolean
   user?: string
   client?: string
@@ -32,7 +32,7 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
     .description('the log of security decisions and of changes by operators')
     .command('tail')
     .description('show the newest events, oldest first')
-    .option('-n, --lines <number>', `number of events; default ${LINES}, or ${LINES_SINCE} with --since`, readCount)
+    .option('-n, --limit <number>', `number of events; default ${LINES}, or ${LINES_SINCE} with --since`, readCount)
     .option('--follow', 'keep showing new events until interrupted')
     .option('--user <user>', 'only events of this user, by id or name; a deleted user by id')
     .option('--client <client_id>', 'only events of this client')
@@ -47,11 +47,11 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
       const entries = createAuditEntryStore(context.database())
       const userId = options.user === undefined ? undefined : await toUserId(options.user, context)
       const filter = toAuditFilter({ userId, clientId, event, requestId, traceId, secretId, since })
-      const limit = options.lines ?? (since === undefined ? LINES : LINES_SINCE)
+      const limit = options.limit ?? (since === undefined ? LINES : LINES_SINCE)
       const readNewest = async () => {
         const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
         if (since !== undefined && next !== undefined)
-          context.say(`There are more than ${limit} events: raise --lines.\n`)
+          context.say(`There are more than ${limit} events: raise --limit.\n`)
         return newest.toReversed()
       }
       if (!follow) {

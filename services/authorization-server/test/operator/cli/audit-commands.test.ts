@@ -104,7 +104,7 @@ describe('audit tail (contract 5)', () => {
       `insert into audit_events (occurred_at, event, details) select now(), 'new', '{}' from generate_series(1, 1001)`
     )
     const { out, said } = await tail('--since', '15m', '--json')
-    expect([JSON.parse(out).events.length, said]).toEqual([1_000, 'There are more than 1000 events: raise --lines.\n'])
+    expect([JSON.parse(out).events.length, said]).toEqual([1_000, 'There are more than 1000 events: raise --limit.\n'])
     expect(new Set(await names('--since', '2d', '-n', '2000'))).toEqual(new Set(['new']))
   })
 
@@ -119,8 +119,8 @@ describe('audit tail (contract 5)', () => {
     ['--since', 'yesterday'],
     ['--since', '2026-13-01'],
     ['--since', '2026-11-21T08:00:00'],
-    ['--lines', '0'],
-    ['--lines', 'x'],
+    ['--limit', '0'],
+    ['--limit', 'x'],
     ['--client', 'no/id'],
     ['--event', "x' or true"],
     ['--request-id', 'two words'],
