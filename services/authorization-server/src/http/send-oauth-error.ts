@@ -87,7 +87,7 @@ type Refusal = { refusal: OAuthError; status: number; retryAfter?: number }
 function toRefusal(error: FastifyError | Error): Refusal {
   if (error instanceof OAuthError) return { refusal: error, status: OAUTH_ERROR_STATUS[error.code] }
   if (isOutage(error)) {
-    const description = 'The service cannot answer right now. Try again in a moment.'
+    const description = 'The service is unavailable. Try again in a moment.'
     const refusal = new OAuthError('temporarily_unavailable', description, { cause: error })
     return { refusal, status: 503, retryAfter: RETRY_AFTER_OUTAGE }
   }
