@@ -163,7 +163,7 @@ test('a token without a user: 403', async () => {
 test.each([
   {
     name: 'the authorization server',
-    change: { introspect: () => Promise.reject(new IntrospectionUnavailableError('timeout', 'no answer')) }
+    change: { introspect: () => Promise.reject(new IntrospectionUnavailableError('timeout', 'no response')) }
   },
   {
     name: 'Postgres',

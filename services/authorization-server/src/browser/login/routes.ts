@@ -129,7 +129,7 @@ async function submit(
   const attempt = { account, password: form.get('password') ?? '', knownBrowser }
   const result = await signIn(attempt, options.signIn, request)
   const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
-  return answer({ result, way: { kind: 'password' }, content }, visit, request, reply, options)
+  return respond({ result, way: { kind: 'password' }, content }, visit, request, reply, options)
 }
 
 async function submitPasskey(
@@ -141,13 +141,13 @@ async function submitPasskey(
   if (options.passkeys === undefined) return leave(request, reply, options)
   const result = await signInWithPasskey(request, options.passkeys)
   const content = { ...EMPTY_FORM, problem: { key: 'login.passkey_failed' } }
-  return answer({ result, way: { kind: 'passkey' }, content }, visit, request, reply, options)
+  return respond({ result, way: { kind: 'passkey' }, content }, visit, request, reply, options)
 }
 
 /** @property content of the page after a refusal */
 type EvaluatedSignIn = { result: SignInResult; way: SignInWay; content: PageContent }
 
-async function answer(
+async function respond(
   { result, way, content }: EvaluatedSignIn,
   visit: Visit,
   request: FastifyRequest,

@@ -85,7 +85,7 @@ async function confirm(
   reply.clearCookie(names.accountLink, attributes)
   const since = authenticatedAt === undefined ? undefined : new Date(authenticatedAt)
   const opened = { user: result.user, way, authenticatedAt: since, maxSeconds }
-  const answer = await completeSignIn(
+  const response = await completeSignIn(
     request,
     reply,
     opened,
@@ -93,7 +93,7 @@ async function confirm(
     completion
   )
   await proposals.remove(hashId(id))
-  return answer
+  return response
 }
 
 /** The proposal of this browser and, if a signed-in user began it, of this session. */
