@@ -95,7 +95,7 @@ export type AppDeps = PublicDeps &
     audit: AuditTrail
     refusals: ClientRefusals
     /** What is written in the background; the stop of the process flushes and closes it. */
-    closed: readonly { close(): Promise<void> }[]
+    closeables: readonly { close(): Promise<void> }[]
     channel: RevocationChannel
     buckets: AccessTokenBuckets
     waitingApps: WaitingApps

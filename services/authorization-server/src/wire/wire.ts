@@ -81,7 +81,7 @@ export function wire(
     watched,
     audit: platform.audit,
     refusals: platform.refusals,
-    closed: [...Object.values(platform.usage), platform.refusals],
+    closeables: [...Object.values(platform.usage), platform.refusals],
     channel,
     buckets: stores.buckets,
     waitingApps,

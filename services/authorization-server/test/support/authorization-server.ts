@@ -106,7 +106,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
 
     async close() {
       await Promise.all([app.publicServer.close(), app.internalServer.close(), app.operatorServer.close()])
-      await Promise.all([deps.audit, ...deps.closed].map((each) => each.close()))
+      await Promise.all([deps.audit, ...deps.closeables].map((each) => each.close()))
       await database.close()
       await testRedis.close()
       await testDatabase.drop()

@@ -63,7 +63,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     const wasRefused = reasonForReturn(request) === 'interrupted'
     const only = onlyForeignWay(options.ways)
     // Not after signing out, which a provider would undo, and not after a refusal, which could repeat for ever.
-    if (only !== undefined && done === '' && !wasRefused) goOnTo(startUrl(only, request, options), reply)
+    if (only !== undefined && done === '' && !wasRefused) setRefreshHeader(startUrl(only, request, options), reply)
     const content = { ...EMPTY_FORM, username: request.signedIn?.username ?? '', done }
     const notice = hasLostSession || wasRefused ? 'login.interrupted' : ''
     return showForm({ ...content, notice }, visit, request, reply, options)
@@ -217,10 +217,10 @@ async function showForm(
 }
 
 /**
- * The page leads on at once, and its link does so if the browser does not. Not a redirect: it could follow a form, whose policy
+ * The browser opens `url` at once; if it does not, the page has a link. Not a redirect: it could follow a form, whose policy
  * `form-action` would stop the redirect to the provider (ADR 0010).
  */
-function goOnTo(url: string, reply: FastifyReply): void {
+function setRefreshHeader(url: string, reply: FastifyReply): void {
   reply.header('refresh', `0;url=${url}`)
 }
 
