@@ -4,6 +4,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { decryptText, encryptText } from '../../platform/encryption/encrypt-text.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
 import type { SessionRecord, SessionStore, SignInWay } from '../../storage/redis/sessions.js'
+import { isFromAnotherOrigin } from '../csrf/check-form.js'
 import type { CookiePolicy } from './cookies.js'
 import { describeBrowser } from './describe-browser.js'
 import { hashId, isRandomId, newRandomId } from './random-id.js'
@@ -107,9 +108,8 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
 )
 
 /** Such a form comes without our cookies, and the response must not replace them. `checkForm` refuses it. */
-function isFormOfAnotherSite({ method, headers }: FastifyRequest): boolean {
-  const site = headers['sec-fetch-site']
-  return method === 'POST' && site !== undefined && site !== 'same-origin'
+function isFormOfAnotherSite(request: FastifyRequest): boolean {
+  return request.method === 'POST' && isFromAnotherOrigin(request)
 }
 
 /** A session from the future is refused, too: a process with a wrong clock must not open a session that never ends. */
