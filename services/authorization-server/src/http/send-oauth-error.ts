@@ -4,15 +4,6 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../platform/audit/audit-trail.js'
 import { type LimitReason, TooManyAttempts } from '../platform/rate-limits/limiter.js'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The authenticated client, for the audit event of a later refusal. */
-    authenticatedClientId: string | undefined
-    /** The secret that it used; every audit event of the request includes its id. */
-    authenticatedSecretId: string | undefined
-  }
-}
-
 type OAuthErrorDeps = {
   issuer: string
   audit: AuditTrail
