@@ -3,7 +3,7 @@ import { type IntrospectionResult, IntrospectionUnavailableError } from '@valetk
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { FILE_SCOPES } from '../../src/files/file-scopes.js'
 import type { FileQuery } from '../../src/storage/file-record.js'
-import { authorization, build, closeApp, EMPTY_PAGE, get, live, RESOURCE, send, stored } from '../files-app.js'
+import { authorization, build, closeApp, EMPTY_PAGE, get, live, RESOURCE, send, stored } from '../support/files-app.js'
 
 afterEach(closeApp)
 
