@@ -66,13 +66,14 @@ function wirePages(
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
     session,
-    authorize: { issuer, validation, pending, allowances, issue, audit, refusals },
+    authorize: { issuer, validation, clients, pending, allowances, issue, audit, refusals },
     consent: {
       ...page,
       validation,
       pending,
       consents,
       scopes,
+      resourceServers,
       lifetimes: tokenLifetimes(config),
       decide: { issuer, pending, consents, allowances, discovered: stores.discoveredClients, limiter, issue, audit },
       repeat: { pending, codes }

@@ -2,6 +2,7 @@ import { relyingParty } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { CompletionDeps } from '../browser/login/complete-sign-in.js'
 import type { ReceiveIdentityDeps } from '../browser/login/receive-identity.js'
+import type { SignInProblemDeps } from '../browser/login/sign-in-problem.js'
 import { type SignInWays, startPath } from '../browser/login/ways.js'
 import type { ValidationDeps } from '../browser/pending-requests/validate-request.js'
 import { newRandomId } from '../browser/session/random-id.js'
@@ -23,7 +24,7 @@ export type SignInDeps = Pick<
 
 type SharedDeps = { session: SessionOptions; validation: ValidationDeps }
 
-type ForeignDeps = { ways: SignInWays; validation: ValidationDeps; completion: CompletionDeps }
+type ForeignDeps = SharedDeps & { ways: SignInWays; completion: CompletionDeps }
 
 /** Every way to sign in, and the pages where users change their own. */
 export function wireSignIn(
@@ -39,9 +40,10 @@ export function wireSignIn(
   const ways = signInWays(config)
   const providers = createProviders(config)
   const decoyHash = once(() => hashPassword(newRandomId()))
-  const { handoff, linking, signIns, receive } = wireForeignSignIn(config, stores, platform, {
-    ways,
+  const { handoff, linking, signIns, receive, problems } = wireForeignSignIn(config, stores, platform, {
+    session,
     validation,
+    ways,
     completion
   })
   return {
@@ -61,9 +63,9 @@ export function wireSignIn(
     handoff,
     linking,
     signIns,
-    providers: { issuer, providers, validation, session, attempts, limiter, now, identities, receive },
+    providers: { issuer, providers, validation, session, attempts, limiter, now, identities, receive, problems, audit },
     providerLogout: { providers, logouts, audit, now },
-    ...wireLocalAccounts(config, stores, platform, { ways, completion })
+    ...wireLocalAccounts(config, stores, platform, { session, ways, completion })
   }
 }
 
@@ -90,17 +92,18 @@ function wireForeignSignIn(
   config: Config,
   stores: Stores,
   { audit, now }: Platform,
-  { ways, validation, completion }: ForeignDeps
-): Pick<PublicDeps, 'handoff' | 'linking' | 'signIns'> & { receive: ReceiveIdentityDeps } {
+  { session, validation, ways, completion }: ForeignDeps
+): Pick<PublicDeps, 'handoff' | 'linking' | 'signIns'> & { receive: ReceiveIdentityDeps; problems: SignInProblemDeps } {
   const { issuer, cookieKeys, signIn } = config
   const { identities, linkProposals: proposals, ownIdentities: own, signInAttempts: attempts, users } = stores
   const problems = { issuer, ways, validation }
   const linking = { issuer, proposals, identities, own, problems, audit, now }
-  const receive = { identities, validation, completion, problems, linking, audit }
+  const receive = { identities, validation, completion, problems, linking, audit, now }
   const foreign = { attempts, now }
   const settings = signIn.handoff
   return {
     receive,
+    problems,
     handoff: {
       handoff: settings && { issuer, settings, foreign, receive, identities, problems, validation, audit, now }
     },
@@ -110,6 +113,7 @@ function wireForeignSignIn(
       proposals,
       confirmation: { identities, own },
       users,
+      cookies: session.cookies,
       completion,
       problems,
       audit,
@@ -123,7 +127,7 @@ function wireForeignSignIn(
       ways: linkableWays(config),
       configured: configuredWays(config),
       usableWays: stores.signInWays,
-      session: completion.session,
+      session,
       audit
     }
   }
