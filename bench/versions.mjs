@@ -83,13 +83,13 @@ async function start({ name, folder }, number, { stores, directory, processes })
 
 function report(figures) {
   const rows = []
-  let isOver = false
+  let exceedsGate = false
   for (const to of others) {
     for (const operation of STEPS) {
       const asked = { operation, of: OWN, to }
       const server = median(ratiosOf(figures, asked))
       const total = median(ratiosOf(figures, { ...asked, what: 'total' }))
-      if (server > GATE) isOver = true
+      if (server > GATE) exceedsGate = true
       rows.push([to, operation, ...[server, quartileRatio(figures, asked), total].map((ratio) => ratio.toFixed(3))])
     }
   }
@@ -97,6 +97,6 @@ function report(figures) {
   console.log(`${method}; this checkout divided by:
 `)
   console.log(table(['checkout', 'step', 'server, paired median', 'server, quartiles', 'total, paired median'], rows))
-  console.log(isOver ? `\nover the gate of ${GATE}` : `\nwithin the gate of ${GATE}`)
-  return isOver ? 1 : 0
+  console.log(exceedsGate ? `\nover the gate of ${GATE}` : `\nwithin the gate of ${GATE}`)
+  return exceedsGate ? 1 : 0
 }

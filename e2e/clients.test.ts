@@ -6,9 +6,9 @@ import { withOauth4webapi } from './support/clients/with-oauth4webapi.js'
 import { withOpenidClient } from './support/clients/with-openid-client.js'
 import { withSimpleOauth2 } from './support/clients/with-simple-oauth2.js'
 import { knownFiles, makeKnownFiles } from './support/known-files.js'
-import { createPerson } from './support/person.js'
 import { expectedFiles, listFiles } from './support/resource.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { simulateUser } from './support/user.js'
 
 const REDIRECT_URI = 'https://printer.example/callback'
 const bob = { username: 'bob', password: 'drei Äpfel & ein "Kuchen"' }
@@ -62,10 +62,10 @@ describe('apps with third-party client libraries', () => {
     '%s: files, refresh, revocation, and a code used twice',
     async (_name, library, setup, ...options) => {
       const registration = await register('files.read', ...options)
-      const person = createPerson(at.issuer, bob)
+      const user = simulateUser(at.issuer, bob)
 
       const app = await library.createApp(registration, setup)
-      const first = await app.finish(await person.decide(await app.begin(), 'allow'))
+      const first = await app.finish(await user.decide(await app.begin(), 'allow'))
       expect(first.scope).toBe('files.read')
       expect(await listFiles(at.resourceUrl, first.accessToken)).toEqual({
         status: 200,
@@ -83,7 +83,7 @@ describe('apps with third-party client libraries', () => {
       expect((await listFiles(at.resourceUrl, first.accessToken)).status).toBe(200)
 
       const another = await library.createApp(registration, setup)
-      const callback = await person.decide(await another.begin(), 'allow')
+      const callback = await user.decide(await another.begin(), 'allow')
       const second = await another.finish(callback)
       expect((await listFiles(at.resourceUrl, second.accessToken)).status).toBe(200)
       const refusal = await another.finish(callback).catch(library.refusalOf)
@@ -98,7 +98,7 @@ describe('apps with third-party client libraries', () => {
     ['@badgateway/oauth2-client', withBadgateway]
   ])('%s reports a Deny as access_denied', async (_name, library) => {
     const app = await library.createApp(await register(), discovered)
-    const callback = await createPerson(at.issuer, bob).decide(await app.begin(), 'deny')
+    const callback = await simulateUser(at.issuer, bob).decide(await app.begin(), 'deny')
     expect(callback.searchParams.has('code')).toBe(false)
     expect(await app.finish(callback).catch(library.refusalOf)).toMatchObject({ error: 'access_denied' })
   })
@@ -108,7 +108,7 @@ describe('apps with third-party client libraries', () => {
     ['openid-client', withOpenidClient]
   ])('%s accepts a response only with the expected iss and state (RFC 9207)', async (_name, library) => {
     const app = await library.createApp(await register(), discovered)
-    const callback = await createPerson(at.issuer, bob).decide(await app.begin(), 'allow')
+    const callback = await simulateUser(at.issuer, bob).decide(await app.begin(), 'allow')
     expect(callback.searchParams.get('iss')).toBe(at.issuer)
     for (const forged of [
       without(callback, 'iss'),
@@ -136,7 +136,7 @@ test('a scope, an API and its credential created with the command line: that API
   const registration = await register('reports.read')
   const app = await withOauth4webapi.createApp(registration, discovered)
   const address = changed(await app.begin(), 'resource', audience)
-  const { accessToken } = await app.finish(await createPerson(at.issuer, bob).decide(address, 'allow'))
+  const { accessToken } = await app.finish(await simulateUser(at.issuer, bob).decide(address, 'allow'))
 
   const server = { issuer: at.issuer, introspection_endpoint: `${at.internalUrl}/introspect` }
   const caller = { client_id: api.client_id ?? '' }
@@ -157,7 +157,7 @@ test('a scope, an API and its credential created with the command line: that API
 test('50 concurrent exchanges of one code: one 200, 49 invalid_grant, and no token stays active', async () => {
   const registration = await register()
   const app = await withSimpleOauth2.createApp(registration, byHand)
-  const callback = await createPerson(at.issuer, bob).decide(await app.begin(), 'allow')
+  const callback = await simulateUser(at.issuer, bob).decide(await app.begin(), 'allow')
   const body = new URLSearchParams({
     grant_type: 'authorization_code',
     code: callback.searchParams.get('code') ?? '',

@@ -76,13 +76,13 @@ async function flood(addresses) {
   const wrong = seen.filter(({ status }) => status !== 200)
   const times = seen.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b)
   console.log(
-    `${seen.length} honest requests, ${wrong.length} not answered as they should be, slowest ${times.at(-1)} ms`
+    `${seen.length} regular requests, ${wrong.length} with an unexpected response, slowest ${times.at(-1)} ms`
   )
   const counts = new Map()
   for (const { what, status } of wrong) counts.set(`${what}: ${status}`, (counts.get(`${what}: ${status}`) ?? 0) + 1)
   for (const [what, count] of counts) problems.push(`${count} times ${what}`)
   const rows = (after.auditRows - before.auditRows) / minutes
-  if (seen.length === 0) problems.push('no honest request was sent')
+  if (seen.length === 0) problems.push('no regular request was sent')
   const asked = (rate + guesses) * minutes * 60
   if (sent < asked / 2) problems.push(`only ${sent} of ${asked} anonymous requests could be sent`)
   if (after.redisMegabytes > MOST_REDIS_MB) problems.push(`Redis holds ${after.redisMegabytes} MB`)

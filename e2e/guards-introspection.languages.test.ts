@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { GUARDS, startGuard } from './support/guard-program.js'
 import { makeKnownFiles } from './support/known-files.js'
-import { createPerson } from './support/person.js'
 import { type RegisteredApp, registerApp } from './support/registered-app.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { simulateUser } from './support/user.js'
 
 const RESOURCE = 'https://reports.example'
 const files = makeKnownFiles()
@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 async function newToken(scope: string): Promise<string> {
-  const answer = await createPerson(at.issuer, at).decide(new URL(app.request({ scope })), 'allow')
+  const answer = await simulateUser(at.issuer, at).decide(new URL(app.request({ scope })), 'allow')
   return (await app.redeem(answer.searchParams)).accessToken
 }
 

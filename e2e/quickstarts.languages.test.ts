@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { knownFiles } from './support/known-files.js'
-import { createPerson } from './support/person.js'
 import { expectFilesAtWebApp, registerQuickstart, runQuickstart, useQuickstartWorld } from './support/quickstarts.js'
+import { simulateUser } from './support/user.js'
 
 // `go run` compiles its packages at the first run.
 const TIME_LIMIT_MS = 180_000
@@ -16,7 +16,7 @@ test.each(['web-app.py', 'web-app.go', 'web-app.rb', 'web-app.php', 'WebApp.java
 test('curl.sh lists the files, refreshes and revokes', async () => {
   const client = await registerQuickstart(world.stack, 'http://127.0.0.1:4280/callback')
   const program = await runQuickstart('curl.sh', world.at, client)
-  const callback = await createPerson(world.at.issuer, world.at).decide(new URL(program.address), 'allow')
+  const callback = await simulateUser(world.at.issuer, world.at).decide(new URL(program.address), 'allow')
   program.type(callback.href)
   const { code, output } = await program.ended
   const lines = output.split('\n').slice(2, -1)

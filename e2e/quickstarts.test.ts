@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { knownFiles } from './support/known-files.js'
-import { createPerson } from './support/person.js'
 import { expectFilesAtWebApp, registerQuickstart, runQuickstart, useQuickstartWorld } from './support/quickstarts.js'
+import { simulateUser } from './support/user.js'
 
 const REDIRECT_URI = 'http://127.0.0.1:4280/callback'
 const world = useQuickstartWorld()
@@ -14,7 +14,7 @@ test('the native app, a public client on any port, prints the files and ends (RF
   const client = await registerQuickstart(world.stack, REDIRECT_URI, '--public')
   expect(client).not.toHaveProperty('CLIENT_SECRET')
   const program = await runQuickstart('native-app.mjs', world.at, client)
-  const callback = await createPerson(world.at.issuer, world.at).decide(new URL(program.address), 'allow')
+  const callback = await simulateUser(world.at.issuer, world.at).decide(new URL(program.address), 'allow')
   expect(callback.port).not.toBe('4280')
   const forged = new URL(callback)
   forged.searchParams.set('state', 'another')
@@ -28,7 +28,7 @@ test('the native app, a public client on any port, prints the files and ends (RF
 test('the native app prints the error after a Deny, and ends with 1', async () => {
   const client = await registerQuickstart(world.stack, REDIRECT_URI, '--public')
   const program = await runQuickstart('native-app.mjs', world.at, client)
-  const callback = await createPerson(world.at.issuer, world.at).decide(new URL(program.address), 'deny')
+  const callback = await simulateUser(world.at.issuer, world.at).decide(new URL(program.address), 'deny')
   await fetch(callback)
   const { code, output } = await program.ended
   expect([code, output.split('\n').slice(1)]).toEqual([1, ['Sign-in failed: access_denied', '']])

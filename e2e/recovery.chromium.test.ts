@@ -101,7 +101,7 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     expectNoAnswer()
     // An emulated Redis has lost more than the requests.
     if (story.world.redisIsEmulated) await signIn(page, story.world.anna)
-    else expect(await page.getByRole('status').textContent()).toContain('Please answer again.')
+    else expect(await page.getByRole('status').textContent()).toContain('Please decide again.')
     await finish(page, story.world.anna)
   })
 

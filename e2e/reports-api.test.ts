@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { makeKnownFiles } from './support/known-files.js'
-import { createPerson } from './support/person.js'
 import { type RegisteredApp, registerApp } from './support/registered-app.js'
 import { type ReportsApi, startReportsApi } from './support/reports-api.js'
 import { listFiles } from './support/resource.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { simulateUser } from './support/user.js'
 
 const RESOURCE = 'https://reports.example'
 const SCOPES = ['reports.read', 'reports.count']
@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 async function newToken(parameters: Record<string, string>): Promise<string> {
-  const answer = await createPerson(at.issuer, at).decide(new URL(app.request(parameters)), 'allow')
+  const answer = await simulateUser(at.issuer, at).decide(new URL(app.request(parameters)), 'allow')
   return (await app.redeem(answer.searchParams)).accessToken
 }
 

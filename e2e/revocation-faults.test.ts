@@ -39,7 +39,7 @@ async function keptToken(): Promise<string> {
 async function untilStatus(api: number, token: string, expected: number): Promise<void> {
   const limit = Date.now() + 15_000
   while ((await status(api, token).catch(() => 0)) !== expected) {
-    if (Date.now() > limit) throw new Error(`resource server ${api} did not come to answer ${expected}`)
+    if (Date.now() > limit) throw new Error(`resource server ${api} did not respond with ${expected}`)
     await wait(20)
   }
 }

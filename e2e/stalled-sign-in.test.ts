@@ -65,15 +65,15 @@ test.each([
     milliseconds = Math.max(milliseconds, answer.milliseconds)
   })
   const { callback, claims } = await leave(at, browser)
-  let goOn = isDuring ? () => {} : await pauseRedis(at)
+  let resume = isDuring ? () => {} : await pauseRedis(at)
   provider.signs({
     claims,
     sign: async (payload: JWTPayload, header: { alg: string; kid: string }) => {
-      goOn = await pauseRedis(at)
+      resume = await pauseRedis(at)
       return new SignJWT(payload).setProtectedHeader(header).sign(provider.privateKey)
     }
   })
-  const page = await browser.open(callback).finally(() => goOn())
+  const page = await browser.open(callback).finally(() => resume())
   expect(page.status).toBe(503)
   expect(milliseconds).toBeLessThan(ANSWERED_WITHIN_MS)
   expect(browser.cookie()).not.toContain('vk_session')

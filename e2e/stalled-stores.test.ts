@@ -64,9 +64,9 @@ describe.each([
     const replays = await countReplays(at)
     let refreshing: ReturnType<typeof repeatAfterOutage> | undefined
     const stall = async () => {
-      const goOn = await pause(at)
+      const resume = await pause(at)
       refreshing = repeatAfterOutage(0, refresh)
-      return goOn
+      return resume
     }
     const stream = await exchangeThroughStall(at, { client, nextCode, perSecond: PER_SECOND, seconds, stall })
     const refreshed = (await refreshing) ?? []

@@ -82,9 +82,9 @@ async function registerOther({ valetkey }: Cluster): Promise<Record<string, stri
 }
 
 const pauseBoth = async (at: Cluster) => {
-  const goOn = [await pausePostgres(at), await pauseRedis(at)]
+  const resumes = [await pausePostgres(at), await pauseRedis(at)]
   return () => {
-    for (const each of goOn) each()
+    for (const resume of resumes) resume()
   }
 }
 
@@ -99,17 +99,17 @@ test.each([
   if (cluster === undefined) return
   const at = cluster
   const { client, code, seen, send } = await prepareRequests(at)
-  const goOn = [await stall.first(at)]
+  const resumes = [await stall.first(at)]
   try {
     const answered = Promise.all(send.map((each) => each()))
     await wait(stall.afterMs)
     if (stall.second !== undefined) {
-      goOn.push(await stall.second(at))
-      if (stall.both !== true) goOn.shift()?.()
+      resumes.push(await stall.second(at))
+      if (stall.both !== true) resumes.shift()?.()
     }
     await answered
   } finally {
-    for (const each of goOn) each()
+    for (const resume of resumes) resume()
   }
 
   expect(seen.filter(({ milliseconds }) => milliseconds >= ANSWERED_WITHIN_MS)).toEqual([])

@@ -39,8 +39,8 @@ export async function exchangeThroughStall(cluster, { client, nextCode, perSecon
     return repeatAfterOutage(index, (turn) => exchangeAt(cluster, { client, code, turn }))
   })
   await wait(MARGIN_MS)
-  const goOn = await stall(cluster)
-  await wait(seconds * 1_000).finally(goOn)
+  const resume = await stall(cluster)
+  await wait(seconds * 1_000).finally(resume)
   return { codes, answers: await Promise.all(streaming) }
 }
 

@@ -28,7 +28,7 @@ export function sendRequest(port, method, path, options = {}) {
         resolve({ status, headers: received, body: text, milliseconds: performance.now() - began })
       })
     })
-    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${LONGEST_MS} ms`)))
+    sent.on('timeout', () => sent.destroy(new Error(`no response within ${LONGEST_MS} ms`)))
     sent.on('error', (error) => {
       // The server closed the idle connection before it read this request.
       if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(sendRequest(port, method, path, options))

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { FILES, PERSON } from './main-job.mjs'
+import { FILES, USER } from './main-job.mjs'
 
 export async function backUp(report, stack, { app }) {
   const folder = await mkdtemp(path.join(tmpdir(), 'valetkey-backup-'))
   const before = await report.check(
     'backup.sh backs up while everything runs, readable only by the user who ran it',
     async () => {
-      const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
+      const { answer, codeVerifier } = await app.authorize(USER, 'allow')
       const { body: tokens } = await app.exchange(answer.code, codeVerifier)
       await stack.script('backup.sh', [folder])
       const names = ['SHA256SUMS', 'secrets.tar', 'valetkey_authorization.dump', 'valetkey_files.dump']
@@ -49,8 +49,8 @@ export async function restoreChecks(report, stack, { app, tokens: revoked }, { f
     const { status, body } = await app.refresh(before.refresh_token)
     assert.deepEqual([status, body.error], [400, 'invalid_grant'])
   })
-  await report.check('after a restore the person, the app and the files are the same', async () => {
-    const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
+  await report.check('after a restore the user, the app and the files are the same', async () => {
+    const { answer, codeVerifier } = await app.authorize(USER, 'allow')
     const { body: tokens } = await app.exchange(answer.code, codeVerifier)
     const { status, body } = await app.listFiles(tokens.access_token)
     assert.equal(status, 200, JSON.stringify(body))

@@ -7,7 +7,7 @@ import { createApp, REDIRECT_URI } from './app.mjs'
 import { run } from './programs.mjs'
 import { ACCESS_TOKEN_TTL } from './stack.mjs'
 
-export const PERSON = { username: 'alice', password: 'walks on gravel at dawn' }
+export const USER = { username: 'alice', password: 'walks on gravel at dawn' }
 export const FILES = { 'Invoice 2026-10.pdf': 48_213, 'photos/Lake & mountain ü.jpg': 1_024, 'empty.txt': 0 }
 // With this number, the probability that one of the three servers gets no request is one in five million.
 const REQUESTS = 45
@@ -22,11 +22,11 @@ export async function mainJobChecks(report, stack) {
         'valetkey',
         'users',
         'create',
-        PERSON.username,
+        USER.username,
         '--password-stdin',
         '--json'
       ],
-      { input: PERSON.password }
+      { input: USER.password }
     )
     return JSON.parse(stdout)
   })
@@ -54,7 +54,7 @@ export async function mainJobChecks(report, stack) {
 
   const app = createApp({ ...stack, clientId: client?.client_id, clientSecret: client?.client_secret })
   const granted = await report.check('sign in and allow: the app gets a code, its state and the issuer', async () => {
-    const { answer, state, codeVerifier } = await app.authorize(PERSON, 'allow')
+    const { answer, state, codeVerifier } = await app.authorize(USER, 'allow')
     assert.equal(answer.state, state)
     assert.equal(answer.iss, stack.issuer)
     assert.match(answer.code ?? '', /^vk_ac_/)
@@ -67,7 +67,7 @@ export async function mainJobChecks(report, stack) {
     assert.equal(body.expires_in, ACCESS_TOKEN_TTL)
     return body
   })
-  await report.check("the token lists the person's real files", async () => {
+  await report.check("the token lists the user's real files", async () => {
     const { status, body } = await app.listFiles(tokens.access_token)
     assert.equal(status, 200, JSON.stringify(body))
     const listed = Object.fromEntries(body.files.map((file) => [file.name, file.size]))
@@ -80,12 +80,12 @@ export async function mainJobChecks(report, stack) {
 
 export async function endingChecks(report, { app, tokens }) {
   await report.check('Deny: the app receives access_denied', async () => {
-    const { answer, state } = await app.authorize(PERSON, 'deny')
+    const { answer, state } = await app.authorize(USER, 'deny')
     assert.equal(answer.error, 'access_denied')
     assert.equal(answer.state, state)
   })
   await report.check('a code used twice is refused, and its token has ended', async () => {
-    const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
+    const { answer, codeVerifier } = await app.authorize(USER, 'allow')
     const first = await app.exchange(answer.code, codeVerifier)
     const second = await app.exchange(answer.code, codeVerifier)
     assert.deepEqual([first.status, second.status, second.body.error], [200, 400, 'invalid_grant'])

@@ -2,7 +2,7 @@
 // page says.
 import assert from 'node:assert/strict'
 import { documentedCommands, withNames } from './documented-commands.mjs'
-import { PERSON } from './main-job.mjs'
+import { USER } from './main-job.mjs'
 import { run } from './programs.mjs'
 import { inspect } from './stack.mjs'
 
@@ -89,7 +89,7 @@ async function startTimes(stack) {
 
 /** The number of requests, large enough to reach each server. */
 async function mainJob(app) {
-  const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
+  const { answer, codeVerifier } = await app.authorize(USER, 'allow')
   const { body: tokens } = await app.exchange(answer.code, codeVerifier)
   for (let asked = 0; asked < 9; asked += 1) {
     const { status, body } = await app.listFiles(tokens.access_token)

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { FILES, PERSON } from './main-job.mjs'
+import { FILES, USER } from './main-job.mjs'
 import { run } from './programs.mjs'
 import { inspect } from './stack.mjs'
 
@@ -21,7 +21,7 @@ export async function tlsChecks(report, stack, client) {
     const result = await visitOverTls(stack, {
       ...addresses,
       client,
-      person: PERSON,
+      user: USER,
       claimed: CLAIMED,
       traceId: TRACE_ID
     })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createApp } from './app.mjs'
-import { PERSON } from './main-job.mjs'
+import { USER } from './main-job.mjs'
 import { run } from './programs.mjs'
 import { inspect } from './stack.mjs'
 
@@ -52,7 +52,7 @@ async function exchangeAtTheOther({ stack, app, at, issuer }) {
   let last
   for (let flow = 0; flow < 2 * SERVERS && issuing.size < SERVERS; flow += 1) {
     const before = await Promise.all(servers.map(codesIssuedBy))
-    const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
+    const { answer, codeVerifier } = await app.authorize(USER, 'allow')
     const own = await serverWithMore(servers, before)
     const other = servers.find((server) => server !== own)
     const { status, body } = await at(`http://127.0.0.1:${other.port}`).exchange(answer.code, codeVerifier)
@@ -67,7 +67,7 @@ async function exchangeAtTheOther({ stack, app, at, issuer }) {
 }
 
 async function wholeFlow(app) {
-  const { answer, codeVerifier } = await app.authorize(PERSON, 'allow')
+  const { answer, codeVerifier } = await app.authorize(USER, 'allow')
   const { body: tokens } = await timed('exchange', () => app.exchange(answer.code, codeVerifier))
   await timed('list of files', () => app.listFiles(tokens.access_token))
   await timed('revocation', () => app.revoke(tokens.access_token))

@@ -43,7 +43,7 @@ function ask(localAddress, { listener, body, ...what }) {
       response.on('error', reject)
       response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text }))
     })
-    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer within 60 s')))
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no response within 60 s')))
     outgoing.on('error', reject)
     outgoing.end(body)
   })
@@ -78,7 +78,7 @@ async function repeat(kind, perSecond, send) {
     underWay[kind] += 1
     sent += 1
     send(number)
-      .catch((error) => `no answer: ${error.code ?? error.message}`)
+      .catch((error) => `no response: ${error.code ?? error.message}`)
       .then((answer) => {
         underWay[kind] -= 1
         answers.set(answer, (answers.get(answer) ?? 0) + 1)

@@ -1,7 +1,7 @@
 import { createHttpBrowser } from './http-browser.mjs'
-import { createPerson } from './person.js'
 import { type RegisteredApp, registerApp } from './registered-app.js'
 import type { Addresses, Stack } from './stack.mjs'
+import { simulateUser } from './user.js'
 import type { Account } from './walk.js'
 
 /** Users and apps for every state of every page. */
@@ -83,7 +83,7 @@ export async function createPagesWorld(stack: Stack, at: Addresses): Promise<Pag
     failToSignIn(at.issuer, lockedOut)
   ])
   const alice = { username: at.username, password: at.password }
-  const aliceAtHome = createPerson(at.issuer, alice)
+  const aliceAtHome = simulateUser(at.issuer, alice)
   for (const app of [insights, album, faithful]) {
     const { searchParams } = await aliceAtHome.decide(new URL(app.request()), 'allow')
     // The last app never exchanges its code, so it has no access to end.

@@ -8,8 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect } from '@jest/globals'
 import { code, read, root, rowsBelow } from './documents.js'
 import { knownFiles, makeKnownFiles } from './known-files.js'
-import { createPerson } from './person.js'
 import { type Addresses, createStack, type Stack } from './stack.mjs'
+import { simulateUser } from './user.js'
 
 const folder = path.join(root, 'examples/quickstarts')
 /** The programs of the page, each with its file and its command. */
@@ -160,7 +160,7 @@ async function signInAt(program: RunningProgram, at: Addresses, decision: 'allow
   const start = new URL('/sign-in', program.address)
   await untilListening(Number(start.port))
   const { location, cookies } = await open(start)
-  const callback = await createPerson(at.issuer, at).decide(new URL(location), decision)
+  const callback = await simulateUser(at.issuer, at).decide(new URL(location), decision)
   return { callback, cookie: cookies[0]?.split(';')[0] ?? '' }
 }
 

@@ -67,8 +67,8 @@ export async function createRecoveryWorld(): Promise<RecoveryWorld> {
     async letRequestsExpire() {
       // An emulated Redis cannot be reached from here, but it loses its data at a restart.
       if (redis.url === undefined) return restart()
-      const held = await redis.client.keys('vk:requests:*')
-      if (held.length > 0) await redis.client.del(...held)
+      const pending = await redis.client.keys('vk:requests:*')
+      if (pending.length > 0) await redis.client.del(...pending)
     },
     async loseRedis() {
       if (redis.url === undefined) return restart()

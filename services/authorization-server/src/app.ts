@@ -32,7 +32,6 @@ import { type ProviderRouteOptions, providerRoutes } from './browser/login/provi
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type LogoRouteOptions, logoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
-import type { RevocationChannel } from './feed/revocation-channel.js'
 import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
 import { noteRefusedRequests } from './http/note-refused-request.js'
 import { openApiDocumentRoute } from './http/open-api-document.js'
@@ -44,15 +43,12 @@ import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
 import { type StartPageOptions, startPageRoutes } from './operator/start-page/routes.js'
 import type { AuditTrail } from './platform/audit/audit-trail.js'
 import type { ClientRefusals } from './platform/client-refusals/client-refusals.js'
-import type { WaitingApps } from './platform/developer-apps/waiting-apps.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import { errorRoutes } from './protocol/errors/routes.js'
 import { type IntrospectionRouteOptions, introspectionRoutes } from './protocol/introspection/routes.js'
 import { metadataRoutes } from './protocol/metadata/routes.js'
 import { type RevocationRouteOptions, revocationRoutes } from './protocol/revocation/routes.js'
-import type { CodeReturns } from './protocol/token/give-back-codes.js'
 import { type TokenRouteOptions, tokenRoutes } from './protocol/token/routes.js'
-import type { AccessTokenBuckets } from './storage/postgres/access-token-buckets.js'
 import type { ScopeStore } from './storage/postgres/scopes.js'
 
 export type PublicDeps = {
@@ -94,12 +90,6 @@ export type AppDeps = PublicDeps &
     watched: ServerMetrics
     audit: AuditTrail
     refusals: ClientRefusals
-    /** What is written in the background; the stop of the process flushes and closes it. */
-    closed: readonly { close(): Promise<void> }[]
-    channel: RevocationChannel
-    buckets: AccessTokenBuckets
-    waitingApps: WaitingApps
-    returns: CodeReturns
     dependencies: ReturnType<typeof watchDependencies>
   }
 
@@ -139,27 +129,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths }))
   server.register(
     async (site) => {
-      site.register(async (pages) => {
-        groupRoutes(pages, 'sign_in')
-        pages.removeAllContentTypeParsers()
-        pages.register(formbody, { parser: parseParameters })
-        pages.register(cookie)
-        pages.register(sessionPlugin, deps.session)
-        pages.register(authorizeRoutes, deps.authorize)
-        pages.register(loginRoutes, deps.login)
-        pages.register(handoffRoutes, deps.handoff)
-        pages.register(linkingRoutes, deps.linking)
-        pages.register(providerRoutes, deps.providers)
-        pages.register(consentRoutes, deps.consent)
-        pages.register(accountRoutes, deps.account)
-        pages.register(accountLinkRoutes, deps.accountLink)
-        pages.register(passwordRoutes, deps.password)
-        pages.register(sessionRoutes, deps.sessionList)
-        pages.register(passkeyRoutes, deps.passkeys)
-        pages.register(signInsRoutes, deps.signIns)
-        if (deps.refusalPages !== undefined) pages.register(refusalRoutes, deps.refusalPages)
-        if (deps.developer !== undefined) pages.register(developerRoutes, deps.developer)
-      })
+      site.register(async (pages) => pageSurface(pages, deps))
       site.register(async (oauth) => {
         groupRoutes(oauth, 'sign_in')
         oauthSurface(oauth, issuer, deps)
@@ -198,6 +168,29 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
     { prefix: base }
   )
   return server
+}
+
+/** Pages with forms, cookies and a session. */
+function pageSurface(pages: FastifyInstance, deps: PublicDeps): void {
+  groupRoutes(pages, 'sign_in')
+  pages.removeAllContentTypeParsers()
+  pages.register(formbody, { parser: parseParameters })
+  pages.register(cookie)
+  pages.register(sessionPlugin, deps.session)
+  pages.register(authorizeRoutes, deps.authorize)
+  pages.register(loginRoutes, deps.login)
+  pages.register(handoffRoutes, deps.handoff)
+  pages.register(linkingRoutes, deps.linking)
+  pages.register(providerRoutes, deps.providers)
+  pages.register(consentRoutes, deps.consent)
+  pages.register(accountRoutes, deps.account)
+  pages.register(accountLinkRoutes, deps.accountLink)
+  pages.register(passwordRoutes, deps.password)
+  pages.register(sessionRoutes, deps.sessionList)
+  pages.register(passkeyRoutes, deps.passkeys)
+  pages.register(signInsRoutes, deps.signIns)
+  if (deps.refusalPages !== undefined) pages.register(refusalRoutes, deps.refusalPages)
+  if (deps.developer !== undefined) pages.register(developerRoutes, deps.developer)
 }
 
 /** For resource servers only. */

@@ -100,7 +100,7 @@ export async function startAuthorizationServer(
         housekeeping.stop(),
         deps.channel.close(),
         deps.audit.close(),
-        ...deps.closed.map((each) => each.close())
+        ...deps.closeables.map((each) => each.close())
       ])
       await settleWithin(DISCONNECT_LIMIT_MS, [database.close(), redis.quit()])
       redis.disconnect()

@@ -35,7 +35,7 @@ terminationGracePeriodSeconds: {{ add .root.Values.drainSeconds (get .values.con
 {{- include "valetkey.spread" . }}
 {{- end -}}
 
-{{- /* Over what they are spread: by revision, so that a rollout is not held up by the pods it replaces. */ -}}
+{{- /* Spread by revision, so that the pods being replaced do not delay a rollout. */ -}}
 {{- define "valetkey.spread" -}}
 {{- if without (values (default dict .values.topologySpread)) "" }}
 topologySpreadConstraints:

@@ -1,4 +1,4 @@
-{{- /* A job before install and upgrade: gone when it went well, kept to be looked at when it did not. */ -}}
+{{- /* A job before install and upgrade: deleted after success, kept after failure. */ -}}
 {{- define "valetkey.hook" -}}
 {{- $weight := dict "helm.sh/hook-weight" (toString .weight) -}}
 {{- merge (dict) $weight .root.Values.jobs.annotations | toYaml -}}

@@ -56,7 +56,7 @@ spec:
 {{- end -}}
 
 {{- /*
-Nodes are emptied one pod at a time. Pods that are not ready do not hold that up: while a database is away none is ready.
+Nodes are emptied one pod at a time. Pods that are not ready do not block this: without a database, none is ready.
 */ -}}
 {{- define "valetkey.disruptionBudget" -}}
 apiVersion: policy/v1

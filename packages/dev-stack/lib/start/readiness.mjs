@@ -12,7 +12,7 @@ export async function waitUntilReady(handle, url) {
     ended = result
   })
   const deadline = Date.now() + TIME_LIMIT_MS
-  let last = 'no answer'
+  let last = 'no response'
   while (ended === undefined && Date.now() < deadline) {
     last = await statusOf(url)
     if (last === 200) return
@@ -31,7 +31,7 @@ async function statusOf(url) {
     const text = await response.text()
     return response.status === 200 ? 200 : `${response.status} ${text.slice(0, 200)}`.trim()
   } catch {
-    return 'no answer'
+    return 'no response'
   }
 }
 

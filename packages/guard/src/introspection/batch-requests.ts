@@ -56,7 +56,7 @@ export function batchRequests<Request, Result>(
     })
   }
 
-  /** Under overload, the oldest requests fail, so that newer ones are answered within their time limit. */
+  /** Under overload, the oldest requests fail, so that newer ones get a response within their time limit. */
   function rejectOverdue(): void {
     const oldest = performance.now() - limit.milliseconds
     const firstInTime = waiting.findIndex(({ since }) => since >= oldest)

@@ -18,7 +18,7 @@ export class IntrospectionUnavailableError extends Error {
 }
 
 export function badStatus(status: number): IntrospectionUnavailableError {
-  return new IntrospectionUnavailableError('bad_status', `answered with status ${status}`, { status })
+  return new IntrospectionUnavailableError('bad_status', `responded with status ${status}`, { status })
 }
 
 export function unreadableResponse(): IntrospectionUnavailableError {

@@ -3,7 +3,7 @@ import type { UnavailableReason } from './introspection-unavailable.js'
 /** Counters since the introspector was built, and its current state. For metrics. */
 export type IntrospectorStatistics = {
   cache: {
-    /** Requests that were answered from the cache. */
+    /** Requests with a cached response. */
     hits: number
     /** Requests that were introspected because the cache had no result. */
     misses: number

@@ -73,7 +73,7 @@ function uncachedIntrospector(options: EndpointOptions): WatchedIntrospector {
   const calls = createSharedCalls<IntrospectionResult>()
   let bypasses = 0
   return {
-    // A call in progress may have been answered before a revocation, so later requests share the next call.
+    // A call in progress may have got its response before a revocation, so later requests share the next call.
     introspect(accessToken, requestId, trace) {
       bypasses += 1
       const call = async (origin: CallOrigin) => (await endpoint.introspect(accessToken, origin)).result

@@ -137,7 +137,7 @@ async function readStream(feed: Feed): Promise<string> {
   if (statusCode !== 200) {
     // Not read to its end, because it may have none.
     body.on('error', () => {}).destroy()
-    return `answered with status ${statusCode}`
+    return `responded with status ${statusCode}`
   }
   const openedAt = performance.now()
   const nonceTimer = setInterval(() => {

@@ -16,7 +16,7 @@ export type RevocationView = {
   nonces: Map<string, number>
   /** Counts everything that may invalidate results. A mark is its value when a call began. */
   sequence: number
-  /** Answers with a mark below this are invalid. */
+  /** Results with a mark below this are invalid. */
   oldestValidMark: number
   /** What was revoked, by name, and its number in the sequence; the oldest first. */
   revocations: Map<string, number>

@@ -13,7 +13,7 @@ export const offsetOf = ({ theirs, sentAt, receivedAt }: ClockSample): number =>
 const errorOf = ({ sentAt, receivedAt }: ClockSample): number => (receivedAt - sentAt) / 2
 
 /**
- * Adds a sample. Removes samples that contradict the new one, because the other clock was set, or another server answers
+ * Adds a sample. Removes samples that contradict the new one, because the other clock was set, or another server responds
  * now.
  */
 export function addSample(samples: readonly ClockSample[], sample: ClockSample): readonly ClockSample[] {

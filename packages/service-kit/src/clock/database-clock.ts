@@ -75,7 +75,7 @@ export function createDatabaseClock(database: Pick<Database, 'query'>, own = OWN
     measure,
 
     async mustAgree() {
-      // If Postgres does not answer, the last measurement counts. Its own check reports the outage.
+      // If Postgres does not respond, the last measurement counts. Its own check reports the outage.
       await settleWithin(PROBE_LIMIT_MS, [measure()])
       const offset = offsetMs()
       if (offset === undefined) throw new Error('the clock of Postgres has not been read yet')
@@ -108,7 +108,7 @@ function describeOffset(offsetMs: number, postgres: Date): string {
 }
 
 /**
- * Measures the clock before a process serves anything. If Postgres does not answer in time, the readiness check decides later.
+ * Measures the clock before a process serves anything. If Postgres does not respond in time, the readiness check decides later.
  * @throws {ConfigurationError} when the clock of this machine differs from Postgres's by more than `MAX_OFFSET_MS`
  */
 export async function refuseWrongClock(clock: DatabaseClock): Promise<void> {

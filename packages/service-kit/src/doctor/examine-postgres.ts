@@ -77,7 +77,7 @@ export async function examinePostgres(url: string, options: PostgresExamination)
         return (clock.rows[0]?.now ?? 0) * 1_000
       })
       const state = rows[0] as State
-      const findings = [ok('postgres', `answers as ${state.role}`), evaluateClock('postgres clock', offset)]
+      const findings = [ok('postgres', `responds as ${state.role}`), evaluateClock('postgres clock', offset)]
       return [
         ...findings,
         ...(await examineConnections(client, url, state, options)),

@@ -9,7 +9,7 @@ type CountedRoute = { route: string; group: RouteGroup | 'unknown' }
 /** Counts the requests of one listener. */
 export type HttpMeter = {
   /** @param counted.route the template of the route: the actual path would create a time series for each request */
-  answered(counted: CountedRoute, method: string, status: number, milliseconds: number): void
+  responded(counted: CountedRoute, method: string, status: number, milliseconds: number): void
   /** A request that reached no route. */
   unreadable(): void
 }
@@ -28,7 +28,7 @@ export function createHttpMetrics(metrics: Metrics, listeners: readonly string[]
   const unreadable = metrics.counter(
     {
       name: 'valetkey_http_unreadable_requests_total',
-      help: 'Requests that could not be read, so no route answered them.'
+      help: 'Requests that could not be read, so no route handled them.'
     },
     { listener: listeners }
   )
@@ -51,7 +51,7 @@ export function createHttpMetrics(metrics: Metrics, listeners: readonly string[]
     }
 
     return {
-      answered(counted, method, status, milliseconds) {
+      responded(counted, method, status, milliseconds) {
         const { route } = counted
         let known = routes.get(route)
         if (known === undefined) {

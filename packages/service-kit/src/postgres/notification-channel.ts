@@ -10,7 +10,7 @@ import { postgresUrls } from './postgres-url.js'
 export type NotificationChannel = {
   /** Sends to the first channel, on the connection that listens; resolves when Postgres has committed it. */
   notify(payload: string): Promise<void>
-  /** Closes the connection, even if the server does not answer. No notification is delivered any more. */
+  /** Closes the connection, even if the server does not respond. No notification is delivered any more. */
   close(): Promise<void>
 }
 
@@ -98,7 +98,7 @@ async function openAt(
     await close()
     throw error
   }
-  // The connection may have ended after the last answer.
+  // The connection may have ended after the last response.
   if (socket.destroyed) throw new Error('the connection ended')
   state = 'open'
   return { notify: inBatches(client, channels[0]), close }

@@ -22,12 +22,12 @@ const ORDER = [0, 0, 1, 0, 1, 1, 0, 0, 1, 1] as const
 
 const LIMITS = { connectionTimeoutMillis: 1_500, query_timeout: 1_500 }
 
-type Answer = { pid: number; asked: number }
+type Row = { pid: number; asked: number }
 
 /**
  * Opens two connections and checks whether each keeps its own Postgres process, its prepared statements and its
- * transactions. @param url if it names several servers, the first that answers is examined; after a failover, another one
- * may be away. @throws when it cannot connect or query
+ * transactions. @param url if it names several servers, the first that responds is examined; after a failover, another one
+ * may be unavailable. @throws when it cannot connect or query
  */
 export async function findPooling(url: string): Promise<Pooling> {
   let failure: unknown
@@ -63,8 +63,8 @@ async function examine(clients: readonly [Client, Client]): Promise<Pooling> {
   for (const index of ORDER) {
     // One name with two texts: a pooler must know which of the two this connection means.
     const text = `select pg_backend_pid() as pid, ${index} as asked`
-    const { rows } = await clients[index].query<Answer>({ name: 'find_pooling', text })
-    const { pid, asked } = rows[0] as Answer
+    const { rows } = await clients[index].query<Row>({ name: 'find_pooling', text })
+    const { pid, asked } = rows[0] as Row
     if (asked !== index) return 'mixed'
     pids[index].add(pid)
     isPooled ||= isBehindPooler(clients[index], pid)

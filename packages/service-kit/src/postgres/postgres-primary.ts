@@ -7,7 +7,7 @@ async function requirePrimary(client: ClientBase): Promise<void> {
   if (rows[0]?.standby !== false) throw new Error('this server is a standby')
 }
 
-/** Connects to the first server of the URL that answers and is not a standby. */
+/** Connects to the first server of the URL that responds and is not a standby. */
 export async function connectToPrimary(url: string, options: ClientConfig): Promise<Client> {
   const urls = postgresUrls(url)
   let failure: unknown
@@ -29,7 +29,7 @@ export async function connectToPrimary(url: string, options: ClientConfig): Prom
 
 /**
  * Chooses the server for each connection of a pool if the URL names several: the last known primary, and the next server
- * whenever one does not answer or is a standby.
+ * whenever one does not respond or is a standby.
  */
 export function createPrimarySearch(url: string) {
   const urls = postgresUrls(url)

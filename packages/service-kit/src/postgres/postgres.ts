@@ -187,11 +187,11 @@ async function sendOnce<Row extends QueryResultRow>(
   client.on('error', ignore)
   let failure: unknown
   try {
-    const ask = <Answer extends QueryResultRow>(query: QueryConfig) => {
+    const ask = <AnyRow extends QueryResultRow>(query: QueryConfig) => {
       const timeLeft = Math.max(1, Math.ceil(until - performance.now()))
       // The driver has this option, but its types do not.
       const config: QueryConfig & { query_timeout: number } = { ...query, query_timeout: timeLeft }
-      return client.query<Answer>(config)
+      return client.query<AnyRow>(config)
     }
     const isLong = withinMs !== undefined && withinMs > statementMs
     // In a transaction, so that the time limit does not stay behind on a connection of a pooler.
@@ -206,7 +206,7 @@ async function sendOnce<Row extends QueryResultRow>(
     if (failure === undefined || failure instanceof DatabaseError) silence.noteResponse(client)
     else silence.noteSilence(sentAt)
     client.off('error', ignore)
-    // After a failure the connection may still have an outstanding answer, so it is closed.
+    // After a failure the connection may still have an outstanding response, so it is closed.
     client.release(failure !== undefined)
   }
 }

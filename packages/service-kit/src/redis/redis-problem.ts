@@ -55,7 +55,7 @@ const ERRORS: readonly (readonly [RegExp, StoreProblem])[] = [
   [
     /Protocol error|DENIED Redis is running in protected mode|only .*sentinel/i,
     {
-      reason: 'answers, and not as a Redis that may be used',
+      reason: 'responds, but not as a usable Redis',
       remedy: 'check host, port and TLS in REDIS_URL',
       isSetting: true
     }

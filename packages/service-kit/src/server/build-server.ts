@@ -119,7 +119,7 @@ function logResponses(server: FastifyInstance, { meter, keepsRequestId }: BuildS
     const { elapsedTime, statusCode: status } = reply
     const { method } = request
     if (config.isStream !== true || status >= 400) {
-      meter?.answered({ route, group: config.routeGroup ?? 'unknown' }, method, status, elapsedTime)
+      meter?.responded({ route, group: config.routeGroup ?? 'unknown' }, method, status, elapsedTime)
     }
     const milliseconds = Math.round(elapsedTime * 10) / 10
     // Probes come every few seconds, and their responses have the result.
@@ -201,7 +201,7 @@ function refuseExpectation(server: FastifyInstance, response: ServerResponse, co
 
 /** Refuses malformed HTTP, which reaches no route, and closes the connection. */
 function refuseUnreadableBody(unreadable: (status: number) => UnreadableBody, meter: HttpMeter | undefined) {
-  return function answer(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
+  return function respond(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
     // Data after a request with `Connection: close` is ignored, so that the response to that request is not disturbed.
     if (error.code === 'ECONNRESET' || error.code === 'HPE_CLOSED_CONNECTION' || socket.destroyed) return
     meter?.unreadable()

@@ -12,9 +12,9 @@ export const healthRoutes: FastifyPluginAsync<{ readiness: () => Promise<Readine
   server.get('/livez', async () => ({ status: 'ok' }))
 
   server.get('/readyz', async (_request, reply) => {
-    const answer = await readiness()
-    const isReady = answer.status === 'ok' || answer.status === 'degraded'
+    const result = await readiness()
+    const isReady = result.status === 'ok' || result.status === 'degraded'
     reply.code(isReady ? 200 : 503).header('cache-control', 'no-store')
-    return answer
+    return result
   })
 }

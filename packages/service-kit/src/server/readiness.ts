@@ -2,7 +2,7 @@ import { withTimeLimit } from '../process/with-time-limit.js'
 import type { StoreProblem } from '../stores/store-problem.js'
 import { problemOf } from '../stores/store-unavailable.js'
 
-/** Resolves when the dependency answers. */
+/** Resolves when the dependency responds. */
 export type Probe = () => Promise<unknown>
 
 /**
@@ -36,41 +36,41 @@ export function createReadiness({ checks, draining }: ReadinessOptions): () => P
 
   async function runCheck([name, check]: [string, HealthCheck]) {
     const { needed, probe } = typeof check === 'function' ? { needed: 'always', probe: check } : check
-    const { answer, problem } = await resultOf(probe)
-    if (answer === 'ok') reached.add(name)
+    const { status, problem } = await resultOf(probe)
+    if (status === 'ok') reached.add(name)
     const isNeeded =
       needed === 'always' || (needed === 'at start' && (!reached.has(name) || problem?.isSetting === true))
-    return { name, answer, problem, isFatal: isNeeded && answer !== 'ok' }
+    return { name, status, problem, isFatal: isNeeded && status !== 'ok' }
   }
 
   return async () => {
     if (draining?.aborted) return { status: 'draining', checks: {} }
     const results = await Promise.all(Object.entries(checks).map(runCheck))
     const isUnready = results.some(({ isFatal }) => isFatal)
-    const isDegraded = results.some(({ answer }) => answer !== 'ok')
+    const isDegraded = results.some(({ status }) => status !== 'ok')
     const reasons = results.flatMap(({ name, problem }) => (problem === undefined ? [] : [[name, problem.reason]]))
     return {
       status: isUnready ? 'unavailable' : isDegraded ? 'degraded' : 'ok',
-      checks: Object.fromEntries(results.map(({ name, answer }) => [name, answer])),
+      checks: Object.fromEntries(results.map(({ name, status }) => [name, status])),
       ...(reasons.length > 0 && { reasons: Object.fromEntries(reasons) })
     }
   }
 }
 
-type Answer = { answer: 'ok' | 'unavailable'; problem?: StoreProblem | undefined }
+type ProbeResult = { status: 'ok' | 'unavailable'; problem?: StoreProblem | undefined }
 
-async function resultOf(probe: Probe): Promise<Answer> {
+async function resultOf(probe: Probe): Promise<ProbeResult> {
   try {
     await resultInTime(probe)
-    return { answer: 'ok' }
+    return { status: 'ok' }
   } catch (error) {
-    return { answer: 'unavailable', problem: problemOf(error) }
+    return { status: 'unavailable', problem: problemOf(error) }
   }
 }
 
 /** @returns the result of the probe. @throws its error, or an error when it takes longer than 2 seconds */
 export async function resultInTime(probe: Probe): Promise<unknown> {
   return withTimeLimit(CHECK_TIME_LIMIT_MS, probe(), () => {
-    throw new Error('timeout: no answer')
+    throw new Error('timeout: no response')
   })
 }

@@ -21,6 +21,6 @@ export function problemOfConnection(error: unknown): StoreProblem {
     const remedy = 'compare the URL with what the server offers: TLS or none, its certificate, its name'
     return { reason: `TLS fails (${known})`, remedy, isSetting: true }
   }
-  if (TIMEOUT.test(message)) return { reason: 'does not answer in time' }
+  if (TIMEOUT.test(message)) return { reason: 'does not respond in time' }
   return { reason: known === undefined ? 'cannot be reached' : `cannot be reached (${known})` }
 }

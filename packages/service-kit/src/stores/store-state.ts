@@ -45,4 +45,4 @@ export function createStoreState(name: string, logger?: Logger): StoreState {
 }
 
 /** Probably a consequence of a more precise problem that was already logged. */
-const isVague = ({ reason }: StoreProblem): boolean => /^(cannot be reached|does not answer)/.test(reason)
+const isVague = ({ reason }: StoreProblem): boolean => /^(cannot be reached|does not respond)/.test(reason)

@@ -2,7 +2,7 @@ import { classifyPostgresError, isUnprepared, problemOfStatement } from '../post
 import { problemOfRedis } from '../redis/redis-problem.js'
 import type { StoreProblem } from './store-problem.js'
 
-/** Postgres or Redis did not answer, or cannot work now. The response is 503, never a 4xx. */
+/** Postgres or Redis did not respond, or cannot work now. The response is 503, never a 4xx. */
 export class StoreUnavailable extends Error {
   readonly store: 'postgres' | 'redis'
   constructor(store: 'postgres' | 'redis', cause: unknown) {

@@ -57,9 +57,9 @@ export function watchDependencies(checks: HealthChecks, states: Readonly<Record<
 
 async function observe(state: StoreState, probe: Probe, isStopped: () => boolean): Promise<unknown> {
   try {
-    const answer = await resultInTime(probe)
+    const result = await resultInTime(probe)
     state.probed()
-    return answer
+    return result
   } catch (error) {
     // Probes fail while stores are closing; that is not a problem to report.
     if (!isStopped()) state.failed(problemOf(error) ?? otherProblem(error))
@@ -67,8 +67,8 @@ async function observe(state: StoreState, probe: Probe, isStopped: () => boolean
   }
 }
 
-/** For a dependency that is not a store: it may have sent an unexpected answer. */
+/** For a dependency that is not a store: it may have sent an unexpected response. */
 function otherProblem(error: unknown): StoreProblem {
   const problem = problemOfConnection(error)
-  return problem.reason === 'cannot be reached' ? { reason: 'does not answer as it should' } : problem
+  return problem.reason === 'cannot be reached' ? { reason: 'does not respond as expected' } : problem
 }

@@ -24,7 +24,7 @@ test('a later sample with a longer round trip does not replace a better one', ()
 })
 
 test.each([-3_600_000, -1_000, 1_000, 34_560_000_000])(
-  'a clock that was moved by %d ms is believed at the next look',
+  'a clock that was moved by %d ms is used after the next sample',
   (by) => {
     const samples = addSample([look(0, 1_000), look(5_000, 1_000)], look(10_000, 1_000 + by))
     expect(samples).toHaveLength(1)

@@ -30,7 +30,7 @@ test.each<[string, Error, string, boolean]>([
   ['memory', reply("OOM command not allowed when used memory > 'maxmemory'."), 'is full', false],
   ['an old version', reply("ERR unknown command 'GETEX'"), 'lacks a command', true],
   ['loading', reply('LOADING Redis is loading the dataset in memory'), 'is loading', false],
-  ['HTTP', failure('Protocol error, got "H" as reply type byte'), 'answers, and not as a Redis', true],
+  ['HTTP', failure('Protocol error, got "H" as reply type byte'), 'responds, but not as a usable Redis', true],
   ['no TLS there', failure('wrong version number', 'EPROTO'), 'TLS fails (EPROTO)', true],
   ['a certificate', failure('self-signed', 'DEPTH_ZERO_SELF_SIGNED_CERT'), 'TLS fails (DEPTH_ZERO', true],
   ['an expired one', failure('expired', 'CERT_HAS_EXPIRED'), 'TLS fails (CERT_HAS_EXPIRED)', true],
@@ -40,7 +40,7 @@ test.each<[string, Error, string, boolean]>([
     'cannot be reached (ECONNREFUSED)',
     false
   ],
-  ['silence', failure('Command timed out'), 'does not answer in time', false],
+  ['silence', failure('Command timed out'), 'does not respond in time', false],
   ['a connection that ended', failure('Connection is closed.'), 'cannot be reached', false]
 ])('%s: %p', (_name, error, reason, isSetting) => {
   const problem = problemOfRedis(error)

@@ -34,7 +34,7 @@ test('logs each reason once, unless it is less precise than the last', () => {
   for (let request = 0; request < 10; request++) {
     state.failed({ reason: 'cannot be reached (ECONNREFUSED)' })
     state.failed({ reason: 'refuses the password' })
-    state.failed({ reason: 'does not answer in time' })
+    state.failed({ reason: 'does not respond in time' })
   }
   expect(said()).toEqual([
     ['dependency_unavailable', 'cannot be reached (ECONNREFUSED)'],

@@ -10,12 +10,12 @@ import { createOrderedDelivery } from './ordered-delivery.js'
 export type RegistryFollower = {
   begin(isVerified: () => boolean, logger: Logger | undefined): void
   /** @returns whether credentials of resource servers may have changed */
-  hear(payload: string): boolean
+  applyChange(payload: string): boolean
   end(): void
 }
 
 export type ListeningDeps = {
-  registry: Pick<RegistryFollower, 'hear'>
+  registry: Pick<RegistryFollower, 'applyChange'>
   resourceServers: Pick<ResourceServerStore, 'list'>
   granted: GrantedAudiences
   newId(): string
@@ -45,7 +45,7 @@ export function createListening(
   }
 
   function receiveRegistryChange(payload: string): void {
-    if (isStopped || !registry.hear(payload)) return
+    if (isStopped || !registry.applyChange(payload)) return
     credentialChanges += 1
     void streams.checkCredentials()
   }

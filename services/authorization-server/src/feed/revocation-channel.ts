@@ -59,7 +59,7 @@ export function createRevocationChannel(deps: ListenConnectionDeps) {
       isVerified: findVerified() !== undefined,
       proofAgeMs: monotonicNow() - connection.counts.verifiedAt,
       subscribers: connection.current()?.listening.streams.size() ?? 0,
-      heard: connection.counts.revocations,
+      receivedRevocations: connection.counts.revocations,
       losses: connection.counts.losses
     }),
 

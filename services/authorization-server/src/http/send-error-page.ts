@@ -38,7 +38,7 @@ export const EXPLAINED_REASONS = [
   'client_document_invalid'
 ] as const satisfies readonly ErrorPageReason[]
 
-/** After these errors the account page answers no better. */
+/** After these errors, a link to the account page does not help. */
 const WITHOUT_ACCOUNT: readonly ErrorPageReason[] = ['unavailable', 'busy', 'failed', 'client_too_many', 'no_cookie']
 
 type ErrorPageReason = (typeof ERROR_PAGE_REASONS)[number]

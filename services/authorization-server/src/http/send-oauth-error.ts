@@ -4,15 +4,6 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../platform/audit/audit-trail.js'
 import { type LimitReason, TooManyAttempts } from '../platform/rate-limits/limiter.js'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The authenticated client, for the audit event of a later refusal. */
-    authenticatedClientId: string | undefined
-    /** The secret that it used; every audit event of the request includes its id. */
-    authenticatedSecretId: string | undefined
-  }
-}
-
 type OAuthErrorDeps = {
   issuer: string
   audit: AuditTrail
@@ -87,7 +78,7 @@ type Refusal = { refusal: OAuthError; status: number; retryAfter?: number }
 function toRefusal(error: FastifyError | Error): Refusal {
   if (error instanceof OAuthError) return { refusal: error, status: OAUTH_ERROR_STATUS[error.code] }
   if (isOutage(error)) {
-    const description = 'The service cannot answer right now. Try again in a moment.'
+    const description = 'The service is unavailable. Try again in a moment.'
     const refusal = new OAuthError('temporarily_unavailable', description, { cause: error })
     return { refusal, status: 503, retryAfter: RETRY_AFTER_OUTAGE }
   }

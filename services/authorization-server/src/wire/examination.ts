@@ -55,7 +55,7 @@ function findingsOfFailure(error: unknown): Examination['findings'] {
   throw error
 }
 
-/** @returns undefined if the store does not answer in time; the findings say why */
-async function resultOf<Answer>(read: () => Promise<Answer>): Promise<Answer | undefined> {
+/** @returns undefined if the store does not respond in time; the findings say why */
+async function resultOf<Result>(read: () => Promise<Result>): Promise<Result | undefined> {
   return withTimeLimit(RESPONSE_LIMIT_MS, read(), () => undefined).catch(() => undefined)
 }

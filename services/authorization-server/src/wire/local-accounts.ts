@@ -11,17 +11,16 @@ export type LocalAccountDeps = Pick<PublicDeps, 'accountLink' | 'password' | 'se
 export function wireLocalAccounts(
   config: Config,
   { accountLinks, ownSessions, users }: Stores,
-  { audit, limiter, passwordQueue }: Platform,
-  { ways, completion }: Pick<PublicDeps['login'], 'ways' | 'completion'>
+  { audit, limiter, passwordQueue, now }: Platform,
+  { session, ways, completion }: Pick<PublicDeps['login'], 'session' | 'ways' | 'completion'>
 ): LocalAccountDeps {
   const { issuer, cookieKeys } = config
-  const { session } = completion
   const passwordRules = newPasswordRules({ ...config, ...config.signIn })
   const common = { issuer, cookieKeys, audit }
   const passwords = { ...common, limiter, passwordQueue, passwordRules }
   const labels = new Map(ways.foreign.map(({ id, label }) => [id, label]))
   return {
-    accountLink: { ...passwords, accountLinks, ways, completion },
+    accountLink: { ...passwords, accountLinks, cookies: session.cookies, ways, completion, now },
     password: { ...passwords, users, ownSessions, session, isLocal: ways.local },
     sessionList: { ...common, ownSessions, session, labels }
   }

@@ -1,45 +1,25 @@
 import { randomBytes } from 'node:crypto'
 import type { PublicDeps } from '../app.js'
-import type { SignInWays } from '../browser/login/ways.js'
 import type { ClientDiscovery } from '../browser/pending-requests/discover-client.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
-import { newRandomId } from '../browser/session/random-id.js'
 import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import { loadBranding } from '../http/branding.js'
 import { readPageFiles } from '../http/own-pages/load-own-pages.js'
 import { loadLanguages } from '../platform/i18n/language.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
-import { hashPassword } from '../platform/passwords/password.js'
-import { loadCredential } from '../platform/providers/client-credential.js'
-import { createProvider, type Provider } from '../platform/providers/provider.js'
 import type { CodeReturns } from '../protocol/token/give-back-codes.js'
 import { type ReachHosts, wireClientDiscovery } from './client-discovery.js'
 import { wireDeveloperPages } from './developer-apps.js'
-import { decoyAt, type LocalAccountDeps, wireLocalAccounts } from './local-accounts.js'
 import type { Platform } from './platform.js'
-import { configuredWays, passkeyParty, wireForeignSignIn } from './sign-in.js'
+import { configuredWays, passkeyParty, type SignInDeps, wireSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
 
 type PageDeps = Pick<
   PublicDeps,
-  | (
-      | 'session'
-      | 'authorize'
-      | 'login'
-      | 'handoff'
-      | 'linking'
-      | 'consent'
-      | 'account'
-      | 'signIns'
-      | 'passkeys'
-      | 'refusalPages'
-      | 'developer'
-    )
-  | ProviderPages
+  'session' | 'authorize' | 'consent' | 'account' | 'passkeys' | 'refusalPages' | 'developer'
 > &
-  LocalAccountDeps
-type ProviderPages = 'providers' | 'providerLogout'
+  SignInDeps
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
 type PublicParts = { returns: CodeReturns; watched: Pick<ServerMetrics, 'clientDocument'>; reach: ReachHosts }
@@ -75,7 +55,7 @@ function wirePages(
   platform: Platform,
   discovery: ClientDiscovery | undefined
 ): PageDeps {
-  const { audit, limiter, passwordQueue, refusals, now } = platform
+  const { audit, limiter, refusals, now } = platform
   const { issuer, cookieKeys } = config
   const page = { issuer, cookieKeys, audit }
   const { allowances, apps, codes, connectedApps, consents, pending, sessions, users } = stores
@@ -84,67 +64,26 @@ function wirePages(
   const session = { cookies: cookiePolicy(issuer), sessions, users, signInAtLeastEvery, now }
   const validation = { clients, resourceServers, scopes, apps, defaultAudience: config.resourceUrl, discovery }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
-  const completion = { issuer, session, users, pending }
-  const ways = signInWays(config)
-  const providers = createProviders(config)
-  const decoyHash = once(() => hashPassword(newRandomId()))
-  const { handoff, linking, signIns, receive } = wireForeignSignIn(config, stores, platform, {
-    ways,
-    validation,
-    completion
-  })
   return {
     session,
-    authorize: { issuer, validation, pending, allowances, issue, audit, refusals },
-    login: {
-      ...page,
-      validation,
-      session,
-      ways,
-      providers,
-      helpUrl: config.signIn.helpUrl,
-      signIn: { users, passwordQueue, limiter, audit, decoyHash, decoyAt: decoyAt(cookieKeys) },
-      passkeys: passkeySignIn(config, stores, platform),
-      completion
-    },
-    handoff,
-    linking,
-    providers: {
-      issuer,
-      providers,
-      validation,
-      session,
-      attempts: stores.signInAttempts,
-      limiter,
-      now,
-      identities: stores.identities,
-      receive
-    },
-    providerLogout: { providers, logouts: stores.providerLogouts, audit, now },
+    authorize: { issuer, validation, clients, pending, allowances, issue, audit, refusals },
     consent: {
       ...page,
       validation,
       pending,
       consents,
       scopes,
+      resourceServers,
       lifetimes: tokenLifetimes(config),
       decide: { issuer, pending, consents, allowances, discovered: stores.discoveredClients, limiter, issue, audit },
       repeat: { pending, codes }
     },
     account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
-    signIns,
     refusalPages: config.developerApps === 'off' ? undefined : { issuer, apps, refusals: stores.clientRefusals },
     passkeys: wirePasskeys(config, stores, session, platform),
     developer: wireDeveloperPages(config, stores, session, platform),
-    ...wireLocalAccounts(config, stores, platform, { ways, completion })
+    ...wireSignIn(config, stores, platform, { session, validation })
   }
-}
-
-function passkeySignIn(config: Config, { passkeys, usedChallenges }: Stores, { audit, limiter, now }: Platform) {
-  const party = passkeyParty(config)
-  if (party === undefined) return undefined
-  const { cookieKeys } = config
-  return { relyingParty: party, cookieKeys, passkeys, challenges: usedChallenges, limiter, audit, now }
 }
 
 function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, now }: Platform) {
@@ -163,17 +102,6 @@ function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, {
     audit,
     now
   }
-}
-
-function signInWays({ signIn: { local, providers, handoff } }: Config): SignInWays {
-  const page = handoff === undefined ? [] : [{ id: 'handoff', label: handoff.label }]
-  return { local, foreign: [...providers.map(({ id, label }) => ({ id, label })), ...page] }
-}
-
-function createProviders({ issuer, signIn }: Config): readonly Provider[] {
-  return signIn.providers.map((settings) =>
-    createProvider(settings, loadCredential(settings), `${issuer}/login/with/${settings.id}/callback`)
-  )
 }
 
 function wireTokenEndpoints(
@@ -206,16 +134,4 @@ function wireTokenEndpoints(
 
 function tokenLifetimes({ accessTokenTtl, refreshTokenIdleTtl, refreshTokenMaxTtl }: Config) {
   return { accessToken: accessTokenTtl, refreshTokenIdle: refreshTokenIdleTtl, refreshTokenMax: refreshTokenMaxTtl }
-}
-
-/** Creates the value at the first call: a hash takes 19 MiB. After a failure, the next call tries again. */
-function once<Value>(create: () => Promise<Value>): () => Promise<Value> {
-  let created: Promise<Value> | undefined
-  return () => {
-    created ??= create().catch((error: unknown) => {
-      created = undefined
-      throw error
-    })
-    return created
-  }
 }

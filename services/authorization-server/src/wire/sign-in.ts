@@ -2,31 +2,108 @@ import { relyingParty } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { CompletionDeps } from '../browser/login/complete-sign-in.js'
 import type { ReceiveIdentityDeps } from '../browser/login/receive-identity.js'
+import type { SignInProblemDeps } from '../browser/login/sign-in-problem.js'
 import { type SignInWays, startPath } from '../browser/login/ways.js'
 import type { ValidationDeps } from '../browser/pending-requests/validate-request.js'
+import { newRandomId } from '../browser/session/random-id.js'
+import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
+import { hashPassword } from '../platform/passwords/password.js'
+import { loadCredential } from '../platform/providers/client-credential.js'
+import { createProvider, type Provider } from '../platform/providers/provider.js'
 import type { ConfiguredWays } from '../storage/postgres/sign-in-ways.js'
+import { decoyAt, type LocalAccountDeps, wireLocalAccounts } from './local-accounts.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-type SharedDeps = { ways: SignInWays; validation: ValidationDeps; completion: CompletionDeps }
+export type SignInDeps = Pick<
+  PublicDeps,
+  'login' | 'handoff' | 'linking' | 'providers' | 'providerLogout' | 'signIns'
+> &
+  LocalAccountDeps
+
+type SharedDeps = { session: SessionOptions; validation: ValidationDeps }
+
+type ForeignDeps = SharedDeps & { ways: SignInWays; completion: CompletionDeps }
+
+/** Every way to sign in, and the pages where users change their own. */
+export function wireSignIn(
+  config: Config,
+  stores: Stores,
+  platform: Platform,
+  { session, validation }: SharedDeps
+): SignInDeps {
+  const { audit, limiter, passwordQueue, now } = platform
+  const { issuer, cookieKeys } = config
+  const { identities, pending, providerLogouts: logouts, signInAttempts: attempts, users } = stores
+  const completion = { issuer, session, users, pending }
+  const ways = signInWays(config)
+  const providers = createProviders(config)
+  const decoyHash = once(() => hashPassword(newRandomId()))
+  const { handoff, linking, signIns, receive, problems } = wireForeignSignIn(config, stores, platform, {
+    session,
+    validation,
+    ways,
+    completion
+  })
+  return {
+    login: {
+      issuer,
+      cookieKeys,
+      audit,
+      validation,
+      session,
+      ways,
+      providers,
+      helpUrl: config.signIn.helpUrl,
+      signIn: { users, passwordQueue, limiter, audit, decoyHash, decoyAt: decoyAt(cookieKeys) },
+      passkeys: passkeySignIn(config, stores, platform),
+      completion
+    },
+    handoff,
+    linking,
+    signIns,
+    providers: { issuer, providers, validation, session, attempts, limiter, now, identities, receive, problems, audit },
+    providerLogout: { providers, logouts, audit, now },
+    ...wireLocalAccounts(config, stores, platform, { session, ways, completion })
+  }
+}
+
+function signInWays({ signIn: { local, providers, handoff } }: Config): SignInWays {
+  const page = handoff === undefined ? [] : [{ id: 'handoff', label: handoff.label }]
+  return { local, foreign: [...providers.map(({ id, label }) => ({ id, label })), ...page] }
+}
+
+function createProviders({ issuer, signIn }: Config): readonly Provider[] {
+  return signIn.providers.map((settings) =>
+    createProvider(settings, loadCredential(settings), `${issuer}/login/with/${settings.id}/callback`)
+  )
+}
+
+function passkeySignIn(config: Config, { passkeys, usedChallenges }: Stores, { audit, limiter, now }: Platform) {
+  const party = passkeyParty(config)
+  if (party === undefined) return undefined
+  const { cookieKeys } = config
+  return { relyingParty: party, cookieKeys, passkeys, challenges: usedChallenges, limiter, audit, now }
+}
 
 /** Sign-in with a login page, linking, and the page of the ways to sign in. */
-export function wireForeignSignIn(
+function wireForeignSignIn(
   config: Config,
   stores: Stores,
   { audit, now }: Platform,
-  { ways, validation, completion }: SharedDeps
-): Pick<PublicDeps, 'handoff' | 'linking' | 'signIns'> & { receive: ReceiveIdentityDeps } {
+  { session, validation, ways, completion }: ForeignDeps
+): Pick<PublicDeps, 'handoff' | 'linking' | 'signIns'> & { receive: ReceiveIdentityDeps; problems: SignInProblemDeps } {
   const { issuer, cookieKeys, signIn } = config
   const { identities, linkProposals: proposals, ownIdentities: own, signInAttempts: attempts, users } = stores
   const problems = { issuer, ways, validation }
   const linking = { issuer, proposals, identities, own, problems, audit, now }
-  const receive = { identities, validation, completion, problems, linking, audit }
+  const receive = { identities, validation, completion, problems, linking, audit, now }
   const foreign = { attempts, now }
   const settings = signIn.handoff
   return {
     receive,
+    problems,
     handoff: {
       handoff: settings && { issuer, settings, foreign, receive, identities, problems, validation, audit, now }
     },
@@ -36,6 +113,7 @@ export function wireForeignSignIn(
       proposals,
       confirmation: { identities, own },
       users,
+      cookies: session.cookies,
       completion,
       problems,
       audit,
@@ -49,7 +127,7 @@ export function wireForeignSignIn(
       ways: linkableWays(config),
       configured: configuredWays(config),
       usableWays: stores.signInWays,
-      session: completion.session,
+      session,
       audit
     }
   }
@@ -73,4 +151,16 @@ export function configuredWays(config: Config): ConfiguredWays {
   const { local, providers, handoff } = config.signIn
   const issuers = [...providers, ...(handoff === undefined ? [] : [handoff])].map(({ issuer }) => issuer)
   return { password: local, passkeys: passkeyParty(config) !== undefined, issuers }
+}
+
+/** Creates the value at the first call: a hash takes 19 MiB. After a failure, the next call tries again. */
+function once<Value>(create: () => Promise<Value>): () => Promise<Value> {
+  let created: Promise<Value> | undefined
+  return () => {
+    created ??= create().catch((error: unknown) => {
+      created = undefined
+      throw error
+    })
+    return created
+  }
 }

@@ -10,13 +10,15 @@ import {
 } from '@valetkey/service-kit'
 import type { AppDeps } from '../app.js'
 import type { Config } from '../config.js'
+import type { RevocationChannel } from '../feed/revocation-channel.js'
 import { isAcceptedClientId } from '../platform/client-metadata/client-id-policy.js'
 import { resolveHost } from '../platform/client-metadata/resolve-host.js'
-import { createWaitingApps } from '../platform/developer-apps/waiting-apps.js'
+import { createWaitingApps, type WaitingApps } from '../platform/developer-apps/waiting-apps.js'
 import { createRecordAuthentication } from '../platform/encryption/authenticate-records.js'
 import { createServerMetrics } from '../platform/metrics/server-metrics.js'
 import { watchApps, watchChannel, watchTokens } from '../platform/metrics/watch.js'
-import { createCodeReturns } from '../protocol/token/give-back-codes.js'
+import { type CodeReturns, createCodeReturns } from '../protocol/token/give-back-codes.js'
+import type { AccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
 import type { Redis } from '../storage/redis/redis.js'
 import type { ReachHosts } from './client-discovery.js'
 import { type ExaminationFacts, examineProcess } from './examination.js'
@@ -42,7 +44,17 @@ type WireOptions = {
   examination?: Omit<ExaminationFacts, 'pages'>
 }
 
-/** Creates what every surface needs, from the two stores. */
+/** What only the start and the stop of the process use. */
+type ProcessDeps = {
+  /** What is written in the background; the stop of the process flushes and closes it. */
+  closeables: readonly { close(): Promise<void> }[]
+  channel: RevocationChannel
+  buckets: AccessTokenBuckets
+  waitingApps: WaitingApps
+  returns: CodeReturns
+}
+
+/** Creates what every surface and the process need, from the two stores. */
 export function wire(
   config: Config,
   database: PooledDatabase,
@@ -54,7 +66,7 @@ export function wire(
     reach = { resolve: resolveHost },
     examination = {}
   }: WireOptions = {}
-): AppDeps {
+): AppDeps & ProcessDeps {
   const watched = createServerMetrics()
   const records = createRecordAuthentication(config.cookieKeys, (kind) => {
     watched.forgedRecord(kind)
@@ -81,7 +93,7 @@ export function wire(
     watched,
     audit: platform.audit,
     refusals: platform.refusals,
-    closed: [...Object.values(platform.usage), platform.refusals],
+    closeables: [...Object.values(platform.usage), platform.refusals],
     channel,
     buckets: stores.buckets,
     waitingApps,

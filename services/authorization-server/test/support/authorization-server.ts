@@ -13,7 +13,7 @@ import {
   migrate,
   roleSettings
 } from '@valetkey/service-kit'
-import { type App, type AppDeps, buildApp } from '../../src/app.js'
+import { type App, buildApp } from '../../src/app.js'
 import { type Config, readConfig } from '../../src/config.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
@@ -63,7 +63,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
   })
   if (testDatabase.pooledUrl !== testDatabase.url) await giveRoleSettings(testDatabase.url)
   const database: Database = followingClock(connectPostgres(testDatabase.pooledUrl, connectionsOf(config)))
-  const deps: AppDeps = wire(config, database, testRedis.client, { logger, ...(reach && { reach }) })
+  const deps = wire(config, database, testRedis.client, { logger, ...(reach && { reach }) })
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
 
@@ -106,7 +106,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
 
     async close() {
       await Promise.all([app.publicServer.close(), app.internalServer.close(), app.operatorServer.close()])
-      await Promise.all([deps.audit, ...deps.closed].map((each) => each.close()))
+      await Promise.all([deps.audit, ...deps.closeables].map((each) => each.close()))
       await database.close()
       await testRedis.close()
       await testDatabase.drop()

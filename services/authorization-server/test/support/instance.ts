@@ -47,7 +47,7 @@ export async function startInstance(server: TestServer, options: InstanceOptions
     database,
     async close() {
       await Promise.all([app.publicServer.close(), app.internalServer.close(), app.operatorServer.close()])
-      await Promise.all([deps.audit, ...deps.closed].map((each) => each.close()))
+      await Promise.all([deps.audit, ...deps.closeables].map((each) => each.close()))
       await connected.close()
     }
   }

@@ -3,7 +3,7 @@ import { type IntrospectionResult, IntrospectionUnavailableError } from '@valetk
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { FILE_SCOPES } from '../../src/files/file-scopes.js'
 import type { FileQuery } from '../../src/storage/file-record.js'
-import { authorization, build, closeApp, EMPTY_PAGE, get, live, RESOURCE, send, stored } from '../files-app.js'
+import { authorization, build, closeApp, EMPTY_PAGE, get, live, RESOURCE, send, stored } from '../support/files-app.js'
 
 afterEach(closeApp)
 
@@ -163,7 +163,7 @@ test('a token without a user: 403', async () => {
 test.each([
   {
     name: 'the authorization server',
-    change: { introspect: () => Promise.reject(new IntrospectionUnavailableError('timeout', 'no answer')) }
+    change: { introspect: () => Promise.reject(new IntrospectionUnavailableError('timeout', 'no response')) }
   },
   {
     name: 'Postgres',

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { IntrospectionUnavailableError } from '@valetkey/guard'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { authorization, build, closeApp, live, send } from '../files-app.js'
+import { authorization, build, closeApp, live, send } from '../support/files-app.js'
 
 afterEach(closeApp)
 

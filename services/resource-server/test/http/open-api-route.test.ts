@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { SCOPE_MEANINGS } from '../../src/files/file-scopes.js'
-import type { OpenApiDocument } from '../documented-responses.js'
-import { build, closeApp, get, RESOURCE, send } from '../files-app.js'
+import type { OpenApiDocument } from '../support/documented-responses.js'
+import { build, closeApp, get, RESOURCE, send } from '../support/files-app.js'
 
 afterEach(closeApp)
 

@@ -3,7 +3,7 @@ import { connectPostgres, type Database, StoreUnavailable } from '@valetkey/serv
 import { FILE_KINDS, type FileKind } from '../../src/files/file-scopes.js'
 import type { ImportedFile } from '../../src/storage/file-record.js'
 import { createFileStore, type FileStore } from '../../src/storage/files.js'
-import { importedFile as file, filesOfPage, listAll, openFileStore, readStoredFiles } from '../stored-files.js'
+import { importedFile as file, filesOfPage, listAll, openFileStore, readStoredFiles } from '../support/stored-files.js'
 
 let opened: Awaited<ReturnType<typeof openFileStore>>
 let database: Database

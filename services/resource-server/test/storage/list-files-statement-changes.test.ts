@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { FILE_KINDS, type FileKind } from '../../src/files/file-scopes.js'
 import type { FilePosition, ImportedFile } from '../../src/storage/file-record.js'
 import type { FileStore } from '../../src/storage/files.js'
-import { filesOfPage, importedFile, type ListedFile, openFileStore } from '../stored-files.js'
+import { filesOfPage, importedFile, type ListedFile, openFileStore } from '../support/stored-files.js'
 
 let opened: Awaited<ReturnType<typeof openFileStore>>
 let files: FileStore

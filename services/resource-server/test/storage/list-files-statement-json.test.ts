@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { listFilesSchema } from '../../src/files/list-files-schema.js'
 import type { ImportedFile } from '../../src/storage/file-record.js'
-import { closed, faultsOf } from '../documented-responses.js'
-import { filesOfPage, importedFile, openFileStore } from '../stored-files.js'
+import { closed, faultsOf } from '../support/documented-responses.js'
+import { filesOfPage, importedFile, openFileStore } from '../support/stored-files.js'
 
 let opened: Awaited<ReturnType<typeof openFileStore>>
 beforeAll(async () => {

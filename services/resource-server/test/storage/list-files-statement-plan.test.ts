@@ -3,7 +3,7 @@ import { connectPostgres, type Database } from '@valetkey/service-kit'
 import { FILE_KINDS, type FileKind } from '../../src/files/file-scopes.js'
 import type { FilePosition } from '../../src/storage/file-record.js'
 import { listStatement } from '../../src/storage/list-files-statement.js'
-import { openFileStore } from '../stored-files.js'
+import { openFileStore } from '../support/stored-files.js'
 
 const PAGE_SIZE = 10
 const PAGES = 10_000

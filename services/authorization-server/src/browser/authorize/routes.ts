@@ -6,6 +6,7 @@ import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { type ClientRefusal, pageOfRefusal } from '../../platform/client-metadata/refusal.js'
 import type { ClientRefusals } from '../../platform/client-refusals/client-refusals.js'
 import type { AllowanceStore, AllowedGenerations } from '../../storage/postgres/allowances.js'
+import type { ClientStore } from '../../storage/postgres/clients.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import {
@@ -23,6 +24,7 @@ import { noteRefusal } from './note-refusal.js'
 export type AuthorizeRouteOptions = {
   issuer: string
   validation: ValidationDeps
+  clients: Pick<ClientStore, 'find'>
   pending: Pick<PendingRequestStore, 'add' | 'take'>
   allowances: AllowanceStore
   issue: IssueCodeDeps
@@ -199,10 +201,10 @@ function sentByApp(request: FastifyRequest): { clientId: string | undefined; red
  */
 async function findHomePage(
   clientId: string | undefined,
-  { validation }: AuthorizeRouteOptions
+  { clients }: AuthorizeRouteOptions
 ): Promise<{ name: string; homePage: string } | undefined> {
   if (clientId === undefined || !isClientId(clientId)) return undefined
-  const client = await validation.clients.find(clientId)
+  const client = await clients.find(clientId)
   if (client === undefined || client.disabled || client.isDiscovered === true || client.isUnpublished === true) {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { encryptText, openText } from '../../platform/encryption/encrypt-text.js'
+import { decryptText, encryptText } from '../../platform/encryption/encrypt-text.js'
 
 const PURPOSE = 'valetkey redirect of a consent form'
 
@@ -10,7 +10,7 @@ export function encryptRedirect(location: string, answerKey: string): Buffer {
 /** @returns undefined for the key of another form */
 export function decryptRedirect(encrypted: Buffer, answerKey: string): string | undefined {
   try {
-    return openText(encrypted, answerKey, PURPOSE)
+    return decryptText(encrypted, answerKey, PURPOSE)
   } catch {
     return undefined
   }

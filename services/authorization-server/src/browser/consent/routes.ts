@@ -14,6 +14,7 @@ import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { initialsOf } from '../../platform/clients/app-badge.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
+import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
@@ -43,6 +44,7 @@ export type ConsentRouteOptions = {
   pending: Pick<PendingRequestStore, 'exists'>
   consents: Pick<ConsentStore, 'findScope'>
   scopes: Pick<ScopeStore, 'list'>
+  resourceServers: Pick<ResourceServerStore, 'listApis'>
   lifetimes: TokenLifetimes
   decide: DecideDeps
   repeat: RepeatDeps
@@ -93,11 +95,11 @@ async function showConsent(
   { pending, question, user, isNothingChosen = false }: ShownConsent,
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, cookieKeys, validation, scopes, lifetimes }: ConsentRouteOptions
+  { issuer, cookieKeys, scopes, resourceServers, lifetimes }: ConsentRouteOptions
 ): Promise<FastifyReply> {
   const query = clientQuery(request)
   allowForms(reply, formActionSources(redirectTarget(question.request.redirectUri)))
-  const [catalogue, apis] = await Promise.all([scopes.list(), validation.resourceServers.listApis()])
+  const [catalogue, apis] = await Promise.all([scopes.list(), resourceServers.listApis()])
   const view = consentView(question, { catalogue, apis, issuer }, lifetimes, request.language)
   return reply.view('consent.hbs', {
     title: { key: 'consent.title', values: { client: view.clientName } },

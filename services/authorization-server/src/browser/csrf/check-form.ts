@@ -17,14 +17,19 @@ export function checkForm(
   options: { issuer: string; cookieKeys: readonly string[] }
 ): FormCheck {
   const { origin } = request.headers
-  const site = request.headers['sec-fetch-site']
   const ourOrigin = new URL(options.issuer).origin
   // Old browsers and programs send neither header. The CSRF token decides alone then.
-  if ((origin !== undefined && origin !== ourOrigin) || (site !== undefined && site !== 'same-origin')) return 'foreign'
+  if ((origin !== undefined && origin !== ourOrigin) || isFromAnotherOrigin(request)) return 'foreign'
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
   const isValid = request.browserIsKnown && isCsrfToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
   if (isValid) return 'own'
   return origin === ourOrigin ? 'stale' : 'foreign'
+}
+
+/** Whether the browser says that no page of our origin sent the request (`Sec-Fetch-Site`). */
+export function isFromAnotherOrigin({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  const site = headers['sec-fetch-site']
+  return site !== undefined && site !== 'same-origin'
 }
 
 /** Refuses a form from another site. The error page links only to a page of ours. */

@@ -30,6 +30,7 @@ export type ReceiveIdentityDeps = {
   problems: SignInProblemDeps
   linking: ProposalDeps
   audit: AuditTrail
+  now: () => Date
 }
 
 /**
@@ -41,7 +42,7 @@ export async function receiveIdentity(
   attempt: ForeignSignIn,
   request: FastifyRequest,
   reply: FastifyReply,
-  { identities, validation, completion, problems, linking, audit }: ReceiveIdentityDeps,
+  { identities, validation, completion, problems, linking, audit, now }: ReceiveIdentityDeps,
   createUser?: () => Promise<User | undefined>
 ): Promise<FastifyReply> {
   const { label, way, authenticatedAt, maxSeconds, idToken } = identity
@@ -61,7 +62,7 @@ export async function receiveIdentity(
   // A provider that does not say when it authenticated the user got prompt=login; more cannot be known.
   const isKnown = authenticatedAt !== undefined && authorization?.request.prompt.includes('login') === true
   const session = { authenticatedAt: authenticatedAt?.getTime() }
-  if ((purpose.kind === 'confirm' || isKnown) && !isFresh(session, completion.session.now())) {
+  if ((purpose.kind === 'confirm' || isKnown) && !isFresh(session, now())) {
     return refuse('not_confirmed', user.userId)
   }
   await identities.noteSignIn(identity, identity.displayName)

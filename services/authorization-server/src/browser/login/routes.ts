@@ -63,7 +63,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     const wasRefused = reasonForReturn(request) === 'interrupted'
     const only = onlyForeignWay(options.ways)
     // Not after signing out, which a provider would undo, and not after a refusal, which could repeat for ever.
-    if (only !== undefined && done === '' && !wasRefused) goOnTo(startUrl(only, request, options), reply)
+    if (only !== undefined && done === '' && !wasRefused) setRefreshHeader(startUrl(only, request, options), reply)
     const content = { ...EMPTY_FORM, username: request.signedIn?.username ?? '', done }
     const notice = hasLostSession || wasRefused ? 'login.interrupted' : ''
     return showForm({ ...content, notice }, visit, request, reply, options)
@@ -129,7 +129,7 @@ async function submit(
   const attempt = { account, password: form.get('password') ?? '', knownBrowser }
   const result = await signIn(attempt, options.signIn, request)
   const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
-  return answer({ result, way: { kind: 'password' }, content }, visit, request, reply, options)
+  return respond({ result, way: { kind: 'password' }, content }, visit, request, reply, options)
 }
 
 async function submitPasskey(
@@ -141,13 +141,13 @@ async function submitPasskey(
   if (options.passkeys === undefined) return leave(request, reply, options)
   const result = await signInWithPasskey(request, options.passkeys)
   const content = { ...EMPTY_FORM, problem: { key: 'login.passkey_failed' } }
-  return answer({ result, way: { kind: 'passkey' }, content }, visit, request, reply, options)
+  return respond({ result, way: { kind: 'passkey' }, content }, visit, request, reply, options)
 }
 
 /** @property content of the page after a refusal */
 type EvaluatedSignIn = { result: SignInResult; way: SignInWay; content: PageContent }
 
-async function answer(
+async function respond(
   { result, way, content }: EvaluatedSignIn,
   visit: Visit,
   request: FastifyRequest,
@@ -217,10 +217,10 @@ async function showForm(
 }
 
 /**
- * The page leads on at once, and its link does so if the browser does not. Not a redirect: it could follow a form, whose policy
+ * The browser opens `url` at once; if it does not, the page has a link. Not a redirect: it could follow a form, whose policy
  * `form-action` would stop the redirect to the provider (ADR 0010).
  */
-function goOnTo(url: string, reply: FastifyReply): void {
+function setRefreshHeader(url: string, reply: FastifyReply): void {
   reply.header('refresh', `0;url=${url}`)
 }
 

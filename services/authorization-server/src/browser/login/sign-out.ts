@@ -4,7 +4,7 @@ import type { Provider } from '../../platform/providers/provider.js'
 import { formOf } from '../../platform/request-parts.js'
 import { checkForm } from '../csrf/check-form.js'
 import { clientQuery } from '../pending-requests/pending-request.js'
-import { closeSession, openIdToken, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
+import { closeSession, decryptIdToken, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
 
 export type SignOutOptions = PageOptions & {
@@ -47,7 +47,7 @@ async function findEndSessionUrl(
   { issuer, session, providers }: SignOutOptions
 ): Promise<string | undefined> {
   const provider = way.kind === 'provider' ? providers.find(({ settings }) => settings.id === way.id) : undefined
-  const idToken = openIdToken(request, session)
+  const idToken = decryptIdToken(request, session)
   if (provider === undefined || idToken === undefined) return undefined
   return provider.endSessionUrl(idToken, `${issuer}/login?done=signed_out`)
 }

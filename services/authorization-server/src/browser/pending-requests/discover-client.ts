@@ -1,7 +1,9 @@
 import type { ClientMetadata } from '@valetkey/oauth-protocol'
+import type { FastifyRequest } from 'fastify'
 import type { ClientDocuments } from '../../platform/client-metadata/find-client-document.js'
+import type { ClientRefusal } from '../../platform/client-metadata/refusal.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
-import type { Scope } from '../../storage/postgres/scopes.js'
+import type { Scope, ScopeStore } from '../../storage/postgres/scopes.js'
 
 export type ClientDiscovery = {
   documents: Pick<ClientDocuments, 'refuse' | 'isListed' | 'find'>
@@ -9,15 +11,53 @@ export type ClientDiscovery = {
   refreshTokenMax: number
 }
 
+/** The browser that sends the request. Documents of clients are read for signed-in users only. */
+export type Visitor = Pick<FastifyRequest, 'signedIn' | 'verifySession'>
+
+type Refused = { kind: 'client_refused'; refusal: ClientRefusal }
+
+type Discovered = { kind: 'client'; client: NewClient } | Refused | { kind: 'unread'; reason: 'unknown_client' }
+
+/**
+ * Finds the client whose document is at the URL `clientId`.
+ * @param stored the client, if a user has allowed it before
+ */
+export async function discoverClient(
+  clientId: string,
+  stored: NewClient | undefined,
+  { documents, refreshTokenMax, scopes }: ClientDiscovery & { scopes: Pick<ScopeStore, 'list'> },
+  visitor: Visitor
+): Promise<Discovered> {
+  const refusal = stored?.disabled ? ({ reason: 'client_disabled', detail: '' } as const) : documents.refuse(clientId)
+  if (refusal !== undefined) return { kind: 'client_refused', refusal }
+  const user = visitor.signedIn ?? (await visitor.verifySession())
+  if (user === undefined) return { kind: 'unread', reason: 'unknown_client' }
+  const found = await documents.find(clientId, { userId: user.userId, isKnown: stored !== undefined })
+  if (found.kind === 'refused') return { kind: 'client_refused', refusal: found.refusal }
+  return { kind: 'client', client: toDiscoveredClient(clientId, found.metadata, await scopes.list(), refreshTokenMax) }
+}
+
+/**
+ * A URL with a mistake gets the page that names it.
+ * @returns undefined if the id is no URL, or if documents are not read
+ */
+export function refuseMalformed(
+  clientId: string | undefined,
+  discovery: ClientDiscovery | undefined
+): Refused | undefined {
+  const refusal = clientId?.startsWith('https://') ? discovery?.documents.refuse(clientId) : undefined
+  return refusal && { kind: 'client_refused', refusal }
+}
+
 /**
  * The client that a document describes. Any program can use its id, so it is public and its users are asked each time (RFC 8252
  * §8.6). The operator decides which scopes it may request.
  */
-export function toDiscoveredClient(
+function toDiscoveredClient(
   clientId: string,
   { name, redirectUris }: ClientMetadata,
   catalogue: readonly Scope[],
-  { refreshTokenMax }: Pick<ClientDiscovery, 'refreshTokenMax'>
+  refreshTokenMax: number
 ): NewClient {
   return {
     clientId,

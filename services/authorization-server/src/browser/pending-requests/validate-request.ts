@@ -9,13 +9,12 @@ import {
   readPrompt,
   validateAuthorizationRequest
 } from '@valetkey/oauth-protocol'
-import type { FastifyRequest } from 'fastify'
 import type { ClientRefusal } from '../../platform/client-metadata/refusal.js'
 import type { ClientStore, NewClient } from '../../storage/postgres/clients.js'
 import type { DeveloperAppStore } from '../../storage/postgres/developer-apps.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
-import { type ClientDiscovery, toDiscoveredClient } from './discover-client.js'
+import { type ClientDiscovery, discoverClient, refuseMalformed, type Visitor } from './discover-client.js'
 
 export type ValidationDeps = {
   clients: Pick<ClientStore, 'find'>
@@ -27,9 +26,6 @@ export type ValidationDeps = {
   /** Undefined if only registered clients are accepted (`CLIENT_ID_METADATA=off`). */
   discovery?: ClientDiscovery | undefined
 }
-
-/** The browser that sends the request. Documents of clients are read for signed-in users only. */
-export type Visitor = Pick<FastifyRequest, 'signedIn' | 'verifySession'>
 
 /** The request of a client that may be looked at only after sign-in. */
 type UnreadRequest = Pick<AuthorizationRequest, 'prompt'> & {
@@ -109,7 +105,7 @@ function isUnlisted({ clientId, isDiscovered }: NewClient, { discovery }: Valida
 
 /** A client that an operator registered has priority over a document with the same id. */
 async function findClient(clientId: string | undefined, deps: ValidationDeps, visitor: Visitor): Promise<FoundClient> {
-  if (clientId === undefined || !isClientId(clientId)) return refuseMalformed(clientId, deps)
+  if (clientId === undefined || !isClientId(clientId)) return refuseMalformed(clientId, deps.discovery) ?? UNKNOWN
   const stored = await deps.clients.find(clientId)
   if (stored !== undefined && stored.isDiscovered !== true) {
     if (stored.disabled) return UNKNOWN
@@ -117,7 +113,7 @@ async function findClient(clientId: string | undefined, deps: ValidationDeps, vi
   }
   const { scopes, discovery } = deps
   if (discovery === undefined || !isClientIdUrl(clientId)) return UNKNOWN
-  return discoverClient(clientId, stored, { scopes, discovery }, visitor)
+  return discoverClient(clientId, stored, { ...discovery, scopes }, visitor)
 }
 
 /**
@@ -133,28 +129,4 @@ async function findUnpublished(
   if (user === undefined) return { kind: 'unread', reason: 'app_not_published' }
   if (await apps.mayTest(user.userId, client.clientId)) return { kind: 'client', client }
   return { kind: 'show_error_page', reason: 'app_not_published' }
-}
-
-async function discoverClient(
-  clientId: string,
-  stored: NewClient | undefined,
-  { scopes, discovery }: Pick<ValidationDeps, 'scopes'> & { discovery: ClientDiscovery },
-  visitor: Visitor
-): Promise<FoundClient> {
-  const refusal = stored?.disabled
-    ? ({ reason: 'client_disabled', detail: '' } as const)
-    : discovery.documents.refuse(clientId)
-  if (refusal !== undefined) return { kind: 'client_refused', refusal }
-  const user = visitor.signedIn ?? (await visitor.verifySession())
-  if (user === undefined) return { kind: 'unread', reason: 'unknown_client' }
-  const found = await discovery.documents.find(clientId, { userId: user.userId, isKnown: stored !== undefined })
-  if (found.kind === 'refused') return { kind: 'client_refused', refusal: found.refusal }
-  const catalogue = await scopes.list()
-  return { kind: 'client', client: toDiscoveredClient(clientId, found.metadata, catalogue, discovery) }
-}
-
-/** A URL with a mistake gets the page that names it. */
-function refuseMalformed(clientId: string | undefined, { discovery }: ValidationDeps): FoundClient {
-  const refusal = clientId?.startsWith('https://') ? discovery?.documents.refuse(clientId) : undefined
-  return refusal === undefined ? UNKNOWN : { kind: 'client_refused', refusal }
 }

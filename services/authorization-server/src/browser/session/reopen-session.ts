@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type NewSession, openIdToken, openSession, type SessionOptions } from './session-plugin.js'
+import { decryptIdToken, type NewSession, openSession, type SessionOptions } from './session-plugin.js'
 
 /**
  * Lets the session of this browser go on under a new id and the user's new generations, after all sessions of the user have
@@ -17,6 +17,6 @@ export async function reopenSession(
   const { way, authenticatedAt, endsAt } = earlier
   const at = confirmedAt ?? (authenticatedAt === undefined ? undefined : new Date(authenticatedAt))
   const maxSeconds = Math.floor((endsAt - session.now().getTime()) / 1000)
-  const idToken = openIdToken(request, session)
+  const idToken = decryptIdToken(request, session)
   await openSession(request, reply, { user, way, authenticatedAt: at, maxSeconds, idToken }, session)
 }

@@ -1,9 +1,10 @@
 import { FRESH_SIGN_IN_SECONDS } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { encryptText, openText } from '../../platform/encryption/encrypt-text.js'
+import { decryptText, encryptText } from '../../platform/encryption/encrypt-text.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
 import type { SessionRecord, SessionStore, SignInWay } from '../../storage/redis/sessions.js'
+import { isFromAnotherOrigin } from '../csrf/check-form.js'
 import type { CookiePolicy } from './cookies.js'
 import { describeBrowser } from './describe-browser.js'
 import { hashId, isRandomId, newRandomId } from './random-id.js'
@@ -18,7 +19,7 @@ export type SignedIn = {
   way: SignInWay
   /** Milliseconds since 1970; see `isFresh`. */
   authenticatedAt: number | undefined
-  /** See `openIdToken`. */
+  /** See `decryptIdToken`. */
   encryptedIdToken: string | undefined
 }
 
@@ -107,9 +108,8 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
 )
 
 /** Such a form comes without our cookies, and the response must not replace them. `checkForm` refuses it. */
-function isFormOfAnotherSite({ method, headers }: FastifyRequest): boolean {
-  const site = headers['sec-fetch-site']
-  return method === 'POST' && site !== undefined && site !== 'same-origin'
+function isFormOfAnotherSite(request: FastifyRequest): boolean {
+  return request.method === 'POST' && isFromAnotherOrigin(request)
 }
 
 /** A session from the future is refused, too: a process with a wrong clock must not open a session that never ends. */
@@ -165,11 +165,14 @@ export async function openSession(
 }
 
 /** The ID token with which the session began. Only the cookie of the session decrypts it. */
-export function openIdToken(request: FastifyRequest, { cookies }: Pick<SessionOptions, 'cookies'>): string | undefined {
+export function decryptIdToken(
+  request: FastifyRequest,
+  { cookies }: Pick<SessionOptions, 'cookies'>
+): string | undefined {
   const sessionId = request.cookies[cookies.names.session]
   const encrypted = request.signedIn?.encryptedIdToken
   if (sessionId === undefined || encrypted === undefined) return undefined
-  return openText(Buffer.from(encrypted, 'base64url'), sessionId, ID_TOKEN)
+  return decryptText(Buffer.from(encrypted, 'base64url'), sessionId, ID_TOKEN)
 }
 
 /** Ends the session in the store, so that every copy of its cookie is invalid. */

@@ -98,7 +98,7 @@ function addDecisionCommands(apps: Command, context: CommandDeps, deps: () => Ap
 
   apps
     .command('disable')
-    .description('disable an app and revoke all its tokens permanently; clients enable enables it')
+    .description('disable an app and revoke all its tokens permanently; `clients enable` enables it again')
     .argument('<client_id>')
     .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"client_id",…}')

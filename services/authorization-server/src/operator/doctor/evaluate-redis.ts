@@ -13,7 +13,7 @@ export function evaluateRedis(state: RedisState, offsetMs: number): readonly Fin
 
 function evaluateVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  if (major > 6 || (major === 6 && minor >= 2)) return ok('redis', `answers, version ${version}`)
+  if (major > 6 || (major === 6 && minor >= 2)) return ok('redis', `responds, version ${version}`)
   const why = 'It lacks a command that the service uses (GETEX), so requests fail.'
   return fatal('redis', { what: `is version ${version}`, why, fix: 'upgrade it to 6.2 or newer' })
 }

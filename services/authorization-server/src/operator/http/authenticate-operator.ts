@@ -75,19 +75,19 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
     // Recorded before the rate limit, so that the event exists even if the limit is exceeded or unavailable.
     note(request, reason)
     await deps.limiter.count(operatorAuthenticationLimit(request.ip))
-    return answer(reply, 'invalid_token')
+    return respond(reply, 'invalid_token')
   }
 
   function refuseRequest(request: FastifyRequest, reply: FastifyReply, reason: string): FastifyReply {
     note(request, reason)
-    return answer(reply, 'invalid_request')
+    return respond(reply, 'invalid_request')
   }
 
   function note(request: FastifyRequest, reason: string): void {
     deps.audit.record(request, { event: 'operator_refused', reason })
   }
 
-  function answer(reply: FastifyReply, code: keyof typeof DESCRIPTION): FastifyReply {
+  function respond(reply: FastifyReply, code: keyof typeof DESCRIPTION): FastifyReply {
     const description = DESCRIPTION[code]
     reply.header('www-authenticate', bearerChallenge({ realm: REALM, error: { code, description } }))
     return sendProblem(reply, new Problem(BEARER_ERROR_STATUS[code], description), code)

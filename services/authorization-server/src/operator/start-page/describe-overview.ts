@@ -44,10 +44,10 @@ export function describeOverview(
   return {
     status: text,
     statusState: state,
-    checks: Object.entries(readiness?.checks ?? {}).map(([name, answer]) => ({
+    checks: Object.entries(readiness?.checks ?? {}).map(([name, status]) => ({
       name,
-      state: answer === 'ok' ? 'good' : 'bad',
-      text: answer === 'ok' ? 'ok' : (readiness?.reasons?.[name] ?? 'unavailable')
+      state: status === 'ok' ? 'good' : 'bad',
+      text: status === 'ok' ? 'ok' : (readiness?.reasons?.[name] ?? 'unavailable')
     })),
     versions: [
       ...Object.entries(versions ?? {}).map(([name, version]) => ({
@@ -68,7 +68,7 @@ export function describeOverview(
 /** @returns an empty text if there is no queue */
 function describeQueue(queue: Examination['queue']): string {
   if (queue === 'off') return ''
-  if (queue === 'unknown') return 'Postgres does not answer.'
+  if (queue === 'unknown') return 'Postgres does not respond.'
   return queue === 1 ? '1 app or change waits for approval.' : `${queue} apps or changes wait for approval.`
 }
 

@@ -6,15 +6,27 @@ import {
   isWellFormed,
   matchesSecret,
   OAuthError,
+  readClientCredentials,
   secretIdOf,
   type TokenHash
 } from '@valetkey/oauth-protocol'
+import type { FastifyRequest } from 'fastify'
 import { clientSecretKey } from '../../storage/postgres/client-secrets.js'
 import type { ClientStore } from '../../storage/postgres/clients.js'
 import { MOST_LIVE_SECRETS } from '../clients/client-secret-rules.js'
 import type { Limiter } from '../rate-limits/limiter.js'
 import { clientAuthenticationLimit } from '../rate-limits/rules.js'
+import { authorizationHeaders, formOf } from '../request-parts.js'
 import type { Usage } from '../usage.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The authenticated client, for the audit event of a later refusal. */
+    authenticatedClientId: string | undefined
+    /** The secret that it used; every audit event of the request includes its id. */
+    authenticatedSecretId: string | undefined
+  }
+}
 
 export type ClientAuthenticationDeps = {
   /** `now` decides which cached secrets have expired. */
@@ -26,7 +38,16 @@ export type ClientAuthenticationDeps = {
 }
 
 /** An authenticated client, and the secret that it used; a public client has none. */
-export type AuthenticatedClient = { client: Client; secretId: string | undefined }
+type AuthenticatedClient = { client: Client; secretId: string | undefined }
+
+/** Authenticates the client of a request with a form. Later audit events of the request include client and secret. */
+export async function authenticateClient(request: FastifyRequest, deps: ClientAuthenticationDeps): Promise<Client> {
+  const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
+  const { client, secretId } = await authenticate(credentials, request.ip, deps)
+  request.authenticatedClientId = client.clientId
+  request.authenticatedSecretId = secretId
+  return client
+}
 
 /**
  * Authenticates a client (RFC 6749 §2.3, §3.2.1). An unknown client and a wrong secret take the same steps and get the same
@@ -34,7 +55,7 @@ export type AuthenticatedClient = { client: Client; secretId: string | undefined
  * @throws {OAuthError} `invalid_client`, or `invalid_request` when the credentials cannot be read
  * @throws {TooManyAttempts} instead of `invalid_client`, after too many failures from the address
  */
-export async function authenticateClient(
+async function authenticate(
   credentials: ClientCredentials,
   address: string,
   deps: ClientAuthenticationDeps

@@ -38,7 +38,7 @@ class Failed extends Error {
 
 /**
  * Fetches a client id metadata document (draft-ietf-oauth-client-id-metadata-document-02 §5, §8.6, §8.7). The address is checked
- * after the name is resolved, and the connection goes to the checked address: a second DNS answer cannot change it.
+ * after the name is resolved, and the connection goes to the checked address: a second DNS response cannot change it.
  */
 export async function fetchDocument(url: string, deps: FetchDeps): Promise<FetchedDocument> {
   try {
@@ -167,7 +167,7 @@ async function readResponse(response: IncomingMessage): Promise<{ text: string; 
 
 function requireStatus(status: number): void {
   if (status === 200) return
-  const detail = `The server answered with status ${status}.`
+  const detail = `The server responded with status ${status}.`
   if (status >= 500 || status === 429 || status === 408) throw new Failed('document_server_error', detail)
   // A redirect would lend the name of this host to another one.
   if (status >= 300 && status < 400) throw new Failed('document_redirect', `${detail} Redirects are not followed.`)

@@ -17,7 +17,7 @@ export function encryptText(text: string, secret: string, purpose: string): Buff
 }
 
 /** @throws if the secret or the purpose differs, or the encrypted text was changed */
-export function openText(encrypted: Buffer, secret: string, purpose: string): string {
+export function decryptText(encrypted: Buffer, secret: string, purpose: string): string {
   const nonce = encrypted.subarray(0, NONCE_BYTES)
   const decipher = createDecipheriv('aes-256-gcm', keyOf(secret, purpose), nonce, { authTagLength: TAG_BYTES })
   decipher.setAuthTag(encrypted.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))

@@ -8,7 +8,7 @@ export type ChannelState = {
   isVerified: boolean
   proofAgeMs: number
   subscribers: number
-  heard: number
+  receivedRevocations: number
   losses: number
 }
 
@@ -31,7 +31,7 @@ export function watchChannel(metrics: Metrics, channel: { state(): ChannelState 
   )
   metrics.countElsewhere(
     { name: 'valetkey_feed_revocations_total', help: 'Revocation events received, from all processes.' },
-    () => channel.state().heard
+    () => channel.state().receivedRevocations
   )
   metrics.countElsewhere(
     { name: 'valetkey_listen_losses_total', help: 'LISTEN connections that were lost.' },

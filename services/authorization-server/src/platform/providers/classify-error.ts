@@ -20,7 +20,7 @@ export function classifyError(error: unknown): ProviderFailure {
   if (error instanceof ResponseBodyError) {
     return error.status >= 500 ? providerFailure('unavailable', 'http_5xx') : failureOfErrorCode(error.error)
   }
-  // The token endpoint answers a wrong secret, and UserInfo a wrong token, with a challenge.
+  // The token endpoint responds to a wrong secret, and UserInfo to a wrong token, with a challenge.
   if (error instanceof WWWAuthenticateChallengeError) return providerFailure('misconfigured', 'invalid_client')
   if (error instanceof WrongIssuer) return providerFailure('misconfigured', 'wrong_issuer')
   if (error instanceof ClientError) return classifyResponse(error)

@@ -22,7 +22,7 @@ export function createInFlight() {
     const index = queue.indexOf(entry)
     if (index < 0) return false
     queue.splice(index, 1)
-    for (const place of places.of(entry)) place.awaited -= 1
+    for (const place of places.of(entry)) place.waiting -= 1
     places.forgetUnused(entry.names)
     return true
   }
@@ -33,7 +33,7 @@ export function createInFlight() {
 
     /** Adds an attempt to the queue by its arrival: a rejected attempt comes before later ones. */
     wait(entry: Entry): void {
-      for (const place of places.of(entry)) place.awaited += 1
+      for (const place of places.of(entry)) place.waiting += 1
       queue.splice(queue.findLastIndex(({ arrival }) => arrival < entry.arrival) + 1, 0, entry)
     },
 
@@ -41,12 +41,12 @@ export function createInFlight() {
 
     /** Releases the places of an attempt and admits attempts that wait for them. */
     leave(entry: Entry): void {
-      for (const place of places.of(entry)) place.held -= 1
+      for (const place of places.of(entry)) place.taken -= 1
       places.forgetUnused(entry.names)
-      for (const waiting of [...queue]) {
-        if (!places.take(waiting)) continue
-        stopWaiting(waiting)
-        waiting.admit()
+      for (const queued of [...queue]) {
+        if (!places.take(queued)) continue
+        stopWaiting(queued)
+        queued.admit()
       }
     },
 
@@ -54,7 +54,7 @@ export function createInFlight() {
     allow: places.allow,
 
     /** Number of attempts with a place in this limit. */
-    held: places.held,
+    taken: places.taken,
 
     waiting: (): number => queue.length,
 
@@ -63,7 +63,7 @@ export function createInFlight() {
   }
 }
 
-type Places = { held: number; awaited: number; allowed: number }
+type Places = { taken: number; waiting: number; allowed: number }
 
 /** The places of each limit that has an attempt in flight. */
 function createPlaces() {
@@ -71,15 +71,15 @@ function createPlaces() {
 
   const of = (entry: Entry): Places[] =>
     entry.names.map((name, index) => {
-      const known = places.get(name) ?? { held: 0, awaited: 0, allowed: entry.most[index] ?? 1 }
+      const known = places.get(name) ?? { taken: 0, waiting: 0, allowed: entry.most[index] ?? 1 }
       places.set(name, known)
       return known
     })
 
   function forgetUnused(names: readonly string[]): void {
     for (const name of names) {
-      const { held, awaited } = places.get(name) ?? { held: 0, awaited: 0 }
-      if (held + awaited === 0) places.delete(name)
+      const { taken, waiting } = places.get(name) ?? { taken: 0, waiting: 0 }
+      if (taken + waiting === 0) places.delete(name)
     }
   }
 
@@ -88,8 +88,8 @@ function createPlaces() {
     forgetUnused,
     take(entry: Entry): boolean {
       const wanted = of(entry)
-      const isFree = wanted.every(({ held, allowed }) => held < allowed)
-      if (isFree) for (const place of wanted) place.held += 1
+      const isFree = wanted.every(({ taken, allowed }) => taken < allowed)
+      if (isFree) for (const place of wanted) place.taken += 1
       else forgetUnused(entry.names)
       return isFree
     },
@@ -97,7 +97,7 @@ function createPlaces() {
       const place = places.get(name)
       if (place !== undefined) place.allowed = allowed
     },
-    held: (name: string): number => places.get(name)?.held ?? 0,
+    taken: (name: string): number => places.get(name)?.taken ?? 0,
     size: (): number => places.size
   }
 }

@@ -76,7 +76,7 @@ export function createLimiter(
    * @returns whether this attempt may be evaluated even if all of them fail
    */
   async function mayBeEvaluated(limits: readonly Limit[], entry: Entry): Promise<boolean> {
-    const held = entry.names.map(inFlight.held)
+    const taken = entry.names.map(inFlight.taken)
     const states = await readStates(counters, limits, mostOf)
     const exhausted = states.filter(({ left }) => left <= 0)
     // Attempts that wait for an exhausted limit are admitted at once: each reads the counters and is refused.
@@ -86,7 +86,7 @@ export function createLimiter(
       const seconds = Math.max(...exhausted.map(({ remainingSeconds }) => remainingSeconds))
       throw refuse(kindOf(first.limit), seconds, 'too_many_attempts')
     }
-    return states.every(({ left }, index) => (held[index] ?? 1) <= left)
+    return states.every(({ left }, index) => (taken[index] ?? 1) <= left)
   }
 
   return {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { addressGroup } from './address-group.js'
 
-/** Number of failures allowed in a window. The name contains only hashes of addresses and accounts. */
+/** Number of failures or actions allowed in a window. The name contains only hashes of addresses and accounts. */
 export type Limit = { name: string; count: number; windowSeconds: number }
 
 const QUARTER_HOUR = 900

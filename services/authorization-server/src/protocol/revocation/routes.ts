@@ -1,10 +1,10 @@
-import { OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
+import { OAuthError } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
 import {
   authenticateClient,
   type ClientAuthenticationDeps
 } from '../../platform/client-authentication/authenticate-client.js'
-import { authorizationHeaders, formOf } from '../../platform/request-parts.js'
+import { formOf } from '../../platform/request-parts.js'
 import { type RevokeDeps, revokeToken } from './revoke-token.js'
 
 export type RevocationRouteOptions = { authentication: ClientAuthenticationDeps; revocation: RevokeDeps }
@@ -19,10 +19,7 @@ export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = asyn
     const form = formOf(request)
     const unreadable = ['token', 'token_type_hint'].find((name) => form.isRepeated(name) || form.isMalformed(name))
     if (unreadable) throw new OAuthError('invalid_request', `The parameter ${unreadable} is repeated or malformed.`)
-    const credentials = readClientCredentials(authorizationHeaders(request), form)
-    const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
-    request.authenticatedClientId = client.clientId
-    request.authenticatedSecretId = secretId
+    const client = await authenticateClient(request, authentication)
     const token = form.get('token')
     if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
     await revokeToken(token, client, revocation, request)

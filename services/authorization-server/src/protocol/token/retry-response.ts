@@ -1,4 +1,4 @@
-import { encryptText, openText } from '../../platform/encryption/encrypt-text.js'
+import { decryptText, encryptText } from '../../platform/encryption/encrypt-text.js'
 
 /** The response of a refresh, for a client that lost it: it must get the same tokens again. */
 export type RetryResponse = { accessToken: string; refreshToken: string; scope: readonly string[]; expiresAt: string }
@@ -15,5 +15,5 @@ export function encryptResponse(response: RetryResponse, oldRefreshToken: string
 
 /** @throws when the token is another, or the text was changed */
 export function decryptResponse(encrypted: Buffer, oldRefreshToken: string): RetryResponse {
-  return JSON.parse(openText(encrypted, oldRefreshToken, PURPOSE)) as RetryResponse
+  return JSON.parse(decryptText(encrypted, oldRefreshToken, PURPOSE)) as RetryResponse
 }

@@ -1,15 +1,10 @@
-import {
-  readClientCredentials,
-  readTokenRequest,
-  requireSingleParameters,
-  type TokenResponse
-} from '@valetkey/oauth-protocol'
+import { readTokenRequest, requireSingleParameters, type TokenResponse } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
 import {
   authenticateClient,
   type ClientAuthenticationDeps
 } from '../../platform/client-authentication/authenticate-client.js'
-import { authorizationHeaders, formOf } from '../../platform/request-parts.js'
+import { formOf } from '../../platform/request-parts.js'
 import { type RedeemDeps, redeemCode } from './redeem-code.js'
 import { type RefreshDeps, redeemRefreshToken } from './redeem-refresh-token.js'
 
@@ -43,10 +38,7 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
       const form = formOf(request)
       requireSingleParameters(form)
       // Before the code or token is read: an unauthenticated caller learns nothing about it (RFC 6749 §3.2.1).
-      const credentials = readClientCredentials(authorizationHeaders(request), form)
-      const { client, secretId } = await authenticateClient(credentials, request.ip, authentication)
-      request.authenticatedClientId = client.clientId
-      request.authenticatedSecretId = secretId
+      const client = await authenticateClient(request, authentication)
       const tokenRequest = readTokenRequest(form, client)
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {

@@ -71,7 +71,7 @@ export function createRegistry(
       },
 
       /** @returns whether credentials of resource servers may have changed */
-      hear(payload: string): boolean {
+      applyChange(payload: string): boolean {
         const change = readChange(payload)
         const changed = change === undefined ? TABLES : TABLES.filter((each) => each === change.table)
         for (const table of changed) {

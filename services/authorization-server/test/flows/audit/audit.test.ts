@@ -49,8 +49,8 @@ describe('sign-in', () => {
       expect(answer.body).not.toContain(event.reason)
     }
     await setCounter(server, signInLimits('alice', address, false)[0], 20)
-    const braked = await attemptSignIn(server, { username: 'alice', password: PASSWORD, address })
-    expect(eventsOf(braked)).toEqual([{ event: 'sign_in_failed', address, reason: 'too_many_attempts' }])
+    const rateLimited = await attemptSignIn(server, { username: 'alice', password: PASSWORD, address })
+    expect(eventsOf(rateLimited)).toEqual([{ event: 'sign_in_failed', address, reason: 'too_many_attempts' }])
     await clearCounters(server)
   })
 

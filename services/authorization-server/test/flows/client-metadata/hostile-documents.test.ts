@@ -127,7 +127,7 @@ describe('documents that change', () => {
     await deleteKeys(server, 'vk:client-document:*')
     const again = await browser.submit(page, { decision: 'allow' })
     expect(visibleText(again.body)).toContain('Bank')
-    expect(visibleText(again.body)).toContain('Please answer again')
+    expect(visibleText(again.body)).toContain('Please decide again')
     expect(await discoveredRows(world)).not.toContainEqual(expect.objectContaining({ client_id: clientId }))
     const allowed = await browser.submitOnly(again, { decision: 'allow' })
     expect(String(allowed.headers.location)).toContain('code=')

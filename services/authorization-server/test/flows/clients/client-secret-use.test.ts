@@ -98,7 +98,7 @@ describe('last use', () => {
   test('is stored for the used secret only; a wrong secret stores nothing', async () => {
     await exchange(server, old, 'vk_ac_x')
     await exchange(server, { ...fresh, clientSecret: withOtherEnd(fresh.clientSecret) }, 'vk_ac_x')
-    await Promise.all(server.deps.closed.map((each) => each.close()))
+    await Promise.all(server.deps.closeables.map((each) => each.close()))
     const { secrets } = await clients('secrets', old.clientId)
     expect(secrets).toEqual([
       expect.objectContaining({ secret_id: idOf(old), last_used_at: expect.stringMatching(/^\d{4}-.*Z$/) }),
@@ -110,7 +110,7 @@ describe('last use', () => {
     const caller = await server.createResourceServer()
     await introspect(server, caller, 'x')
     await introspect(server, { ...caller, clientSecret: 'x' }, 'x')
-    await Promise.all(server.deps.closed.map((each) => each.close()))
+    await Promise.all(server.deps.closeables.map((each) => each.close()))
     const { out } = await runCommand(server.database, ['resource-servers', 'list', '--json'])
     const found = JSON.parse(out).resource_servers.find(
       (each: { client_id: string }) => each.client_id === caller.clientId

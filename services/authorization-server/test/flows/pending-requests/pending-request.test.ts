@@ -63,7 +63,7 @@ describe('two tabs of one browser have two pending requests', () => {
     const session = browser.cookies.get('vk_session')
     const other = await browser.submit(second, { username: 'alice', password: 'wrong' })
     expect(isConsent(other)).toBe(true)
-    expect(visibleText(other.body)).not.toContain('Please answer again')
+    expect(visibleText(other.body)).not.toContain('Please decide again')
     expect(browser.cookies.get('vk_session')).toBe(session)
     const allowed = await browser.submitOnly(other, { decision: 'allow' })
     expect(responseParameters(allowed)).toMatchObject({ state: 'second' })

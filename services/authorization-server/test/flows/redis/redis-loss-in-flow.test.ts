@@ -8,7 +8,7 @@ import { openConsent, signedInBrowser, signOut } from '../../support/pages.js'
 
 const SIGN_IN = { username: 'alice', password: PASSWORD }
 const INTERRUPTED = 'Your sign-in was interrupted or has expired. Please sign in again to continue.'
-const ASKED_AGAIN = 'Please answer again. The page was no longer valid'
+const ASKED_AGAIN = 'Please decide again. The page was no longer valid'
 const ALLOW = { decision: 'allow' }
 
 let server: TestServer

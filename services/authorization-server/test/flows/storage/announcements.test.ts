@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { Client } from 'pg'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
-import { type HeardDatabase, openHeardDatabase } from '../../support/heard-endings.js'
+import { type ObservedDatabase, openObservedDatabase } from '../../support/received-endings.js'
 import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
-let world: HeardDatabase
+let world: ObservedDatabase
 let grant: StoredGrant
 const now = new Date()
 
 beforeAll(async () => {
-  world = await openHeardDatabase()
+  world = await openObservedDatabase()
 })
 beforeEach(async () => {
   grant = await storeGrant(world.database, now)

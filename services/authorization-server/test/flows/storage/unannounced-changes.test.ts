@@ -5,17 +5,17 @@ import { createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
-import { type HeardDatabase, openHeardDatabase } from '../../support/heard-endings.js'
+import { type ObservedDatabase, openObservedDatabase } from '../../support/received-endings.js'
 import { rememberConsent } from '../../support/remember-consent.js'
 import { PACE } from '../../support/rotation.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
-let world: HeardDatabase
+let world: ObservedDatabase
 let grant: StoredGrant
 const now = new Date()
 
 beforeAll(async () => {
-  world = await openHeardDatabase()
+  world = await openObservedDatabase()
 })
 beforeEach(async () => {
   grant = await storeGrant(world.database, now)

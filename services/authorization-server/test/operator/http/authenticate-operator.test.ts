@@ -107,9 +107,11 @@ describe('an invalid key', () => {
     await setCounter(server, operatorAuthenticationLimit(ADDRESS), 99)
     const wrong = { authorization: `Bearer ${unknownKey()}` }
     expect((await get(wrong)).statusCode).toBe(401)
-    const braked = await get(wrong)
-    expect([braked.statusCode, Number(braked.headers['retry-after']) > 0]).toEqual([429, true])
-    expect(eventsOf(braked)).toEqual([{ event: 'operator_refused', address: ADDRESS, reason: 'unknown_operator_key' }])
+    const rateLimited = await get(wrong)
+    expect([rateLimited.statusCode, Number(rateLimited.headers['retry-after']) > 0]).toEqual([429, true])
+    expect(eventsOf(rateLimited)).toEqual([
+      { event: 'operator_refused', address: ADDRESS, reason: 'unknown_operator_key' }
+    ])
     expect((await get({ authorization: `Bearer ${admin.operatorKey}` })).statusCode).toBe(200)
     const elsewhere = { url: '/admin/operator-keys', remoteAddress: '192.0.2.9', headers: wrong }
     expect((await server.operatorServer.inject(elsewhere)).statusCode).toBe(401)

@@ -67,7 +67,7 @@ test('versions include the state of the migrations, and the time of the examinat
 
 test.each([
   { queue: 'off' as const, text: '' },
-  { queue: 'unknown' as const, text: 'Postgres does not answer.' },
+  { queue: 'unknown' as const, text: 'Postgres does not respond.' },
   { queue: 1, text: '1 app or change waits for approval.' },
   { queue: 12, text: '12 apps or changes wait for approval.' }
 ])('an approval queue of $queue is shown as "$text"', ({ queue, text }) => {

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { encryptText, openText } from '../../../src/platform/encryption/encrypt-text.js'
+import { decryptText, encryptText } from '../../../src/platform/encryption/encrypt-text.js'
 
 test('decrypts with the same secret and purpose', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 1 }), fc.string(), (text, secret, purpose) => {
-      expect(openText(encryptText(text, secret, purpose), secret, purpose)).toBe(text)
+      expect(decryptText(encryptText(text, secret, purpose), secret, purpose)).toBe(text)
     })
   )
 })
@@ -17,11 +17,11 @@ test('the encrypted text does not contain the text, and differs each time', () =
 })
 
 test.each([
-  { name: 'another secret', open: (encrypted: Buffer) => openText(encrypted, 'other', 'purpose') },
-  { name: 'another purpose', open: (encrypted: Buffer) => openText(encrypted, 'key', 'other') },
-  { name: 'a cut text', open: (encrypted: Buffer) => openText(encrypted.subarray(0, -1), 'key', 'purpose') },
-  { name: 'a cut tag', open: (encrypted: Buffer) => openText(encrypted.subarray(0, 20), 'key', 'purpose') },
-  { name: 'nothing', open: () => openText(Buffer.alloc(0), 'key', 'purpose') }
+  { name: 'another secret', open: (encrypted: Buffer) => decryptText(encrypted, 'other', 'purpose') },
+  { name: 'another purpose', open: (encrypted: Buffer) => decryptText(encrypted, 'key', 'other') },
+  { name: 'a cut text', open: (encrypted: Buffer) => decryptText(encrypted.subarray(0, -1), 'key', 'purpose') },
+  { name: 'a cut tag', open: (encrypted: Buffer) => decryptText(encrypted.subarray(0, 20), 'key', 'purpose') },
+  { name: 'nothing', open: () => decryptText(Buffer.alloc(0), 'key', 'purpose') }
 ])('$name does not decrypt it', ({ open }) => {
   expect(() => open(encryptText('text', 'key', 'purpose'))).toThrow()
 })
@@ -31,6 +31,6 @@ test('a single changed bit is detected', () => {
   for (let at = 0; at < encrypted.length; at++) {
     const changed = Buffer.from(encrypted)
     changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
-    expect(() => openText(changed, 'key', 'purpose')).toThrow()
+    expect(() => decryptText(changed, 'key', 'purpose')).toThrow()
   }
 })

@@ -53,8 +53,8 @@ test('no key exceeds its places, and none stays in memory afterwards', () => {
         else inFlight.wait(entry)
         all.push(entry)
         for (const name of names) {
-          expect(inFlight.held(name)).toBe(all.filter((each) => each.isIn && each.names.includes(name)).length)
-          expect(inFlight.held(name)).toBeLessThanOrEqual(2)
+          expect(inFlight.taken(name)).toBe(all.filter((each) => each.isIn && each.names.includes(name)).length)
+          expect(inFlight.taken(name)).toBeLessThanOrEqual(2)
         }
       }
       for (const entry of all) leave(entry)

@@ -47,7 +47,7 @@ async function examineIntrospection({ introspection }: Config): Promise<Finding>
   const introspector = buildIntrospector(uncached, buildLogger('resource-server', 'silent'))
   try {
     await introspector.introspect('doctor', 'doctor')
-    return ok('introspection', 'answers and accepts our credential')
+    return ok('introspection', 'responds and accepts our credential')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     return fatal('introspection', {

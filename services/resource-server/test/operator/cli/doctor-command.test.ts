@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { openFileStore } from '../../stored-files.js'
+import { openFileStore } from '../../support/stored-files.js'
 
 const MAIN = path.resolve(import.meta.dirname, '../../../dist/operator/cli/main.js')
 const SECRET = 'a-secret-of-at-least-thirty-two-characters'

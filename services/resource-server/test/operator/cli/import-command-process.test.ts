@@ -2,8 +2,8 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { readStoredFiles } from '../../stored-files.js'
-import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
+import { createFilesWorld, type FilesWorld, ownerId } from '../../support/files-world.js'
+import { readStoredFiles } from '../../support/stored-files.js'
 
 const COMMAND_LINE = path.resolve(import.meta.dirname, '../../../dist/operator/cli/main.js')
 const FILES = 20_000

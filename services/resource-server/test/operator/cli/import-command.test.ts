@@ -3,8 +3,8 @@ import { readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'n
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { CommanderError } from 'commander'
-import { readStoredFiles } from '../../stored-files.js'
-import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
+import { createFilesWorld, type FilesWorld, ownerId } from '../../support/files-world.js'
+import { readStoredFiles } from '../../support/stored-files.js'
 
 const SOURCES = path.resolve(import.meta.dirname, '../../../src')
 

@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { connectPostgres } from '@valetkey/service-kit'
-import { readStoredFiles } from '../../stored-files.js'
-import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
+import { createFilesWorld, type FilesWorld, ownerId } from '../../support/files-world.js'
+import { readStoredFiles } from '../../support/stored-files.js'
 
 let world: FilesWorld
 beforeAll(async () => {

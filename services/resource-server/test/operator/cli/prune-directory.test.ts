@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { connectPostgres } from '@valetkey/service-kit'
 import { pruneDirectory } from '../../../src/operator/cli/prune-directory.js'
 import { createImportRuns } from '../../../src/storage/import-runs.js'
-import { readStoredFiles } from '../../stored-files.js'
-import { createFilesWorld, type FilesWorld, ownerId } from './files-world.js'
+import { createFilesWorld, type FilesWorld, ownerId } from '../../support/files-world.js'
+import { readStoredFiles } from '../../support/stored-files.js'
 
 let world: FilesWorld
 beforeAll(async () => {

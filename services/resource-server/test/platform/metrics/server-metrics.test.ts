@@ -3,7 +3,7 @@ import { IntrospectionUnavailableError, type IntrospectorStatistics } from '@val
 import { createMetrics } from '@valetkey/service-kit'
 import { watchGuard } from '../../../src/platform/metrics/watch-guard.js'
 import { healthChecks } from '../../../src/start.js'
-import { authorization, build, closeApp, get, live } from '../../files-app.js'
+import { authorization, build, closeApp, get, live } from '../../support/files-app.js'
 
 afterEach(closeApp)
 

@@ -40,7 +40,7 @@ const PROBLEMS = {
 
 const TOO_MANY_CHANGES = { kind: 'too_many_changes' } as const
 
-/** Owners, invitations to become one, and test users. No answer says whether a user exists. */
+/** Owners, invitations to become one, and test users. No response reveals whether a user exists. */
 export const peopleRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
   const { issuer } = options
 

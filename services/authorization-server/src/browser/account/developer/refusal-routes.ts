@@ -19,7 +19,7 @@ export const refusalRoutes: FastifyPluginAsync<RefusalPageOptions> = async (page
     const { id: clientId } = request.params
     if (user === undefined) return reply.redirect(`${issuer}/login?page=developer`, 303)
     const app = isClientId(clientId) ? await apps.findOwn(user.userId, clientId) : undefined
-    // The same answer for an app of others and for one that does not exist.
+    // The same response for another user's app and for an unknown app.
     if (app === undefined) return sendErrorPage(request, reply, { status: 404, reason: 'not_found' })
     const found = await refusals.list(clientId, MOST_REFUSALS)
     return reply.view('account-developer-refusals.hbs', {

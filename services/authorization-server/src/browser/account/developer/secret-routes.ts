@@ -9,7 +9,7 @@ import { type AppRequest, appUrl, type DeveloperPageOptions, refuse, senderOf } 
 
 const PATH = '/account/developer/apps/:id/secrets'
 
-/** Creates and removes client secrets. A new one is shown once, on the page that answers the form. */
+/** Creates and removes client secrets. A new one is shown once, on the page that responds to the form. */
 export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
   const { issuer } = options
 

@@ -44,7 +44,7 @@ export function senderOf(
   return undefined
 }
 
-/** The same answer for an app of others and for one that does not exist. */
+/** The same response for another user's app and for an unknown app. */
 export function refuse(
   { kind }: { kind: 'unknown_app' | 'session_ended' },
   request: FastifyRequest,

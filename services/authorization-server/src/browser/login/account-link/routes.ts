@@ -7,6 +7,7 @@ import { formOf, rawQuery } from '../../../platform/request-parts.js'
 import type { AccountLink } from '../../../storage/postgres/account-links.js'
 import { checkForm, refuseForeignForm } from '../../csrf/check-form.js'
 import { createCsrfToken } from '../../csrf/csrf-token.js'
+import type { CookiePolicy } from '../../session/cookies.js'
 import { type CompletionDeps, completeSignIn } from '../complete-sign-in.js'
 import { type SignInWays, startPath } from '../ways.js'
 import { type FoundLink, findLink, type RedeemLinkDeps, redeemLink } from './redeem-link.js'
@@ -14,8 +15,10 @@ import { type FoundLink, findLink, type RedeemLinkDeps, redeemLink } from './red
 export type AccountLinkRouteOptions = RedeemLinkDeps & {
   issuer: string
   cookieKeys: readonly string[]
+  cookies: CookiePolicy
   ways: SignInWays
   completion: CompletionDeps
+  now: () => Date
 }
 
 /** From the link in the mail to the form. */
@@ -26,8 +29,7 @@ const COOKIE_SECONDS = 3600
  * once: the page with the form has no secret in its address, so history and `Referer` have none.
  */
 export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, ways, completion, passwordRules, audit } = options
-  const { cookies, now } = completion.session
+  const { issuer, cookieKeys, cookies, ways, completion, passwordRules, audit, now } = options
   const pageUrl = `${issuer}/account-link`
 
   pages.get('/account-link', async (request, reply) => {

@@ -5,6 +5,7 @@ import type { UserStore } from '../../../storage/postgres/users.js'
 import type { LinkProposal, LinkProposalStore } from '../../../storage/redis/link-proposals.js'
 import { checkForm } from '../../csrf/check-form.js'
 import { createCsrfToken } from '../../csrf/csrf-token.js'
+import type { CookiePolicy } from '../../session/cookies.js'
 import { hashId, isRandomId } from '../../session/random-id.js'
 import { isFresh } from '../../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from '../complete-sign-in.js'
@@ -18,6 +19,7 @@ export type LinkingRouteOptions = PageOptions & {
   proposals: Pick<LinkProposalStore, 'find' | 'remove'>
   confirmation: ConfirmLinkDeps
   users: Pick<UserStore, 'findById'>
+  cookies: CookiePolicy
   completion: CompletionDeps
   problems: SignInProblemDeps
   now: () => Date
@@ -64,7 +66,7 @@ async function confirm(
   reply: FastifyReply,
   options: LinkingRouteOptions
 ): Promise<FastifyReply> {
-  const { issuer, proposals, confirmation, completion, problems, audit, now } = options
+  const { issuer, proposals, confirmation, cookies, completion, problems, audit, now } = options
   const { purpose, userId, label, way, authenticatedAt, maxSeconds } = proposal
   if (purpose.kind === 'link' && (request.signedIn === undefined || !isFresh(request.signedIn, now()))) {
     return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
@@ -81,11 +83,10 @@ async function confirm(
     return reply.redirect(`${issuer}/account/sign-ins?done=linked`, 303)
   }
   audit.record(request, { event: 'sign_in_succeeded', userId, reason: way.kind })
-  const { names, attributes } = completion.session.cookies
-  reply.clearCookie(names.accountLink, attributes)
+  reply.clearCookie(cookies.names.accountLink, cookies.attributes)
   const since = authenticatedAt === undefined ? undefined : new Date(authenticatedAt)
   const opened = { user: result.user, way, authenticatedAt: since, maxSeconds }
-  const answer = await completeSignIn(
+  const response = await completeSignIn(
     request,
     reply,
     opened,
@@ -93,7 +94,7 @@ async function confirm(
     completion
   )
   await proposals.remove(hashId(id))
-  return answer
+  return response
 }
 
 /** The proposal of this browser and, if a signed-in user began it, of this session. */
@@ -116,11 +117,11 @@ async function findProposal(
 function showOver(
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, problems, completion }: LinkingRouteOptions
+  { issuer, problems, cookies }: LinkingRouteOptions
 ): Promise<FastifyReply> | FastifyReply {
   if (request.signedIn !== undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   // The page of the invitation says whether it can still be accepted.
-  const hasInvitation = request.cookies[completion.session.cookies.names.accountLink] !== undefined
+  const hasInvitation = request.cookies[cookies.names.accountLink] !== undefined
   if (hasInvitation) return reply.redirect(`${issuer}/account-link`, 303)
   return showSignInProblem(
     request,

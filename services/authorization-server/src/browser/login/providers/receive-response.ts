@@ -1,5 +1,6 @@
 import { cleanDisplayName, evaluateGate, ownClaim, type ProviderFailure, readSessionId } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import { describeError } from '../../../platform/providers/classify-error.js'
 import type { Provider, ProviderSignIn } from '../../../platform/providers/provider.js'
 import { type Limiter, type LimitReason, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
@@ -12,12 +13,14 @@ import { createUserOf } from '../create-user.js'
 import { mustConfirm } from '../departure.js'
 import { type ForeignSignInDeps, queryOfAttempt, restartUrl, takeForeignSignIn } from '../foreign-sign-in.js'
 import { type ReceivedIdentity, type ReceiveIdentityDeps, receiveIdentity } from '../receive-identity.js'
-import { showSignInProblem } from '../sign-in-problem.js'
+import { type SignInProblemDeps, showSignInProblem } from '../sign-in-problem.js'
 
 export type ReceiveResponseDeps = ForeignSignInDeps & {
   issuer: string
   limiter: Pick<Limiter, 'attempt'>
   receive: ReceiveIdentityDeps
+  problems: SignInProblemDeps
+  audit: AuditTrail
   identities: Pick<IdentityStore, 'createUser' | 'findUser'>
 }
 
@@ -41,9 +44,9 @@ export async function receiveResponse(
     case 'unknown':
     case 'other_browser': {
       const status = taken.kind === 'unknown' ? 400 : 403
-      deps.receive.audit.record(request, { event: 'sign_in_failed', reason: `${taken.kind}_state` })
+      deps.audit.record(request, { event: 'sign_in_failed', reason: `${taken.kind}_state` })
       const problem = { status, reason: taken.kind, label, attempt: undefined }
-      return showSignInProblem(request, reply, problem, deps.receive.problems)
+      return showSignInProblem(request, reply, problem, deps.problems)
     }
     // The page was reloaded, or the user was slow. The request goes on where it is: an earlier response may have signed in.
     case 'used':
@@ -67,13 +70,13 @@ async function finish(
   deps: ReceiveResponseDeps
 ): Promise<FastifyReply> {
   const { settings } = provider
-  const { audit, problems } = deps.receive
+  const { audit, problems } = deps
   const query = rawQuery(request)
   const state = new URLSearchParams(query).get('state') ?? ''
   const secrets = { state, nonce: attempt.nonce, verifier: attempt.verifier }
   const result = await withinLimit(request.ip, deps, () => provider.finish(query, secrets, mustConfirm(attempt)))
-  if (result.kind === 'too_many') return showTooMany(result, attempt, settings.label, request, reply, deps.receive)
-  if (result.kind === 'failed') return showFailure(provider, result, attempt, request, reply, deps.receive)
+  if (result.kind === 'too_many') return showTooMany(result, attempt, settings.label, request, reply, deps)
+  if (result.kind === 'failed') return showFailure(provider, result, attempt, request, reply, deps)
   const gate = evaluateGate(result.claims, settings.require)
   if (gate.kind === 'refused') {
     audit.record(request, { event: 'sign_in_failed', reason: gate.reason })
@@ -115,7 +118,7 @@ function showTooMany(
   label: string,
   request: FastifyRequest,
   reply: FastifyReply,
-  { audit, problems }: Pick<ReceiveIdentityDeps, 'audit' | 'problems'>
+  { audit, problems }: Pick<ReceiveResponseDeps, 'audit' | 'problems'>
 ): Promise<FastifyReply> {
   audit.record(request, { event: 'sign_in_failed', reason })
   reply.header('retry-after', String(retryAfterSeconds))
@@ -154,7 +157,7 @@ export function showFailure(
   attempt: Pick<ForeignSignIn, 'query' | 'way' | 'purpose'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  { audit, problems }: Pick<ReceiveIdentityDeps, 'audit' | 'problems'>
+  { audit, problems }: Pick<ReceiveResponseDeps, 'audit' | 'problems'>
 ): Promise<FastifyReply> {
   const { page, status, level, reason } = failure
   const { id, label } = settings

@@ -48,6 +48,6 @@ async function depart(
   const { state, attempt } = await beginForeignSignIn(request, { way, query, purpose }, options)
   const { nonce, verifier } = attempt
   const started = await provider.start({ state, nonce, verifier, prompt, confirms: mustConfirm(attempt) })
-  if (started.kind === 'failed') return showFailure(provider, started, attempt, request, reply, options.receive)
+  if (started.kind === 'failed') return showFailure(provider, started, attempt, request, reply, options)
   return reply.redirect(started.url, 303)
 }

@@ -60,7 +60,7 @@ describe('/account/developer/apps/ID/secrets', () => {
     expect(visibleText(shown.body)).toContain('never shown again')
     expect([await works(secret), await works(app.clientSecret)]).toEqual([true, true])
     const page = await browser.open(app.url)
-    expect(visibleText(page.body)).toContain('Two secrets are live')
+    expect(visibleText(page.body)).toContain('An app can have two live secrets')
     const old = { secret_id: secretIdOf(hashToken(app.clientSecret ?? '')) }
     const removed = await sendForm(browser, app.url, 'secrets/remove', old)
     expect(removed.url).toBe(`${app.url}?done=secret_removed`)

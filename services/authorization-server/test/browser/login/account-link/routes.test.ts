@@ -233,24 +233,3 @@ describe('secrecy of the token', () => {
     expect(await storedLinks()).toHaveLength(1)
   })
 })
-
-describe('an invitation', () => {
-  test('offers a password and each provider, with the token for that provider', async () => {
-    const providers = [
-      { id: 'acme', label: 'Acme', issuer: 'https://id.example', client_id: 'x', client_secret: 'y'.repeat(32) }
-    ]
-    const other = await startTestServer({ SIGN_IN_PROVIDERS: JSON.stringify(providers) })
-    try {
-      const invited = await other.createUser('bob', PASSWORD)
-      const command = { userId: invited, purpose: 'invitation' } as const
-      const { url } = await giveAccountLink(command, author, other.deps.admin.users)
-      const page = await other.newBrowser().open(url)
-      const token = new URL(url).searchParams.get('token')
-      expect(page.body).toContain('name="new_password"')
-      const link = `${ISSUER}/login/with/acme?purpose&#x3D;invitation&amp;token&#x3D;${token}`
-      expect(addressesOn(page.body)).toContain(link)
-    } finally {
-      await other.close()
-    }
-  })
-})

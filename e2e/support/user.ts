@@ -1,12 +1,12 @@
 import { createHttpBrowser, type Page } from './http-browser.mjs'
 
-export type Person = {
+export type SimulatedUser = {
   /** Opens the app's authorization request, signs in if asked, ticks all optional scopes and decides. Returns the final address. */
   decide(address: URL, decision: 'allow' | 'deny'): Promise<URL>
 }
 
 /** A user with an account and a browser without JavaScript. */
-export function createPerson(issuer: string, account: { username: string; password: string }): Person {
+export function simulateUser(issuer: string, account: { username: string; password: string }): SimulatedUser {
   const browser = createHttpBrowser(issuer)
 
   async function signInIfAsked(page: Page): Promise<Page> {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createTestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres } from '@valetkey/service-kit'
-import type { CommandDeps } from '../../../src/operator/cli/command-deps.js'
-import { buildProgram } from '../../../src/operator/cli/program.js'
+import type { CommandDeps } from '../../src/operator/cli/command-deps.js'
+import { buildProgram } from '../../src/operator/cli/program.js'
 
 export type FilesWorld = Awaited<ReturnType<typeof createFilesWorld>>
 

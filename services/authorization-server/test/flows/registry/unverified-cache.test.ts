@@ -128,7 +128,7 @@ test('without triggers nothing is cached, until they are enabled again', async (
 })
 
 test('before the load, or without a LISTEN connection, each lookup is one statement, for unknown ids as well', async () => {
-  const deaf = await startInstance(server, {
+  const unconnected = await startInstance(server, {
     wrap: () => ({
       ...server.database,
       query(statement) {
@@ -137,11 +137,11 @@ test('before the load, or without a LISTEN connection, each lookup is one statem
       }
     })
   })
-  const { find } = deaf.deps.authorize.validation.clients
+  const { find } = unconnected.deps.authorize.validation.clients
   expect([await find(client.clientId), await find('unknown')]).toEqual([
     expect.objectContaining({ clientId: client.clientId }),
     undefined
   ])
   expect(looks()).toEqual(['find_client', 'find_client'])
-  await deaf.publicServer.close()
+  await unconnected.publicServer.close()
 })

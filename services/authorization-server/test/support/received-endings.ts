@@ -3,13 +3,13 @@ import { Client } from 'pg'
 import { createMigratedDatabase } from './migrated-database.js'
 
 /** A database, and a connection of an operator that receives the notifications of the triggers. */
-export async function openHeardDatabase() {
+export async function openObservedDatabase() {
   const { close, ...world } = await createMigratedDatabase()
   const operator = new Client({ connectionString: world.url })
   await operator.connect()
   await operator.query('listen valetkey_revocations')
-  const heard: unknown[] = []
-  operator.on('notification', ({ payload }) => heard.push(JSON.parse(payload ?? '')))
+  const received: unknown[] = []
+  operator.on('notification', ({ payload }) => received.push(JSON.parse(payload ?? '')))
   return {
     ...world,
     operator,
@@ -18,8 +18,8 @@ export async function openHeardDatabase() {
       await operator.query(`notify valetkey_revocations, '"mark"'`)
       // A connection's own notification arrives before the response to its next statement.
       await operator.query('select 1')
-      expect(heard.at(-1)).toBe('mark')
-      return heard.splice(0).slice(0, -1)
+      expect(received.at(-1)).toBe('mark')
+      return received.splice(0).slice(0, -1)
     },
     async close() {
       await operator.end()
@@ -28,4 +28,4 @@ export async function openHeardDatabase() {
   }
 }
 
-export type HeardDatabase = Awaited<ReturnType<typeof openHeardDatabase>>
+export type ObservedDatabase = Awaited<ReturnType<typeof openObservedDatabase>>

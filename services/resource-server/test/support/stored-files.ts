@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { createTestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
-import { makeFileId } from '../src/operator/cli/file-id.js'
-import type { FilePage, FilePosition, ImportedFile, StoredFile } from '../src/storage/file-record.js'
-import { createFileStore, type FileStore } from '../src/storage/files.js'
+import { makeFileId } from '../../src/operator/cli/file-id.js'
+import type { FilePage, FilePosition, ImportedFile, StoredFile } from '../../src/storage/file-record.js'
+import { createFileStore, type FileStore } from '../../src/storage/files.js'
 
-const MIGRATIONS = path.resolve(import.meta.dirname, '../migrations')
+const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 
 /** A file store with its own database; close it in `afterAll`. */
 export async function openFileStore() {
