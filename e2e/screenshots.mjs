@@ -60,7 +60,7 @@ async function renewReadme(started) {
   await photograph(walkDemo, 'en', started, [README_LOOK])
   const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
   for (const [name, image] of [
-    ['consent-optional', 'consent.png'],
+    ['consent-other-api', 'consent.png'],
     ['demo-files', 'files.png']
   ]) {
     copyFileSync(path.join(out, fileName(name, 'en', README_LOOK)), path.join(images, image))

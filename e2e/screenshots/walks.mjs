@@ -53,6 +53,7 @@ export async function walkDemo(camera, { at, ask }) {
   await press('consent.allow')
   await keep('demo-files')
   await open('demo-start-connected', at.demoUrl)
+  await open('consent-other-api', ask.photos())
   await open('consent-optional', ask.web())
   await open('consent-asked-again', ask.web({ again: 'interrupted' }))
   await open('consent-all-optional', ask.optional())

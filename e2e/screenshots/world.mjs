@@ -10,6 +10,7 @@ import { createStack } from '../support/stack.mjs'
 const LOGIN_PAGE_PROGRAM = fileURLToPath(new URL('../../examples/login-page/login-page.mjs', import.meta.url))
 const LOGIN_PAGE_LABEL = 'Example Login'
 const WEB_REDIRECT = 'https://insights.example/oauth/callback'
+const BOOKS_REDIRECT = 'https://photobooks.example/callback'
 const APP_REDIRECT = 'com.example.pocket-album:/signed-in'
 const LOCAL_REDIRECT = 'http://127.0.0.1:8976/callback'
 /** The example of RFC 7636, appendix B. */
@@ -52,6 +53,7 @@ async function registerClients({ valetkey }, issuer) {
     ...['--title-in', 'ar=رؤية تقاريرك', '--description-in', 'ar=عناوين التقارير في حسابك وأرقامها.'],
     '--self-service'
   ])
+  await registerPhotos(valetkey)
   const requestOf = (client_id, redirect_uri, scope) => {
     const base = { response_type: 'code', client_id, redirect_uri, state: 'a-state', ...PKCE }
     return (change = {}) => `${issuer}/oauth/authorize?${new URLSearchParams({ ...base, scope, ...change })}`
@@ -66,6 +68,9 @@ async function registerClients({ valetkey }, issuer) {
     web: await create('Quarterly Insights for Households', WEB_REDIRECT, `reports.read ${kinds}`, [
       ...['--scope', 'reports.read', '--optional-scope', kinds, '--no-refresh', '--verified']
     ]),
+    photos: await create('Photo Books', BOOKS_REDIRECT, 'photos.read photos.albums photos.places', [
+      ...['--scope', 'photos.read', '--optional-scope', 'photos.albums photos.places', '--verified', '--no-refresh']
+    ]),
     optional: await create('Slide Show', WEB_REDIRECT, kinds, ['--optional-scope', kinds]),
     faithful: await create('Family Calendar', WEB_REDIRECT, 'files.read:documents', [
       ...['--scope', 'files.read:documents', '--optional-scope', 'files.read:images', '--consent', 'remember']
@@ -73,6 +78,36 @@ async function registerClients({ valetkey }, issuer) {
     app: await create('Pocket Album', APP_REDIRECT, 'files.read:images', ['--scope', 'files.read:images', '--public']),
     draft: (clientId, redirectUri) => requestOf(clientId, redirectUri, 'reports.read')(),
     local: await create('Backup', LOCAL_REDIRECT, 'files.read', ['--scope', 'files.read', '--public'])
+  }
+}
+
+/** An API on https, with scopes of its own. */
+async function registerPhotos(valetkey) {
+  const api = ['--name', 'photos', '--title', 'Photos', '--audience', 'https://photos.example']
+  await valetkey(['resource-servers', 'create', ...api])
+  const scopes = {
+    'photos.read': {
+      en: ['See your photos', 'The photos themselves, with title and date.'],
+      de: ['Ihre Fotos sehen', 'Die Fotos selbst, mit Titel und Datum.'],
+      ar: ['رؤية صورك', 'الصور نفسها مع عناوينها وتواريخها.']
+    },
+    'photos.albums': {
+      en: ['See your albums', 'Names of your albums, and the photos in each.'],
+      de: ['Ihre Alben sehen', 'Namen Ihrer Alben und die Fotos darin.'],
+      ar: ['رؤية ألبوماتك', 'أسماء ألبوماتك والصور في كل منها.']
+    },
+    'photos.places': {
+      en: ['See where photos were taken', 'The place of each photo, if it is known.'],
+      de: ['Orte der Fotos sehen', 'Der Ort jedes Fotos, wenn er bekannt ist.'],
+      ar: ['رؤية أماكن التقاط الصور', 'مكان كل صورة إن كان معروفًا.']
+    }
+  }
+  for (const [name, { en, ...others }] of Object.entries(scopes)) {
+    const translated = Object.entries(others).flatMap(([locale, [title, description]]) => [
+      ...['--title-in', `${locale}=${title}`, '--description-in', `${locale}=${description}`]
+    ])
+    const texts = ['--title', en[0], '--description', en[1], ...translated]
+    await valetkey(['scopes', 'create', name, '--resource', 'photos', ...texts])
   }
 }
 
