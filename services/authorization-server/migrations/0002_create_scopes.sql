@@ -13,7 +13,9 @@ create table scopes (
   -- Requested by a request without scope.
   is_default boolean not null default false,
   -- May be requested by clients that no operator registered.
-  is_discoverable boolean not null default false
+  is_discoverable boolean not null default false,
+  -- May be chosen by users for their own apps.
+  is_self_service boolean not null default false
 );
 
 insert into scopes (name, title, description, built_in, translations) values

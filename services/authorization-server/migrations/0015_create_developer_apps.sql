@@ -1,10 +1,4 @@
 -- Apps that users register themselves (docs/adr/0034-users-register-apps.md). Each has a row in `clients`.
-alter table clients drop constraint clients_origin_check;
-alter table clients add constraint clients_origin_check check (origin in ('registered', 'discovered', 'developer'));
-
--- False: only owners and testers of the app can allow it.
-alter table clients add column published boolean not null default true;
-
 create table developer_apps (
   client_id text primary key references clients on delete cascade,
   -- The user who registered it; for the limit of apps, also after the app got other owners.
@@ -113,6 +107,3 @@ create function waiting_apps(owner uuid) returns bigint language sql volatile se
   select count(*) from developer_apps a join app_owners o using (client_id) join clients c using (client_id)
   where o.user_id = owner and a.requested_at is not null and c.disabled_at is null
 $$;
-
--- Scopes that users may choose for their apps.
-alter table scopes add column is_self_service boolean not null default false;
