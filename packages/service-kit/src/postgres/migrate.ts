@@ -110,7 +110,9 @@ async function findPending(client: Client, migrations: readonly Migration[]): Pr
   return migrations.filter((migration) => {
     const checksum = applied.get(migration.name)
     if (checksum !== undefined && checksum !== migration.checksum) {
-      throw new MigrationError(`${migration.name}: was changed after it had been applied. Use a new database, or the files that were applied`)
+      throw new MigrationError(
+        `${migration.name}: was changed after it had been applied. Use a new database, or the files that were applied`
+      )
     }
     return checksum === undefined
   })
