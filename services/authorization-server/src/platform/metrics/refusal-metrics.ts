@@ -28,7 +28,15 @@ const REASONS = [
   ...['unknown_client', 'wrong_secret', 'wrong_authentication_method', 'too_many_attempts', 'unauthorized_client'],
   'too_many_refreshes',
   ...['no_credentials', 'other_scheme', 'bad_basic', 'invalid_request', 'invalid_target', 'unsupported_grant_type'],
-  ...['malformed_code', 'malformed_verifier', 'unknown_code', 'expired_code', 'code_used'],
+  ...[
+    'malformed_code',
+    'malformed_verifier',
+    'unknown_code',
+    'expired_code',
+    'code_used',
+    'access_ended',
+    'client_disconnected'
+  ],
   ...MISMATCHES.flatMap((mismatch) => [`wrong_${mismatch}`, `code_used_and_wrong_${mismatch}`]),
   ...[...OF_REFRESH_TOKENS, 'other_scope_in_retry_window'].map((reason) => `refresh_token_${reason}`)
 ]

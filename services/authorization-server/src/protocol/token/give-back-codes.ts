@@ -9,8 +9,8 @@ const RETRY_EVERY_MS = 250
 /** Longer than the maximum of `CODE_TTL`. */
 const LONGEST_CODE_TTL_MS = 30_000
 const MAX_RETURNS = 1_000
-/** Part of them for codes that may not exist: anyone can cause these, so they leave room for the codes of failed exchanges. */
-const MAX_UNCONFIRMED = MAX_RETURNS / 2
+/** With so many open, no return of a code that may not exist is added: anyone can cause these. */
+const MAX_BEFORE_UNCONFIRMED = MAX_RETURNS / 2
 
 type Return = { isDone(): Promise<boolean>; until: number }
 
@@ -58,7 +58,7 @@ export function createCodeReturns(codes: Pick<CodeStore, 'giveBack'>) {
 
     /** After a `take` that got no response: Redis may still run that command late, and `take` has sent one return itself. */
     giveBackWhenTaken(hash: TokenHash, attemptId: string): void {
-      add(() => codes.giveBack(hash, attemptId), MAX_UNCONFIRMED)
+      add(() => codes.giveBack(hash, attemptId), MAX_BEFORE_UNCONFIRMED)
     },
 
     close(): void {
