@@ -70,7 +70,7 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
     const headers = { authorization: `Bearer ${accessToken}` }
     const { statusCode, body } = await pool.request({ method: 'GET', path, headers })
     const text = await body.text()
-    if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text.slice(0, 500)}`)
+    if (statusCode !== 200) throw new Error(`${path} responded with ${statusCode}: ${text.slice(0, 500)}`)
     return text
   }
 

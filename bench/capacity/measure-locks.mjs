@@ -90,15 +90,24 @@ export async function measureConsents({ stores, target }, seconds) {
   const users = await administer(url, 'select user_id from users')
   const database = connectPostgres(url, { connections: CONNECTIONS })
   const consents = createConsentStore(database)
+  const [generations] = await administer(
+    url,
+    `select u.generation as "userGeneration", c.generation as "clientGeneration",
+        u.authorization_generation + c.authorization_generation as "authorizationGeneration"
+      from users u cross join clients c where c.client_id = '${target.client.id}' limit 1`
+  )
   const end = performance.now() + seconds * 1_000
   let next = 0
   const loop = async () => {
     while (performance.now() < end && next < users.length) {
       const { user_id: userId } = users[next++]
-      await consents.remember({ userId, clientId: target.client.id, audience: target.resourceUrl }, [SCOPE])
+      const key = { userId, clientId: target.client.id, audience: target.resourceUrl }
+      await consents.remember(key, { scope: [SCOPE], ...generations })
     }
   }
   await Promise.all(Array.from({ length: CONNECTIONS }, loop))
   await database.close()
+  const [{ count }] = await administer(url, 'select count(*)::integer as count from consents')
+  if (count < next) throw new Error(`${next} consents were remembered, but ${count} are stored`)
   return next / seconds
 }

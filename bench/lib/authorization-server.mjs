@@ -104,7 +104,7 @@ async function send(pool, address, headers, body, ...expected) {
     body
   })
   const text = await answer.body.text()
-  if (!expected.includes(answer.statusCode)) throw new Error(`${address} answered ${answer.statusCode}: ${text}`)
+  if (!expected.includes(answer.statusCode)) throw new Error(`${address} responded with ${answer.statusCode}: ${text}`)
 }
 
 async function untilReady(url) {
