@@ -77,7 +77,7 @@ async function raceOnce(app, { end, restore }, seen) {
   for (let again = 0; answer.status === 503 && again < MOST_REPEATS; again += 1) answer = await end()
   hasEnded = true
   await Promise.all(loops)
-  if (answer.status >= 400) throw new Error(`the ending was answered with ${answer.status}: ${answer.body}`)
+  if (answer.status >= 400) throw new Error(`the ending got the response ${answer.status}: ${answer.body}`)
   await restore?.()
   const alive = await app.countAlive(opened)
   seen.pairs += opened.length

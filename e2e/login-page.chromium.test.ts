@@ -101,7 +101,7 @@ describe('the example login page, in Chromium', () => {
     expect(found).toEqual({})
   })
 
-  test('a person links it, and then signs in through it up to the files in the app', async () => {
+  test('a user links it, and then signs in through it up to the files in the app', async () => {
     const page = await visits.open()
     await page.goto(`${at.issuer}/account/sign-ins`)
     await signIn(page, at)

@@ -41,7 +41,7 @@ async function run(cluster) {
     isRight && ended === 0 && falseReplays === 0 ? 0 : 1,
     [
       `${store}, ${seconds} s, ${rate} exchanges a second: ${stream.codes.length} codes, ${requests} requests`,
-      `answered with 503: ${outages}; slowest answer: ${Math.round(slowestMs)} ms`,
+      `responses with 503: ${outages}; slowest response: ${Math.round(slowestMs)} ms`,
       `clients without tokens: ${refusals.length} ${refusals.slice(0, 3).join(' ')}`,
       `tokens that do not work: ${ended}; replays recorded for valid retries: ${falseReplays}`,
       `replayed after it: ${known.length} that Redis knew and ${forgotten.length} that it did not; not detected: ${wrong.length}`

@@ -60,7 +60,7 @@ export async function registerApp(
     async revoke(accessToken) {
       const form = { token: accessToken, client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) }
       const { status } = await fetch(`${at.issuer}/oauth/revoke`, { method: 'POST', body: new URLSearchParams(form) })
-      if (status !== 200) throw new Error(`The revocation was answered with ${status}`)
+      if (status !== 200) throw new Error(`The revocation got the response ${status}`)
     }
   }
 }

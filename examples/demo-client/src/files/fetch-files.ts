@@ -44,5 +44,5 @@ async function outcomeOf(response: Response, pageToken: string | undefined): Pro
 
 const unexpected = (what: string): FetchOutcome => ({
   kind: 'unreachable',
-  cause: new Error(`the files API answered with ${what}`)
+  cause: new Error(`the files API responded with ${what}`)
 })

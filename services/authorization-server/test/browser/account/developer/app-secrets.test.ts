@@ -78,10 +78,11 @@ describe('secrets of an app', () => {
   test('an owner whose session ends while the request is read adds and deletes none', async () => {
     const { clientId, alice } = given
     const secretId = await idOfFirst()
-    const ending = changingMeanwhile(() =>
-      given.world.run('update users set session_generation = 1 where user_id = $1', [alice.user.userId])
-    )
+    const setGeneration = (generation: number) =>
+      given.world.run('update users set session_generation = $2 where user_id = $1', [alice.user.userId, generation])
+    const ending = changingMeanwhile(() => setGeneration(1))
     expect(await addAppSecret(clientId, alice, ending)).toEqual({ kind: 'session_ended' })
+    await setGeneration(0)
     await given.world.run(
       "insert into client_secrets (client_id, secret_hash, created_at) values ($1, decode('00', 'hex'), now())",
       [clientId]
