@@ -153,7 +153,7 @@ describe('apps of developers, in Chromium', () => {
     await pressEnterOn('Register', 'Copy it now.')
     await pressEnterOn('I have copied it', 'Ask for approval')
     await pressEnterOn('Ask for approval', 'Waiting for approval')
-    await pressEnterOn('Add a test user', 'It is not checked')
+    await pressEnterOn('Add a test user', 'We do not check whether')
     await tabTo(page, 'User name')
     await page.keyboard.type('tester')
     await page.keyboard.press('Enter')
