@@ -26,7 +26,8 @@ const LOCK_KEY = 7_263_548_190
 // A statement that waits for a table makes all later requests for that table wait. So it waits briefly, and the pause lets
 // those requests continue. All attempts of one migration take less time than a job of the Helm chart may.
 const TABLE_LOCKS = { timeoutMs: 5_000, attempts: 20, pauseMs: 5_000 }
-const LOCK_NOT_AVAILABLE = '55P03'
+/** The time limit for a table, and a deadlock: a request locks the tables of its statement in another order. */
+const LOCKED = ['55P03', '40P01']
 
 /**
  * Applies the pending migrations of `directory` in order, each in its own transaction. Several instances may run it
@@ -131,7 +132,7 @@ async function apply(client: Client, migration: Migration, { timeoutMs, attempts
       return
     } catch (cause) {
       await client.query('rollback').catch(() => {})
-      const isLocked = cause instanceof Error && 'code' in cause && cause.code === LOCK_NOT_AVAILABLE
+      const isLocked = cause instanceof Error && 'code' in cause && LOCKED.includes(String(cause.code))
       if (!isLocked) {
         const reason = cause instanceof Error ? cause.message : 'unknown error'
         throw new MigrationError(`${migration.name}: ${reason}`, { cause })

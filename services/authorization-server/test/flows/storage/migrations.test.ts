@@ -110,6 +110,21 @@ describe('a migration of a table that a long transaction uses', () => {
     expect(await migrating).toEqual(['0002_extend_one.sql'])
   })
 
+  test('is tried again after a deadlock', async () => {
+    write(
+      '0002_extend_one.sql',
+      'create table two (id integer); alter table history add id integer; alter table one add id2 integer'
+    )
+    await database.query({ name: '', text: 'create table history ()', values: [] })
+    const migrating = migrate(testDatabase.url, directory, { timeoutMs: 60_000, attempts: 2, pauseMs: 20 })
+    await untilItWaits()
+    // Waits for the migration, which waits for the holder.
+    await holder.query('select from history')
+    await holder.query('rollback')
+    expect(await migrating).toEqual(['0002_extend_one.sql'])
+    expect(await tables()).toContain('two')
+  })
+
   test('fails after the last attempt with the remedy, and can be run again', async () => {
     const failing = migrate(testDatabase.url, directory, { timeoutMs: 20, attempts: 3, pauseMs: 1 })
     await expect(failing).rejects.toThrow(/0002_extend_one\.sql: .+ after 3 attempts.+ run it again/)
