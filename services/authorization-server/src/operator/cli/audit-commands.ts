@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printResult } from '@valetkey/service-kit'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { type AuditEntry, createAuditEntryStore } from '../../storage/postgres/audit-entries.js'
 import { createUserStore } from '../../storage/postgres/users.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
@@ -8,6 +8,7 @@ import { isRecordId } from '../use-cases/name-of-record.js'
 import { auditDocument, readAudit, toAuditFilter } from '../use-cases/read-audit.js'
 import type { CommandDeps } from './command-deps.js'
 import { followAudit } from './follow-audit.js'
+import { addLimitOption } from './limit.js'
 
 type TailOptions = {
   limit?: number
@@ -24,15 +25,13 @@ type TailOptions = {
 
 const LINES = 20
 const LINES_SINCE = 1_000
+const MAX_EVENTS = 99_999
 const LOOK_EVERY_MS = 1_000
 
 export function addAuditCommands(program: Command, context: CommandDeps): void {
-  program
-    .command('audit')
-    .description('the log of security decisions and of changes by operators')
-    .command('tail')
-    .description('show the newest events, oldest first')
-    .option('-n, --limit <number>', `number of events; default ${LINES}, or ${LINES_SINCE} with --since`, readCount)
+  const audit = program.command('audit').description('the log of security decisions and of changes by operators')
+  addLimitOption(audit.command('tail'), undefined, MAX_EVENTS)
+    .description(`show the newest ${LINES} events, oldest first; with --since up to ${LINES_SINCE}`)
     .option('--follow', 'keep showing new events until interrupted')
     .option('--user <user>', 'only events of this user, by id or name; a deleted user by id')
     .option('--client <client_id>', 'only events of this client')
@@ -78,11 +77,6 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
 async function toUserId(given: string, context: CommandDeps): Promise<string> {
   if (isRecordId(given)) return given
   return (await findUserByEither(given, { users: createUserStore(context.database()) })).userId
-}
-
-function readCount(given: string): number {
-  if (/^[1-9][0-9]{0,4}$/.test(given)) return Number(given)
-  throw new InvalidArgumentError('It must be a whole number from 1 to 99999.')
 }
 
 /** One line for each event: time, name and members as name=value. `count` is shown for more than one event. */

@@ -1,9 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { CommandDeps } from './command-deps.js'
 
-/** The option of every command that prints a list. */
-export function addLimitOption(command: Command, most?: number): Command {
-  return command.option('--limit <number>', 'print at most this many', readLimit, most)
+/**
+ * The option of every command that prints a list.
+ * @param most the default; undefined: all entries @param highest the largest accepted value
+ */
+export function addLimitOption(command: Command, most?: number, highest = 999_999): Command {
+  const read = (given: string) => readLimit(given, highest)
+  return command.option('--limit <number>', 'print at most this many', read, most)
 }
 
 /** @param found one entry more than `limit` is enough. Says on stderr that entries are missing. */
@@ -18,7 +22,7 @@ export function upTo<Entry>(
   return found.slice(0, limit)
 }
 
-function readLimit(given: string): number {
-  if (/^[1-9][0-9]{0,5}$/.test(given)) return Number(given)
-  throw new InvalidArgumentError('It must be a whole number from 1 to 999999.')
+function readLimit(given: string, highest: number): number {
+  if (/^[1-9][0-9]{0,5}$/.test(given) && Number(given) <= highest) return Number(given)
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${highest}.`)
 }

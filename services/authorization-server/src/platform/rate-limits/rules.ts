@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { addressGroup } from './address-group.js'
 
-/** Number of failures or actions allowed in a window. The name contains only hashes of addresses and accounts. */
+/** How many failures or actions the service accepts in `windowSeconds`. The name contains only hashes of addresses and accounts. */
 export type Limit = { name: string; count: number; windowSeconds: number }
 
 const QUARTER_HOUR = 900

@@ -234,7 +234,7 @@ test('a row with a count is listed as text, as JSON, through the API, and with e
   const [first] = (await auditRows(server)).filter((row) => !isSingle(row))
   const [secretId, requestId] = [String(first?.details.secretId), String(first?.request_id)]
   const tail = (...args: string[]) => runCommand(server.database, ['audit', 'tail', ...args])
-  const { out } = await tail('--secret', secretId, '-n', '1')
+  const { out } = await tail('--secret', secretId, '--limit', '1')
   expect(out).toMatch(/ request_refused clientId=\S+ count=10 reason=malformed_code secretId=\S+ address=192\.0\.2\.1 /)
   const filters = ['--client', client.clientId, '--event', 'request_refused', '--request-id', requestId]
   const { events } = JSON.parse((await tail(...filters, '--secret', secretId, '--since', '1h', '--json')).out)

@@ -49,7 +49,7 @@ describe('audit tail (contract 5)', () => {
     expect([code, said]).toEqual([0, ''])
     const found = JSON.parse(out).events
     expect([found.length, found[0].event, found.at(-1).event]).toEqual([20, 'event_f', 'event_y'])
-    expect(await names('-n', '2')).toEqual(['event_x', 'event_y'])
+    expect(await names('--limit', '2')).toEqual(['event_x', 'event_y'])
   })
 
   test('--json prints every member of an event and omits absent ones', async () => {
@@ -105,7 +105,7 @@ describe('audit tail (contract 5)', () => {
     )
     const { out, said } = await tail('--since', '15m', '--json')
     expect([JSON.parse(out).events.length, said]).toEqual([1_000, 'There are more than 1000 events: raise --limit.\n'])
-    expect(new Set(await names('--since', '2d', '-n', '2000'))).toEqual(new Set(['new']))
+    expect(new Set(await names('--since', '2d', '--limit', '2000'))).toEqual(new Set(['new']))
   })
 
   test('a deleted user is found by id', async () => {
@@ -121,6 +121,7 @@ describe('audit tail (contract 5)', () => {
     ['--since', '2026-11-21T08:00:00'],
     ['--limit', '0'],
     ['--limit', 'x'],
+    ['--limit', '100000'],
     ['--client', 'no/id'],
     ['--event', "x' or true"],
     ['--request-id', 'two words'],
