@@ -6,6 +6,7 @@ import type { HttpMeter } from '../metrics/http-metrics.js'
 import { requireRouteGroups } from '../metrics/route-groups.js'
 import type { Logger } from '../process/logger.js'
 import { type ClientAddress, clientAddressReader } from './client-address.js'
+import { namePlugins } from './plugin-names.js'
 import { type UnreadableBody, unreadableProblem } from './problem.js'
 import { problemOfHead } from './request-head.js'
 import { otherRequestIds, REQUEST_ID } from './request-ids.js'
@@ -70,6 +71,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     clientErrorHandler: refuseUnreadableBody(unreadable, meter)
   }) as unknown as FastifyInstance
 
+  namePlugins(server)
   defineAddress(server, clientAddressReader(options.trustedProxies ?? []))
   const adoptTrace = traceAdopter(server, options)
   // This hook and that of `logResponses` use callbacks, because promises would cost more than the hooks themselves.
