@@ -1,7 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
 import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import {
@@ -10,7 +8,6 @@ import {
   type Database,
   type Environment,
   type Logger,
-  migrate,
   roleSettings
 } from '@valetkey/service-kit'
 import { type App, buildApp } from '../../src/app.js'
@@ -26,14 +23,13 @@ import { wire } from '../../src/wire/wire.js'
 import { NOTE } from './audit-note.js'
 import { Browser } from './browser.js'
 import { insertUser } from './insert-user.js'
+import { MIGRATED } from './migrated-database.js'
 import { NEW_SCOPE } from './new-scope.js'
 import { followingClock } from './postgres-clock.js'
 
 export const ISSUER = 'http://localhost:4000'
 export const AUDIENCE = 'http://localhost:4100'
 export const REDIRECT_URI = 'https://app.example/callback'
-
-const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../migrations')
 
 export type Credentials = { clientId: string; clientSecret: string }
 
@@ -48,9 +44,8 @@ export async function until(condition: () => Promise<boolean>): Promise<void> {
  * @param reach how documents of clients are fetched
  */
 export async function startTestServer(settings: Environment = {}, logger?: Logger, reach?: ReachHosts) {
-  const testDatabase = await createTestDatabase()
+  const testDatabase = await createTestDatabase(MIGRATED)
   const testRedis = createTestRedis()
-  await migrate(testDatabase.url, MIGRATIONS)
   const config = readConfig({
     ISSUER,
     RESOURCE_URL: AUDIENCE,

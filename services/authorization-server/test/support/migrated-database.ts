@@ -4,10 +4,12 @@ import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
 
 export const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 
+/** For `createTestDatabase`: a database with the migrations of this release. */
+export const MIGRATED = { name: 'authorization_server', fill: (url: string) => migrate(url, MIGRATIONS) }
+
 /** A new database with the migrations of this release. */
 export async function createMigratedDatabase() {
-  const testDatabase = await createTestDatabase()
-  await migrate(testDatabase.url, MIGRATIONS)
+  const testDatabase = await createTestDatabase(MIGRATED)
   const database: Database = connectPostgres(testDatabase.url, { connections: 10 })
   return {
     url: testDatabase.url,

@@ -8,10 +8,11 @@ import { createFileStore, type FileStore } from '../../src/storage/files.js'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 
+const MIGRATED = { name: 'resource_server', fill: (url: string) => migrate(url, MIGRATIONS) }
+
 /** A file store with its own database; close it in `afterAll`. */
 export async function openFileStore() {
-  const testDatabase = await createTestDatabase()
-  await migrate(testDatabase.url, MIGRATIONS)
+  const testDatabase = await createTestDatabase(MIGRATED)
   const { url } = testDatabase
   const connect = () => {
     const database = connectPostgres(url, { connections: 4 })

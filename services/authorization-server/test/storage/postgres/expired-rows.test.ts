@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
+import { connectPostgres, type Database } from '@valetkey/service-kit'
 import pg from 'pg'
 import { createExpiredRows, type ExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
-import { MIGRATIONS } from '../../support/migrated-database.js'
+import { MIGRATED } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
 
 const NOW = new Date('2026-11-21T08:00:00Z')
@@ -16,8 +16,7 @@ let database: Database
 let expiredRows: ExpiredRows
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase()
-  await migrate(testDatabase.url, MIGRATIONS)
+  testDatabase = await createTestDatabase(MIGRATED)
   database = connectPostgres(testDatabase.url, { connections: 4 })
   expiredRows = rowsAt(NOW)
 })

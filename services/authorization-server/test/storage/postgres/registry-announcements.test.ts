@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { migrate } from '@valetkey/service-kit'
 import { Client } from 'pg'
-import { MIGRATIONS } from '../../support/migrated-database.js'
+import { MIGRATED } from '../../support/migrated-database.js'
 
 const CLIENT = `insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
   issues_refresh_tokens, consent, created_at) values ($1, 'App', 'confidential', '{}', '{}', '{}', true, true, 'ask', now())`
@@ -16,8 +15,7 @@ let heard: unknown[]
 let id: string
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase()
-  await migrate(testDatabase.url, MIGRATIONS)
+  testDatabase = await createTestDatabase(MIGRATED)
   operator = new Client({ connectionString: testDatabase.url })
   await operator.connect()
   await operator.query('listen valetkey_registry')
