@@ -72,7 +72,7 @@ export async function createMix({ requests, meters, refreshTokens }) {
     inUse.push(...fresh.splice(0, TOKENS_IN_USE))
     await all('refresh', count)
     // The rest is for runs in which misses are more frequent than authorizations.
-    await all('apiMiss', count / 2)
+    await all('apiMiss', count / 4)
     await all('apiHit', count)
     await all('introspection', count)
     await all('revocation', Math.ceil(count / 8), 2)
