@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import { buildApp } from '../../src/app.js'
+import { type AppParts, buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
 import { CLIENT_ID, CLIENT_SECRET, fakeAuthorizationServer, fakeResourceServer } from './fake-servers.js'
 
 export const BASE_URL = 'http://127.0.0.1:4299'
 
 /** The app between two fake servers, with a clock that tests can move and a log that they can read. */
-export async function startHarness() {
+export async function startHarness(parts: AppParts = {}) {
   const authorizationServer = await fakeAuthorizationServer()
   const resourceServer = await fakeResourceServer(authorizationServer.state.liveAccessTokens)
   const clock = { offset: 0 }
@@ -20,6 +20,7 @@ export async function startHarness() {
     LISTEN: '127.0.0.1:4299'
   })
   const app = await buildApp(config, {
+    ...parts,
     logStream: { write: (line) => void log.push(line) },
     now: () => Date.now() + clock.offset
   })
