@@ -25,7 +25,7 @@ const problems = {
 
 export type ProblemName = keyof typeof problems
 
-/** Thrown anywhere below a route; the error handler shows its page. */
+/** A route or hook throws it, and the error handler shows its page. */
 export class Problem extends Error {
   readonly problem: ProblemName
   constructor(problem: ProblemName, cause?: unknown) {
@@ -34,6 +34,7 @@ export class Problem extends Error {
   }
 }
 
+/** Error codes of the authorization server, and of the client library. */
 const byErrorCode = new Map<string | undefined, ProblemName>([
   ['access_denied', 'access_denied'],
   ['invalid_client', 'app_not_set_up'],
@@ -41,7 +42,7 @@ const byErrorCode = new Map<string | undefined, ProblemName>([
   ['server_error', 'sign_in_unreachable'],
   ['temporarily_unavailable', 'sign_in_unreachable'],
   ['unauthorized_client', 'app_not_set_up'],
-  // The client library: a wrong or missing iss or state, or a repeated parameter; another issuer in the metadata.
+  // A wrong or missing iss or state, or a repeated parameter; then: another issuer in the metadata (RFC 8414 §3.3).
   ['OAUTH_INVALID_RESPONSE', 'answer_not_genuine'],
   ['OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED', 'app_not_set_up']
 ])
@@ -49,16 +50,15 @@ const byErrorCode = new Map<string | undefined, ProblemName>([
 /** The page for an error, which may come from the client library. */
 export function problemOf(error: unknown): ProblemName {
   if (error instanceof Problem) return error.problem
-  if (error instanceof oauth.AuthorizationResponseError) return byErrorCode.get(error.error) ?? 'request_refused'
-  if (error instanceof oauth.ResponseBodyError && error.status !== 429)
-    return byErrorCode.get(error.error) ?? 'request_refused'
+  if (error instanceof oauth.ResponseBodyError && error.status === 429) return 'sign_in_unreachable'
+  const isErrorResponse = error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError
+  if (isErrorResponse) return byErrorCode.get(error.error) ?? 'request_refused'
   // At the token endpoint a challenge means that our id or secret is wrong (RFC 6749 §5.2).
   if (error instanceof oauth.WWWAuthenticateChallengeError) return 'app_not_set_up'
-  // The rest is an unexpected status (503 for example), something that is not JSON, or a time-out.
-  const isUnreachable = error instanceof TypeError && error.message === 'fetch failed'
-  const isOfLibrary = error instanceof oauth.ClientError || error instanceof oauth.ResponseBodyError
-  if (isOfLibrary) return byErrorCode.get(error.code) ?? 'sign_in_unreachable'
-  return isUnreachable ? 'sign_in_unreachable' : 'unexpected'
+  // Also an unexpected status (503 for example), something that is not JSON, and a time-out.
+  if (error instanceof oauth.ClientError) return byErrorCode.get(error.code) ?? 'sign_in_unreachable'
+  const isOutage = error instanceof TypeError && error.message === 'fetch failed'
+  return isOutage ? 'sign_in_unreachable' : 'unexpected'
 }
 
 export function showProblems(app: FastifyInstance, sessions: Sessions): void {
