@@ -30,35 +30,31 @@ export function discoverOnce({ issuer, clientId, clientSecret }: Config): Discov
 }
 
 /** Reads a token response. Without a new refresh token the old one stays in use (RFC 6749 §6). */
-export function connectionFrom(
-  response: oauth.TokenEndpointResponse,
-  now: number,
-  oldRefreshToken?: string
-): Connection {
+export function connectionFrom(response: oauth.TokenEndpointResponse, oldRefreshToken?: string): Connection {
   const { access_token: accessToken, refresh_token: refreshToken = oldRefreshToken, expires_in: seconds } = response
   // Renewed five seconds early, so that a token does not expire on its way to the files API.
-  return { accessToken, refreshToken, expiresAt: now + (seconds ?? Number.POSITIVE_INFINITY) * 1_000 - 5_000 }
+  return { accessToken, refreshToken, expiresAt: Date.now() + (seconds ?? Number.POSITIVE_INFINITY) * 1_000 - 5_000 }
 }
 
 /**
  * Refreshes at most once at a time: refresh tokens rotate, and a second use of the old one would look like theft to the
  * authorization server (RFC 9700 §4.14.2).
  */
-export async function renew(connection: Connection, refusedToken: string, discover: Discover, now: () => number) {
+export async function renew(connection: Connection, refusedToken: string, discover: Discover): Promise<void> {
   // Another request of this browser has been faster.
   if (connection.accessToken !== refusedToken) return
-  connection.renewal ??= refresh(connection, discover, now).finally(() => {
+  connection.renewal ??= refresh(connection, discover).finally(() => {
     connection.renewal = undefined
   })
   await connection.renewal
 }
 
-async function refresh(connection: Connection, discover: Discover, now: () => number): Promise<void> {
+async function refresh(connection: Connection, discover: Discover): Promise<void> {
   const { refreshToken } = connection
   if (refreshToken === undefined) throw new Problem('access_ended')
   try {
     const response = await oauth.refreshTokenGrant(await discover(), refreshToken)
-    Object.assign(connection, connectionFrom(response, now(), refreshToken))
+    Object.assign(connection, connectionFrom(response, refreshToken))
   } catch (error) {
     const problem = problemOf(error)
     if (problem === 'unexpected') throw error

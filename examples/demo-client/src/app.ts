@@ -12,17 +12,17 @@ import { showProblems } from './problems.js'
 import { protect } from './protection.js'
 import { memorySessions, type Sessions } from './sessions.js'
 
-export type AppParts = { logStream?: { write(line: string): void }; now?: () => number; maxSessions?: number }
+export type AppParts = { logStream?: { write(line: string): void }; maxSessions?: number }
 
 /** The map: everything that this app consists of, in order. */
 export async function buildApp(config: Config, parts: AppParts = {}): Promise<FastifyInstance> {
-  const { logStream: stream = process.stdout, now = Date.now, maxSessions: max = 5_000 } = parts
+  const { logStream: stream = process.stdout, maxSessions: max = 5_000 } = parts
   const app = Fastify({
     logger: { stream, serializers: { req: describeRequest, err: describeError } },
     bodyLimit: 4_096
   })
   const discover = discoverOnce(config)
-  const sessions = memorySessions({ secure: config.baseUrl.protocol === 'https:', now, max })
+  const sessions = memorySessions({ secure: config.baseUrl.protocol === 'https:', max })
 
   await app.register(cookie)
   await app.register(fastifyView, {
@@ -36,8 +36,8 @@ export async function buildApp(config: Config, parts: AppParts = {}): Promise<Fa
   showProblems(app, sessions)
 
   await app.register(pages, { sessions })
-  await app.register(connectRoutes, { sessions, discover, redirectUri: config.redirectUri, now })
-  await app.register(filesRoutes, { sessions, discover, resourceUrl: config.resourceUrl, now })
+  await app.register(connectRoutes, { sessions, discover, redirectUri: config.redirectUri })
+  await app.register(filesRoutes, { sessions, discover, resourceUrl: config.resourceUrl })
   return app
 }
 

@@ -4,10 +4,10 @@ import { connectionFrom, type Discover, revoke } from './access.js'
 import { Problem } from './problems.js'
 import type { Sessions } from './sessions.js'
 
-type Options = { sessions: Sessions; discover: Discover; redirectUri: string; now: () => number }
+type Options = { sessions: Sessions; discover: Discover; redirectUri: string }
 
 /** The authorization code flow: to Valetkey, back with a code, and the end of the access. */
-export async function connectRoutes(app: FastifyInstance, { sessions, discover, redirectUri, now }: Options) {
+export async function connectRoutes(app: FastifyInstance, { sessions, discover, redirectUri }: Options) {
   // 1. The browser goes to Valetkey; state and verifier stay here (RFC 6749 §10.12, RFC 7636 §4.1).
   // Our button sends a POST. A link works, too, because a start alone changes no data.
   app.route({ method: ['GET', 'POST'], url: '/connect', exposeHeadRoute: false, handler: start })
@@ -42,7 +42,7 @@ export async function connectRoutes(app: FastifyInstance, { sessions, discover, 
     const checks = { expectedState: state, pkceCodeVerifier: verifier }
     const tokens = await oauth.authorizationCodeGrant(await discover(), callback, checks)
     const before = session.connection
-    session.connection = connectionFrom(tokens, now())
+    session.connection = connectionFrom(tokens)
     sessions.changeId(request, reply, session)
     request.log.info({ event: 'connected' }, 'connected')
     // The new grant replaces an older one, which would otherwise stay valid and unused.

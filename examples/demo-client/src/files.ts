@@ -8,10 +8,10 @@ const fileRecord = z.object({ name: z.string(), mime_type: z.string(), size: z.i
 const filePage = z.object({ files: z.array(fileRecord), next_page_token: z.string().optional() })
 type Answer = { status: number; page?: z.infer<typeof filePage> }
 
-type Options = { sessions: Sessions; discover: Discover; resourceUrl: string; now: () => number }
+type Options = { sessions: Sessions; discover: Discover; resourceUrl: string }
 const querystring = { type: 'object', properties: { page_token: { type: 'string', maxLength: 2_048 } } }
 
-export async function filesRoutes(app: FastifyInstance, { sessions, discover, resourceUrl, now }: Options) {
+export async function filesRoutes(app: FastifyInstance, { sessions, discover, resourceUrl }: Options) {
   app.get<{ Querystring: { page_token?: string } }>('/files', { schema: { querystring } }, async (request, reply) => {
     const session = sessions.find(request)
     const connection = session?.connection
@@ -23,8 +23,7 @@ export async function filesRoutes(app: FastifyInstance, { sessions, discover, re
       return await reply.view('files.hbs', { rows: files.map(fileRow), older, isFirst: !pageToken })
     } catch (error) {
       // Another tab may have connected meanwhile; the newer tokens are kept.
-      const isOver = problemOf(error) === 'access_ended' && session.connection === connection
-      if (isOver) session.connection = undefined
+      if (problemOf(error) === 'access_ended' && session.connection === connection) session.connection = undefined
       throw error
     }
   })
@@ -32,9 +31,9 @@ export async function filesRoutes(app: FastifyInstance, { sessions, discover, re
   /** Lists files with the current token. If it has expired or is refused, refreshes it once and tries again. */
   async function list(connection: Connection, pageToken: string | undefined) {
     const { accessToken } = connection
-    let answer: Answer = now() < connection.expiresAt ? await fetchFiles(accessToken, pageToken) : { status: 401 }
+    let answer: Answer = Date.now() < connection.expiresAt ? await fetchFiles(accessToken, pageToken) : { status: 401 }
     if (answer.status === 401) {
-      await renew(connection, accessToken, discover, now)
+      await renew(connection, accessToken, discover)
       answer = await fetchFiles(connection.accessToken, pageToken)
     }
     if (answer.page !== undefined) return answer.page

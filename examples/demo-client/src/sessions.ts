@@ -15,8 +15,8 @@ export type Session = {
 export type Sessions = ReturnType<typeof memorySessions>
 
 /** Limited in number and in time, because anonymous users create sessions. Several processes need a shared store. */
-export function memorySessions({ secure, now, max }: { secure: boolean; now: () => number; max: number }) {
-  const clock = { perf: { now }, ttlResolution: 0 }
+export function memorySessions({ secure, max }: { secure: boolean; max: number }) {
+  const clock = { perf: Date, ttlResolution: 0 }
   const sessions = new LRUCache<string, Session>({ max, ttl: 8 * 60 * 60_000, updateAgeOnGet: true, ...clock })
   const cookieName = secure ? '__Host-photo_printer' : 'photo_printer'
   const idOf = (request: FastifyRequest): string => request.cookies[cookieName] ?? ''

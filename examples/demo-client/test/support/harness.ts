@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { type AppParts, buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
@@ -10,6 +11,8 @@ export async function startHarness(parts: AppParts = {}) {
   const authorizationServer = await fakeAuthorizationServer()
   const resourceServer = await fakeResourceServer(authorizationServer.state.liveAccessTokens)
   const clock = { offset: 0 }
+  const realNow = Date.now
+  const dateNow = jest.spyOn(Date, 'now').mockImplementation(() => realNow() + clock.offset)
   const log: string[] = []
   const config = readConfig({
     ISSUER: authorizationServer.url,
@@ -21,8 +24,7 @@ export async function startHarness(parts: AppParts = {}) {
   })
   const app = await buildApp(config, {
     ...parts,
-    logStream: { write: (line) => void log.push(line) },
-    now: () => Date.now() + clock.offset
+    logStream: { write: (line) => void log.push(line) }
   })
   return {
     app,
@@ -32,6 +34,7 @@ export async function startHarness(parts: AppParts = {}) {
     log,
     browser: () => browserOf(app),
     async stop() {
+      dateNow.mockRestore()
       await app.close()
       await Promise.all([authorizationServer.stop(), resourceServer.stop()])
     }
