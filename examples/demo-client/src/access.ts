@@ -1,14 +1,7 @@
 import * as oauth from 'openid-client'
 import type { Config } from './config.js'
 import { Problem, problemOf } from './problems.js'
-
-/** The tokens of a user, and the refresh in progress, which concurrent requests share. */
-export type Connection = {
-  accessToken: string
-  refreshToken: string | undefined
-  expiresAt: number
-  renewal?: Promise<void> | undefined
-}
+import type { Connection } from './sessions.js'
 
 export type Discover = () => Promise<oauth.Configuration>
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type Connection, type Discover, renew } from './access.js'
+import { type Discover, renew } from './access.js'
 import { Problem, problemOf } from './problems.js'
-import type { Sessions } from './sessions.js'
+import type { Connection, Sessions } from './sessions.js'
 
 const fileRecord = z.object({ name: z.string(), mime_type: z.string(), size: z.int(), modified_at: z.iso.datetime() })
 const filePage = z.object({ files: z.array(fileRecord), next_page_token: z.string().optional() })

@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import type { Connection } from './access.js'
+
+/** The tokens of a user, and the refresh in progress, which concurrent requests share. */
+export type Connection = {
+  accessToken: string
+  refreshToken: string | undefined
+  expiresAt: number
+  renewal?: Promise<void> | undefined
+}
 
 /** What this server knows about a browser. The browser has only the random id of its session. */
 export type Session = {
