@@ -46,7 +46,7 @@ export function useQuickstartWorld(): QuickstartWorld {
   return world
 }
 
-async function endQuickstarts(): Promise<void> {
+export async function endQuickstarts(): Promise<void> {
   await Promise.all(
     [...running].map((child) => {
       const closed = once(child, 'close')
