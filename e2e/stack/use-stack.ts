@@ -2,7 +2,10 @@ import { afterAll, beforeAll } from '@jest/globals'
 import { makeKnownFiles } from '../support/known-files.js'
 import { type Addresses, createStack, type Stack } from '../support/stack.mjs'
 
-/** One stack for all subjects of a test file. Each subject has its own users and apps, so that their order does not matter. */
+/**
+ * One stack for all subjects of a test file. A subject creates the users and apps whose state it checks, so that the order of
+ * the subjects does not matter.
+ */
 export type StackWorld = {
   /** The folder with the known files, which belong to the user in `at`. */
   files: string
