@@ -4,6 +4,7 @@ import { recoveryPeople } from './browser/recovery-people.js'
 import { redisLoss } from './browser/redis-loss.js'
 import { recoveryStory } from './support/recovery-story.js'
 
+// A stack whose Redis the tests can reach, to remove its data.
 const story = recoveryStory()
 
 describe('a step that is repeated, left or interrupted ends with the right code or starts again', () => recovery(story))
