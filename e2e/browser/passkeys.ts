@@ -1,37 +1,27 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { launchChromium } from './support/chromium.js'
-import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { addVirtualAuthenticator, type VirtualAuthenticator } from './support/virtual-authenticator.js'
-import { createVisits } from './support/visits.js'
-import { headingOf, press, signIn } from './support/walk.js'
+import type { Addresses, Stack } from '../support/stack.mjs'
+import { addVirtualAuthenticator, type VirtualAuthenticator } from '../support/virtual-authenticator.js'
+import { createVisits } from '../support/visits.js'
+import { headingOf, press, signIn } from '../support/walk.js'
+import type { BrowserWorld } from './browser-world.js'
 
 const WITHOUT_AUTOFILL =
   'if (window.PublicKeyCredential) PublicKeyCredential.isConditionalMediationAvailable = async () => false'
 
-describe('passkeys, in Chromium', () => {
-  let files: ReturnType<typeof makeKnownFiles>
+export function passkeys(world: BrowserWorld): void {
   let stack: Stack
   let at: Addresses
   let browser: Browser
   let users = 0
   const visits = createVisits(() => ({ browser, origins: [at.issuer, at.demoUrl] }))
 
-  beforeAll(async () => {
-    files = makeKnownFiles()
-    stack = await createStack({ files: files.directory })
-    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
-  }, 90_000)
+  beforeAll(() => {
+    ;({ stack, at, browser } = world)
+  })
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await stack?.dispose()
-    files?.remove()
   })
 
   /** `autofill`: the browser offers passkeys in the field of the user name. */
@@ -167,4 +157,4 @@ describe('passkeys, in Chromium', () => {
     await signIn(page, at)
     expect(await headingOf(page)).toBe('Connected apps')
   })
-})
+}

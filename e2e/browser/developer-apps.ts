@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
-import { type AppSite, openAppSite } from './support/app-site.js'
-import { launchChromium } from './support/chromium.js'
-import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { createVisits } from './support/visits.js'
-import { headingOf, press, signIn, tabTo } from './support/walk.js'
+import { type AppSite, openAppSite } from '../support/app-site.js'
+import type { Addresses, Stack } from '../support/stack.mjs'
+import { createVisits } from '../support/visits.js'
+import { headingOf, press, signIn, tabTo } from '../support/walk.js'
+import type { BrowserWorld } from './browser-world.js'
 
-describe('apps of developers, in Chromium', () => {
-  let files: ReturnType<typeof makeKnownFiles>
+/** Needs DEVELOPER_APPS=approved. */
+export function developerApps(world: BrowserWorld): void {
   let stack: Stack
   let at: Addresses
   let browser: Browser
@@ -17,10 +16,8 @@ describe('apps of developers, in Chromium', () => {
   const visits = createVisits(() => ({ browser, origins: [at.issuer, site.origin] }))
 
   beforeAll(async () => {
-    files = makeKnownFiles()
+    ;({ stack, at, browser } = world)
     site = await openAppSite()
-    stack = await createStack({ files: files.directory, environment: { DEVELOPER_APPS: 'approved' } })
-    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
     await stack.valetkey(['scopes', 'update', 'files.read', '--self-service'])
     await stack.valetkey(['users', 'create', 'user', '--password-stdin'], 'correct horse battery staple')
   }, 90_000)
@@ -29,12 +26,7 @@ describe('apps of developers, in Chromium', () => {
     expect(await visits.close()).toEqual([])
   })
 
-  afterAll(async () => {
-    await browser?.close()
-    await site?.close()
-    await stack?.dispose()
-    files?.remove()
-  })
+  afterAll(() => site?.close())
 
   const textOf = async (page: Page) => (await page.getByRole('main').textContent()) ?? ''
 
@@ -161,4 +153,4 @@ describe('apps of developers, in Chromium', () => {
     await pressEnterOn('Delete the app …', 'stops working at once')
     await pressEnterOn('Delete Door Bell', 'You have not registered an app.')
   }, 60_000)
-})
+}

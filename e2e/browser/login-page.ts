@@ -3,54 +3,49 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
-import { injectAxe, violationsOn } from './support/axe.js'
-import { launchChromium } from './support/chromium.js'
-import { makeKnownFiles } from './support/known-files.js'
-import { layoutProblems } from './support/layout.js'
-import { signIn as signInTo, type Words, wordsOf } from './support/scene.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { createVisits } from './support/visits.js'
-import { connect, headingOf, press, signIn } from './support/walk.js'
+import { injectAxe, violationsOn } from '../support/axe.js'
+import { layoutProblems } from '../support/layout.js'
+import { signIn as signInTo, type Words, wordsOf } from '../support/scene.js'
+import type { Addresses } from '../support/stack.mjs'
+import { createVisits } from '../support/visits.js'
+import { connect, headingOf, press, signIn } from '../support/walk.js'
+import type { BrowserWorld } from './browser-world.js'
 
-const PROGRAM = path.resolve(import.meta.dirname, '../examples/login-page/login-page.mjs')
+const PROGRAM = path.resolve(import.meta.dirname, '../../examples/login-page/login-page.mjs')
 const LOGIN_PORT = 19_000 + Math.floor(Math.random() * 900)
 const LOGIN_PAGE = `http://127.0.0.1:${LOGIN_PORT}`
 const AT_LOGIN_PAGE = { username: 'alice', password: 'only for this example' }
 
-describe('the example login page, in Chromium', () => {
-  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+
+/** The settings of the stack. */
+export const loginPageSettings = {
+  LOGIN_HANDOFF_URL: `${LOGIN_PAGE}/sign-in`,
+  LOGIN_HANDOFF_ISSUER: LOGIN_PAGE,
+  LOGIN_HANDOFF_KEYS: JSON.stringify({ keys: [keys.publicKey.export({ format: 'jwk' })] }),
+  LOGIN_HANDOFF_LABEL: 'Example Login'
+}
+
+export function loginPage(world: BrowserWorld): void {
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey-login-page-'))
-  let files: ReturnType<typeof makeKnownFiles>
-  let stack: Stack
   let at: Addresses
   let browser: Browser
-  let loginPage: ChildProcess | undefined
+  let program: ChildProcess | undefined
   const visits = createVisits(() => ({ browser, origins: [at.issuer, at.demoUrl, LOGIN_PAGE] }))
 
   beforeAll(async () => {
-    files = makeKnownFiles()
-    const environment = {
-      LOGIN_HANDOFF_URL: `${LOGIN_PAGE}/sign-in`,
-      LOGIN_HANDOFF_ISSUER: LOGIN_PAGE,
-      LOGIN_HANDOFF_KEYS: JSON.stringify({ keys: [keys.publicKey.export({ format: 'jwk' })] }),
-      LOGIN_HANDOFF_LABEL: 'Example Login'
-    }
-    stack = await createStack({ files: files.directory, environment })
-    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
-    loginPage = await startLoginPage()
-  }, 90_000)
+    ;({ at, browser } = world)
+    program = await startLoginPage()
+  })
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])
   })
 
-  afterAll(async () => {
-    loginPage?.kill()
-    await browser?.close()
-    await stack?.dispose()
-    files?.remove()
+  afterAll(() => {
+    program?.kill()
     rmSync(directory, { recursive: true })
   })
 
@@ -123,4 +118,4 @@ describe('the example login page, in Chromium', () => {
     await press(fresh, 'Allow')
     expect(await headingOf(fresh)).toBe('Your files')
   })
-})
+}

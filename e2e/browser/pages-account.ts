@@ -1,39 +1,32 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { launchChromium } from './support/chromium.js'
-import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { createVisits } from './support/visits.js'
-import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
+import type { Addresses } from '../support/stack.mjs'
+import { createVisits } from '../support/visits.js'
+import { connect, headingOf, press, signIn, tabTo } from '../support/walk.js'
+import type { BrowserWorld } from './browser-world.js'
 
-describe('connected apps, in Chromium', () => {
-  let files: ReturnType<typeof makeKnownFiles>
-  let stack: Stack
+/** The user of these tests. Her only app is the demo client. */
+const amy = { username: 'amy', password: 'correct horse battery staple' }
+
+export function connectedApps(world: BrowserWorld): void {
   let at: Addresses
   let browser: Browser
   const visits = createVisits(() => ({ browser, origins: [at.issuer, at.demoUrl] }))
 
   beforeAll(async () => {
-    files = makeKnownFiles()
-    stack = await createStack({ files: files.directory })
-    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
+    ;({ at, browser } = world)
+    await world.stack.valetkey(['users', 'create', amy.username, '--password-stdin'], amy.password)
   }, 90_000)
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])
   })
 
-  afterAll(async () => {
-    await browser?.close()
-    await stack?.dispose()
-    files?.remove()
-  })
-
-  /** A browser in which alice is signed in and the demo client shows her files. */
+  /** A browser in which amy is signed in and the demo client shows her files. */
   async function connected(options: BrowserContextOptions = {}): Promise<Page> {
     const page = await visits.open(options)
     await connect(page, at.demoUrl)
-    await signIn(page, at)
+    await signIn(page, amy)
     await press(page, 'Allow')
     await expectFiles(page)
     return page
@@ -89,7 +82,7 @@ describe('connected apps, in Chromium', () => {
     const here = await connected()
     const there = await visits.open()
     await there.goto(`${at.issuer}/login`)
-    await signIn(there, at)
+    await signIn(there, amy)
     expect(await appNames(there)).toEqual(['Photo Printer'])
     await askBeforeEnd(there)
     await openApps(here)
@@ -102,7 +95,7 @@ describe('connected apps, in Chromium', () => {
     const here = await connected()
     const there = await visits.open()
     await there.goto(`${at.issuer}/login`)
-    await signIn(there, at)
+    await signIn(there, amy)
     await press(there, 'Sign out everywhere')
     expect(await there.getByRole('status').textContent()).toContain('You are signed out everywhere')
     await here.goto(`${at.issuer}/account/apps`)
@@ -115,11 +108,11 @@ describe('connected apps, in Chromium', () => {
     await openApps(here)
     const there = await visits.open()
     await there.goto(`${at.issuer}/login`)
-    await signIn(there, at)
+    await signIn(there, amy)
     await press(there, 'Sign out everywhere')
     await askBeforeEnd(here)
     expect(await headingOf(here)).toBe('Sign in')
-    await signIn(here, at)
+    await signIn(here, amy)
     expect(await appNames(here)).toEqual(['Photo Printer'])
     await expectFiles(here)
   })
@@ -165,4 +158,4 @@ describe('connected apps, in Chromium', () => {
     expect(await page.getByRole('status').textContent()).toContain('You are signed out in this browser')
     await expectNoFiles(page)
   })
-})
+}

@@ -1,34 +1,24 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser } from 'playwright-core'
-import { launchChromium } from './support/chromium.js'
-import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { createVisits } from './support/visits.js'
-import { headingOf, press, signIn } from './support/walk.js'
+import type { Addresses, Stack } from '../support/stack.mjs'
+import { createVisits } from '../support/visits.js'
+import { headingOf, press, signIn } from '../support/walk.js'
+import type { BrowserWorld } from './browser-world.js'
 
 const PASSWORD = 'gravel walks at dawn'
 
-describe('local accounts, in Chromium', () => {
-  let files: ReturnType<typeof makeKnownFiles>
+export function localAccounts(world: BrowserWorld): void {
   let stack: Stack
   let at: Addresses
   let browser: Browser
   const visits = createVisits(() => ({ browser, origins: [at.issuer] }))
 
-  beforeAll(async () => {
-    files = makeKnownFiles()
-    stack = await createStack({ files: files.directory })
-    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
-  }, 90_000)
+  beforeAll(() => {
+    ;({ stack, at, browser } = world)
+  })
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await stack?.dispose()
-    files?.remove()
   })
 
   test('an invited user sets a password, sees the devices and changes the password', async () => {
@@ -82,4 +72,4 @@ describe('local accounts, in Chromium', () => {
     await signIn(page, at)
     expect(page.url()).toBe(`${at.issuer}/account/apps`)
   })
-})
+}

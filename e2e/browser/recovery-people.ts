@@ -1,10 +1,10 @@
-import { describe, expect, test } from '@jest/globals'
-import { formOf } from './support/form-post.js'
-import { recoveryStory } from './support/recovery-story.js'
-import { headingOf, press, signIn } from './support/walk.js'
+import { expect, test } from '@jest/globals'
+import { formOf } from '../support/form-post.js'
+import type { RecoveryStory } from '../support/recovery-story.js'
+import { createVisits } from '../support/visits.js'
+import { headingOf, press, signIn } from '../support/walk.js'
 
-describe('two tabs, users or browsers: no code for the wrong user', () => {
-  const story = recoveryStory(['com.example.album:'])
+export function recoveryPeople(story: RecoveryStory): void {
   const { ask, askInNewTab, expectConsent, expectSignIn, finish, expectNoAnswer } = story
 
   test('two tabs, decided in the other order: each redirect has its own state and code', async () => {
@@ -116,7 +116,9 @@ describe('two tabs, users or browsers: no code for the wrong user', () => {
   })
 
   test('the native app does not open: Allow again gives the same redirect', async () => {
-    const page = await story.visits.open()
+    const { issuer } = story.world.at
+    const native = createVisits(() => ({ browser: story.browser, origins: [issuer, 'com.example.album:'] }))
+    const page = await native.open()
     await page.goto(story.world.album.request())
     await signIn(page, story.world.anna)
     const allow = page.getByRole('button', { name: 'Allow', exact: true })
@@ -131,11 +133,12 @@ describe('two tabs, users or browsers: no code for the wrong user', () => {
     const noted = page.waitForEvent('console')
     const second = await redirectAfter(() => allow.dispatchEvent('click'))
     expect((await noted).text()).toContain(`Not allowed to launch '${second}'`)
-    expect(story.visits.complaints()).toHaveLength(1)
+    expect(native.complaints()).toHaveLength(1)
     expect(await headingOf(page)).toBe('Allow Album?')
     expect(first).toMatch(/^com\.example\.album:\/signed-in\?code=vk_ac_/)
     expect(second).toBe(first)
     const answer = new URL(first).searchParams
     expect(await story.world.album.redeem(answer)).toMatchObject({ files: ['annas.txt'] })
+    expect(await native.close()).toEqual([])
   })
-})
+}

@@ -1,12 +1,11 @@
-import { describe, expect, test } from '@jest/globals'
-import { openAppSite } from './support/app-site.js'
-import { formOf } from './support/form-post.js'
-import { recoveryStory } from './support/recovery-story.js'
-import { createVisits } from './support/visits.js'
-import { press, signIn } from './support/walk.js'
+import { expect, test } from '@jest/globals'
+import { openAppSite } from '../support/app-site.js'
+import { formOf } from '../support/form-post.js'
+import type { RecoveryStory } from '../support/recovery-story.js'
+import { createVisits } from '../support/visits.js'
+import { press, signIn } from '../support/walk.js'
 
-describe('a step that is repeated, left or interrupted ends with the right code or starts again', () => {
-  const story = recoveryStory()
+export function recovery(story: RecoveryStory): void {
   const { ask, expectInterrupted, finish, expectCodeFor, expectNoAnswer } = story
 
   test('back after Allow: asked again, and the next Allow gives another code', async () => {
@@ -159,4 +158,4 @@ describe('a step that is repeated, left or interrupted ends with the right code 
     }
     await expectCodeFor(consenting, story.world.bert, 'berts-state')
   }, 60_000)
-})
+}

@@ -1,9 +1,8 @@
-import { describe, expect, test } from '@jest/globals'
-import { recoveryStory } from './support/recovery-story.js'
-import { headingOf, press, signIn } from './support/walk.js'
+import { expect, test } from '@jest/globals'
+import type { RecoveryStory } from '../support/recovery-story.js'
+import { headingOf, press, signIn } from '../support/walk.js'
 
-describe('Redis loses its data during a request: the page explains it, and the request continues', () => {
-  const story = recoveryStory()
+export function redisLoss(story: RecoveryStory): void {
   const { ask, expectSignIn, expectInterrupted, finish, expectNoAnswer } = story
 
   test('on the sign-in page: the request continues, because nothing was stored', async () => {
@@ -64,4 +63,4 @@ describe('Redis loses its data during a request: the page explains it, and the r
     expect(await headingOf(page)).toBe('This request is no longer available')
     expect(await page.getByRole('main').textContent()).toContain('Go back to the app you came from')
   })
-})
+}

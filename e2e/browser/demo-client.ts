@@ -1,41 +1,25 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { launchChromium, openVisit, scrollsSideways, type Visit } from './support/chromium.js'
-import { knownFiles, makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
+import { afterEach, beforeAll, expect, test } from '@jest/globals'
+import type { Browser, Page } from 'playwright-core'
+import { scrollsSideways } from '../support/chromium.js'
+import { knownFiles } from '../support/known-files.js'
+import type { Addresses, Stack } from '../support/stack.mjs'
+import { createVisits } from '../support/visits.js'
+import { connect, headingOf, press, signIn, tabTo } from '../support/walk.js'
+import type { BrowserWorld } from './browser-world.js'
 
-describe('a user at the demo client, in Chromium', () => {
-  let files: ReturnType<typeof makeKnownFiles>
+export function demoClient(world: BrowserWorld): void {
   let stack: Stack
   let at: Addresses
   let browser: Browser
-  let visits: Visit[] = []
+  const visits = createVisits(() => ({ browser, origins: [at.issuer, at.demoUrl] }))
 
-  beforeAll(async () => {
-    files = makeKnownFiles()
-    stack = await createStack({ files: files.directory })
-    ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
-  }, 90_000)
+  beforeAll(() => {
+    ;({ stack, at, browser } = world)
+  })
 
   afterEach(async () => {
-    const complaints = visits.flatMap((visit) => visit.complaints)
-    await Promise.all(visits.map(({ page }) => page.context().close()))
-    visits = []
-    expect(complaints).toEqual([])
+    expect(await visits.close()).toEqual([])
   })
-
-  afterAll(async () => {
-    await browser?.close()
-    await stack?.dispose()
-    files?.remove()
-  })
-
-  async function visit(options: BrowserContextOptions = {}): Promise<Page> {
-    const opened = await openVisit(browser, [at.issuer, at.demoUrl], options)
-    visits.push(opened)
-    return opened.page
-  }
 
   async function expectFiles(page: Page): Promise<void> {
     expect(await headingOf(page)).toBe('Your files')
@@ -50,7 +34,7 @@ describe('a user at the demo client, in Chromium', () => {
   }
 
   test('signs in, allows, and sees the files of the imported folder with their sizes; no token reaches the browser', async () => {
-    const page = await visit()
+    const page = await visits.open()
     await connect(page, at.demoUrl)
     expect(new URL(page.url()).origin).toBe(at.issuer)
     await signIn(page, at)
@@ -64,7 +48,7 @@ describe('a user at the demo client, in Chromium', () => {
   })
 
   test('denies, reads that nothing was shared, and may try again', async () => {
-    const page = await visit()
+    const page = await visits.open()
     await connect(page, at.demoUrl)
     await signIn(page, at)
     await press(page, 'Deny')
@@ -78,7 +62,7 @@ describe('a user at the demo client, in Chromium', () => {
   })
 
   test('enters a wrong password, reads what to check, and keeps the user name and the request', async () => {
-    const page = await visit()
+    const page = await visits.open()
     await connect(page, at.demoUrl)
     await signIn(page, { username: at.username, password: 'not it' })
     expect(await page.getByRole('alert').textContent()).toMatch(/user name or the password is wrong.*Caps Lock/s)
@@ -91,7 +75,7 @@ describe('a user at the demo client, in Chromium', () => {
   })
 
   test('returns later: still connected; after Disconnect is asked for consent, but not for the password', async () => {
-    const page = await visit()
+    const page = await visits.open()
     await connect(page, at.demoUrl)
     await signIn(page, at)
     await press(page, 'Allow')
@@ -107,7 +91,7 @@ describe('a user at the demo client, in Chromium', () => {
   })
 
   test('goes back after Allow and can continue', async () => {
-    const page = await visit()
+    const page = await visits.open()
     await connect(page, at.demoUrl)
     await signIn(page, at)
     await press(page, 'Allow')
@@ -123,7 +107,7 @@ describe('a user at the demo client, in Chromium', () => {
   })
 
   test('connects with the keyboard only and always sees the focus', async () => {
-    const page = await visit()
+    const page = await visits.open()
     await page.goto(at.demoUrl)
     await tabTo(page, 'Connect your files')
     await page.keyboard.press('Enter')
@@ -141,7 +125,7 @@ describe('a user at the demo client, in Chromium', () => {
   })
 
   test('connects without JavaScript', async () => {
-    const page = await visit({ javaScriptEnabled: false })
+    const page = await visits.open({ javaScriptEnabled: false })
     await connect(page, at.demoUrl)
     await signIn(page, at)
     await press(page, 'Allow')
@@ -149,7 +133,7 @@ describe('a user at the demo client, in Chromium', () => {
   })
 
   test('no page scrolls horizontally on a phone 360 pixels wide', async () => {
-    const page = await visit({ viewport: { width: 360, height: 640 } })
+    const page = await visits.open({ viewport: { width: 360, height: 640 } })
     const sideways: string[] = []
     const look = async () => {
       if (await scrollsSideways(page)) sideways.push(await headingOf(page))
@@ -173,17 +157,17 @@ describe('a user at the demo client, in Chromium', () => {
     expect(sideways).toEqual([])
   })
 
-  // The last test, because it stops the stack. It uses its own user, because a missing demo user is created again.
+  // With its own user, because a missing demo user is created again.
   test('has the same account and connection after a stop and a start', async () => {
     const carol = { username: 'carol', password: 'correct horse battery staple' }
     const made = await stack.valetkey(['users', 'create', carol.username, '--password-stdin'], carol.password)
-    await stack.valetkeyFiles(['import', '--owner', made.user_id ?? '', files.directory])
+    await stack.valetkeyFiles(['import', '--owner', made.user_id ?? '', world.files])
     await stack.stop()
     expect(await stack.start()).toEqual(at)
-    const page = await visit()
+    const page = await visits.open()
     await connect(page, at.demoUrl)
     await signIn(page, carol)
     await press(page, 'Allow')
     await expectFiles(page)
   }, 90_000)
-})
+}
