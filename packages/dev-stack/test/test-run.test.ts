@@ -1,7 +1,9 @@
 import { mkdirSync, readdirSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { descendantsOf, isAlive } from './support/process-tree.js'
-import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+import { createStandInCheckout, type StandInCheckout, TEST_LIMIT_MS, until } from './support/stand-in-checkout.js'
+
+jest.setTimeout(TEST_LIMIT_MS)
 
 let checkout: StandInCheckout
 let temporary: string
