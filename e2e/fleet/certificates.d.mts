@@ -1,4 +1,3 @@
-export function hasOpenssl(): boolean
 export function makeCertificates(
   directory: string,
   options?: {

@@ -2,11 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { findOnPath } from '../../packages/dev-stack/lib/processes/programs.mjs'
 
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-
-export const hasOpenssl = () => findOnPath(['openssl']) !== undefined
 
 /** @returns paths of the authority's certificate, and of the server's certificate and key */
 export function makeCertificates(

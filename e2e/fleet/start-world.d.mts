@@ -29,11 +29,8 @@ export type World<Store = { url: string }, Postgres = Database> = {
   close(): Promise<void>
 }
 
-/** Whether this machine has a Redis server, which is required. */
-export function hasRedisServer(): boolean
-
 /** The path of the Redis server. */
-export function redisCommand(): string | undefined
+export function redisCommand(): string
 
 export function startWorld<
   Store extends { url: string; settings?: Record<string, string> } = { url: string },

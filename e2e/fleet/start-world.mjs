@@ -16,8 +16,12 @@ const PASSWORD = 'correct horse battery staple'
 // Some files to list; their content does not matter.
 const FILES = path.join(checkout, 'docs/adr')
 
-export const hasRedisServer = () => findRedisServer() !== undefined
-export const redisCommand = findRedisServer
+/** The path of the Redis server. Tests that need it have `redis` in their file name. */
+export function redisCommand() {
+  const command = findRedisServer()
+  if (command === undefined) throw new Error('This needs redis-server or valkey-server on PATH.')
+  return command
+}
 
 /**
  * @param startStore starts another Redis with `{ directory, processes, command }`
@@ -43,9 +47,7 @@ export async function startWorld({
   }
   try {
     postgres = await startDatabase({ directory, processes })
-    const command = findRedisServer()
-    if (command === undefined) throw new Error('This needs redis-server or valkey-server on PATH.')
-    const redis = await (startStore ?? oneRedis)({ directory, processes, command })
+    const redis = await (startStore ?? oneRedis)({ directory, processes, command: redisCommand() })
     const urls = await makeDatabases(postgres.url)
     const environment = { PATH: process.env.PATH, LOG_LEVEL: 'warn' }
     const commands = await migrateDatabases(environment, urls, processes)

@@ -1,8 +1,9 @@
-// `npm run check:limits`: no file over 250 lines, and no test without the source file that it tests. Biome limits the
-// length of functions, knip finds unused exports. Node built-ins only.
+// `npm run check:limits`: no file over 250 lines, no test without the source file that it tests, and no test that may end
+// before its assertions. Biome limits the length of functions, knip finds unused exports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { earlyReturns } from '../lib/checks/early-returns.mjs'
 
 const MAX_LINES = 250
 const WORKSPACES = ['services', 'packages', 'examples']
@@ -15,7 +16,7 @@ const WITHOUT_COUNTERPART = ['flows', 'support']
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
-const problems = [...code.flatMap(tooLong), ...code.flatMap(withoutCounterpart)]
+const problems = [...code.flatMap(tooLong), ...code.flatMap(withoutCounterpart), ...code.flatMap(endingEarly)]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) {
   console.error(`${problems.length} problems; CONTRIBUTING.md explains the limits.`)
@@ -46,4 +47,11 @@ function withoutCounterpart(file) {
   )
   const isThere = candidates.some((one) => existsSync(`${one}.ts`) || existsSync(`${one}.mjs`))
   return isThere ? [] : [`${file}: no source file with this name`]
+}
+
+/** A test that returned counts as passed. What needs a program has it in its file name. */
+function endingEarly(file) {
+  if (!file.endsWith('.test.ts')) return []
+  const lines = earlyReturns(readFileSync(path.join(root, file), 'utf8'))
+  return lines.map((line) => `${file}:${line}: a test or hook returns on a condition`)
 }

@@ -52,9 +52,9 @@ export function createProcesses({ limits = LIMITS_MS, report = console.error } =
   }
 
   /** Runs a program to its end and returns its output. */
-  async function run({ name, program, environment, input }) {
+  async function run({ name, program, environment, input, directory }) {
     const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
-    const handle = launch(name, program, { env: environment, stdio })
+    const handle = launch(name, program, { cwd: directory, env: environment, stdio })
     const output = Promise.all([collect(handle.child.stdout), collect(handle.child.stderr)])
     feed(handle.child, input)
     const [ended, [stdout, stderr]] = await Promise.all([handle.exited, output])

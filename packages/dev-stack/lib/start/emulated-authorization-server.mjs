@@ -1,12 +1,12 @@
 // The authorization server on an emulated Redis, for machines without a Redis server. Sessions and codes live in this
-// process and end with it. The server's own main program never does this: there REDIS_URL is required.
-import RedisMock from 'ioredis-mock'
+// process and end with it. The server's own main program never does this.
 import { startAuthorizationServer } from '../../../../services/authorization-server/dist/start.js'
+import { createEmulatedRedis } from '../stores/emulated-redis.mjs'
 
 const STOP_TIME_LIMIT_MS = 9_000
 
 try {
-  const server = await startAuthorizationServer(process.env, { redis: new RedisMock() })
+  const server = await startAuthorizationServer(process.env, { redis: createEmulatedRedis('localhost') })
   const stop = () => {
     setTimeout(() => process.exit(1), STOP_TIME_LIMIT_MS).unref()
     server.close().then(

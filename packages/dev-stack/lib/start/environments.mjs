@@ -2,6 +2,8 @@
 import { privateVariables, serviceVariables } from './settings.mjs'
 
 const DEMO_PROVIDER_CLIENT = 'valetkey'
+// The authorization server and its command line know this value (storage/redis/emulated-redis.ts).
+const EMULATED_REDIS_URL = 'redis://emulated.invalid'
 
 export function authorizationServerEnvironment(caller, settings, { databaseUrl, redisUrl, secrets }) {
   return {
@@ -12,7 +14,7 @@ export function authorizationServerEnvironment(caller, settings, { databaseUrl, 
     INTERNAL_LISTEN: settings.listen.authInternal.text,
     OPERATOR_LISTEN: settings.listen.authOperator.text,
     DATABASE_URL: databaseUrl,
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    REDIS_URL: redisUrl ?? EMULATED_REDIS_URL,
     COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey,
     ...signInProviders(settings, secrets)
   }
@@ -88,7 +90,7 @@ export function commandLineEnvironment(caller, settings, { databaseUrl, resource
 export function doctorEnvironment(caller, settings, { redisUrl, credential, secrets }) {
   return {
     ...Object.fromEntries(Object.entries(caller).filter(([name]) => serviceVariables.includes(name))),
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    REDIS_URL: redisUrl ?? EMULATED_REDIS_URL,
     COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey,
     PAGE_TOKEN_KEYS: caller.PAGE_TOKEN_KEYS ?? secrets.pageTokenKey,
     INTROSPECTION_URL: settings.introspectionUrl,

@@ -11,7 +11,7 @@ const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => 
 
 /** The caller's settings of the services and of Postgres clients must not influence a test. */
 export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...programs }) {
-  const { chromium, firefox, promtool, pgbouncer, python } = programs
+  const { chromium, firefox, promtool, pgbouncer, languages } = programs
   const kept = Object.entries(caller).filter(([name]) => !leaking.has(name) && !/^PG[A-Z]/.test(name))
   return {
     ...Object.fromEntries(kept),
@@ -23,11 +23,11 @@ export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...p
     ...(firefox === undefined ? {} : { TEST_FIREFOX: firefox }),
     ...(promtool === undefined ? {} : { TEST_PROMTOOL: promtool }),
     ...(pgbouncer === undefined ? {} : { TEST_PGBOUNCER: pgbouncer }),
-    ...(python === undefined ? {} : { TEST_PYTHON: python })
+    ...(languages === undefined ? {} : { TEST_PYTHON: languages })
   }
 }
 
-/** @returns the path of each program that tests need: from the caller's variable, else from PATH */
+/** @returns the path of each program that tests need, except Redis: from the caller's variable, else from PATH */
 export const findTestPrograms = (caller) => ({
   chromium: findChromium(caller),
   firefox: findProgram(caller.FIREFOX, ['firefox-esr', 'firefox'], caller.PATH),
@@ -37,7 +37,8 @@ export const findTestPrograms = (caller) => ({
   faketime: findOnPath(['faketime'], caller.PATH),
   // Its database is made with sqlite3.
   glewlwyd: findOnPath(['sqlite3'], caller.PATH) && findOnPath(['glewlwyd'], caller.PATH),
-  python: findLanguages(caller)
+  openssl: findOnPath(['openssl'], caller.PATH),
+  languages: findLanguages(caller)
 })
 
 export const findChromium = (caller) =>

@@ -179,18 +179,6 @@ describe('SIGTERM ends the process with 0 within a time limit', () => {
     expect([code, milliseconds < 5_000]).toEqual([0, true])
   })
 
-  test('while Redis accepts connections and does not respond', async () => {
-    const url = process.env.TEST_REDIS_URL
-    // The emulation has no connection that could fall silent.
-    if (url === undefined) return
-    const network = await networkTo(url)
-    const service = await start({ REDIS_URL: atPort(url, network.port) })
-    expect((await fetch(`http://127.0.0.1:${service.operatorPort}/readyz`)).status).toBe(200)
-    network.freeze()
-    const { code, milliseconds } = await stop(service)
-    expect([code, milliseconds < 8_000]).toEqual([0, true])
-  })
-
   test.each(['freeze', 'cut'] as const)('while Postgres is unreachable and audit events wait (%s)', async (how) => {
     const network = await networkTo(server.config.databaseUrl)
     const service = await start({ DATABASE_URL: atPort(server.config.databaseUrl, network.port) })

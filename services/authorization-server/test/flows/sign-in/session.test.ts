@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import {
-  type Credentials,
-  ISSUER,
-  startTestServer,
-  type TestServer,
-  until
-} from '../../support/authorization-server.js'
+import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { dumpRedis } from '../../support/dump-stores.js'
@@ -15,8 +9,6 @@ import { hiddenField } from '../../support/page-content.js'
 import { openConsent, signedInBrowser } from '../../support/pages.js'
 import { deleteRow, disable, enable } from '../../support/tokens.js'
 
-const HOUR = 3600
-const DAY = 24 * HOUR
 const RANDOM_ID = /^[\w-]{43}$/
 
 const clock = stopClock()
@@ -143,33 +135,6 @@ describe('a session ends', () => {
     const [one, two] = [await signedInBrowser(server), await signedInBrowser(server)]
     await one.submit(await one.open(`${ISSUER}/login`), {})
     expect(await isSignedIn(two)).toBe(true)
-  })
-
-  test('after 12 hours without a request; every request restarts them', async () => {
-    const browser = await signedInBrowser(server)
-    const key = keyOf(sessionOf(browser))
-    expect(await server.redis.ttl(key)).toBeGreaterThan(12 * HOUR - 10)
-    await server.redis.expire(key, 60)
-    expect(await isSignedIn(browser)).toBe(true)
-    const ttl = await server.redis.ttl(key)
-    expect([ttl > 12 * HOUR - 10, ttl <= 12 * HOUR]).toEqual([true, true])
-    await server.redis.pexpire(key, 1)
-    await until(async () => (await server.redis.exists(key)) === 0)
-    expect(await isSignedIn(browser)).toBe(false)
-  })
-
-  test('seven days after the sign-in, however often it is used', async () => {
-    const browser = await signedInBrowser(server)
-    for (let day = 0; day < 6; day++) {
-      clock.advance(DAY)
-      expect(await isSignedIn(browser)).toBe(true)
-    }
-    clock.advance(DAY - 1)
-    expect(await isSignedIn(browser)).toBe(true)
-    clock.advance(1)
-    expect(await isSignedIn(browser)).toBe(false)
-    const page = await browser.open(authorizeUrl(client.clientId))
-    expect(new URL(page.url).pathname).toBe('/login')
   })
 
   test('if its sign-in time is in the future, because a process had a wrong clock', async () => {

@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startSentinels } from './fleet/redis-servers.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { startWorld, type World } from './fleet/start-world.mjs'
 
 jest.setTimeout(180_000)
 
 type Sentinels = Awaited<ReturnType<typeof startSentinels>>
 
-let world: World<Sentinels> | undefined
+let world: World<Sentinels>
 beforeAll(async () => {
-  if (hasRedisServer()) world = await startWorld<Sentinels>({ startStore: startSentinels, withFiles: false, size: 1 })
+  world = await startWorld<Sentinels>({ startStore: startSentinels, withFiles: false, size: 1 })
 })
 afterAll(() => world?.close())
 
 test('the primary of Redis fails: only 503 until the Sentinels promote another, then all requests and sessions work', async () => {
-  if (world === undefined) return
   const { flows, redis } = world
   const sessions = [await flows.signIn(), await flows.signIn()]
   // Writes that the replica has not received are lost with the primary.

@@ -2,14 +2,12 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
 import { prepareFailovers, type ReplicatedWorld, startReplicatedWorld } from './fleet/fail-over.mjs'
 import { createFlows, untilWell } from './fleet/flows.mjs'
-import { hasRedisServer } from './fleet/start-world.mjs'
 
 jest.setTimeout(180_000)
 
-let world: ReplicatedWorld | undefined
+let world: ReplicatedWorld
 let failOver: Awaited<ReturnType<typeof prepareFailovers>>
 beforeAll(async () => {
-  if (!hasRedisServer()) return
   world = await startReplicatedWorld()
   failOver = await prepareFailovers(world)
 })
@@ -17,7 +15,6 @@ afterAll(() => world?.close())
 
 describe('the primary of Postgres fails under load, and its standby is promoted', () => {
   test('synchronous: every acknowledged token and ending holds; until then only 503', async () => {
-    if (world === undefined) return
     const result = await failOver({ isSynchronous: true })
     expect(result.before).toMatchObject({ unavailable: 0, failed: [] })
     expect(result.after.failed).toEqual([])
@@ -32,7 +29,6 @@ describe('the primary of Postgres fails under load, and its standby is promoted'
   })
 
   test('asynchronous: exactly what the standby had not received is lost; lost tokens and used codes are refused', async () => {
-    if (world === undefined) return
     const result = await failOver({ isSynchronous: false })
     const { replicatedUntil, isolatedAt, killedAt } = result
     const isLate = ({ at }: { at: number }) => at >= replicatedUntil
@@ -51,7 +47,6 @@ describe('the primary of Postgres fails under load, and its standby is promoted'
 })
 
 test('doctor warns while no commit waits for the standby', async () => {
-  if (world === undefined) return
   const { postgres, databaseUrls } = world
   await postgres.addStandby()
   const examine = async () => {
@@ -59,7 +54,7 @@ test('doctor warns while no commit waits for the standby', async () => {
       ISSUER: 'http://localhost:4000',
       RESOURCE_URL: 'http://localhost:4100',
       DATABASE_URL: databaseUrls[0],
-      REDIS_URL: world?.redis.url,
+      REDIS_URL: world.redis.url,
       COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters'
     })
     return document.findings.filter(({ check }) => check === 'postgres replication').map(({ severity }) => severity)
@@ -70,7 +65,6 @@ test('doctor warns while no commit waits for the standby', async () => {
 })
 
 test('synchronous, without the standby: refreshes get 503, files 200; afterwards the repeated refresh succeeds', async () => {
-  if (world === undefined) return
   const { postgres, app, fleet } = world
   await postgres.addStandby()
   await postgres.setSynchronous(true)

@@ -11,7 +11,7 @@ import {
 } from '../services/authorization-server/test/support/service-process.js'
 import { startOneNodeCluster } from './fleet/redis-cluster.mjs'
 import { type PlainRedis, startPlainRedis } from './fleet/redis-servers.mjs'
-import { hasRedisServer, redisCommand } from './fleet/start-world.mjs'
+import { redisCommand } from './fleet/start-world.mjs'
 import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
 jest.setTimeout(60_000)
@@ -26,7 +26,6 @@ let service: ServiceProcess | undefined
 
 beforeAll(async () => {
   const command = redisCommand()
-  if (command === undefined) return
   database = await createTestDatabase()
   await migrate(database.url, MIGRATIONS)
   workshop = openWorkshop()
@@ -100,7 +99,6 @@ describe('misconfigured at the start: not ready, with the reason on /readyz, in 
     ]
   ]
   test.each(cases)('%s', async (_name, url, reason) => {
-    if (!hasRedisServer()) return
     const env = settings(await url())
     service = await startServiceProcess(env)
     const running = service
@@ -154,7 +152,6 @@ describe('misconfigured while the service runs', () => {
     ]
   ]
   test.each(cases)('%s, until it is corrected', async (_name, status, reason, harm, repair) => {
-    if (!hasRedisServer()) return
     service = await startServiceProcess(settings(await asUser('changing', RIGHTS)))
     const running = service
     await until(async () => (await readiness(running)).status === 200)

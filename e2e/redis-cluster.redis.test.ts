@@ -4,16 +4,15 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
 import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startRedisCluster } from './fleet/redis-cluster.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { startWorld, type World } from './fleet/start-world.mjs'
 import { matches, read } from './support/documents.js'
 
 jest.setTimeout(180_000)
 
 type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>
 
-let world: World<RedisCluster> | undefined
+let world: World<RedisCluster>
 beforeAll(async () => {
-  if (!hasRedisServer()) return
   world = await startWorld<RedisCluster>({ startStore: startRedisCluster, withFiles: false, size: 1 })
 })
 afterAll(() => world?.close())
@@ -32,7 +31,6 @@ async function duringFlows({ flows }: World<RedisCluster>, disturb: () => Promis
 
 describe('Redis Cluster of three primaries and three replicas', () => {
   test('slots move between nodes: every request succeeds', async () => {
-    if (world === undefined) return
     const { redis } = world
     const result = await duringFlows(world, async () => {
       const [from, to] = await redis.primaries()
@@ -44,7 +42,6 @@ describe('Redis Cluster of three primaries and three replicas', () => {
   test.each(['docs/backup.md', 'docs/postgres-failover.md'])(
     'the command of %s empties every primary',
     async (page) => {
-      if (world === undefined) return
       const { redis, flows } = world
       await flows.signIn()
       const sizes = async () => Promise.all((await redis.primaries()).map((port) => redis.tell(port, 'DBSIZE')))
@@ -58,7 +55,6 @@ describe('Redis Cluster of three primaries and three replicas', () => {
   )
 
   test('a primary fails: only 503 until its replica is promoted, then all requests and sessions work', async () => {
-    if (world === undefined) return
     const { redis } = world
     const result = await duringFlows(world, async () => {
       // Writes that the replica has not received are lost with the primary.
@@ -68,7 +64,6 @@ describe('Redis Cluster of three primaries and three replicas', () => {
   })
 
   test('a primary stalls: only 503 until its replica is promoted', async () => {
-    if (world === undefined) return
     const { redis } = world
     const stalling = duringFlows(world, async () => redis.fail(await redis.replicated(), 'SIGSTOP'))
     const result = await stalling.finally(redis.resume)
@@ -76,7 +71,6 @@ describe('Redis Cluster of three primaries and three replicas', () => {
   })
 
   test('doctor names the primaries without a replica', async () => {
-    if (world === undefined) return
     const { redis, databaseUrls } = world
     const { document } = await runDoctor({
       ISSUER: 'http://localhost:4000',

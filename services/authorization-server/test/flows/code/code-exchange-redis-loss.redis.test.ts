@@ -12,8 +12,6 @@ import { isActive, pairOf } from '../../support/tokens.js'
 const ALREADY_USED = 'authorization code was already used'
 /** Occurs in the command that takes a code and in the command that returns it. */
 const TAKE = 'vk:code:'
-/** The emulation has no connection that could break. */
-const url = process.env.TEST_REDIS_URL
 
 let server: TestServer
 /** Reaches Redis over a connection that breaks on demand. */
@@ -39,7 +37,6 @@ beforeAll(async () => {
   await server.createUser('alice', PASSWORD)
   client = await server.createClient()
   resourceServer = await server.createResourceServer()
-  if (url === undefined) return
   const { redisUrl } = server.config
   proxy = await startPostgresProxy(redisUrl)
   network = await startFailingNetwork(Number(new URL(redisUrl).port))
@@ -72,7 +69,6 @@ describe('the connection to Redis is lost while the code is taken', () => {
     { name: 'before the command reaches Redis', lose: () => proxy.loseStatement(TAKE) },
     { name: 'after Redis executed it, before the response', lose: () => proxy.loseAnswerTo(TAKE) }
   ])('$name: the first exchange succeeds and is not a replay', async ({ lose }) => {
-    if (url === undefined) return
     lose()
     await expectFirst(await exchange(shaky, client, code, right))
   })
@@ -81,7 +77,6 @@ describe('the connection to Redis is lost while the code is taken', () => {
     { name: 'a wrong verifier', change: { code_verifier: 'w'.repeat(43) } },
     { name: 'a wrong redirect URI', change: { ...right, redirect_uri: 'https://app.example/other' } }
   ])('with $name: refused, and the code stays usable', async ({ change }) => {
-    if (url === undefined) return
     proxy.loseAnswerTo(TAKE)
     const answer = await exchange(shaky, client, code, change)
     expectRefusal(answer, 400, 'invalid_grant')
@@ -90,7 +85,6 @@ describe('the connection to Redis is lost while the code is taken', () => {
   })
 
   test('at a replay: still refused as a replay', async () => {
-    if (url === undefined) return
     const { access_token } = pairOf(await exchange(server, client, code, right))
     proxy.loseAnswerTo(TAKE)
     expectRefusal(await exchange(shaky, client, code, right), 400, 'invalid_grant', ALREADY_USED)
@@ -98,7 +92,6 @@ describe('the connection to Redis is lost while the code is taken', () => {
   })
 
   test('during 20 concurrent exchanges: one pair of tokens, and no 5xx', async () => {
-    if (url === undefined) return
     proxy.loseAnswerTo(TAKE)
     const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(shaky, client, code, right)))
     expect(answers.map(kindOf).sort()).toEqual(['200', ...Array(19).fill('400 invalid_grant')])
@@ -108,7 +101,6 @@ describe('the connection to Redis is lost while the code is taken', () => {
 
 describe('Redis does not respond within the time limit', () => {
   test('503, and the code works after Redis resumes, although it was taken meanwhile', async () => {
-    if (url === undefined) return
     const record = await recordOf(server, code)
     network.hold()
     expectOutage(await exchange(slow, client, code, right))
@@ -120,7 +112,6 @@ describe('Redis does not respond within the time limit', () => {
   })
 
   test('a late response does not undo a later exchange by another process', async () => {
-    if (url === undefined) return
     network.hold()
     expectOutage(await exchange(slow, client, code, right))
     const { access_token } = pairOf(await exchange(server, client, code, right))
@@ -132,7 +123,6 @@ describe('Redis does not respond within the time limit', () => {
 })
 
 test('a Redis that refuses every command: 503, and the code works with another Redis', async () => {
-  if (url === undefined) return
   const withoutPassword = new URL(server.config.redisUrl)
   withoutPassword.password = ''
   const refused = await instanceAt(withoutPassword.href)

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { evaluateFlows, untilWell } from './fleet/flows.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { startWorld, type World } from './fleet/start-world.mjs'
 
 jest.setTimeout(60_000)
 
-let world: World | undefined
+let world: World
 beforeAll(async () => {
-  if (hasRedisServer()) world = await startWorld({ settings: { DRAIN_DELAY: '1' }, cacheSeconds: 60 })
+  world = await startWorld({ settings: { DRAIN_DELAY: '1' }, cacheSeconds: 60 })
 })
 afterAll(() => world?.close())
 
 test('a restart of one of two instances of each service under load behind a balancer: no request fails', async () => {
-  // Two processes can share only a real Redis server, not the emulation.
-  if (world === undefined) return
   const { fleet, flows } = world
   const sessions = [await flows.signIn(), await flows.signIn(), await flows.signIn()]
   const load = flows.run(sessions)

@@ -42,8 +42,6 @@ async function doctor(change: Environment = {}, args = ['--json']) {
 const severities = ({ findings }: Document) => new Map(findings.map(({ check, severity }) => [check, severity]))
 
 test('working stores: every check is reported, and only the limits of the test servers are fatal', async () => {
-  // The emulated Redis runs in the test process.
-  if (process.env.TEST_REDIS_URL === undefined) return
   const { code, out } = await doctor()
   const document = JSON.parse(out) as Document
   const found = severities(document)
@@ -69,8 +67,6 @@ test('in production, a superuser and fsync off are fatal, and the exit code is 1
 })
 
 test('sign-ins only from trusted proxies are a warning, until one has another address', async () => {
-  // As above.
-  if (process.env.TEST_REDIS_URL === undefined) return
   const warnings = async () => {
     const found = severities(JSON.parse((await doctor({ TRUSTED_PROXIES: '10.0.0.0/8' })).out) as Document)
     return found.get('sign-in addresses')
@@ -102,8 +98,6 @@ test('each unreachable store is fatal, and no password is printed', async () => 
 })
 
 test('missing rights of the role are reported, and readable tables are still checked', async () => {
-  // As above.
-  if (process.env.TEST_REDIS_URL === undefined) return
   const owner = new Client({ connectionString: server.config.databaseUrl })
   await owner.connect()
   const role = `doctor_${new URL(server.config.databaseUrl).pathname.slice(1)}`

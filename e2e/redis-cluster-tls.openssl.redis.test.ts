@@ -2,10 +2,10 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
-import { hasOpenssl, makeCertificates } from './fleet/certificates.mjs'
+import { makeCertificates } from './fleet/certificates.mjs'
 import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startSecuredRedisCluster } from './fleet/redis-cluster.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { startWorld, type World } from './fleet/start-world.mjs'
 
 jest.setTimeout(120_000)
 
@@ -13,7 +13,6 @@ type Secured = Awaited<ReturnType<typeof startSecuredRedisCluster>>
 
 let world: World<Secured>
 beforeAll(async () => {
-  if (!hasRedisServer() || !hasOpenssl()) throw new Error('this needs redis-server and openssl')
   world = await startWorld<Secured>({ startStore: startSecuredRedisCluster, withFiles: false, size: 1 })
 })
 afterAll(() => world?.close())

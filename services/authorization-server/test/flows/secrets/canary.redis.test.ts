@@ -159,11 +159,9 @@ async function failInPostgres(): Promise<void> {
 
 /** The Redis client keeps the arguments of a refused command in its error. */
 async function failInRedis(): Promise<void> {
-  const { TEST_REDIS_URL } = process.env
-  if (TEST_REDIS_URL === undefined) return
   const rights = '~* +ping +hello +info +select +client +quit'.split(' ')
   await server.redis.call('ACL', 'SETUSER', 'canary', 'on', '>canary', ...rights)
-  const url = new URL(TEST_REDIS_URL)
+  const url = new URL(server.config.redisUrl)
   Object.assign(url, { username: 'canary', password: 'canary' })
   const redis = connectRedis(url.href)
   const instance = await startInstance({ ...server, redis }, { logger: log.logger })

@@ -7,19 +7,17 @@ import {
 } from '../services/authorization-server/test/support/forging-provider.js'
 import { pauseRedis } from './cluster/pause-stores.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
-import { hasRedisServer } from './fleet/start-world.mjs'
 import { createHttpBrowser, type HttpBrowser, type Page } from './support/http-browser.mjs'
 
 jest.setTimeout(90_000)
 
 const ANSWERED_WITHIN_MS = 5_000
 
-let cluster: Cluster | undefined
+let cluster: Cluster
 let provider: ForgingProvider
 let person = 0
 
 beforeAll(async () => {
-  if (!hasRedisServer()) return
   provider = await startForgingProvider()
   const { clientId: client_id, clientSecret: client_secret } = FORGER
   const setting = { id: 'forger', label: 'Example', issuer: provider.issuer, provisioning: 'create' }
@@ -58,7 +56,6 @@ test.each([
   // The provider has answered with tokens, so the user exists; only the session is missing.
   { moment: 'while the provider answers the callback', isDuring: true, users: 1 }
 ])('Redis stalls $moment: 503 within 5 s, no session, and the sign-in can be repeated', async ({ isDuring, users }) => {
-  if (cluster === undefined) return
   const at = cluster
   let milliseconds = 0
   const browser = createHttpBrowser(at.issuer, {}, (answer) => {

@@ -1,24 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { hasOpenssl } from './fleet/certificates.mjs'
 import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startSecuredRedis } from './fleet/redis-servers.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { startWorld, type World } from './fleet/start-world.mjs'
 
 jest.setTimeout(60_000)
 
 type Secured = Awaited<ReturnType<typeof startSecuredRedis>>
 
-let world: World<Secured> | undefined
+let world: World<Secured>
 beforeAll(async () => {
-  if (hasRedisServer() && hasOpenssl()) {
-    world = await startWorld<Secured>({ startStore: startSecuredRedis, withFiles: false, size: 1 })
-  }
+  world = await startWorld<Secured>({ startStore: startSecuredRedis, withFiles: false, size: 1 })
 })
 afterAll(() => world?.close())
 
 test('Redis with TLS and a user with the permissions of docs/databases.md: the whole flow works', async () => {
-  if (world === undefined) return
   const { flows } = world
   const load = flows.run([await flows.signIn()])
   await untilWell(flows.seen)
@@ -28,7 +24,6 @@ test('Redis with TLS and a user with the permissions of docs/databases.md: the w
 })
 
 test('a certificate of an untrusted authority: Redis is unavailable', async () => {
-  if (world === undefined) return
   const { fleet } = world
   const [instance] = fleet.instances['authorization-server']
   if (instance === undefined) throw new Error('there is no instance')

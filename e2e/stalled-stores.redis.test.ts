@@ -13,7 +13,6 @@ import { pausePostgres, pauseRedis, tellRedis } from './cluster/pause-stores.mjs
 import { type PreparedApp, prepareApp } from './cluster/prepare-app.mjs'
 import { sendRequest } from './cluster/send-request.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
-import { hasRedisServer } from './fleet/start-world.mjs'
 
 jest.setTimeout(120_000)
 
@@ -22,18 +21,17 @@ const PER_SECOND = 20
 /** The number of codes that are exchanged again, half of them after Redis lost them. */
 const REPLAYED = 6
 
-let cluster: Cluster | undefined
+let cluster: Cluster
 let app: PreparedApp
 let client: Record<string, string>
 let nextCode: () => Promise<string>
 
 beforeAll(async () => {
-  if (!hasRedisServer()) return
   cluster = await startCluster({ settings: { CODE_TTL: '29' } })
   app = await prepareApp(cluster)
 })
 beforeEach(async () => {
-  if (cluster !== undefined) ({ client, nextCode } = await app.addClient())
+  ;({ client, nextCode } = await app.addClient())
 })
 afterAll(() => cluster?.stop())
 
@@ -52,7 +50,6 @@ describe.each([
   { store: 'Redis', seconds: 8, pause: pauseRedis }
 ])('$store stalls for $seconds s during exchanges (contract "Authorization code")', ({ seconds, pause }) => {
   test('every request gets a response within 5 s, every repeated exchange gets tokens, and only real replays are recorded', async () => {
-    if (cluster === undefined) return
     const at = cluster
     const { body } = await exchangeAt(at, { client, code: await nextCode() })
     const refreshToken = JSON.parse(body).refresh_token
@@ -90,7 +87,6 @@ test.each([
 ] as const)(
   'responses of $store to exchanges are lost: each client gets tokens, and no replay is recorded',
   async (lost) => {
-    if (cluster === undefined) return
     const at = cluster
     const proxies = at.authorizationServers.map((server) => server[lost.store])
     const replays = await countReplays(at)

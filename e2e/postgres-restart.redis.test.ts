@@ -1,18 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { evaluateFlows, type Flows, untilWell } from './fleet/flows.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { startWorld, type World } from './fleet/start-world.mjs'
 
 jest.setTimeout(180_000)
 
-let world: World | undefined
+let world: World
 beforeAll(async () => {
-  if (hasRedisServer()) world = await startWorld({ size: 1 })
+  world = await startWorld({ size: 1 })
 })
 afterAll(() => world?.close())
 
 test('Postgres of both services restarts under load: only 503 meanwhile, then all requests and sessions work', async () => {
-  if (world === undefined) return
   const { flows, postgres } = world
   const load = flows.run([await flows.signIn(), await flows.signIn()])
   await untilWell(flows.seen)
