@@ -105,7 +105,7 @@ test('the pool grows again when more connections are allowed', async () => {
     await load([database], 1)
     return database.pool().most === 10
   })
-}, 60_000)
+})
 
 test('no connection available: a statement waits for a short time, then Postgres is unavailable', async () => {
   await owner.query(`alter role ${role} connection limit 1`)
@@ -147,4 +147,4 @@ test('the LISTEN connection is taken from the pool of its process', async () => 
   stop.abort()
   await busy
   await channel?.close()
-}, 60_000)
+})

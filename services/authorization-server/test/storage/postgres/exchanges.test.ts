@@ -217,4 +217,4 @@ test('exchanges, uses and endings lock grants in the same order: no deadlock', a
   await other.close()
   await kit.opened.run('select pg_stat_force_next_flush()')
   expect(await deadlocks()).toEqual(before)
-}, 30_000)
+})
