@@ -12,7 +12,7 @@ import { holdTimers } from '../support/stopped-timers.js'
 
 /** When a server that closes cuts off requests in progress. Without it, only the end of its streams lets it close. */
 const CUT_OFF_MS = 6_000
-holdTimers(CUT_OFF_MS)
+afterAll(holdTimers(CUT_OFF_MS))
 
 let server: TestServer
 let resourceServer: Credentials

@@ -1,13 +1,16 @@
-import { afterAll, jest } from '@jest/globals'
+import { jest } from '@jest/globals'
 
-/** Stops the monotonic clock of this test file and of its servers, so that no time passes on a slow machine. */
-export function stopMonotonicClock(): void {
-  const stopped = jest.spyOn(performance, 'now').mockReturnValue(performance.now())
-  afterAll(() => stopped.mockRestore())
+/**
+ * Stops the monotonic clock of this process, so that no time passes on a slow machine.
+ * @returns a function that lets time pass again; other test files of this process need it
+ */
+export function stopMonotonicClock(): () => void {
+  const stopped = jest.spyOn(performance, 'now').mockReturnValue(Math.floor(performance.now()))
+  return () => stopped.mockRestore()
 }
 
-/** Timers of these lengths never fire in this test file and its servers. */
-export function holdTimers(...milliseconds: readonly number[]): void {
+/** Timers of these lengths never fire in this test file and its servers. @returns a function that ends this for later timers */
+export function holdTimers(...milliseconds: readonly number[]): () => void {
   const { setTimeout: start } = globalThis
   const held = ((...call: Parameters<typeof start>) => {
     const timer = start(...call)
@@ -15,5 +18,5 @@ export function holdTimers(...milliseconds: readonly number[]): void {
     return timer
   }) as typeof start
   const spied = jest.spyOn(globalThis, 'setTimeout').mockImplementation(held)
-  afterAll(() => spied.mockRestore())
+  return () => spied.mockRestore()
 }

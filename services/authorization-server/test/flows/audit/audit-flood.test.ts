@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 // The audit trail ends a minute only when a test reads the rows.
-holdTimers(MINUTE_MS)
+afterAll(holdTimers(MINUTE_MS))
 
 let server: TestServer
 let client: Credentials
