@@ -164,7 +164,13 @@ describe('stored refresh responses', () => {
   }
 
   test('are erased in batches of 1,000, and the result says if there may be more', async () => {
-    for (let count = 0; count < 1_001; count += 1) await insertAnswer(PAST)
+    await run(
+      `insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
+        rotated_at, retry_until, retry_scope, retry_response)
+      select sha256(gen_random_uuid()::text::bytea), gen_random_uuid(), 0, 0, now(), $1, now(), $2, 's', '\\x01'
+      from generate_series(1, 1001)`,
+      [FUTURE, PAST]
+    )
     expect(await expiredRows.eraseSomeRetryResponses()).toBe(true)
     expect(await expiredRows.eraseSomeRetryResponses()).toBe(false)
     expect(await countOf('refresh_tokens where retry_response is not null')).toBe(0)
