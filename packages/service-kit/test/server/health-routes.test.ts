@@ -44,11 +44,7 @@ test('/readyz: a dependency that does not respond is unavailable after two secon
     await jest.advanceTimersByTimeAsync(1_999)
     expect(isRead).toBe(false)
     await jest.advanceTimersByTimeAsync(1)
-    expect(await reading).toEqual({
-      status: 'unavailable',
-      checks: { postgres: 'unavailable' },
-      reasons: expect.anything()
-    })
+    expect(await reading).toMatchObject({ status: 'unavailable', checks: { postgres: 'unavailable' } })
   } finally {
     jest.useRealTimers()
   }
