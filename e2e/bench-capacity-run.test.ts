@@ -52,4 +52,4 @@ test('a run of bench:capacity sends every operation to two processes of each ser
   } finally {
     for (const step of undo.toReversed()) await step()
   }
-}, 120_000)
+}, 180_000)

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const created = await stack.valetkey(['users', 'create', bob.username, '--password-stdin'], `${bob.password}\n`)
   bobsId = created.user_id ?? ''
   await stack.valetkeyFiles(['import', '--owner', bobsId, files.directory])
-}, 90_000)
+}, 180_000)
 
 afterAll(async () => {
   await stack?.dispose()

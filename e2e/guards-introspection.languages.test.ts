@@ -22,7 +22,7 @@ beforeAll(async () => {
   const { client_id: INTROSPECTION_CLIENT_ID = '', client_secret: INTROSPECTION_CLIENT_SECRET = '' } = credential
   const INTROSPECTION_URL = `${at.internalUrl}/introspect`
   settings = { ISSUER: at.issuer, RESOURCE, INTROSPECTION_URL, INTROSPECTION_CLIENT_ID, INTROSPECTION_CLIENT_SECRET }
-}, 90_000)
+}, 180_000)
 afterAll(async () => {
   await stack?.dispose()
   files.remove()

@@ -24,7 +24,7 @@ beforeAll(async () => {
   app = await registerApp(stack, at, { name: 'Report Reader', redirectUri: 'https://reader.example/callback', scope })
   const { client_id: clientId = '', client_secret: clientSecret = '' } = credential
   reports = await startReportsApi(at, RESOURCE, { clientId, clientSecret })
-}, 90_000)
+}, 180_000)
 afterAll(async () => {
   await reports?.stop()
   await stack?.dispose()

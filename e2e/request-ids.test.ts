@@ -3,7 +3,7 @@ import { createTokenSource } from './cluster/issue-tokens.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { linesOf } from './support/traced-requests.js'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 let cluster: Cluster
 let tokens: string[]

@@ -37,7 +37,7 @@ export function useQuickstartWorld(): QuickstartWorld {
   beforeAll(async () => {
     world.stack = await createStack({ files: files.directory })
     world.at = await world.stack.start()
-  }, 90_000)
+  }, 180_000)
   afterAll(async () => {
     await endQuickstarts()
     await world.stack?.dispose()

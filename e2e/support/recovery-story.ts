@@ -17,7 +17,7 @@ export function recoveryStory(otherOrigins: readonly string[] = []) {
 
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([createRecoveryWorld(), launchChromium()])
-  }, 90_000)
+  }, 180_000)
 
   beforeEach(() => {
     world.site.answers.length = 0
