@@ -1,8 +1,9 @@
-// `npm run check:limits`: no file over 250 lines, and no test without the source file that it tests. Biome limits the
-// length of functions, knip finds unused exports. Node built-ins only.
+// `npm run check:limits`: no file over 250 lines, no test without the source file that it tests, and no limit in a test that
+// a slow machine does not keep. Biome limits the length of functions, knip finds unused exports. Node built-ins only.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { timeLimitsIn } from '../lib/tests/time-limits.mjs'
 
 const MAX_LINES = 250
 const WORKSPACES = ['services', 'packages', 'examples']
@@ -15,7 +16,7 @@ const WITHOUT_COUNTERPART = ['flows', 'support']
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
-const problems = [...code.flatMap(tooLong), ...code.flatMap(withoutCounterpart)]
+const problems = [...code.flatMap(tooLong), ...code.flatMap(withoutCounterpart), ...code.flatMap(withTimeLimit)]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) {
   console.error(`${problems.length} problems; CONTRIBUTING.md explains the limits.`)
@@ -46,4 +47,10 @@ function withoutCounterpart(file) {
   )
   const isThere = candidates.some((one) => existsSync(`${one}.ts`) || existsSync(`${one}.mjs`))
   return isThere ? [] : [`${file}: no source file with this name`]
+}
+
+function withTimeLimit(file) {
+  // Its own examples are such limits.
+  if (!file.endsWith('.test.ts') || file.endsWith('/time-limits.test.ts')) return []
+  return timeLimitsIn(readFileSync(path.join(root, file), 'utf8')).map((problem) => `${file}: ${problem}`)
 }

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { hashToken } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import {
   auditOf,
+  grantIdOf,
   grantOf,
   kindOf,
   PKCE,
@@ -54,12 +54,6 @@ afterAll(async () => {
   await proxy.close()
   await server.close()
 })
-
-async function grantIdOf({ database }: TestServer, presented: string): Promise<string | undefined> {
-  const text = 'select grant_id from grants where code_hash = $1'
-  const statement = { name: 'test_grant_id', text, values: [hashToken(presented)] }
-  return (await database.query<{ grant_id: string }>(statement))[0]?.grant_id
-}
 
 /** Checks that the code can be exchanged exactly once. */
 async function expectRedeemable(): Promise<void> {
