@@ -1,12 +1,15 @@
 import { jest } from '@jest/globals'
 
-/**
- * Stops the monotonic clock of this process, so that no time passes on a slow machine.
- * @returns a function that lets time pass again; other test files of this process need it
- */
-export function stopMonotonicClock(): () => void {
-  const stopped = jest.spyOn(performance, 'now').mockReturnValue(Math.floor(performance.now()))
-  return () => stopped.mockRestore()
+/** Stops the monotonic clock of this process, so that no time passes on a slow machine. Other test files need `restart`. */
+export function stopMonotonicClock(): { advance(milliseconds: number): void; restart(): void } {
+  let now = Math.floor(performance.now())
+  const stopped = jest.spyOn(performance, 'now').mockImplementation(() => now)
+  return {
+    advance(milliseconds) {
+      now += milliseconds
+    },
+    restart: () => stopped.mockRestore()
+  }
 }
 
 /** Timers of these lengths never fire in this test file and its servers. @returns a function that ends this for later timers */

@@ -26,7 +26,7 @@ import { isActive, pairOf } from '../../support/tokens.js'
 const ALREADY_USED = 'authorization code was already used'
 
 // A lost statement is sent again only if it was lost soon.
-afterAll(stopMonotonicClock())
+afterAll(stopMonotonicClock().restart)
 
 let server: TestServer
 /** Reaches Postgres over a network that fails on demand. */

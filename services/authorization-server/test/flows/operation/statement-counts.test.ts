@@ -233,7 +233,7 @@ describe('100 concurrent requests share statements', () => {
     let whileHeld = 0
     const arrivals = countArrivals()
     // After 50 ms, the next batch would not wait for a statement any more; after 2.5 s, the statement would fail.
-    const letTimePass = [stopMonotonicClock(), holdTimers(50, 2_500)]
+    const letTimePass = [stopMonotonicClock().restart, holdTimers(50, 2_500)]
     const { sql } = await counted.during(async () => {
       counted.holdAnswers()
       const sent = operations.map((operation) => operation())

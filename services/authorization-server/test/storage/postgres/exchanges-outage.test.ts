@@ -10,7 +10,7 @@ import { HOUR } from '../../support/token-tables.js'
 import { untilBlocked } from '../../support/until-blocked.js'
 
 // A lost statement is sent again only if it was lost soon.
-afterAll(stopMonotonicClock())
+afterAll(stopMonotonicClock().restart)
 
 let kit: Awaited<ReturnType<typeof prepareExchanges>>
 let grants: GrantStore
