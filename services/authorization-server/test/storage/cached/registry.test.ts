@@ -110,10 +110,24 @@ describe('no statement is sent', () => {
 })
 
 describe('a change takes effect at every instance', () => {
-  test('a disabled client is refused', async () => {
-    await everywhere(async (instance) => (await tryAt(instance)) === AUTHENTICATED)
-    await run('update clients set disabled_at = now() where client_id = $1', [client.clientId])
-    await everywhere(async (instance) => (await tryAt(instance)) === REFUSED)
+  test('a disabled client is refused, usually within 100 ms and a few requests', async () => {
+    const isAnsweredWith = (expected: string) => everywhere(async (instance) => (await tryAt(instance)) === expected)
+    const durationOf = async (wait: Promise<void>) => {
+      const startedAt = performance.now()
+      await wait
+      return performance.now() - startedAt
+    }
+    const lags: number[] = []
+    const controls: number[] = []
+    for (let round = 0; round < 11; round++) {
+      if (round > 0) client = await server.createClient()
+      await isAnsweredWith(AUTHENTICATED)
+      controls.push(await durationOf(isAnsweredWith(AUTHENTICATED)))
+      await run('update clients set disabled_at = now() where client_id = $1', [client.clientId])
+      lags.push(await durationOf(isAnsweredWith(REFUSED)))
+    }
+    const median = (values: number[]) => values.toSorted((a, b) => a - b)[5] ?? Number.NaN
+    expect(median(lags)).toBeLessThan(100 + 10 * median(controls))
     // Cached again, as disabled.
     await inMemory(() => found(second))
   })
