@@ -5,7 +5,7 @@ import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { files, matches, read, sorted } from './support/documents.js'
 import { promtool } from './support/promtool.js'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 type Case = { alertname: string; exp_alerts: unknown[] }
 type Scenario = { input_series: { series: string }[]; alert_rule_test?: Case[] }

@@ -11,7 +11,7 @@ import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 const program = fileURLToPath(new URL('../packages/conformance/dist/main.js', import.meta.url))
 const signIn = fileURLToPath(new URL('../examples/conformance/sign-in.mjs', import.meta.url))
 const directory = mkdtempSync(path.join(tmpdir(), 'conformance-'))
-const TIME_LIMIT_MS = 120_000
+const TIME_LIMIT_MS = 180_000
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 

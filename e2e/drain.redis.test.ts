@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startWorld, type World } from './fleet/start-world.mjs'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 let world: World
 beforeAll(async () => {

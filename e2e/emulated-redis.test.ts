@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { createStack, type Stack } from './support/stack.mjs'
 
-jest.setTimeout(120_000)
+jest.setTimeout(180_000)
 
 type Document = { findings: { check: string; severity: string; what: string }[]; fatal: number }
 

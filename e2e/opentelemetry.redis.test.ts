@@ -11,7 +11,7 @@ import { createTokenSource } from './cluster/issue-tokens.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { get, linesOf, newTrace } from './support/traced-requests.js'
 
-jest.setTimeout(90_000)
+jest.setTimeout(180_000)
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const PRELOAD = pathToFileURL(path.join(ROOT, 'examples/opentelemetry/register.mjs')).href

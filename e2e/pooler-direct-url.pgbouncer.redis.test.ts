@@ -17,7 +17,7 @@ import { createImportRuns } from '../services/resource-server/src/storage/import
 import { type PoolMode, poolerVersion, startPooler } from './fleet/pooler.mjs'
 import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 const COMMAND_LINE = path.resolve(import.meta.dirname, '../services/authorization-server/dist/operator/cli/main.js')
@@ -208,7 +208,7 @@ test('a pooler that stalls, and one that restarts, under load: only 503, then 20
   expect(await load.stop()).toEqual([200, 503])
   await again.stop()
   await network.close()
-}, 120_000)
+}, 180_000)
 
 /** Introspects a well-formed token without pause, which costs a query, with several requests at a time. */
 function startLoad({ internalPort }: ServiceProcess, headers: Record<string, string>) {

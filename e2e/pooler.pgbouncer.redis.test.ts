@@ -13,7 +13,7 @@ import {
 import { type PoolMode, poolerVersion, startPooler } from './fleet/pooler.mjs'
 import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 const MODES: readonly PoolMode[] = ['session', 'transaction', 'statement']

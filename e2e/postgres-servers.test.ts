@@ -13,7 +13,7 @@ import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 let workshop: Workshop
 const databases: Database[] = []

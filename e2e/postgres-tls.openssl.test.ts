@@ -5,7 +5,7 @@ import { makeCertificates } from './fleet/certificates.mjs'
 import { startPostgresWithTls } from './fleet/postgres-servers.mjs'
 import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 let workshop: Workshop
 const databases: Database[] = []

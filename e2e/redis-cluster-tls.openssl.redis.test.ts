@@ -7,7 +7,7 @@ import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startSecuredRedisCluster } from './fleet/redis-cluster.mjs'
 import { startWorld, type World } from './fleet/start-world.mjs'
 
-jest.setTimeout(120_000)
+jest.setTimeout(180_000)
 
 type Secured = Awaited<ReturnType<typeof startSecuredRedisCluster>>
 

@@ -14,7 +14,7 @@ import { type PlainRedis, startPlainRedis } from './fleet/redis-servers.mjs'
 import { redisCommand } from './fleet/start-world.mjs'
 import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 

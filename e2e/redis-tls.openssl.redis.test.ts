@@ -4,7 +4,7 @@ import { evaluateFlows, untilWell } from './fleet/flows.mjs'
 import { startSecuredRedis } from './fleet/redis-servers.mjs'
 import { startWorld, type World } from './fleet/start-world.mjs'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 type Secured = Awaited<ReturnType<typeof startSecuredRedis>>
 

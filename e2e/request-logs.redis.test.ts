@@ -3,7 +3,7 @@ import { createTokenSource } from './cluster/issue-tokens.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { get, linesOf, newTrace } from './support/traced-requests.js'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 /** The cluster trusts 127.0.0.1 as a proxy. */
 const STRANGER = '127.0.0.2'

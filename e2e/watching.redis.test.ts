@@ -5,7 +5,7 @@ import { createTokenSource } from './cluster/issue-tokens.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { anchorsOf, code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
 
-jest.setTimeout(60_000)
+jest.setTimeout(180_000)
 
 type Rule = {
   alert: string

@@ -7,7 +7,7 @@ import { createCodeSource } from './cluster/code-source.mjs'
 import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { movableClock, wrongClock } from './support/fake-clock.js'
 
-jest.setTimeout(120_000)
+jest.setTimeout(180_000)
 
 const REDIRECT_URI = 'https://app.example/callback'
 const LIFETIME = 3_600
@@ -42,7 +42,7 @@ const run = <Row extends Record<string, unknown>>(text: string, values: readonly
   cluster.query<Row>(text, values)
 
 async function until<Value>(what: string, look: () => Promise<Value | undefined>): Promise<Value> {
-  const limit = performance.now() + 40_000
+  const limit = performance.now() + 100_000
   for (;;) {
     const found = await look()
     if (found !== undefined) return found

@@ -33,6 +33,6 @@ export function makeCertificates(
 }
 
 function openssl(...args) {
-  const { status, stderr } = spawnSync('openssl', args, { encoding: 'utf8', timeout: 20_000 })
+  const { status, stderr } = spawnSync('openssl', args, { encoding: 'utf8', timeout: 120_000 })
   if (status !== 0) throw new Error(`openssl ${args[0]} ended with ${status}: ${stderr}`)
 }

@@ -8,7 +8,7 @@ import { startWorld } from './start-world.mjs'
 import { createLedger } from './token-ledger.mjs'
 
 const SESSIONS = 3
-const LIMIT_MS = 60_000
+const LIMIT_MS = 120_000
 
 /** A world whose services reach Postgres at the stable address of a primary and a standby. */
 export const startReplicatedWorld = (options) =>

@@ -149,11 +149,11 @@ export function createFlows(app) {
   }
 }
 
-const WELL_LIMIT_MS = 60_000
+const WELL_LIMIT_MS = 120_000
 
 /**
  * Waits until this number of consecutive requests, including an authorization request, succeeded.
- * @param from requests before this time do not count @throws after a minute
+ * @param from requests before this time do not count @throws after two minutes
  */
 export async function untilWell(seen, { from = 0, requests = 20 } = {}) {
   const deadline = Date.now() + WELL_LIMIT_MS

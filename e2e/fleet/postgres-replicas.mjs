@@ -11,7 +11,7 @@ import { connectPostgres } from '../../packages/service-kit/dist/index.js'
 import { startTcpProxy } from '../cluster/tcp-proxy.mjs'
 
 const SLOT = 'standby'
-const LIMIT_MS = 30_000
+const LIMIT_MS = 120_000
 /** Files of the primary that its copy must not have. */
 const NOT_COPIED = ['postmaster.pid', 'postmaster.opts', 'standby.signal']
 

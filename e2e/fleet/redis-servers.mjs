@@ -148,9 +148,9 @@ export function isOpen(port) {
 }
 
 export async function until(what, holds) {
-  const limit = Date.now() + 30_000
+  const limit = Date.now() + 120_000
   while (!(await holds())) {
-    if (Date.now() > limit) throw new Error(`not within 30 seconds: ${what}`)
+    if (Date.now() > limit) throw new Error(`not within two minutes: ${what}`)
     await wait(100)
   }
 }

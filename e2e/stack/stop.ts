@@ -53,14 +53,13 @@ export function stop(world: StackWorld): void {
     for (const close of open.splice(0)) await close()
   })
 
-  test('npm start stops within 20 seconds during a stream, half a request and a long statement in Postgres', async () => {
+  test('npm start stops during a stream, half a request and a long statement in Postgres', async () => {
     const { issuer, internalUrl, resourceUrl } = world.at
     const { environment } = JSON.parse(readFileSync(path.join(world.stack.directory, 'data/run.json'), 'utf8'))
     await unreadStream(internalUrl, `${environment.INTROSPECTION_CLIENT_ID}:${environment.INTROSPECTION_CLIENT_SECRET}`)
     for (const url of [issuer, internalUrl, resourceUrl]) await halfARequest(url)
     await busySession(environment.DATABASE_URL)
-    const startedAt = performance.now()
-    await world.stack.stop()
-    expect(performance.now() - startedAt).toBeLessThan(20_000)
-  }, 60_000)
+    // Each of these would keep a process for longer than Jest waits. Fails if the launcher has to be killed.
+    await expect(world.stack.stop()).resolves.toBeUndefined()
+  })
 }

@@ -11,7 +11,7 @@ export function createHttpBrowser(issuer, headers = {}, onResponse = () => {}) {
     const response = await fetch(url, {
       redirect: 'manual',
       headers: { accept: 'text/html', cookie: cookie(), ...own, ...headers },
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(120_000),
       ...(body && { method: 'POST', body })
     })
     for (const line of response.headers.getSetCookie()) keep(line)

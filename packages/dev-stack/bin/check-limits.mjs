@@ -1,9 +1,11 @@
-// `npm run check:limits`: no file over 250 lines, no test without the source file that it tests, and no test that may end
-// before its assertions. Biome limits the length of functions, knip finds unused exports.
+// `npm run check:limits`: no file over 250 lines, no test without the source file that it tests, no test that may end before
+// its assertions, and no limit in a test that a slow machine does not keep. Biome limits the length of functions, knip finds
+// unused exports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { earlyReturns } from '../lib/checks/early-returns.mjs'
+import { timeLimitsIn } from '../lib/checks/time-limits.mjs'
 
 const MAX_LINES = 250
 const WORKSPACES = ['services', 'packages', 'examples']
@@ -16,7 +18,8 @@ const WITHOUT_COUNTERPART = ['flows', 'support']
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
-const problems = [...code.flatMap(tooLong), ...code.flatMap(withoutCounterpart), ...code.flatMap(endingEarly)]
+const checks = [tooLong, withoutCounterpart, endingEarly, withTimeLimit]
+const problems = checks.flatMap((check) => code.flatMap(check))
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) {
   console.error(`${problems.length} problems; CONTRIBUTING.md explains the limits.`)
@@ -54,4 +57,10 @@ function endingEarly(file) {
   if (!file.endsWith('.test.ts')) return []
   const lines = earlyReturns(readFileSync(path.join(root, file), 'utf8'))
   return lines.map((line) => `${file}:${line}: a test or hook returns on a condition`)
+}
+
+function withTimeLimit(file) {
+  // Its own examples are such limits.
+  if (!file.endsWith('.test.ts') || file.endsWith('/time-limits.test.ts')) return []
+  return timeLimitsIn(readFileSync(path.join(root, file), 'utf8')).map((problem) => `${file}: ${problem}`)
 }

@@ -8,7 +8,7 @@ import { runChecks } from '../../src/run-checks.js'
 import { APP, NATIVE, OTHER, PUBLIC, SCOPE, signInToBrokenServer, startBrokenServer } from './broken-server.js'
 import type { Fault } from './faults.js'
 
-const TIME_LIMIT_MS = 20_000
+const TIME_LIMIT_MS = 120_000
 
 function clientOf({ id, secret, redirectUri }: typeof APP | typeof PUBLIC | typeof NATIVE): Client {
   const method = secret === undefined ? 'none' : 'client_secret_basic'

@@ -2,7 +2,7 @@
 import { displayPath } from '../checkout.mjs'
 import { lastLines } from '../processes/logs.mjs'
 
-const TIME_LIMIT_MS = 60_000
+const TIME_LIMIT_MS = 120_000
 const INTERVAL_MS = 100
 
 /** Waits until `url` responds with 200. */

@@ -9,7 +9,7 @@ import { giveTo, postgresIdentity } from './postgres-identity.mjs'
 import { endOrphan } from './postgres-orphan.mjs'
 
 const SUPERUSER = 'postgres'
-const READY_TIME_LIMIT_MS = 60_000
+const READY_TIME_LIMIT_MS = 120_000
 const ATTEMPTS = 3
 
 /** npm start needs durable data. A test run deletes everything, so it does not wait for the disk. */

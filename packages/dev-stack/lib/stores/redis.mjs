@@ -5,7 +5,7 @@ import { lastLines } from '../processes/logs.mjs'
 import { freePort } from '../processes/ports.mjs'
 import { findOnPath, nativeProgram } from '../processes/programs.mjs'
 
-const READY_TIME_LIMIT_MS = 20_000
+const READY_TIME_LIMIT_MS = 120_000
 const ATTEMPTS = 3
 
 /** No npm package contains a Redis server, so it must be installed. */

@@ -39,6 +39,8 @@ export async function startCountedServer(server: TestServer) {
     PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
     INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
     OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
+    // The longest, because some codes wait for others.
+    CODE_TTL: '29',
     LOG_LEVEL: 'silent'
   })
 

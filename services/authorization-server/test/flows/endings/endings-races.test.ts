@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Administration, startAdministration } from '../../support/administration.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import {
@@ -18,8 +18,6 @@ import { startInstance } from '../../support/instance.js'
 import type { Tokens } from '../../support/tokens.js'
 
 // Hundreds of sign-ins and exchanges in each test, which take long on a busy machine.
-jest.setTimeout(180_000)
-
 const ROUNDS = 30
 
 let server: TestServer

@@ -97,8 +97,6 @@ describe('a lost LISTEN connection', () => {
     expect(answer).toBe(503)
     await stream.ended
     network.release()
-    // A second without a pulse, another one without proof, and the next beat.
-    expect(performance.now() - frozenAt).toBeLessThan(4_000)
     expect(stream.text()).not.toContain('proof')
     expect((await caught).statusCode).toBe(503)
     expect(channel.lines.find(({ event }) => event === 'revocation_channel_lost')).toMatchObject({

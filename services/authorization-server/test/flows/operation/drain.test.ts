@@ -42,8 +42,11 @@ function ask(port: number, path: string): Promise<IncomingMessage> {
   })
 }
 
-test('SIGTERM with DRAIN_DELAY: not ready immediately, requests served with connection: close, feed streams ended, exit code 0', async () => {
-  const { child, publicPort, internalPort, operatorPort, exited } = await start('5')
+/** Longer than Jest waits for a test. */
+const ENDLESS_DELAY = '300'
+
+test('SIGTERM during DRAIN_DELAY: not ready, requests served with connection: close, feed streams ended', async () => {
+  const { child, publicPort, internalPort, operatorPort } = await start(ENDLESS_DELAY)
   const headers = basic(await server.createResourceServer())
   const open = () => fetch(`http://127.0.0.1:${internalPort}/revocations`, { headers })
   let stream = await open()
@@ -51,31 +54,30 @@ test('SIGTERM with DRAIN_DELAY: not ready immediately, requests served with conn
   const said = stream.text()
   expect((await ask(publicPort, '/login')).headers.connection).toBe('keep-alive')
 
-  const orderedAt = performance.now()
   child.kill('SIGTERM')
   expect(await said).toMatch(/^event: opened\n/)
-  expect(performance.now() - orderedAt).toBeLessThan(1_000)
   const ready = await fetch(`http://127.0.0.1:${operatorPort}/readyz`)
   expect([ready.status, await ready.json()]).toEqual([503, { status: 'draining', checks: {} }])
   expect((await fetch(`http://127.0.0.1:${operatorPort}/livez`)).status).toBe(200)
   const page = await ask(publicPort, '/login')
   expect([page.statusCode, page.headers.connection]).toEqual([200, 'close'])
   expect((await open()).status).toBe(503)
+})
 
-  await wait(1_000)
-  expect((await ask(publicPort, '/login')).statusCode).toBe(200)
+test('SIGTERM: the process ends with 0 after DRAIN_DELAY, and not before', async () => {
+  const { child, exited } = await start('2')
+  const orderedAt = performance.now()
+  child.kill('SIGTERM')
   expect(await exited).toBe(0)
-  expect(performance.now() - orderedAt).toBeGreaterThan(4_900)
+  expect(performance.now() - orderedAt).toBeGreaterThan(1_900)
 })
 
 test('a second signal ends the delay immediately', async () => {
-  const { child, operatorPort, exited } = await start('60')
+  const { child, operatorPort, exited } = await start(ENDLESS_DELAY)
   child.kill('SIGTERM')
   // A connection that was kept alive may end between two looks.
   const look = () => fetch(`http://127.0.0.1:${operatorPort}/readyz`).catch(() => undefined)
   while ((await look())?.status !== 503) await wait(20)
-  const orderedAt = performance.now()
   child.kill('SIGTERM')
   expect(await exited).toBe(1)
-  expect(performance.now() - orderedAt).toBeLessThan(2_000)
 })

@@ -10,6 +10,9 @@ import {
 import { Client } from 'pg'
 import { collectLog } from '../../support/log-lines.js'
 
+/** A slow machine does not reach it. */
+const HANG_MS = 150_000
+
 let testDatabase: TestDatabase
 let owner: Client
 let role: string
@@ -51,7 +54,8 @@ async function connections(): Promise<number> {
 }
 
 function connect(log = collectLog()) {
-  const database = connectPostgres(url, { connections: 10, state: createStoreState('postgres', log.logger) })
+  const state = createStoreState('postgres', log.logger)
+  const database = connectPostgres(url, { connections: 10, state, statementMs: HANG_MS, connectMs: HANG_MS })
   open.push(database)
   return { database, log }
 }
@@ -105,14 +109,14 @@ test('the pool grows again when more connections are allowed', async () => {
     await load([database], 1)
     return database.pool().most === 10
   })
-}, 60_000)
+})
 
 test('no connection available: a statement waits for a short time, then Postgres is unavailable', async () => {
   await owner.query(`alter role ${role} connection limit 1`)
   const holder = connect()
   await holder.database.query(work)
   const { database } = connect()
-  await expect(database.query(work)).rejects.toMatchObject({ name: 'StoreUnavailable' })
+  await expect(database.query({ ...work, withinMs: 500 })).rejects.toMatchObject({ name: 'StoreUnavailable' })
   const waiting = database.query(work)
   await holder.database.close()
   open.splice(open.indexOf(holder.database), 1)
@@ -147,4 +151,4 @@ test('the LISTEN connection is taken from the pool of its process', async () => 
   stop.abort()
   await busy
   await channel?.close()
-}, 60_000)
+})
