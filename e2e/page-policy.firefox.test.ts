@@ -25,7 +25,7 @@ describe('a user in Firefox, with the content security policy of the pages', () 
       openAppSite({ tls: true, hopsTo: () => `${tlsEnd.origin}/done` })
     ])
     sites = [...hops, end, tlsEnd]
-  }, 90_000)
+  }, 180_000)
 
   afterEach(async () => {
     await context?.close()

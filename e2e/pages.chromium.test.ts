@@ -48,7 +48,7 @@ describe('every page in every state', () => {
     stack = await createStack({ files: files.directory, environment: { DEVELOPER_APPS: 'approved' } })
     ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
     world = await createPagesWorld(stack, at)
-  }, 90_000)
+  }, 180_000)
 
   afterEach(() => {
     expect(visits.complaints()).toEqual([])

@@ -22,7 +22,7 @@ describe('a provider as the only way to sign in (LOCAL_SIGN_IN=false), in Chromi
     ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
     const options = ['--public', '--scope', 'files.read']
     album = await registerApp(stack, at, { name: 'Album', redirectUri: 'com.example.album:/signed-in', options })
-  }, 90_000)
+  }, 180_000)
 
   // The console names a form that the policy has blocked.
   afterEach(async () => {

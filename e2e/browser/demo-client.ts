@@ -169,5 +169,5 @@ export function demoClient(world: BrowserWorld): void {
     await signIn(page, carol)
     await press(page, 'Allow')
     await expectFiles(page)
-  }, 90_000)
+  }, 180_000)
 }

@@ -20,7 +20,7 @@ export function developerApps(world: BrowserWorld): void {
     site = await openAppSite()
     await stack.valetkey(['scopes', 'update', 'files.read', '--self-service'])
     await stack.valetkey(['users', 'create', 'user', '--password-stdin'], 'correct horse battery staple')
-  }, 90_000)
+  }, 180_000)
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])
@@ -123,7 +123,7 @@ export function developerApps(world: BrowserWorld): void {
     expect([await exchange(clientId, first, codes[0] ?? ''), await exchange(clientId, second, codes[1] ?? '')]).toEqual(
       [401, 200]
     )
-  }, 120_000)
+  }, 180_000)
 
   test('registers, asks for approval, adds a test user and deletes the app with the keyboard only', async () => {
     const page = await visits.open()
@@ -152,5 +152,5 @@ export function developerApps(world: BrowserWorld): void {
     await page.getByText('Added.').waitFor()
     await pressEnterOn('Delete the app …', 'stops working at once')
     await pressEnterOn('Delete Door Bell', 'You have not registered an app.')
-  }, 60_000)
+  }, 180_000)
 }

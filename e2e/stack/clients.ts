@@ -38,7 +38,7 @@ export function clients(world: StackWorld): void {
     const created = await stack.valetkey(['users', 'create', bob.username, '--password-stdin'], `${bob.password}\n`)
     bobsId = created.user_id ?? ''
     await stack.valetkeyFiles(['import', '--owner', bobsId, world.files])
-  }, 90_000)
+  }, 180_000)
 
   describe('apps with third-party client libraries', () => {
     const apps: [string, ClientLibrary, Setup, ...string[]][] = [
