@@ -5,9 +5,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
-import { startWorld } from './fleet/start-world.mjs'
+import { createHttpBrowser } from '../packages/dev-stack/lib/client/http-browser.mjs'
 import { measureStores } from './flood/measure-stores.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { startWorld } from './system/start-world.mjs'
 
 const MOST_REDIS_MB = 16
 const MOST_PROCESS_MB = 400

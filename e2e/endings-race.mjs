@@ -1,10 +1,10 @@
 // Ends access while codes and tokens are issued, on two processes, and checks that none of them works afterwards.
 // Not run by npm test. node e2e/endings-race.mjs [--rounds 1000]
 import { setTimeout as wait } from 'node:timers/promises'
-import { authorizePath, exchangeForm, prepareApp } from './cluster/prepare-app.mjs'
-import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
-import { sendRequest } from './cluster/send-request.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { createHttpBrowser } from '../packages/dev-stack/lib/client/http-browser.mjs'
+import { authorizePath, exchangeForm, prepareApp } from './system/load/prepare-app.mjs'
+import { sendRequest } from './system/load/send-request.mjs'
+import { readOptions, runOnCluster } from './system/run-on-cluster.mjs'
 
 const TIME_LIMIT_MINUTES = 60
 /** Numbers of concurrent loops of authorize and exchange, and of refreshes, while the access is ended. */

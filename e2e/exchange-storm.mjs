@@ -3,10 +3,10 @@
 // `restores`: the used code is written to Redis again after the first success, as after a failover that loses a write, and
 // again after all exchanges.
 import { createHash } from 'node:crypto'
-import { tellRedis } from './cluster/pause-stores.mjs'
-import { exchangeForm, prepareApp } from './cluster/prepare-app.mjs'
-import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
-import { sendRequest } from './cluster/send-request.mjs'
+import { exchangeForm, prepareApp } from './system/load/prepare-app.mjs'
+import { sendRequest } from './system/load/send-request.mjs'
+import { readOptions, runOnCluster } from './system/run-on-cluster.mjs'
+import { tellRedis } from './system/stores/pause-stores.mjs'
 
 const TIME_LIMIT_MINUTES = 20
 

@@ -7,11 +7,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { limitRedisMemory } from '../bench/lib/store-sizes.mjs'
+import { createHttpBrowser } from '../packages/dev-stack/lib/client/http-browser.mjs'
 import { randomSecret } from '../packages/dev-stack/lib/start/secrets.mjs'
 import { startRedis } from '../packages/dev-stack/lib/stores/redis.mjs'
-import { startWorld } from './fleet/start-world.mjs'
 import { measureStores } from './flood/measure-stores.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { startWorld } from './system/start-world.mjs'
 
 const REDIS_LIMIT = '256mb'
 // The first limit is the memory that a flood may add to Redis: counters, sessions and codes, which all expire.

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { countReplays, exchangeAt, isActive, repeatAfterOutage } from './cluster/exchange-stream.mjs'
-import { pausePostgres, pauseRedis } from './cluster/pause-stores.mjs'
-import { authorizePath, type PreparedApp, prepareApp } from './cluster/prepare-app.mjs'
-import { sendRequest } from './cluster/send-request.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
-import { hasRedisServer } from './fleet/start-world.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { createHttpBrowser } from '../packages/dev-stack/lib/client/http-browser.mjs'
+import { countReplays, exchangeAt, isActive, repeatAfterOutage } from './system/load/exchange-stream.mjs'
+import { authorizePath, type PreparedApp, prepareApp } from './system/load/prepare-app.mjs'
+import { sendRequest } from './system/load/send-request.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
+import { hasRedisServer } from './system/start-world.mjs'
+import { pausePostgres, pauseRedis } from './system/stores/pause-stores.mjs'
 
 jest.setTimeout(90_000)
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
-import { createCodeSource } from './cluster/code-source.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { movableClock, wrongClock } from './support/fake-clock.js'
+import { createCodeSource } from './system/load/code-source.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
 
 jest.setTimeout(120_000)
 

@@ -1,6 +1,6 @@
 // A client that has only the two public addresses and its credential.
 import { createHash, randomBytes } from 'node:crypto'
-import { createHttpBrowser } from '../support/http-browser.mjs'
+import { createHttpBrowser } from '../../packages/dev-stack/lib/client/http-browser.mjs'
 
 export const REDIRECT_URI = 'http://localhost:9/callback'
 

@@ -1,4 +1,4 @@
-import { createHttpBrowser } from './http-browser.mjs'
+import { createHttpBrowser } from '../../packages/dev-stack/lib/client/http-browser.mjs'
 import { type RegisteredApp, registerApp } from './registered-app.js'
 import type { Addresses, Stack } from './stack.mjs'
 import { simulateUser } from './user.js'

@@ -1,4 +1,4 @@
-import { createHttpBrowser, type Page } from './http-browser.mjs'
+import { createHttpBrowser, type Page } from '../../packages/dev-stack/lib/client/http-browser.mjs'
 
 export type SimulatedUser = {
   /** Opens the app's authorization request, signs in if asked, ticks all optional scopes and decides. Returns the final address. */

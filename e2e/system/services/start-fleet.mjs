@@ -1,9 +1,9 @@
 // Starts several processes of each service behind load balancers. Each can be restarted with other settings.
 import path from 'node:path'
-import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
-import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
-import { nodeProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
-import { waitUntilReady } from '../../packages/dev-stack/lib/start/readiness.mjs'
+import { programs } from '../../../packages/dev-stack/lib/checkout.mjs'
+import { freePort } from '../../../packages/dev-stack/lib/processes/ports.mjs'
+import { nodeProgram } from '../../../packages/dev-stack/lib/processes/programs.mjs'
+import { waitUntilReady } from '../../../packages/dev-stack/lib/start/readiness.mjs'
 import { startBalancer } from './balancer.mjs'
 
 const LISTENERS = {

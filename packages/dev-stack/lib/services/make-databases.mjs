@@ -1,7 +1,7 @@
 // Creates the two databases of a deployment, and their command lines.
-import { commandLine } from '../../packages/dev-stack/lib/start/command-lines.mjs'
-import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
-import { databases, ensureDatabase } from '../../packages/dev-stack/lib/stores/databases.mjs'
+import { commandLine } from '../start/command-lines.mjs'
+import { randomSecret } from '../start/secrets.mjs'
+import { databases, ensureDatabase } from '../stores/databases.mjs'
 
 /** Creates a database and a role for each service. @returns their URLs, the authorization server's first */
 export async function makeDatabases(postgresUrl) {

@@ -1,7 +1,7 @@
 // Load that ends access in every way. Grants are opened some time before they are ended, so that a failover may lose the ending
 // and keep the grant. Each answered ending is recorded.
 import { setTimeout as wait } from 'node:timers/promises'
-import { createHttpBrowser } from '../support/http-browser.mjs'
+import { createHttpBrowser } from '../../../packages/dev-stack/lib/client/http-browser.mjs'
 
 /** Ways to end access, in turn. `endsGrant`: the refresh token ends as well. `open`: grants that are open beforehand. */
 const WAYS = [

@@ -1,5 +1,5 @@
 // Issues authorization codes. The user signs in and allows the client once; later requests use the remembered consent.
-import { createHttpBrowser } from '../support/http-browser.mjs'
+import { createHttpBrowser } from '../../../packages/dev-stack/lib/client/http-browser.mjs'
 
 /** @returns a function that returns a new code for each call */
 export async function createCodeSource({ issuer, clientId, redirectUri, username, password }) {

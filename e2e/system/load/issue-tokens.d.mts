@@ -1,4 +1,4 @@
-import type { Cluster } from './start-cluster.mjs'
+import type { Cluster } from '../start-cluster.mjs'
 
 export type TokenSource = {
   userId: string

@@ -1,12 +1,12 @@
 // Starts a fleet with stores, a user, a client and load. See start-world.d.mts for the result.
 import path from 'node:path'
 import { checkout } from '../../packages/dev-stack/lib/checkout.mjs'
+import { makeDatabases, migrateDatabases } from '../../packages/dev-stack/lib/services/make-databases.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
 import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
 import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/stores/redis.mjs'
-import { makeDatabases, migrateDatabases } from '../cluster/make-databases.mjs'
-import { createFlows } from './flows.mjs'
-import { startFleet } from './start-fleet.mjs'
+import { createFlows } from './load/flows.mjs'
+import { startFleet } from './services/start-fleet.mjs'
 import { openWorkshop } from './workshop.mjs'
 
 const RESOURCE = 'https://files.example'

@@ -1,6 +1,6 @@
 // Load of users and apps: a code with remembered consent, its exchange, files, a refresh. Records the result of each request.
 import { setTimeout as wait } from 'node:timers/promises'
-import { createHttpBrowser } from '../support/http-browser.mjs'
+import { createHttpBrowser } from '../../../packages/dev-stack/lib/client/http-browser.mjs'
 
 /**
  * @param app `{ issuer, filesUrl, clientId, clientSecret, redirectUri, scope, username, password }`, and optionally `onTokens`,
