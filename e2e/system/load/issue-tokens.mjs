@@ -1,34 +1,37 @@
 // Issues access tokens: a user signs in once and allows a client, which exchanges a code for each token.
-import { createCodeSource } from './code-source.mjs'
+import { createApp, tokensIn } from '../../../packages/dev-stack/lib/client/app.mjs'
+import { simulateUser } from '../../../packages/dev-stack/lib/client/user.mjs'
+import { ALICE, registerClient, registerUser } from '../../../packages/dev-stack/lib/services/register.mjs'
 
-const REDIRECT_URI = 'https://app.example/callback'
-const PASSWORD = 'correct horse battery staple'
+/** @import { Cluster } from '../start-cluster.mjs' */
+/** @typedef {Awaited<ReturnType<typeof createTokenSource>>} TokenSource */
 
-/** @returns the client, the user of the tokens, and a function that issues another token */
-export async function createTokenSource({ issuer, valetkey }, username = 'alice') {
-  const user = await valetkey(['users', 'create', username, '--password-stdin', '--json'], { input: PASSWORD })
-  const registration = ['--name', 'Load', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read', '--no-refresh']
-  const client = await valetkey(['clients', 'create', ...registration, '--consent', 'remember', '--json'])
-  const account = { username, password: PASSWORD }
-  const nextCode = await createCodeSource({ issuer, clientId: client.client_id, redirectUri: REDIRECT_URI, ...account })
-  const credentials = { client_id: client.client_id, client_secret: client.client_secret }
-
-  async function post(address, form, at = issuer) {
-    const body = new URLSearchParams({ ...form, ...credentials })
-    const response = await fetch(`${at}${address}`, { method: 'POST', body })
-    const answer = await response.json()
-    if (!response.ok) throw new Error(`${address} answered ${response.status}: ${JSON.stringify(answer)}`)
-    return answer
-  }
-
+/**
+ * @param {Pick<Cluster, 'issuer' | 'valetkey'>} cluster
+ * @param {string} [username]
+ * @returns the client, the user of the tokens, and a function that issues another token
+ */
+export async function createTokenSource({ issuer, valetkey }, username = ALICE.username) {
+  const account = { ...ALICE, username }
+  const userId = await registerUser(valetkey, account)
+  const client = await registerClient(valetkey, { options: ['--no-refresh', '--consent', 'remember'] })
+  const app = createApp({ issuer, ...client })
+  const user = simulateUser(issuer, account)
+  const start = app.authorizeUrl()
   return {
-    userId: user.user_id,
-    clientId: client.client_id,
+    userId,
+    clientId: client.clientId,
     async nextToken() {
-      const form = { grant_type: 'authorization_code', code: await nextCode(), redirect_uri: REDIRECT_URI }
-      return (await post('/token', form)).access_token
+      const { access_token: accessToken = '' } = tokensIn(await app.exchange(await user.code(start)))
+      return accessToken
     },
-    /** @param at the authorization server that issues it */
-    revoke: (token, at) => post('/oauth/revoke', { token }, at)
+    /**
+     * @param {string} token
+     * @param {string} [at] the authorization server that revokes it
+     */
+    async revoke(token, at) {
+      const { status, text } = await app.revoke(token, at)
+      if (status !== 200) throw new Error(`the revocation got ${status}: ${text}`)
+    }
   }
 }

@@ -1,35 +1,30 @@
-// Creates a user, a client with remembered consent, and an API, for programs and tests on a cluster.
-import { createCodeSource } from './code-source.mjs'
+// Registers a user, clients with remembered consent, and an API, for programs and tests on a cluster.
+import { createApp } from '../../../packages/dev-stack/lib/client/app.mjs'
+import { simulateUser } from '../../../packages/dev-stack/lib/client/user.mjs'
+import {
+  ALICE,
+  registerClient,
+  registerResourceServer,
+  registerUser
+} from '../../../packages/dev-stack/lib/services/register.mjs'
 
-const REDIRECT_URI = 'https://app.example/callback'
+/** @import { Cluster } from '../start-cluster.mjs' */
+/** @typedef {Awaited<ReturnType<typeof prepareApp>>} PreparedApp */
 
-/** See start-cluster.d.mts for the parameter and prepare-app.d.mts for the result. */
+/** @param {Pick<Cluster, 'issuer' | 'resource' | 'valetkey'>} cluster */
 export async function prepareApp({ issuer, resource, valetkey }) {
-  const account = { username: 'alice', password: 'correct horse battery staple' }
-  const created = ['users', 'create', account.username, '--password-stdin', '--json']
-  const { user_id: userId } = await valetkey(created, { input: account.password })
-  const registered = ['resource-servers', 'create', '--name', 'files', '--audience', resource, '--json']
-  const resourceServer = await valetkey(registered)
+  const userId = await registerUser(valetkey)
+  const resourceServer = await registerResourceServer(valetkey, resource)
 
-  /** Creates another client, with a source of codes. */
+  /** Registers another client, which the user allows once. `nextCode` returns a new code for each call. */
   async function addClient() {
-    const registration = ['--name', 'Printer', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
-    const client = await valetkey(['clients', 'create', ...registration, '--consent', 'remember', '--json'])
-    const nextCode = await createCodeSource({
-      ...{ issuer, clientId: client.client_id, redirectUri: REDIRECT_URI },
-      ...account
-    })
-    return { client, nextCode }
+    const registration = { issuer, ...(await registerClient(valetkey, { name: 'Printer' })) }
+    const start = createApp(registration).authorizeUrl()
+    const user = simulateUser(issuer, ALICE)
+    await user.code(start)
+    const client = { client_id: registration.clientId, client_secret: registration.clientSecret }
+    return { client, start, nextCode: () => user.code(start) }
   }
 
-  return { userId, account, resourceServer, addClient }
+  return { userId, account: ALICE, resourceServer, addClient }
 }
-
-/** Path and query of an authorization request. */
-export function authorizePath({ client_id: clientId }) {
-  const query = { response_type: 'code', client_id: clientId, redirect_uri: REDIRECT_URI, scope: 'files.read' }
-  return `/oauth/authorize?${new URLSearchParams(query)}`
-}
-
-/** The form for the exchange of a code. */
-export const exchangeForm = (code) => ({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI })
