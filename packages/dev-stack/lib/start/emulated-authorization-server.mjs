@@ -2,6 +2,7 @@
 // process and end with it. The server's own main program never does this: there REDIS_URL is required.
 import RedisMock from 'ioredis-mock'
 import { startAuthorizationServer } from '../../../../services/authorization-server/dist/start.js'
+import { messageOf } from '../error-code.mjs'
 
 const STOP_TIME_LIMIT_MS = 9_000
 
@@ -17,6 +18,6 @@ try {
   for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop)
 } catch (error) {
   // One line for each malformed setting, as in the server's own main program.
-  console.error(error.message)
+  console.error(messageOf(error))
   process.exit(1)
 }

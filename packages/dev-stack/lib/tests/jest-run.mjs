@@ -5,14 +5,21 @@ import { checkout } from '../checkout.mjs'
 import { nodeProgram } from '../processes/programs.mjs'
 import { totalsOf } from './test-totals.mjs'
 
+/** @import { Processes } from '../processes/processes.mjs' */
+
 const jest = path.join(checkout, 'node_modules/jest/bin/jest.js')
 // Not in the temporary folder, which is new for each run.
 const cache = path.join(checkout, 'node_modules/.cache/jest')
 let runs = 0
 
 /**
- * @param {RegExp[]} options.leaveOut the test files that this machine cannot run
  * @returns the totals of the run
+ * @param {object} options
+ * @param {RegExp[]} options.leaveOut the test files that this machine cannot run
+ * @param {readonly string[]} options.args
+ * @param {NodeJS.ProcessEnv} options.environment
+ * @param {string} options.directory
+ * @param {Processes} options.processes
  */
 export async function runJest({ args, leaveOut, environment, directory, processes }) {
   runs += 1

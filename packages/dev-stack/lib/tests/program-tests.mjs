@@ -1,5 +1,10 @@
 // Tests that need a program. The file name contains the program, so that a machine without it can leave the file out.
 
+/** @typedef {{ chromium?: string | undefined, firefox?: string | undefined, promtool?: string | undefined,
+ *   pgbouncer?: string | undefined, faketime?: string | undefined, glewlwyd?: string | undefined,
+ *   python?: string | undefined }} Programs their paths */
+
+/** @type {{ program: keyof Programs, files: RegExp, missing: string }[]} */
 const kinds = [
   {
     program: 'chromium',
@@ -39,8 +44,7 @@ const kinds = [
 ]
 
 /**
- * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string,
- *   glewlwyd?: string, python?: string }} programs their paths
+ * @param {Programs} programs
  * @returns for each missing program: the files that cannot run, and a message
  */
 export const testsWithoutProgram = (programs) => kinds.filter(({ program }) => programs[program] === undefined)

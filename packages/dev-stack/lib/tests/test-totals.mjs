@@ -1,12 +1,16 @@
 // Converts Jest's report to the last lines of npm test.
 import { testsWithoutProgram } from './program-tests.mjs'
 
+/** @import { Programs } from './program-tests.mjs' */
+/** @typedef {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number, numPendingTests: number,
+ *   numTodoTests: number, numTotalTests: number }} Report of Jest */
+
 /** @typedef {{ passed: number, failed: number, skipped: number }} Totals */
 
 /**
- * @param report Jest's JSON report, or undefined if there is none
  * @param {boolean} endedWell whether Jest exited with 0
  * @returns {Totals}
+ * @param {Report | undefined} report Jest's JSON report, or undefined if there is none
  */
 export function totalsOf(report, endedWell) {
   if (report === undefined) return { passed: 0, failed: 1, skipped: 0 }
@@ -19,9 +23,10 @@ export function totalsOf(report, endedWell) {
 
 /**
  * @param {Totals[]} runs
- * @param options `redisUrl`, `mayPick`, and the path of each program that tests need
+ * @param {{ redisUrl: string | undefined, mayPick: boolean } & Programs} options `redisUrl`, `mayPick`, and the path of each program that tests need
  */
 export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
+  /** @param {keyof Totals} name */
   const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
   const missing = [
     ...testsWithoutProgram(programs).map(({ missing }) => missing),
@@ -42,5 +47,8 @@ export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
   }
 }
 
-/** Whether these arguments for Jest select tests by name. Jest reports all others as skipped. */
+/**
+ * Whether these arguments for Jest select tests by name. Jest reports all others as skipped.
+ * @param {readonly string[]} args
+ */
 export const picksByName = (args) => args.some((arg) => /^(-t|--testNamePattern)(=|$)/.test(arg))
