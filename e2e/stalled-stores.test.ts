@@ -24,7 +24,7 @@ const REPLAYED = 6
 
 let cluster: Cluster | undefined
 let app: PreparedApp
-let client: Record<string, string>
+let client: Record<'client_id' | 'client_secret', string>
 let nextCode: () => Promise<string>
 
 beforeAll(async () => {
