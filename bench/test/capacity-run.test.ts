@@ -10,7 +10,7 @@ type Mix = {
   run(perSecond: Rates, seconds: number): Promise<Rates & { counts: Rates }>
 }
 
-const load = async (file: string) => import(new URL(`../${file}`, import.meta.url).href)
+const load = async (file: string) => import(new URL(`../../${file}`, import.meta.url).href)
 const { startRig } = (await load('bench/capacity/rig.mjs')) as { startRig(place: object, size: object): Promise<Rig> }
 const { createMix, OPERATIONS } = (await load('bench/capacity/mix.mjs')) as {
   createMix(rig: Rig): Promise<Mix>

@@ -18,7 +18,7 @@ type Predicted = {
 type Point = { rates: Rates; value: number }
 type Growth = { name: string; limit: number; values: number[]; breaksAt: number | undefined }
 
-const load = async (name: string) => import(new URL(`../bench/capacity/${name}`, import.meta.url).href)
+const load = async (name: string) => import(new URL(`../capacity/${name}`, import.meta.url).href)
 const { predict, loadOf } = (await load('model.mjs')) as {
   predict(options: Rates, coefficients: object): Predicted
   loadOf(load: object, coefficients: object): Pick<Predicted, 'cores' | 'feed' | 'wal'>

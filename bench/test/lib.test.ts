@@ -11,7 +11,7 @@ type Module = {
   costChart(chart: object): string
 }
 
-const load = async (name: string) => (await import(new URL(`../bench/lib/${name}`, import.meta.url).href)) as Module
+const load = async (name: string) => (await import(new URL(`../lib/${name}`, import.meta.url).href)) as Module
 const { postgresReader, redisReader } = await load('wire-readers.mjs')
 const { evaluateCounters, readRecorded, COUNTERS } = await load('recorded-counters.mjs')
 const { costChart } = await load('chart.mjs')
