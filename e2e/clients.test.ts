@@ -8,7 +8,7 @@ import { withOpenidClient } from './support/clients/with-openid-client.js'
 import { withSimpleOauth2 } from './support/clients/with-simple-oauth2.js'
 import { knownFiles, makeKnownFiles } from './support/known-files.js'
 import { expectedFiles, listFiles } from './support/resource.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const REDIRECT_URI = 'https://printer.example/callback'
 const bob = { username: 'bob', password: 'drei Äpfel & ein "Kuchen"' }

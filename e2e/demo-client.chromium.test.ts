@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { launchChromium, openVisit, scrollsSideways, type Visit } from './support/chromium.js'
 import { knownFiles, makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 describe('a user at the demo client, in Chromium', () => {
   let files: ReturnType<typeof makeKnownFiles>

@@ -4,9 +4,9 @@ import type { Browser, Page } from 'playwright-core'
 import { type AppSite, openAppSite } from './support/app-site.js'
 import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { headingOf, press, signIn, tabTo } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 describe('apps of developers, in Chromium', () => {
   let files: ReturnType<typeof makeKnownFiles>

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Browser } from 'playwright-core'
 import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { headingOf, press, signIn } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const PASSWORD = 'gravel walks at dawn'
 

@@ -10,9 +10,9 @@ import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { layoutProblems } from './support/layout.js'
 import { signIn as signInTo, type Words, wordsOf } from './support/scene.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { connect, headingOf, press, signIn } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const PROGRAM = path.resolve(import.meta.dirname, '../examples/login-page/login-page.mjs')
 const LOGIN_PORT = 19_000 + Math.floor(Math.random() * 900)

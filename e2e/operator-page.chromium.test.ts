@@ -4,8 +4,8 @@ import { injectAxe, violationsOn } from './support/axe.js'
 import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { layoutProblems } from './support/layout.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const phone = { width: 360, height: 640 }
 const desk = { width: 1280, height: 800 }

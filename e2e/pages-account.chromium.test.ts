@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { connect, headingOf, press, signIn, tabTo } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 describe('connected apps, in Chromium', () => {
   let files: ReturnType<typeof makeKnownFiles>

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { addVirtualAuthenticator, type VirtualAuthenticator } from './support/virtual-authenticator.js'
 import { createVisits } from './support/visits.js'
 import { headingOf, press, signIn } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const WITHOUT_AUTOFILL =
   'if (window.PublicKeyCredential) PublicKeyCredential.isConditionalMediationAvailable = async () => false'

@@ -4,7 +4,7 @@ import { makeKnownFiles } from './support/known-files.js'
 import { type RegisteredApp, registerApp } from './support/registered-app.js'
 import { type ReportsApi, startReportsApi } from './support/reports-api.js'
 import { listFiles } from './support/resource.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const RESOURCE = 'https://reports.example'
 const SCOPES = ['reports.read', 'reports.count']

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { connectPostgres } from '../packages/service-kit/src/index.js'
-import { createStack, type Stack } from './support/stack.mjs'
+import { createStack, type Stack } from './system/stack.mjs'
 
 jest.setTimeout(120_000)
 

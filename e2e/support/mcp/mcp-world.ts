@@ -1,7 +1,7 @@
+import { type Addresses, createStack, type Stack } from '../../system/stack.mjs'
 import { type AppSite, openAppSite } from '../app-site.js'
 import { launchChromium } from '../chromium.js'
 import { makeKnownFiles } from '../known-files.js'
-import { type Addresses, createStack, type Stack } from '../stack.mjs'
 import { createVisits, type Visits } from '../visits.js'
 import { type GuardedMcpServer, startMcpServer } from './mcp-server.js'
 
