@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { createApp, exchangeForm, refreshForm } from '../../../packages/dev-stack/lib/client/app.mjs'
 import { simulateUser } from '../../../packages/dev-stack/lib/client/user.mjs'
-import { codeOf, messageOf } from '../../../packages/dev-stack/lib/error-code.mjs'
+import { causeOf, codeOf, messageOf } from '../../../packages/dev-stack/lib/error-code.mjs'
 
 /** @import { HttpBrowser } from '../../../packages/dev-stack/lib/client/http-browser.mjs' */
 /** @typedef {{ issuer: string, filesUrl?: string | undefined, clientId: string, clientSecret: string, redirectUri: string,
@@ -37,7 +37,7 @@ export function createFlows(app) {
       seen.push({ at, what, status, said })
       return { status, ...rest }
     } catch (error) {
-      const cause = error instanceof Error ? (error.cause ?? error) : error
+      const cause = causeOf(error)
       seen.push({ at, what, status: 0, said: codeOf(cause) || messageOf(cause) })
       return { status: 0 }
     }
