@@ -61,7 +61,13 @@ const RESOURCE = 'https://files.example'
 const FILES = path.join(checkout, 'docs/adr')
 
 export const hasRedisServer = () => findRedisServer() !== undefined
-export const redisCommand = findRedisServer
+
+/** The path of the Redis server, which is required. */
+export function redisCommand() {
+  const command = findRedisServer()
+  if (command === undefined) throw new Error('This needs redis-server or valkey-server on PATH.')
+  return command
+}
 
 /**
  * @template {Store} [Redis=Store]
@@ -86,9 +92,7 @@ export async function startWorld(options = {}) {
   }
   try {
     postgres = await startDatabase({ directory, processes })
-    const command = findRedisServer()
-    if (command === undefined) throw new Error('This needs redis-server or valkey-server on PATH.')
-    const redis = await startStore({ directory, processes, command })
+    const redis = await startStore({ directory, processes, command: redisCommand() })
     const environment = { PATH: process.env.PATH, LOG_LEVEL: 'warn' }
     const { databaseUrls: urls, ...commands } = await prepareDatabases(postgres.url, environment, processes)
     fleet = await startFleet({

@@ -192,13 +192,13 @@ export function createFlows(app) {
   }
 }
 
-const WELL_LIMIT_MS = 60_000
+const WELL_LIMIT_MS = 120_000
 
 /**
  * Waits until this number of consecutive requests, including an authorization request, succeeded.
  * @param {readonly Seen[]} seen
  * @param {{ from?: number, requests?: number }} [options] requests before `from` do not count
- * @throws after a minute
+ * @throws after two minutes
  */
 export async function untilWell(seen, { from = 0, requests = 20 } = {}) {
   const deadline = Date.now() + WELL_LIMIT_MS

@@ -99,9 +99,9 @@ export async function startFleet(options) {
 
   /** Waits until every balancer uses every server again. */
   async function untilBalanced() {
-    const limit = Date.now() + 30_000
+    const limit = Date.now() + 120_000
     while (balancers.some((balancer) => balancer.readyCount() < size)) {
-      if (Date.now() > limit) throw new Error('a server is not ready after 30 seconds')
+      if (Date.now() > limit) throw new Error('a server is not ready after two minutes')
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
