@@ -25,8 +25,8 @@ let cluster: PlainRedis
 let service: ServiceProcess | undefined
 
 beforeAll(async () => {
+  if (!hasRedisServer()) return
   const command = redisCommand()
-  if (command === undefined) return
   database = await createTestDatabase()
   await migrate(database.url, MIGRATIONS)
   workshop = openWorkshop()
