@@ -4,8 +4,8 @@ import { availableParallelism } from 'node:os'
 export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  roots: ['<rootDir>/packages', '<rootDir>/services', '<rootDir>/examples', '<rootDir>/e2e'],
-  testMatch: ['<rootDir>/*/*/test/**/*.test.ts', '<rootDir>/e2e/**/*.test.ts'],
+  roots: ['<rootDir>/packages', '<rootDir>/services', '<rootDir>/examples', '<rootDir>/e2e', '<rootDir>/bench'],
+  testMatch: ['<rootDir>/*/*/test/**/*.test.ts', '<rootDir>/{e2e,bench}/**/*.test.ts'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',

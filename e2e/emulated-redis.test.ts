@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { createStack, type Stack } from './support/stack.mjs'
+import { createStack, type Stack } from './system/stack.mjs'
 
 jest.setTimeout(180_000)
 

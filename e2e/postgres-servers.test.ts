@@ -8,8 +8,8 @@ import {
   openNotificationChannel,
   StoreUnavailable
 } from '../packages/service-kit/src/index.js'
-import { startPostgresPair, startSmallPostgres } from './fleet/postgres-servers.mjs'
-import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
+import { startPostgresPair, startSmallPostgres } from './system/stores/postgres-servers.mjs'
+import { openWorkshop, type Workshop } from './system/workshop.mjs'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 

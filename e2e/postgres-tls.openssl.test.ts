@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { connectPostgres, type Database, StoreUnavailable } from '../packages/service-kit/src/index.js'
-import { makeCertificates } from './fleet/certificates.mjs'
-import { startPostgresWithTls } from './fleet/postgres-servers.mjs'
-import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
+import { makeCertificates } from './system/stores/certificates.mjs'
+import { startPostgresWithTls } from './system/stores/postgres-servers.mjs'
+import { openWorkshop, type Workshop } from './system/workshop.mjs'
 
 jest.setTimeout(180_000)
 

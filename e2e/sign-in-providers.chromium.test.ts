@@ -3,9 +3,9 @@ import type { Browser, Page } from 'playwright-core'
 import { injectAxe, violationsOn } from './support/axe.js'
 import { launchChromium, scrollsSideways } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { connect, headingOf, press, signIn } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const PHONE = { viewport: { width: 360, height: 740 } }
 

@@ -8,11 +8,11 @@ import {
   replayAll,
   serverAt,
   summarize
-} from './cluster/exchange-stream.mjs'
-import { pausePostgres, pauseRedis, tellRedis } from './cluster/pause-stores.mjs'
-import { type PreparedApp, prepareApp } from './cluster/prepare-app.mjs'
-import { sendRequest } from './cluster/send-request.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
+} from './system/load/exchange-stream.mjs'
+import { type PreparedApp, prepareApp } from './system/load/prepare-app.mjs'
+import { sendRequest } from './system/load/send-request.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
+import { pausePostgres, pauseRedis, tellRedis } from './system/stores/pause-stores.mjs'
 
 jest.setTimeout(180_000)
 
@@ -25,7 +25,7 @@ const REPLAYED = 6
 
 let cluster: Cluster
 let app: PreparedApp
-let client: Record<string, string>
+let client: Record<'client_id' | 'client_secret', string>
 let nextCode: () => Promise<string>
 
 beforeAll(async () => {

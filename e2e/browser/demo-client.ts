@@ -2,9 +2,9 @@ import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { scrollsSideways } from '../support/chromium.js'
 import { knownFiles } from '../support/known-files.js'
-import type { Addresses, Stack } from '../support/stack.mjs'
 import { createVisits } from '../support/visits.js'
 import { connect, headingOf, press, signIn, tabTo } from '../support/walk.js'
+import type { Addresses, Stack } from '../system/stack.mjs'
 import type { BrowserWorld } from './browser-world.js'
 
 export function demoClient(world: BrowserWorld): void {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { type AppSite, openAppSite } from '../support/app-site.js'
-import type { Addresses, Stack } from '../support/stack.mjs'
 import { createVisits } from '../support/visits.js'
 import { headingOf, press, signIn, tabTo } from '../support/walk.js'
+import type { Addresses, Stack } from '../system/stack.mjs'
 import type { BrowserWorld } from './browser-world.js'
 
 /** Needs DEVELOPER_APPS=approved. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser } from 'playwright-core'
-import type { Addresses, Stack } from '../support/stack.mjs'
 import { createVisits } from '../support/visits.js'
 import { headingOf, press, signIn } from '../support/walk.js'
+import type { Addresses, Stack } from '../system/stack.mjs'
 import type { BrowserWorld } from './browser-world.js'
 
 const PASSWORD = 'gravel walks at dawn'

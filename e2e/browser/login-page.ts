@@ -8,9 +8,9 @@ import type { Browser, Page } from 'playwright-core'
 import { injectAxe, violationsOn } from '../support/axe.js'
 import { layoutProblems } from '../support/layout.js'
 import { signIn as signInTo, type Words, wordsOf } from '../support/scene.js'
-import type { Addresses } from '../support/stack.mjs'
 import { createVisits } from '../support/visits.js'
 import { connect, headingOf, press, signIn } from '../support/walk.js'
+import type { Addresses } from '../system/stack.mjs'
 import type { BrowserWorld } from './browser-world.js'
 
 const PROGRAM = path.resolve(import.meta.dirname, '../../examples/login-page/login-page.mjs')

@@ -1,7 +1,7 @@
 import { type AppSite, openAppSite } from '../support/app-site.js'
 import { type GuardedMcpServer, startMcpServer } from '../support/mcp/mcp-server.js'
-import type { Addresses, Stack } from '../support/stack.mjs'
 import { createVisits, type Visits } from '../support/visits.js'
+import type { Addresses, Stack } from '../system/stack.mjs'
 import type { BrowserWorld } from './browser-world.js'
 
 /** A guarded MCP server at a path, pages in Chromium, and the loopback site of a native client, beside a running stack. */

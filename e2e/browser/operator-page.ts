@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { injectAxe, violationsOn } from '../support/axe.js'
 import { layoutProblems } from '../support/layout.js'
-import type { Addresses } from '../support/stack.mjs'
 import { createVisits } from '../support/visits.js'
+import type { Addresses } from '../system/stack.mjs'
 import type { BrowserWorld } from './browser-world.js'
 
 const phone = { width: 360, height: 640 }

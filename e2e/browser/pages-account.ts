@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import type { Addresses } from '../support/stack.mjs'
 import { createVisits } from '../support/visits.js'
 import { connect, headingOf, press, signIn, tabTo } from '../support/walk.js'
+import type { Addresses } from '../system/stack.mjs'
 import type { BrowserWorld } from './browser-world.js'
 
 /** The user of these tests. Her only app is the demo client. */

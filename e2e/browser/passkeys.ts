@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import type { Addresses, Stack } from '../support/stack.mjs'
 import { addVirtualAuthenticator, type VirtualAuthenticator } from '../support/virtual-authenticator.js'
 import { createVisits } from '../support/visits.js'
 import { headingOf, press, signIn } from '../support/walk.js'
+import type { Addresses, Stack } from '../system/stack.mjs'
 import type { BrowserWorld } from './browser-world.js'
 
 const WITHOUT_AUTOFILL =

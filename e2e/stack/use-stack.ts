@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals'
 import { makeKnownFiles } from '../support/known-files.js'
-import { type Addresses, createStack, type Stack } from '../support/stack.mjs'
+import { type Addresses, createStack, type Stack } from '../system/stack.mjs'
 
 /**
  * One stack for all subjects of a test file. A subject creates the users and apps whose state it checks, so that the order of

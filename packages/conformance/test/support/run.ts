@@ -5,7 +5,8 @@ import { createHttp } from '../../src/http.js'
 import { readMetadata } from '../../src/metadata.js'
 import type { Profile } from '../../src/outcome.js'
 import { runChecks } from '../../src/run-checks.js'
-import { APP, NATIVE, OTHER, PUBLIC, SCOPE, signInToBrokenServer, startBrokenServer } from './broken-server.js'
+import { APP, NATIVE, OTHER, PUBLIC, SCOPE } from './broken-apps.js'
+import { signInToBrokenServer, startBrokenServer } from './broken-server.js'
 import type { Fault } from './faults.js'
 
 const TIME_LIMIT_MS = 120_000

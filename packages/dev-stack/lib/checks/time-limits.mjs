@@ -26,4 +26,5 @@ export function timeLimitsIn(text) {
   ]
 }
 
+/** @type {(text: string, index: number) => number} */
 const lineAt = (text, index) => text.slice(0, index).split('\n').length

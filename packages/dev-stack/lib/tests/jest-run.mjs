@@ -7,16 +7,27 @@ import { nodeProgram } from '../processes/programs.mjs'
 import { fileSelection } from './jest-arguments.mjs'
 import { totalsOf } from './test-totals.mjs'
 
+/** @import { Processes } from '../processes/processes.mjs' */
+
 const jest = path.join(checkout, 'node_modules/jest/bin/jest.js')
 const reporter = fileURLToPath(new URL('./totals-reporter.mjs', import.meta.url))
 // Not in the temporary folder, which is new for each run.
 const cache = path.join(checkout, 'node_modules/.cache/jest')
 const NO_NAME = '(?!)'
 
+/** @typedef {{ file: string, endedWell: boolean | undefined, isLeftOut?: boolean }} Run */
+/** @typedef {{ leaveOut: RegExp[], environment: NodeJS.ProcessEnv }} Selection `leaveOut`: files that this machine cannot run */
+
+/** @param {{ args: string[], directory: string, processes: Processes }} options */
 export function createJest({ args, directory, processes }) {
+  /** @type {Run[]} */
   const runs = []
 
-  /** @returns what `processes` needs to run Jest on all chosen files that match none of the patterns */
+  /**
+   * @param {Run} run
+   * @param {{ ignored: string[], environment: NodeJS.ProcessEnv, options: string[] }} choice
+   * @returns what `processes` needs to run Jest on all chosen files that match none of the patterns
+   */
   function prepare(run, { ignored, environment, options }) {
     run.file = path.join(directory, `totals-${runs.push(run)}.json`)
     // The option replaces Jest's default pattern, so that is added again. It comes first, because Jest would read file names
@@ -36,17 +47,19 @@ export function createJest({ args, directory, processes }) {
   }
 
   return {
-    /** @param {RegExp[]} leaveOut the test files that this machine cannot run */
+    /** @param {Selection & { options?: string[] }} selection */
     async run({ leaveOut, environment, options = args }) {
+      /** @type {Run} */
       const run = { file: '', endedWell: undefined }
       const ignored = leaveOut.map(({ source }) => source)
       const { exited } = processes.show(prepare(run, { ignored, environment, options }))
       run.endedWell = (await exited).code === 0
     },
 
-    /** Counts the tests of the files that were left out: Jest loads these files, and reports their tests as skipped. */
+    /** Counts the tests of the files that were left out: Jest loads these files, and reports their tests as skipped. @param {Selection} selection */
     async countLeftOut({ leaveOut, environment }) {
       if (leaveOut.length === 0) return
+      /** @type {Run} */
       const run = { file: '', endedWell: undefined, isLeftOut: true }
       const ignored = [`^(?!.*(?:${leaveOut.map(({ source }) => source).join('|')}))`]
       const options = [...fileSelection(args), `--testNamePattern=${NO_NAME}`, '--silent', '--runInBand']
@@ -61,4 +74,5 @@ export function createJest({ args, directory, processes }) {
   }
 }
 
+/** @param {string} file */
 const read = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined)

@@ -13,11 +13,13 @@ const reasons = {
   glewlwyd: 'tests with a provider of other authors, because glewlwyd or sqlite3 is not on PATH'
 }
 
+/** The path or address of each. @typedef {{ [Program in keyof typeof reasons]?: string | undefined }} Programs */
+
 /**
- * @param {Record<keyof typeof reasons, string | undefined>} programs the path or address of each
+ * @param {Programs} programs
  * @returns for each missing program: the files that cannot run, and the reason
  */
 export const testsWithoutProgram = (programs) =>
   Object.entries(reasons)
-    .filter(([program]) => programs[program] === undefined)
+    .filter(([program]) => programs[/** @type {keyof Programs} */ (program)] === undefined)
     .map(([program, reason]) => ({ files: new RegExp(`[.]${program}[.]([a-z]+[.])*test[.]ts$`), reason }))

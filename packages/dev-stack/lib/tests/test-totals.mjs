@@ -1,10 +1,13 @@
 // Converts Jest's totals to the last lines of npm test.
 import { testsWithoutProgram } from './program-tests.mjs'
 
+/** @import { Programs } from './program-tests.mjs' */
+/** @typedef {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number, numPendingTests: number,
+ *   numTodoTests: number }} JestTotals */
 /** @typedef {{ passed: number, failed: number, skipped: number, isLeftOut?: boolean }} Totals */
 
 /**
- * @param totals Jest's totals, or undefined if it had no suite
+ * @param {JestTotals | undefined} totals undefined if Jest had no suite
  * @param {boolean | undefined} endedWell whether Jest exited with 0; undefined if it has not ended
  * @returns {Totals}
  */
@@ -22,7 +25,8 @@ export function totalsOf(totals, endedWell) {
 
 /**
  * @param {Totals[]} runs
- * @param options `mayPick`: whether the caller selected tests by name; and the path of each program that tests need
+ * @param {{ mayPick: boolean } & Programs} options `mayPick`: whether the caller selected tests by name; and the path of each
+ *   program that tests need
  */
 export function closingLines(runs, { mayPick, ...programs }) {
   const reasons = testsWithoutProgram(programs).map(({ reason }) => reason)
@@ -43,9 +47,12 @@ export function closingLines(runs, { mayPick, ...programs }) {
 /** @param {Totals[]} runs those of a run that was stopped */
 export const linesSoFar = (runs) => ['Only suites that had ended are counted:', lastLine(sum(runs))]
 
+/** @param {Totals} totals */
 export const lastLine = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`
 
+/** @param {Totals[]} runs */
 function sum(runs) {
+  /** @param {'passed' | 'failed' | 'skipped'} name */
   const total = (name) => runs.reduce((before, run) => before + run[name], 0)
   return { passed: total('passed'), failed: total('failed'), skipped: total('skipped') }
 }
