@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { connectPostgres, type Database } from '@valetkey/service-kit'
+import type { Database } from '@valetkey/service-kit'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { rotationOf } from '../../support/rotation.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
@@ -15,7 +16,7 @@ const after = (seconds: number) => new Date(now.getTime() + seconds * 1_000)
 
 beforeAll(async () => {
   opened = await createMigratedDatabase()
-  database = connectPostgres(opened.url, { connections: 1 })
+  database = connectWithoutLimits(opened.url, { connections: 1 })
   // More than fit on one page.
   const owner = await storeGrant(database, now)
   grants = [owner]

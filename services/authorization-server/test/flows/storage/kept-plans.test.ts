@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { connectPostgres, type Database, type Statement } from '@valetkey/service-kit'
+import type { Database, Statement } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from '../../../src/storage/postgres/access-token-buckets.js'
 import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
 import { createAllowanceStore } from '../../../src/storage/postgres/allowances.js'
@@ -16,6 +16,7 @@ import { createIntrospectionStore } from '../../../src/storage/postgres/introspe
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { createResourceServerStore } from '../../../src/storage/postgres/resource-servers.js'
 import { NOTE } from '../../support/audit-note.js'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { exchangeOf } from '../../support/exchanges.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { PACE } from '../../support/rotation.js'
@@ -32,7 +33,7 @@ const sent: Statement[] = []
 /** Every statement whose cost could grow with the tables, executed on empty tables. */
 beforeAll(async () => {
   opened = await createMigratedDatabase()
-  session = connectPostgres(opened.url, { connections: 1, plans: 'kept by index' })
+  session = connectWithoutLimits(opened.url, { connections: 1, plans: 'kept by index' })
   const database: Database = {
     ...opened.database,
     query(statement) {

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { connectPostgres, type Database, MigrationError, migrate, pendingMigrations } from '@valetkey/service-kit'
+import { type Database, MigrationError, migrate, pendingMigrations } from '@valetkey/service-kit'
 import { Client } from 'pg'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { MIGRATIONS } from '../../support/migrated-database.js'
 
 const OURS = readdirSync(MIGRATIONS).toSorted()
@@ -15,7 +16,7 @@ let directory: string
 
 beforeEach(async () => {
   testDatabase = await createTestDatabase()
-  database = connectPostgres(testDatabase.url, { connections: 2 })
+  database = connectWithoutLimits(testDatabase.url, { connections: 2 })
   directory = mkdtempSync(path.join(tmpdir(), 'valetkey-migrations-'))
 })
 afterEach(async () => {

@@ -2,12 +2,8 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import {
-  connectPostgres,
-  type Database,
-  type NotificationChannel,
-  openNotificationChannel
-} from '@valetkey/service-kit'
+import { type Database, type NotificationChannel, openNotificationChannel } from '@valetkey/service-kit'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { atPort, freePort, startFailingNetwork } from '../../support/failing-network.js'
 
 let testDatabase: TestDatabase
@@ -18,7 +14,7 @@ let open: NotificationChannel[]
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase()
-  database = connectPostgres(testDatabase.url, { connections: 2 })
+  database = connectWithoutLimits(testDatabase.url, { connections: 2 })
 })
 beforeEach(() => {
   heard = []

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { connectPostgres, type Database, migrate, StoreUnavailable } from '@valetkey/service-kit'
+import { type Database, migrate, StoreUnavailable } from '@valetkey/service-kit'
 import { Client } from 'pg'
 import { createAccessTokenBuckets } from '../../../src/storage/postgres/access-token-buckets.js'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { MIGRATIONS } from '../../support/migrated-database.js'
 import { storeGrant } from '../../support/stored-grant.js'
@@ -19,7 +20,7 @@ const connectAs = (role: string) => {
   const url = new URL(testDatabase.url)
   url.username = role
   url.password = 'secret'
-  return connectPostgres(url.href, { connections: 3 })
+  return connectWithoutLimits(url.href, { connections: 3 })
 }
 
 /** Two roles that can change no table. Default privileges give the service's its rights as the migrations make the tables. */

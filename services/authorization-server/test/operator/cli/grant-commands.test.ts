@@ -179,8 +179,7 @@ describe('grants revoke', () => {
       text: `insert into grants select (jsonb_populate_record(g, jsonb_build_object(
           'grant_id', gen_random_uuid(), 'code_hash', sha256(n::text::bytea)))).*
         from grants g cross join generate_series(1, 10050) n where g.user_id = $1 and g.ended_at is null`,
-      values: [aliceId],
-      withinMs: 60_000
+      values: [aliceId]
     })
     const { out } = await grants(['revoke', '--user', 'alice', '--yes', '--json'])
     expect(JSON.parse(out)).toEqual({ user_id: aliceId, ended_grants: 10_051 })

@@ -161,8 +161,7 @@ test('users list prints more users than one page, by name', async () => {
     name: 'test_many_users',
     text: `insert into users (user_id, username, password_hash, created_at)
       select gen_random_uuid(), 'many ' || lpad(n::text, 5, '0'), 'none', now() from generate_series(1, 2001) n`,
-    values: [],
-    withinMs: 60_000
+    values: []
   })
   const { users: found } = JSON.parse((await users(['list', '--json'])).out)
   const names = found.map((user: { username: string }) => user.username).filter((name: string) => /^many/.test(name))

@@ -50,8 +50,7 @@ afterAll(async () => {
   await server.close()
 })
 
-const run = (text: string, values: unknown[] = []) =>
-  server.database.query({ name: '', text, values, withinMs: 60_000 })
+const run = (text: string, values: unknown[] = []) => server.database.query({ name: '', text, values })
 
 /** Waits until a lookup at the second instance costs no statement. */
 async function inMemory(lookUp: () => Promise<unknown>): Promise<void> {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { expiryBucket } from '@valetkey/oauth-protocol'
-import { connectPostgres, StoreUnavailable } from '@valetkey/service-kit'
+import { StoreUnavailable } from '@valetkey/service-kit'
 import { Client } from 'pg'
 import { readConfig } from '../../../src/config.js'
 import { createAccessTokenBuckets } from '../../../src/storage/postgres/access-token-buckets.js'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
 import { bucketsOf, HOUR, insertToken } from '../../support/token-tables.js'
@@ -58,7 +59,7 @@ describe('tables are created ahead', () => {
   })
 
   test('by concurrent calls of two processes: each table once, without errors', async () => {
-    const other = connectPostgres(url, { connections: 5 })
+    const other = connectWithoutLimits(url, { connections: 5 })
     const processes = [opened.database, other].flatMap((database) =>
       Array.from({ length: 5 }, () => createAccessTokenBuckets(database))
     )

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { connectPostgres, type Database } from '@valetkey/service-kit'
+import type { Database } from '@valetkey/service-kit'
 import { countApps } from '../../../src/storage/postgres/app-counts.js'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 
 const USERS = 30_000
@@ -11,7 +12,7 @@ let database: Database
 
 beforeAll(async () => {
   opened = await createMigratedDatabase()
-  database = connectPostgres(opened.url, { connections: 1 })
+  database = connectWithoutLimits(opened.url, { connections: 1 })
   await opened.run(`insert into users (user_id, username, created_at)
     select gen_random_uuid(), 'user ' || n, now() from generate_series(1, ${USERS}) n`)
   await opened.run(`insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { expiryBucket } from '@valetkey/oauth-protocol'
-import { connectPostgres, StoreUnavailable } from '@valetkey/service-kit'
+import { StoreUnavailable } from '@valetkey/service-kit'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
 import type { GrantStore } from '../../../src/storage/postgres/grants.js'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { again, endingAt, exchangeOf, later, now, prepareExchanges } from '../../support/exchanges.js'
 import { newHash } from '../../support/stored-grant.js'
 import { HOUR } from '../../support/token-tables.js'
@@ -193,7 +194,7 @@ describe('concurrent exchanges', () => {
 })
 
 test('exchanges, uses and endings lock grants in the same order: no deadlock', async () => {
-  const other = connectPostgres(kit.opened.url, { connections: 10 })
+  const other = connectWithoutLimits(kit.opened.url, { connections: 10 })
   const apps = createConnectedAppStore(other)
   const deadlocks = () => kit.opened.run('select deadlocks from pg_stat_database where datname = current_database()')
   const before = await deadlocks()

@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
-import { connectPostgres, type Database } from '@valetkey/service-kit'
+import type { Database } from '@valetkey/service-kit'
 import pg from 'pg'
 import { createExpiredRows, type ExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
+import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { MIGRATED } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
 
@@ -17,7 +18,7 @@ let expiredRows: ExpiredRows
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase(MIGRATED)
-  database = connectPostgres(testDatabase.url, { connections: 4 })
+  database = connectWithoutLimits(testDatabase.url, { connections: 4 })
   expiredRows = rowsAt(NOW)
 })
 afterAll(async () => {
@@ -29,7 +30,7 @@ beforeEach(() => run('truncate grants, refresh_tokens'))
 const rowsAt = (now: Date) => createExpiredRows(atTime(database, now), { auditRetentionDays: 30 })
 
 const run = <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
-  database.query<Row>({ name: '', text, values, withinMs: 60_000 })
+  database.query<Row>({ name: '', text, values })
 
 const TABLES = ['grants', 'refresh_tokens'] as const
 
