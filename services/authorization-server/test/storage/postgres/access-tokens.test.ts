@@ -4,19 +4,20 @@ import type { Database } from '@valetkey/service-kit'
 import { type AccessTokenStore, createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
 import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const after = (milliseconds: number) => new Date(NOW.getTime() + milliseconds)
 
-let opened: Awaited<ReturnType<typeof openTestDatabase>>
+let opened: MigratedDatabase
 let database: Database
 let store: AccessTokenStore
 let grant: StoredGrant
 
 beforeAll(async () => {
-  opened = await openTestDatabase()
+  opened = await createMigratedDatabase()
   database = opened.database
   store = createAccessTokenStore(atTime(database, NOW))
 })

@@ -2,19 +2,20 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database, Statement } from '@valetkey/service-kit'
 import { createIntrospectionStore } from '../../../src/storage/postgres/introspections.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
-import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 
-let opened: Awaited<ReturnType<typeof openTestDatabase>>
+let opened: MigratedDatabase
 let sent: Statement[]
 let database: Database
 let grant: StoredGrant
 let present = NOW
 
 beforeAll(async () => {
-  opened = await openTestDatabase()
+  opened = await createMigratedDatabase()
   database = {
     ...opened.database,
     query(statement) {

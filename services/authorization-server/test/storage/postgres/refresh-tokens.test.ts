@@ -4,18 +4,19 @@ import type { Database } from '@valetkey/service-kit'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore, type RefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
 import { after, NOW, RESPONSE, rotationOf } from '../../support/rotation.js'
-import { newHash, openTestDatabase, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
+import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
-let opened: Awaited<ReturnType<typeof openTestDatabase>>
+let opened: MigratedDatabase
 let database: Database
 let present = NOW
 let store: RefreshTokenStore
 let grant: StoredGrant
 
 beforeAll(async () => {
-  opened = await openTestDatabase()
+  opened = await createMigratedDatabase()
   database = opened.database
   store = createRefreshTokenStore(atTime(database, () => present))
 })

@@ -6,16 +6,17 @@ import {
   type ResourceServerStore
 } from '../../../src/storage/postgres/resource-servers.js'
 import { NOTE } from '../../support/audit-note.js'
-import { newHash, openTestDatabase } from '../../support/stored-grant.js'
+import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { newHash } from '../../support/stored-grant.js'
 
 const HASH = newHash()
 
-let opened: Awaited<ReturnType<typeof openTestDatabase>>
+let opened: MigratedDatabase
 let store: ResourceServerStore
 let files: ResourceServer
 
 beforeAll(async () => {
-  opened = await openTestDatabase()
+  opened = await createMigratedDatabase()
   store = createResourceServerStore(opened.database)
 })
 beforeEach(async () => {
