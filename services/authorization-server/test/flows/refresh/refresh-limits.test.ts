@@ -1,39 +1,44 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { connectRedis, type Redis } from '../../../src/storage/redis/redis.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
-import { PASSWORD, refresh } from '../../support/flow.js'
+import { bodyCredentials, introspect, PASSWORD, post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { obtainTokens, pairOf, type Tokens } from '../../support/tokens.js'
 
 let server: TestServer
-/** With LIMITS_FACTOR=0.1: a burst of 3, then one in 60 s. */
-let strict: TestServer
 let client: Credentials
 
 beforeAll(async () => {
   server = await startTestServer()
   await server.createUser('alice', PASSWORD)
   client = await server.createClient()
-  strict = await startInstance(server, { config: { limitsFactor: 0.1 } })
 })
-afterAll(async () => {
-  await strict.close()
-  await server.close()
-})
-
-const run = (text: string) => server.database.query<Record<string, unknown>>({ name: '', text, values: [] })
-
-/** Refreshes several times in sequence. */
-async function refreshTimes(tokens: Tokens, times: number, instance = server): Promise<Tokens> {
-  let current = tokens
-  for (let time = 0; time < times; time++) current = pairOf(await refresh(instance, client, current.refresh_token))
-  return current
-}
-
-/** Changes all grants as if this many seconds had passed. */
-const pass = (seconds: number) =>
-  run(`update grants set refresh_allowed_from = refresh_allowed_from - make_interval(secs => ${seconds})`)
+afterAll(() => server.close())
 
 describe('rate of refreshes of one grant (contract "Limits")', () => {
+  /** With LIMITS_FACTOR=0.1: a burst of 3, then one in 60 s. */
+  let strict: TestServer
+
+  beforeAll(async () => {
+    strict = await startInstance(server, { config: { limitsFactor: 0.1 } })
+  })
+  afterAll(async () => {
+    await strict.close()
+  })
+
+  const run = (text: string) => server.database.query<Record<string, unknown>>({ name: '', text, values: [] })
+
+  /** Refreshes several times in sequence. */
+  async function refreshTimes(tokens: Tokens, times: number, instance = server): Promise<Tokens> {
+    let current = tokens
+    for (let time = 0; time < times; time++) current = pairOf(await refresh(instance, client, current.refresh_token))
+    return current
+  }
+
+  /** Changes all grants as if this many seconds had passed. */
+  const pass = (seconds: number) =>
+    run(`update grants set refresh_allowed_from = refresh_allowed_from - make_interval(secs => ${seconds})`)
+
   test('allows a burst of 30, then responds 429 with Retry-After for one interval; the token stays valid', async () => {
     const last = await refreshTimes(await obtainTokens(server, client), 30)
     const rows = await run('select count(*)::int as count from refresh_tokens')
@@ -87,5 +92,56 @@ describe('rate of refreshes of one grant (contract "Limits")', () => {
     const [row] = await run(`select refresh_allowed_from - now() < make_interval(secs => 61) as soon
       from grants order by last_used_at desc limit 1`)
     expect(row).toEqual({ soon: true })
+  })
+})
+
+describe('Redis is unavailable (contract 1, 3: valid credentials need no Redis command)', () => {
+  /** An instance that never reaches Redis. */
+  let alone: TestServer
+  let nowhere: Redis
+  let resourceServer: Credentials
+  let tokens: Tokens
+
+  beforeAll(async () => {
+    nowhere = connectRedis('redis://127.0.0.1:1')
+    alone = await startInstance(server, { redis: nowhere })
+    resourceServer = await server.createResourceServer()
+  })
+  beforeEach(async () => {
+    tokens = await obtainTokens(server, client)
+  })
+  afterAll(async () => {
+    await alone.close()
+    nowhere.disconnect()
+  })
+
+  const revoke = (form: Record<string, string>) =>
+    post(alone, '/oauth/revoke', { token: tokens.refresh_token, ...form })
+
+  test('a refresh succeeds, and so does its retry', async () => {
+    const second = pairOf(await refresh(alone, client, tokens.refresh_token))
+    expect(pairOf(await refresh(alone, client, tokens.refresh_token)).refresh_token).toBe(second.refresh_token)
+  })
+
+  test('introspection and revocation succeed, and the token has ended', async () => {
+    expect((await introspect(alone, resourceServer, tokens.access_token)).json()).toMatchObject({ active: true })
+    expect((await revoke(bodyCredentials(client))).statusCode).toBe(200)
+    expect((await introspect(alone, resourceServer, tokens.access_token)).body).toBe('{"active":false}')
+  })
+
+  test.each<{ name: string; request(): ReturnType<typeof post> }>([
+    {
+      name: 'a refresh with a wrong secret',
+      request: () => refresh(alone, client, tokens.refresh_token, { client_secret: 'wrong' })
+    },
+    {
+      name: 'a revocation with a wrong secret',
+      request: () => revoke({ ...bodyCredentials(client), client_secret: 'x' })
+    }
+  ])('$name cannot be counted: 503 with Retry-After, not 4xx, and the tokens stay active', async ({ request }) => {
+    const answer = await request()
+    expect([answer.statusCode, answer.json().error]).toEqual([503, 'temporarily_unavailable'])
+    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    expect((await refresh(alone, client, tokens.refresh_token)).statusCode).toBe(200)
   })
 })
