@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Administration, lastChangeIn, startAdministration } from '../../support/administration.js'
+import { type Administration, changesIn, lastChangeIn, startAdministration } from '../../support/administration.js'
 import { idOf } from '../../support/audit-log.js'
 import { AUDIENCE, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { introspect } from '../../support/flow.js'
+import { startMailServer } from '../../support/mail-server.js'
 
 let server: TestServer
 let admin: Administration
@@ -178,5 +179,147 @@ describe('/admin/resource-servers', () => {
   ] as const)('%s /resource-servers/unknown%s is 404', async (method, rest) => {
     for (const id of ['unknown', '%00'])
       expect((await admin.call(method, `/resource-servers/${id}${rest}`)).statusCode).toBe(404)
+  })
+})
+
+describe('edges of the API', () => {
+  const NAME_RULE = 'a name must have 1 to 100 characters, at least one of them visible, and no control characters'
+  const JSON_TYPE = { 'content-type': 'application/json' }
+
+  describe('invalid input is refused with the name of the member, and nothing is changed', () => {
+    test.each([
+      { name: 'an unknown member', body: { name: 'x', nmae: 'y' }, status: 400, detail: 'There is no member "nmae".' },
+      { name: 'a missing member', body: {}, status: 400, detail: 'The member "name" is missing.' },
+      { name: 'a number for a text', body: { name: 7 }, status: 400, detail: 'The member name must be a string.' },
+      { name: 'null', body: 'null', status: 400, detail: 'The body must be an object.' },
+      { name: 'a list', body: [], status: 400, detail: 'The body must be an object.' },
+      { name: 'not JSON', body: '{"name":', status: 400, detail: 'The request could not be read.' },
+      { name: 'an empty body', body: '', status: 400, detail: 'The body must be an object.' },
+      {
+        name: 'a member named __proto__',
+        body: '{"name":"x","__proto__":{}}',
+        status: 400,
+        detail: 'The request could not be read.'
+      },
+      { name: 'a value that breaks a rule', body: { name: ' ' }, status: 422, detail: NAME_RULE },
+      { name: 'a name without visible characters', body: { name: '\u200b' }, status: 422, detail: NAME_RULE },
+      { name: 'a lone surrogate', body: { name: 'a\ud800' }, status: 422, detail: NAME_RULE },
+      { name: 'a body over 16 KiB', body: { name: 'x'.repeat(17_000) }, status: 413, detail: 'The body is too large.' }
+    ])('$name: $status', async ({ body, status, detail }) => {
+      const answer = await admin.call('POST', '/operator-keys', body, JSON_TYPE)
+      expect(answer.json()).toEqual({ title: expect.any(String), status, detail })
+      expect(answer.statusCode).toBe(status)
+      expect(answer.headers).toMatchObject({
+        'content-type': expect.stringMatching(/^application\/problem\+json/),
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff'
+      })
+      expect((await admin.call('GET', '/operator-keys')).json().operator_keys).toHaveLength(1)
+    })
+
+    test('a form is 415', async () => {
+      const form = { 'content-type': 'application/x-www-form-urlencoded' }
+      expect((await admin.call('POST', '/operator-keys', 'name=x', form)).statusCode).toBe(415)
+    })
+  })
+
+  test('a lone surrogate in a text of a scope is 422', async () => {
+    const answer = await admin.call('POST', '/scopes', { name: 'x.read', title: 'a\ud800', description: 'b' })
+    expect(answer.statusCode).toBe(422)
+  })
+
+  describe('addresses and methods', () => {
+    test('a wrong method is 405 with Allow, also with an id in the path', async () => {
+      const list = await admin.call('PUT', '/operator-keys', {})
+      expect([list.statusCode, list.headers.allow]).toEqual([405, 'GET, HEAD, POST'])
+      const one = await admin.call('GET', '/operator-keys/some-id')
+      expect([one.statusCode, one.headers.allow]).toEqual([405, 'DELETE'])
+    })
+
+    test.each(['', '/', '/nowhere', '/operator-keys/', '/operator-keys/a/b'])(
+      '%j is 404 with problem details',
+      async (path) => {
+        const answer = await admin.call('GET', path)
+        expect(answer.json()).toEqual({ title: 'Not Found', status: 404, detail: 'There is nothing at this address.' })
+      }
+    )
+  })
+
+  test('a malformed path gets problem details', async () => {
+    const answer = await admin.call('GET', '/users/%zz')
+    expect(answer.json()).toEqual({ title: 'Bad Request', status: 400, detail: 'The request could not be read.' })
+    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/)
+  })
+
+  test('no CORS headers, also not for a preflight', async () => {
+    const origin = { origin: 'https://elsewhere.example' }
+    const answer = await admin.call('GET', '/operator-keys', undefined, origin)
+    const preflight = await server.operatorServer.inject({
+      method: 'OPTIONS',
+      url: '/admin/operator-keys',
+      headers: { ...origin, 'access-control-request-method': 'POST' }
+    })
+    expect(preflight.statusCode).toBe(401)
+    for (const { headers } of [answer, preflight])
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+  })
+
+  test('while Postgres is unavailable: 503 with Retry-After, never 401', async () => {
+    const away = await startTestServer()
+    const key = (await startAdministration(away)).operatorKey
+    await away.database.close()
+    const answer = await away.operatorServer.inject({
+      url: '/admin/operator-keys',
+      headers: { authorization: `Bearer ${key}` }
+    })
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '2'])
+    await away.close().catch(() => {})
+  })
+})
+
+describe('mails', () => {
+  let server: TestServer
+  let admin: Administration
+  let mailServer: Awaited<ReturnType<typeof startMailServer>>
+  let userId: string
+
+  beforeAll(async () => {
+    mailServer = await startMailServer()
+    server = await startTestServer({ SMTP_URL: mailServer.url, MAIL_FROM: 'no-reply@example.com' })
+    admin = await startAdministration(server)
+    const created = await admin.call('POST', '/users', { username: 'bob', email: 'bob@example.com' })
+    userId = created.json().user_id
+  })
+  afterAll(async () => {
+    await mailServer.close()
+    await server.close()
+  })
+
+  describe.each([
+    { path: 'invitation', english: 'Your invitation to Valetkey', german: 'Ihre Einladung zu Valetkey' },
+    { path: 'reset-link', english: 'Set a new password for Valetkey', german: 'Neues Passwort für Valetkey festlegen' }
+  ])('POST /admin/users/{user_id}/$path', ({ path, english, german }) => {
+    test.each([
+      { query: '', subject: english },
+      { query: '?language=de', subject: german }
+    ])('with the query "$query" the mail has the subject "$subject", and the link', async ({ query, subject }) => {
+      const answer = await admin.call('POST', `/users/${userId}/${path}${query}`)
+      expect([answer.statusCode, answer.json().mailed]).toEqual([201, true])
+      const mail = mailServer.mails.at(-1)
+      expect(mail?.to).toEqual(['bob@example.com'])
+      expect(mail?.content).toMatch(new RegExp(`^Subject: ${subject}\\r?$`, 'm'))
+      expect(mail?.content).toContain(answer.json().url)
+    })
+
+    test.each([
+      { query: '?language=xx', status: 422 },
+      { query: '?language=', status: 422 },
+      { query: '?language=de&language=en', status: 400 },
+      { query: '?languages=de', status: 400 }
+    ])('$query is $status: no link is made, and no mail is sent', async ({ query, status }) => {
+      const before = [await changesIn(server), mailServer.mails.length]
+      expect((await admin.call('POST', `/users/${userId}/${path}${query}`)).statusCode).toBe(status)
+      expect([await changesIn(server), mailServer.mails.length]).toEqual(before)
+    })
   })
 })
