@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { hashToken } from '@valetkey/oauth-protocol'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { Browser } from '../../support/browser.js'
 import { bodyCredentials, exchange, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { startPausingInstance } from '../../support/pausing-instance.js'
@@ -9,11 +10,13 @@ import { lockGrantOf } from '../../support/row-lock.js'
 import { deleteRow, disable, isActive, obtainTokens, pairOf, type Tokens } from '../../support/tokens.js'
 
 let server: TestServer
+let browser: Browser
 let client: Credentials
 let resourceServer: Credentials
 
 beforeAll(async () => {
   server = await startTestServer()
+  browser = server.newBrowser()
   await server.createUser('alice', PASSWORD)
   client = await server.createClient()
   resourceServer = await server.createResourceServer()
@@ -35,7 +38,7 @@ describe('parallel refreshes', () => {
     windowless = [await startInstance(server, { config }), await startInstance(server, { config })]
   })
   beforeEach(async () => {
-    first = await obtainTokens(server, client, { scope: WIDE })
+    first = await obtainTokens(server, client, { scope: WIDE }, browser)
   })
   afterAll(async () => {
     for (const instance of [...windowless, instances[1]]) await instance.close()
@@ -294,7 +297,7 @@ describe('outages', () => {
     shakyWindowless = await startInstance(server, { config: { databaseUrl: proxy.url, refreshRetryWindow: 0 } })
   })
   beforeEach(async () => {
-    first = await obtainTokens(server, client)
+    first = await obtainTokens(server, client, {}, browser)
   })
   afterEach(() => proxy.repair())
   afterAll(async () => {

@@ -3,6 +3,7 @@ import { hashToken, INVALID_GRANT } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { Browser } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { bodyCredentials, introspect, PASSWORD, post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
@@ -19,10 +20,12 @@ import {
 
 const clock = stopClock()
 let server: TestServer
+let browser: Browser
 let client: Credentials
 
 beforeAll(async () => {
   server = await startTestServer()
+  browser = server.newBrowser()
   await server.createUser('alice', PASSWORD)
   client = await server.createClient()
 })
@@ -46,7 +49,7 @@ describe('retries', () => {
     resourceServer = await server.createResourceServer()
   })
   beforeEach(async () => {
-    first = await obtainTokens(server, client, { scope: WIDE })
+    first = await obtainTokens(server, client, { scope: WIDE }, browser)
   })
   afterAll(async () => {
     await windowless.close()
@@ -254,7 +257,7 @@ describe('the stored response of a refresh', () => {
   let first: Tokens
   let second: Tokens
   beforeEach(async () => {
-    first = await obtainTokens(server, client)
+    first = await obtainTokens(server, client, {}, browser)
     second = pairOf(await refresh(server, client, first.refresh_token))
   })
 

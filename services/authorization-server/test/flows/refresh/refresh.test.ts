@@ -8,6 +8,7 @@ import {
   startTestServer,
   type TestServer
 } from '../../support/authorization-server.js'
+import type { Browser } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { basic, bodyCredentials, introspect, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
@@ -15,11 +16,13 @@ import { createPublicClient, isActive, obtainTokens, pairOf, type Tokens } from 
 
 const clock = stopClock()
 let server: TestServer
+let browser: Browser
 let publicClient: Credentials
 let resourceServer: Credentials
 
 beforeAll(async () => {
   server = await startTestServer()
+  browser = server.newBrowser()
   await server.createUser('alice', PASSWORD)
   publicClient = await createPublicClient(server)
   resourceServer = await server.createResourceServer()
@@ -118,7 +121,7 @@ describe('refresh', () => {
   describe('scope of a refresh (RFC 6749 §6)', () => {
     let tokens: Tokens
     beforeEach(async () => {
-      tokens = await obtainTokens(server, confidential, { scope: WIDE })
+      tokens = await obtainTokens(server, confidential, { scope: WIDE }, browser)
     })
 
     test.each([
@@ -188,7 +191,7 @@ describe('refusals', () => {
     other = await server.createClient()
   })
   beforeEach(async () => {
-    tokens = await obtainTokens(server, client)
+    tokens = await obtainTokens(server, client, {}, browser)
   })
 
   const invalidGrant = {

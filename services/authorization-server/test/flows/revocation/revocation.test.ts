@@ -2,18 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { newOpaqueAccessToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { Browser } from '../../support/browser.js'
 import { basic, bodyCredentials, exchange, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.js'
 import { createPublicClient, disable, isActive, obtainTokens, pairOf, type Tokens } from '../../support/tokens.js'
 
 let server: TestServer
+let browser: Browser
 let client: Credentials
 let publicClient: Credentials
 let resourceServer: Credentials
 
 beforeAll(async () => {
   server = await startTestServer()
+  browser = server.newBrowser()
   await server.createUser('alice', PASSWORD)
   client = await server.createClient()
   publicClient = await createPublicClient(server)
@@ -29,7 +32,7 @@ describe('revocation', () => {
     other = await server.createClient()
   })
   beforeEach(async () => {
-    first = await obtainTokens(server, client)
+    first = await obtainTokens(server, client, {}, browser)
   })
 
   const revoke = (token: string, form: Record<string, string> = {}, by = client) =>
@@ -210,7 +213,7 @@ describe('requests', () => {
     shaky = await startInstance(server, { config: { databaseUrl: proxy.url } })
   })
   beforeEach(async () => {
-    tokens = await obtainTokens(server, client)
+    tokens = await obtainTokens(server, client, {}, browser)
   })
   afterEach(() => proxy.repair())
   afterAll(async () => {
