@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { type Credentials, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { Browser } from '../../support/browser.js'
 import { kindOf, redisKeysOf } from '../../support/codes.js'
 import { basic, bodyCredentials, exchange, obtainCode, PASSWORD } from '../../support/flow.js'
 import { listenOnFreePort, rawRequest, sendRaw } from '../../support/raw-connection.js'
@@ -8,11 +9,13 @@ import { expectRefusal, UUID } from '../../support/refusals.js'
 
 let server: TestServer
 let client: Credentials
+let browser: Browser
 
 beforeAll(async () => {
   server = await startTestServer({ LIMITS_FACTOR: '100' })
   await server.createUser('alice', PASSWORD)
   client = await server.createClient()
+  browser = server.newBrowser()
 })
 afterAll(() => server.close())
 
@@ -27,7 +30,7 @@ describe('token endpoint', () => {
     port = await listenOnFreePort(server.publicServer)
   })
   beforeEach(async () => {
-    code = await obtainCode(server, client)
+    code = await obtainCode(server, client, { browser })
     const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI, ...bodyCredentials(client) }
     const payload = new URLSearchParams(form).toString()
     right = { method: 'POST', url: '/token', headers: { 'content-type': FORM }, payload }
@@ -229,7 +232,7 @@ describe('token endpoint', () => {
 describe('parameters', () => {
   let code: string
   beforeEach(async () => {
-    code = await obtainCode(server, client)
+    code = await obtainCode(server, client, { browser })
   })
 
   const rightForm = () =>
@@ -263,29 +266,19 @@ describe('parameters', () => {
     expect(kindOf(await exchange(server, client, code))).toBe('200')
   }
 
-  const EVERY = [
-    'grant_type',
-    'code',
-    'redirect_uri',
-    'code_verifier',
-    'client_id',
-    'client_secret',
-    'refresh_token',
-    'scope',
-    'resource'
-  ]
+  /** One of the request, and those of the credentials. The rules have a table of all. */
+  const NAMES = ['code', 'client_id', 'client_secret']
 
   describe('a repeated parameter is invalid_request, and the code stays usable (RFC 6749 §3.2)', () => {
-    test.each(EVERY)('%s, twice the same value', async (name) => {
-      const pair = rightForm()
+    test.each(NAMES)('%s, twice the same value', async (name) => {
+      const again = rightForm()
         .split('&')
         .find((each) => each.startsWith(`${name}=`))
-      const again = pair ?? `${name}=x&${name}=x`
       expectRefusal(await send(`${rightForm()}&${again}`), 400, 'invalid_request')
       await expectCodeUnused()
     })
 
-    test.each(EVERY)('%s, two values, one of them under an encoded name', async (name) => {
+    test.each(['code', 'client_id'])('%s, two values, one of them under an encoded name', async (name) => {
       const encodedName = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
       expectRefusal(await send(`${formWith(name, undefined)}&${name}=a&${encodedName}=b`), 400, 'invalid_request')
       await expectCodeUnused()
@@ -317,18 +310,15 @@ describe('parameters', () => {
       await expectCodeUnused()
     })
 
-    test.each(['code_verifier=', 'resource=', 'scope=', 'refresh_token=', 'code=', 'grant_type', '&&', '='])(
-      'so %s beside a right form is no harm',
-      async (extra) => {
-        expect(kindOf(await send(`${rightForm()}&${extra}`))).toBe('200')
-      }
-    )
+    test.each(['resource=', 'code=', '&&'])('so %s beside a right form is no harm', async (extra) => {
+      expect(kindOf(await send(`${rightForm()}&${extra}`))).toBe('200')
+    })
   })
 
   describe('a malformed parameter is invalid_request, and the code stays usable', () => {
-    const VALUES = ['a%00b', '%00', 'a%0Ab', '%7F', '%C2%85', '%ff', '%C0%AF', '%ED%A0%80', '%zz', '%', '%4', 'a\0b']
+    const VALUES = ['a%00b', '%ff', '%zz']
 
-    test.each(EVERY)('%s: a control character, bytes that are not UTF-8, an invalid encoding', async (name) => {
+    test.each(NAMES)('%s: a control character, bytes that are not UTF-8, an invalid encoding', async (name) => {
       for (const value of VALUES) {
         const answer = await send(formWith(name, `${name}=${value}`))
         expect([value, kindOf(answer)]).toEqual([value, '400 invalid_request'])
@@ -345,31 +335,17 @@ describe('parameters', () => {
   })
 
   describe('parameter names', () => {
-    test.each(['code[]', 'code%5B%5D', 'code[0]', 'code.x', 'Code', 'code%20', ' code', 'code[code]'])(
-      '%s is not code',
-      async (name) => {
-        const answer = await send(formWith('code', `${name}=${code}`))
-        expectRefusal(answer, 400, 'invalid_request', 'The parameter code is missing.')
-        await expectCodeUnused()
-      }
-    )
+    test.each(['code[]', 'Code'])('%s is not code', async (name) => {
+      const answer = await send(formWith('code', `${name}=${code}`))
+      expectRefusal(answer, 400, 'invalid_request', 'The parameter code is missing.')
+      await expectCodeUnused()
+    })
 
     test.each([
-      'foo=bar',
       'foo=a&foo=b',
-      'foo=%ff',
       'foo=%zz',
-      'foo=%00',
       'code[]=x',
-      'code[]=x&code[]=y',
-      'client_id[]=x',
       '__proto__=x',
-      '__proto__[get]=x',
-      'constructor=x',
-      'get=x',
-      '%ff=x',
-      'audience=x',
-      'state=x',
       'scope=files.read%3Amedia',
       'client_assertion=x&client_assertion_type=y'
     ])('%s in a valid form is ignored (RFC 6749 §3.2)', async (extra) => {
@@ -379,28 +355,14 @@ describe('parameters', () => {
   })
 
   describe('grant types (contract 2)', () => {
-    test.each([
-      'password',
-      'client_credentials',
-      'implicit',
-      'token',
-      'code',
-      'urn:ietf:params:oauth:grant-type:device_code',
-      'urn:ietf:params:oauth:grant-type:jwt-bearer',
-      'urn:ietf:params:oauth:grant-type:token-exchange',
-      'Authorization_Code',
-      'AUTHORIZATION_CODE',
-      'authorization_code ',
-      ' authorization_code',
-      'authorization_code refresh_token',
-      'authorization_code,refresh_token',
-      '__proto__',
-      'ü'
-    ])('"%s" is unsupported_grant_type, and the code stays usable', async (grantType) => {
-      const answer = await send(formWith('grant_type', `grant_type=${encodeURIComponent(grantType)}`))
-      expectRefusal(answer, 400, 'unsupported_grant_type')
-      await expectCodeUnused()
-    })
+    test.each(['password', 'Authorization_Code'])(
+      '"%s" is unsupported_grant_type, and the code stays usable',
+      async (grantType) => {
+        const answer = await send(formWith('grant_type', `grant_type=${encodeURIComponent(grantType)}`))
+        expectRefusal(answer, 400, 'unsupported_grant_type')
+        await expectCodeUnused()
+      }
+    )
   })
 
   describe('the query is ignored (RFC 6749 §2.3.1)', () => {
