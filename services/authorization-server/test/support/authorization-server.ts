@@ -66,8 +66,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
 
     async createUser(username: string, password: string): Promise<string> {
       const userId = randomUUID()
-      const passwordHash = await hashPassword(password)
-      await insertUser(database, { userId, username, passwordHash, createdAt: new Date() })
+      await insertUser(database, { userId, username, passwordHash: await hashOnce(password), createdAt: new Date() })
       return userId
     },
 
@@ -101,6 +100,15 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       await testDatabase.drop()
     }
   }
+}
+
+const hashes = new Map<string, Promise<string>>()
+
+/** A hash takes 20 ms of a processor, and most users of a test file have the same password. */
+function hashOnce(password: string): Promise<string> {
+  const hash = hashes.get(password) ?? hashPassword(password)
+  hashes.set(password, hash)
+  return hash
 }
 
 /** Of the pool of one process. */
