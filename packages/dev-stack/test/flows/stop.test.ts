@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals'
 import { library } from '../support/library.js'
-import { descendantsOf, isAlive } from '../support/process-tree.js'
-import { createStandInCheckout, type StandInCheckout, TEST_LIMIT_MS, until } from '../support/stand-in-checkout.js'
+import { TEST_LIMIT_MS, until } from '../support/stand-in-checkout.js'
 
 jest.setTimeout(TEST_LIMIT_MS)
 
@@ -15,18 +14,13 @@ const { lastLines } = await library('processes/logs')
 type Handle = { child: { pid: number }; exited: Promise<{ signal: string | null }>; logFile: string }
 
 let directory: string
-let checkout: StandInCheckout
 let reported: string[]
 let processes: ReturnType<typeof createProcesses>
-beforeAll(async () => {
+beforeAll(() => {
   directory = mkdtempSync(path.join(tmpdir(), 'valetkey-stop-'))
-  checkout = await createStandInCheckout()
 })
 afterEach(() => processes?.killAll())
-afterAll(async () => {
-  await checkout.dispose()
-  rmSync(directory, { recursive: true, force: true })
-})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 function create(): void {
   reported = []
@@ -68,17 +62,4 @@ test('other processes stop meanwhile, and a store stops only after all processes
   await processes.stopAll()
   expect(ended).toEqual(['polite', 'deaf', 'store'])
   expect(reported).toHaveLength(1)
-})
-
-test('npm start with services that ignore SIGTERM: kills them after 10 seconds, names them, and leaves no process', async () => {
-  const launcher = checkout.start('start.mjs', [], { STAND_IN_IGNORES: 'SIGTERM' })
-  await launcher.untilRunning()
-  const below = descendantsOf(launcher.child.pid ?? 0)
-  launcher.child.kill('SIGTERM')
-  const { code, stderr } = await launcher.ended
-  expect(code).toBe(0)
-  for (const name of ['authorization server', 'resource server', 'demo client']) {
-    expect(stderr).toContain(`The ${name} did not stop within 10 seconds; killing it.`)
-  }
-  expect(below.filter(isAlive)).toEqual([])
 })
