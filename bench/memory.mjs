@@ -1,12 +1,13 @@
 // npm run bench:memory: memory of both services when ready, after 100,000 and after 1,000,000 operations, and their start
 // time compared with the floor. Prints the figures and writes them to docs/capacity.md. Exits with 1 if a goal is missed.
 // BENCH_OPERATIONS replaces the million; then nothing is written. Linux only.
+
+import { mostResidentMegabytes, residentMegabytes } from '../packages/dev-stack/lib/processes/resident-megabytes.mjs'
 import { moveToOtherCore } from './lib/cores.mjs'
 import { table, writeFigures } from './lib/figures.mjs'
 import { describeRun } from './lib/machine.mjs'
 import { SENDERS } from './lib/measure.mjs'
 import { operationsOf } from './lib/operations.mjs'
-import { mostResidentMegabytes, residentMegabytes } from './lib/resident-megabytes.mjs'
 import { startRival } from './lib/rivals.mjs'
 import { inRounds } from './lib/rounds.mjs'
 import { sendAll } from './lib/send-all.mjs'

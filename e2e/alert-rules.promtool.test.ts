@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { createTokenSource } from './cluster/issue-tokens.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { files, matches, read, sorted } from './support/documents.js'
 import { promtool } from './support/promtool.js'
+import { createTokenSource } from './system/load/issue-tokens.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
 
 jest.setTimeout(60_000)
 

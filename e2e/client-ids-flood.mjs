@@ -5,9 +5,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
-import { startWorld } from './fleet/start-world.mjs'
+import { createApp } from '../packages/dev-stack/lib/client/app.mjs'
+import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
 import { measureStores } from './flood/measure-stores.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { startWorld } from './system/start-world.mjs'
 
 const MOST_REDIS_MB = 16
 const MOST_PROCESS_MB = 400
@@ -45,9 +46,8 @@ try {
   if (connections > 0) problems.push(`${connections} connections without a session`)
   await getTokens('after the anonymous requests')
 
-  const browser = createHttpBrowser(issuer)
-  const { username, password } = world.app
-  await browser.submit(await browser.open(`${issuer}/login`), { username, password })
+  const { browser, open } = simulateUser(issuer, world.app)
+  await open(`${issuer}/login`)
   const startedAt = Date.now()
   const signedIn = await sendIds(`${issuer}/oauth/authorize`, Math.ceil(ids / 10), () => ({ cookie: browser.cookie() }))
   const minutes = Math.ceil((Date.now() - startedAt) / 60_000) + 1
@@ -99,14 +99,8 @@ async function sendIds(endpoint, count, headersOf) {
 /** The whole flow of the app that an operator registered, with a new browser. */
 async function getTokens(when) {
   const { fleet, app } = world
-  const { username, password, clientId, clientSecret, redirectUri, scope } = app
-  const query = { response_type: 'code', client_id: clientId, redirect_uri: redirectUri, scope }
-  const browser = createHttpBrowser(fleet.issuer)
-  const login = await browser.open(`${fleet.issuer}/oauth/authorize?${new URLSearchParams(query)}`)
-  const consent = await browser.submit(login, { username, password })
-  const { url } = consent.status === 0 ? consent : await browser.submit(consent, { decision: 'allow' })
-  const form = { grant_type: 'authorization_code', code: url.searchParams.get('code') ?? '', redirect_uri: redirectUri }
-  const body = new URLSearchParams({ ...form, client_id: clientId, client_secret: clientSecret })
-  const response = await fetch(`${fleet.issuer}/token`, { method: 'POST', body })
-  if (response.status !== 200) problems.push(`no tokens ${when}, but ${response.status}`)
+  const client = createApp({ ...app, issuer: fleet.issuer })
+  const code = await simulateUser(fleet.issuer, app).code(client.authorizeUrl())
+  const { status } = await client.exchange(code)
+  if (status !== 200) problems.push(`no tokens ${when}, but ${status}`)
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import * as oauth from 'oauth4webapi'
+import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
 import type { ClientLibrary, Registration, Setup } from './support/clients/client-library.js'
 import { withBadgateway } from './support/clients/with-badgateway.js'
 import { withOauth4webapi } from './support/clients/with-oauth4webapi.js'
@@ -8,7 +9,6 @@ import { withSimpleOauth2 } from './support/clients/with-simple-oauth2.js'
 import { knownFiles, makeKnownFiles } from './support/known-files.js'
 import { expectedFiles, listFiles } from './support/resource.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { simulateUser } from './support/user.js'
 
 const REDIRECT_URI = 'https://printer.example/callback'
 const bob = { username: 'bob', password: 'drei Äpfel & ein "Kuchen"' }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { evaluateFlows, untilWell } from './fleet/flows.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { evaluateFlows, untilWell } from './system/load/flows.mjs'
+import { hasRedisServer, startWorld, type World } from './system/start-world.mjs'
 
 jest.setTimeout(60_000)
 

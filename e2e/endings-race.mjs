@@ -1,10 +1,12 @@
 // Ends access while codes and tokens are issued, on two processes, and checks that none of them works afterwards.
 // Not run by npm test. node e2e/endings-race.mjs [--rounds 1000]
 import { setTimeout as wait } from 'node:timers/promises'
-import { authorizePath, exchangeForm, prepareApp } from './cluster/prepare-app.mjs'
-import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
-import { sendRequest } from './cluster/send-request.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { exchangeForm, refreshForm } from '../packages/dev-stack/lib/client/app.mjs'
+import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
+import { REDIRECT_URI } from '../packages/dev-stack/lib/services/register.mjs'
+import { prepareApp } from './system/load/prepare-app.mjs'
+import { sendRequest } from './system/load/send-request.mjs'
+import { readOptions, runOnCluster } from './system/run-on-cluster.mjs'
 
 const TIME_LIMIT_MINUTES = 60
 /** Numbers of concurrent loops of authorize and exchange, and of refreshes, while the access is ended. */
@@ -90,7 +92,7 @@ async function openByCode(app, instance, opened, hasEnded) {
   for (let last = false; !last; ) {
     last = hasEnded()
     const code = await app.authorize(instance)
-    const pair = code && (await app.token(instance, exchangeForm(code)))
+    const pair = code && (await app.token(instance, exchangeForm(code, REDIRECT_URI)))
     if (pair) opened.push(pair)
     if (!code) return
   }
@@ -100,7 +102,7 @@ async function keepRefreshing(app, instance, first, opened, hasEnded) {
   let pair = first
   for (let last = false; !last && pair !== undefined; ) {
     last = hasEnded()
-    pair = await app.token(instance, { grant_type: 'refresh_token', refresh_token: pair.refresh_token })
+    pair = await app.token(instance, refreshForm(pair.refresh_token))
     if (pair !== undefined) opened.push(pair)
   }
 }
@@ -109,11 +111,10 @@ async function keepRefreshing(app, instance, first, opened, hasEnded) {
 async function register(cluster) {
   const { issuer, authorizationServers: instances, valetkey } = cluster
   const { userId, account, resourceServer, addClient } = await prepareApp(cluster)
-  const { client } = await addClient()
+  const { client, start } = await addClient()
   const { operator_key: key } = await valetkey(['operator-keys', 'create', '--name', 'race', '--json'])
-  const path = authorizePath(client)
-  const browser = createHttpBrowser(issuer)
-  await browser.submit(await browser.open(issuer + path), account)
+  const user = simulateUser(issuer, account)
+  await user.open(start)
 
   async function token(instance, form) {
     const answer = await sendRequest(instances[instance].publicPort, 'POST', '/token', { by: client, form })
@@ -133,26 +134,19 @@ async function register(cluster) {
     token,
 
     /** The user allows the client on the page. @returns the first pair of tokens */
-    async allow() {
-      const first = await browser.open(issuer + path)
-      const page = first.url.pathname === '/login' ? await browser.submit(first, account) : first
-      const { url } = page.status === 0 ? page : await browser.submit(page, { decision: 'allow' })
-      const code = url.searchParams.get('code')
-      if (code === null) throw new Error(`no code at ${url}`)
-      return token(0, exchangeForm(code))
-    },
+    allow: async () => token(0, exchangeForm(await user.code(start), REDIRECT_URI)),
 
     /** @returns a code; undefined if the user is asked */
     async authorize(instance) {
-      const { headers } = await sendRequest(instances[instance].publicPort, 'GET', path, {
-        headers: { cookie: browser.cookie() }
+      const { headers } = await sendRequest(instances[instance].publicPort, 'GET', start.slice(issuer.length), {
+        headers: { cookie: user.browser.cookie() }
       })
       return new URL(headers.location ?? '/', issuer).searchParams.get('code') ?? undefined
     },
 
     async endOnAccountPage() {
-      const page = await browser.open(`${issuer}/account/apps/end?client_id=${client.client_id}`)
-      const { status, html } = await browser.submit(page, {})
+      const page = await user.open(`${issuer}/account/apps/end?client_id=${client.client_id}`)
+      const { status, html } = await user.browser.submit(page, {})
       return { status, body: html.slice(0, 300) }
     },
 
@@ -166,7 +160,7 @@ async function register(cluster) {
         alive.access += JSON.parse(body).filter(({ active }) => active).length
       }
       for (const refreshToken of new Set(opened.map((pair) => pair.refresh_token))) {
-        if (await token(1, { grant_type: 'refresh_token', refresh_token: refreshToken })) alive.refresh += 1
+        if (await token(1, refreshForm(refreshToken))) alive.refresh += 1
       }
       return alive
     }

@@ -3,10 +3,12 @@
 // `restores`: the used code is written to Redis again after the first success, as after a failover that loses a write, and
 // again after all exchanges.
 import { createHash } from 'node:crypto'
-import { tellRedis } from './cluster/pause-stores.mjs'
-import { exchangeForm, prepareApp } from './cluster/prepare-app.mjs'
-import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
-import { sendRequest } from './cluster/send-request.mjs'
+import { exchangeForm } from '../packages/dev-stack/lib/client/app.mjs'
+import { REDIRECT_URI } from '../packages/dev-stack/lib/services/register.mjs'
+import { prepareApp } from './system/load/prepare-app.mjs'
+import { sendRequest } from './system/load/send-request.mjs'
+import { readOptions, runOnCluster } from './system/run-on-cluster.mjs'
+import { tellRedis } from './system/stores/pause-stores.mjs'
 
 const TIME_LIMIT_MINUTES = 20
 
@@ -55,7 +57,8 @@ async function exchangeAtOnce(cluster, client, code) {
   let restoring
   const exchange = async (_, index) => {
     const { publicPort } = instances[index % instances.length]
-    const { status, body } = await sendRequest(publicPort, 'POST', '/token', { by: client, form: exchangeForm(code) })
+    const form = exchangeForm(code, REDIRECT_URI)
+    const { status, body } = await sendRequest(publicPort, 'POST', '/token', { by: client, form })
     if (status === 200) restoring ??= failover?.()
     return { kind: status === 200 ? '200' : `${status} ${JSON.parse(body).error}`, body }
   }

@@ -6,12 +6,14 @@ import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { limitRedisMemory } from '../bench/lib/store-sizes.mjs'
+import { createApp, tokensIn } from '../packages/dev-stack/lib/client/app.mjs'
+import { createHttpBrowser } from '../packages/dev-stack/lib/client/http-browser.mjs'
+import { registerClient } from '../packages/dev-stack/lib/services/register.mjs'
 import { randomSecret } from '../packages/dev-stack/lib/start/secrets.mjs'
 import { startRedis } from '../packages/dev-stack/lib/stores/redis.mjs'
-import { startWorld } from './fleet/start-world.mjs'
+import { limitRedisMemory } from '../packages/dev-stack/lib/stores/redis-memory.mjs'
 import { measureStores } from './flood/measure-stores.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { startWorld } from './system/start-world.mjs'
 
 const REDIS_LIMIT = '256mb'
 // The first limit is the memory that a flood may add to Redis: counters, sessions and codes, which all expire.
@@ -122,7 +124,7 @@ function startFlood(addresses) {
 /** A user with a new browser, from the first page to the refreshed list of files. Ends at the first wrong response. */
 async function visit(seen) {
   const { fleet } = world
-  const query = { response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, scope: app.scope }
+  const client = createApp({ ...app, issuer: fleet.issuer })
   const browser = createHttpBrowser(fleet.issuer)
   async function step(what, act) {
     const startedAt = performance.now()
@@ -130,35 +132,26 @@ async function visit(seen) {
     seen.push({ what, status: answer.status, milliseconds: Math.round(performance.now() - startedAt) })
     return answer.status === 200 ? answer : undefined
   }
-  const token = (form) => async () => {
-    const body = new URLSearchParams({ ...form, client_id: app.clientId, client_secret: app.clientSecret })
-    const response = await fetch(`${fleet.issuer}/token`, { method: 'POST', body, signal: AbortSignal.timeout(15_000) })
-    return { status: response.status, tokens: await response.json() }
-  }
-  const form = await step('sign-in page', () =>
-    browser.open(`${fleet.issuer}/oauth/authorize?${new URLSearchParams(query)}`)
-  )
+  const form = await step('sign-in page', () => browser.open(client.authorizeUrl()))
   const consent = form && (await step('sign-in', () => browser.submit(form, app.user)))
   const code = consent && (await step('consent', () => allow(browser, consent)))
-  const redemption = code && { grant_type: 'authorization_code', code: code.code, redirect_uri: app.redirectUri }
-  const exchange = redemption && (await step('exchange', token(redemption)))
+  const exchange = code && (await step('exchange', () => client.exchange(code.code)))
   if (!exchange) return
+  const { access_token: accessToken, refresh_token: refreshToken } = tokensIn(exchange)
   await step('files', () =>
     fetch(`${fleet.filesUrl}/v1/files`, {
-      headers: { authorization: `Bearer ${exchange.tokens.access_token}` },
+      headers: { authorization: `Bearer ${accessToken}` },
       signal: AbortSignal.timeout(15_000)
     })
   )
-  await step('refresh', token({ grant_type: 'refresh_token', refresh_token: exchange.tokens.refresh_token }))
+  await step('refresh', () => client.refresh(refreshToken))
 }
 
 /** An app that does not remember consent, so that each visit has a consent page. */
 async function registerApp() {
   const { redirectUri, scope, username, password } = world.app
-  const registration = ['--name', 'Flood', '--redirect-uri', redirectUri, '--scope', scope, '--json']
-  const client = await world.valetkey(['clients', 'create', ...registration])
-  const { client_id: clientId, client_secret: clientSecret } = client
-  return { clientId, clientSecret, redirectUri, scope, user: { username, password } }
+  const client = await registerClient(world.valetkey, { name: 'Flood', redirectUri, scope, options: [] })
+  return { ...client, user: { username, password } }
 }
 
 async function allow(browser, consent) {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
 import { GUARDS, startGuard } from './support/guard-program.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { type RegisteredApp, registerApp } from './support/registered-app.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { simulateUser } from './support/user.js'
 
 const RESOURCE = 'https://reports.example'
 const files = makeKnownFiles()

@@ -5,8 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { createHttpBrowser } from '../packages/dev-stack/lib/client/http-browser.mjs'
+import { readOptions, runOnCluster } from './system/run-on-cluster.mjs'
 
 const TIME_LIMIT_MINUTES = 20
 /** Users whose first sign-in is also tried with a wrong password, and twice at the same moment. */

@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { createTokenSource } from './cluster/issue-tokens.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { get, linesOf, newTrace } from './support/traced-requests.js'
+import { createTokenSource } from './system/load/issue-tokens.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
 
 jest.setTimeout(90_000)
 

@@ -7,8 +7,8 @@ import path from 'node:path'
 import { checkout } from '../packages/dev-stack/lib/checkout.mjs'
 import { randomSecret } from '../packages/dev-stack/lib/start/secrets.mjs'
 import { startEmbeddedPostgres } from '../packages/dev-stack/lib/stores/embedded-postgres.mjs'
-import { poolerVersion, startPooler } from './fleet/pooler.mjs'
-import { openWorkshop } from './fleet/workshop.mjs'
+import { poolerVersion, startPooler } from './system/stores/pooler.mjs'
+import { openWorkshop } from './system/workshop.mjs'
 
 const { PGBOUNCER: command } = process.env
 if (command === undefined || !poolerVersion(command).keepsStatements) {

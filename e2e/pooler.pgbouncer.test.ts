@@ -10,8 +10,8 @@ import {
   type ServiceProcess,
   startServiceProcess
 } from '../services/authorization-server/test/support/service-process.js'
-import { type PoolMode, poolerVersion, startPooler } from './fleet/pooler.mjs'
-import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
+import { type PoolMode, poolerVersion, startPooler } from './system/stores/pooler.mjs'
+import { openWorkshop, type Workshop } from './system/workshop.mjs'
 
 jest.setTimeout(60_000)
 

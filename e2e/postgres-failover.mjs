@@ -3,7 +3,7 @@
 // npm run check:postgres-failover [-- --rounds 3 --late 0,100,1000]
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { prepareFailovers, startReplicatedWorld } from './fleet/fail-over.mjs'
+import { prepareFailovers, startReplicatedWorld } from './system/fail-over.mjs'
 
 const TIME_LIMIT_MINUTES = 15
 /** From the end of the primary to the promotion, as if a cluster manager noticed it. */

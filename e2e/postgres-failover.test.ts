@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
-import { prepareFailovers, type ReplicatedWorld, startReplicatedWorld } from './fleet/fail-over.mjs'
-import { createFlows, untilWell } from './fleet/flows.mjs'
-import { hasRedisServer } from './fleet/start-world.mjs'
+import { prepareFailovers, type ReplicatedWorld, startReplicatedWorld } from './system/fail-over.mjs'
+import { createFlows, untilWell } from './system/load/flows.mjs'
+import { hasRedisServer } from './system/start-world.mjs'
 
 jest.setTimeout(180_000)
 

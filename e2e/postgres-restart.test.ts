@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { evaluateFlows, type Flows, untilWell } from './fleet/flows.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { evaluateFlows, type Flows, untilWell } from './system/load/flows.mjs'
+import { hasRedisServer, startWorld, type World } from './system/start-world.mjs'
 
 jest.setTimeout(180_000)
 

@@ -8,9 +8,9 @@ import {
   openNotificationChannel,
   StoreUnavailable
 } from '../packages/service-kit/src/index.js'
-import { hasOpenssl, makeCertificates } from './fleet/certificates.mjs'
-import { startPostgresPair, startPostgresWithTls, startSmallPostgres } from './fleet/postgres-servers.mjs'
-import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
+import { hasOpenssl, makeCertificates } from './system/stores/certificates.mjs'
+import { startPostgresPair, startPostgresWithTls, startSmallPostgres } from './system/stores/postgres-servers.mjs'
+import { openWorkshop, type Workshop } from './system/workshop.mjs'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 

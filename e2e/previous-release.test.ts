@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { readPreviousRelease } from './fleet/read-previous-release.mjs'
 import { root } from './support/documents.js'
+import { readPreviousRelease } from './support/read-previous-release.mjs'
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567'
 

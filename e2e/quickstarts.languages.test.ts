@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
+import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
 import { knownFiles } from './support/known-files.js'
 import { expectFilesAtWebApp, registerQuickstart, runQuickstart, useQuickstartWorld } from './support/quickstarts.js'
-import { simulateUser } from './support/user.js'
 
 // `go run` compiles its packages at the first run.
 const TIME_LIMIT_MS = 180_000

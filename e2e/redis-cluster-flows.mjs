@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { checkout } from '../packages/dev-stack/lib/checkout.mjs'
 import { findRedisServer } from '../packages/dev-stack/lib/stores/redis.mjs'
-import { startRedisCluster } from './fleet/redis-cluster.mjs'
-import { openWorkshop } from './fleet/workshop.mjs'
+import { startRedisCluster } from './system/stores/redis-cluster.mjs'
+import { openWorkshop } from './system/workshop.mjs'
 
 /** Tests that put a network between the service and one server, count the commands of one, or give a user rights on one. */
 const OF_ONE_SERVER = [

@@ -2,10 +2,10 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
-import { hasOpenssl, makeCertificates } from './fleet/certificates.mjs'
-import { evaluateFlows, untilWell } from './fleet/flows.mjs'
-import { startSecuredRedisCluster } from './fleet/redis-cluster.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { evaluateFlows, untilWell } from './system/load/flows.mjs'
+import { hasRedisServer, startWorld, type World } from './system/start-world.mjs'
+import { hasOpenssl, makeCertificates } from './system/stores/certificates.mjs'
+import { startSecuredRedisCluster } from './system/stores/redis-cluster.mjs'
 
 jest.setTimeout(120_000)
 

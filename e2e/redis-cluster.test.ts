@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
-import { evaluateFlows, untilWell } from './fleet/flows.mjs'
-import { startRedisCluster } from './fleet/redis-cluster.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
 import { matches, read } from './support/documents.js'
+import { evaluateFlows, untilWell } from './system/load/flows.mjs'
+import { hasRedisServer, startWorld, type World } from './system/start-world.mjs'
+import { startRedisCluster } from './system/stores/redis-cluster.mjs'
 
 jest.setTimeout(180_000)
 

@@ -9,10 +9,10 @@ import {
   type ServiceProcess,
   startServiceProcess
 } from '../services/authorization-server/test/support/service-process.js'
-import { startOneNodeCluster } from './fleet/redis-cluster.mjs'
-import { type PlainRedis, startPlainRedis } from './fleet/redis-servers.mjs'
-import { hasRedisServer, redisCommand } from './fleet/start-world.mjs'
-import { openWorkshop, type Workshop } from './fleet/workshop.mjs'
+import { hasRedisServer, redisCommand } from './system/start-world.mjs'
+import { startOneNodeCluster } from './system/stores/redis-cluster.mjs'
+import { type PlainRedis, startPlainRedis } from './system/stores/redis-servers.mjs'
+import { openWorkshop, type Workshop } from './system/workshop.mjs'
 
 jest.setTimeout(60_000)
 

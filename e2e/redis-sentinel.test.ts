@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { evaluateFlows, untilWell } from './fleet/flows.mjs'
-import { startSentinels } from './fleet/redis-servers.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { evaluateFlows, untilWell } from './system/load/flows.mjs'
+import { hasRedisServer, startWorld, type World } from './system/start-world.mjs'
+import { startSentinels } from './system/stores/redis-servers.mjs'
 
 jest.setTimeout(180_000)
 

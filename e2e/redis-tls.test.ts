@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { hasOpenssl } from './fleet/certificates.mjs'
-import { evaluateFlows, untilWell } from './fleet/flows.mjs'
-import { startSecuredRedis } from './fleet/redis-servers.mjs'
-import { hasRedisServer, startWorld, type World } from './fleet/start-world.mjs'
+import { evaluateFlows, untilWell } from './system/load/flows.mjs'
+import { hasRedisServer, startWorld, type World } from './system/start-world.mjs'
+import { hasOpenssl } from './system/stores/certificates.mjs'
+import { startSecuredRedis } from './system/stores/redis-servers.mjs'
 
 jest.setTimeout(60_000)
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
 import { makeKnownFiles } from './support/known-files.js'
 import { type RegisteredApp, registerApp } from './support/registered-app.js'
 import { type ReportsApi, startReportsApi } from './support/reports-api.js'
 import { listFiles } from './support/resource.js'
 import { type Addresses, createStack, type Stack } from './support/stack.mjs'
-import { simulateUser } from './support/user.js'
 
 const RESOURCE = 'https://reports.example'
 const SCOPES = ['reports.read', 'reports.count']

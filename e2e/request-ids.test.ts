@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { createTokenSource } from './cluster/issue-tokens.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { linesOf } from './support/traced-requests.js'
+import { createTokenSource } from './system/load/issue-tokens.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
 
 jest.setTimeout(60_000)
 

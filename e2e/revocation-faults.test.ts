@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { createTokenSource, type TokenSource } from './cluster/issue-tokens.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
+import { createTokenSource, type TokenSource } from './system/load/issue-tokens.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
 
 /** The documented limit: no guard accepts a revoked token for longer than this, after any failure. */
 const BOUND_MS = 3_000

@@ -6,8 +6,8 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { createTokenSource } from './cluster/issue-tokens.mjs'
-import { startCluster } from './cluster/start-cluster.mjs'
+import { createTokenSource } from './system/load/issue-tokens.mjs'
+import { startCluster } from './system/start-cluster.mjs'
 
 const TIME_LIMIT_MINUTES = 15
 
@@ -95,7 +95,7 @@ async function startExpressApi() {
   const registration = ['--name', 'express', '--audience', resource, '--json']
   const credential = await valetkey(['resource-servers', 'create', ...registration])
   const internal = `http://127.0.0.1:${authorizationServers[0].internalPort}`
-  const child = fork(new URL('cluster/express-api.mjs', import.meta.url), {
+  const child = fork(new URL('system/services/express-api.mjs', import.meta.url), {
     env: {
       ...{ PATH: process.env.PATH, ISSUER: issuer, RESOURCE_URL: resource },
       ...{ INTROSPECTION_URL: `${internal}/introspect`, REVOCATIONS_URL: `${internal}/revocations` },

@@ -7,9 +7,9 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { migrate } from '../packages/service-kit/dist/index.js'
-import { evaluateFlows } from './fleet/flows.mjs'
-import { startSentinels } from './fleet/redis-servers.mjs'
-import { newResourceServer, startWorld } from './fleet/start-world.mjs'
+import { evaluateFlows } from './system/load/flows.mjs'
+import { newResourceServer, startWorld } from './system/start-world.mjs'
+import { startSentinels } from './system/stores/redis-servers.mjs'
 
 const TIME_LIMIT_MINUTES = 6
 /** How long requests may be refused after a store is available again. */

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals'
 import { type JWTPayload, SignJWT } from 'jose'
+import { createHttpBrowser, type HttpBrowser, type Page } from '../packages/dev-stack/lib/client/http-browser.mjs'
 import {
   FORGER,
   type ForgingProvider,
   startForgingProvider
 } from '../services/authorization-server/test/support/forging-provider.js'
-import { pauseRedis } from './cluster/pause-stores.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
-import { hasRedisServer } from './fleet/start-world.mjs'
-import { createHttpBrowser, type HttpBrowser, type Page } from './support/http-browser.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
+import { hasRedisServer } from './system/start-world.mjs'
+import { pauseRedis } from './system/stores/pause-stores.mjs'
 
 jest.setTimeout(90_000)
 

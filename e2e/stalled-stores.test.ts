@@ -8,12 +8,12 @@ import {
   replayAll,
   serverAt,
   summarize
-} from './cluster/exchange-stream.mjs'
-import { pausePostgres, pauseRedis, tellRedis } from './cluster/pause-stores.mjs'
-import { type PreparedApp, prepareApp } from './cluster/prepare-app.mjs'
-import { sendRequest } from './cluster/send-request.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
-import { hasRedisServer } from './fleet/start-world.mjs'
+} from './system/load/exchange-stream.mjs'
+import { type PreparedApp, prepareApp } from './system/load/prepare-app.mjs'
+import { sendRequest } from './system/load/send-request.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
+import { hasRedisServer } from './system/start-world.mjs'
+import { pausePostgres, pauseRedis, tellRedis } from './system/stores/pause-stores.mjs'
 
 jest.setTimeout(120_000)
 

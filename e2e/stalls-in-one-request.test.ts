@@ -1,12 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
-import { countReplays, exchangeAt, isActive, repeatAfterOutage } from './cluster/exchange-stream.mjs'
-import { pausePostgres, pauseRedis } from './cluster/pause-stores.mjs'
-import { authorizePath, type PreparedApp, prepareApp } from './cluster/prepare-app.mjs'
-import { sendRequest } from './cluster/send-request.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
-import { hasRedisServer } from './fleet/start-world.mjs'
-import { createHttpBrowser } from './support/http-browser.mjs'
+import { createApp } from '../packages/dev-stack/lib/client/app.mjs'
+import { createHttpBrowser } from '../packages/dev-stack/lib/client/http-browser.mjs'
+import { registerClient } from '../packages/dev-stack/lib/services/register.mjs'
+import { countReplays, exchangeAt, isActive, repeatAfterOutage } from './system/load/exchange-stream.mjs'
+import { type PreparedApp, prepareApp } from './system/load/prepare-app.mjs'
+import { sendRequest } from './system/load/send-request.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
+import { hasRedisServer } from './system/start-world.mjs'
+import { pausePostgres, pauseRedis } from './system/stores/pause-stores.mjs'
 
 jest.setTimeout(90_000)
 
@@ -46,7 +48,8 @@ async function prepareRequests(at: Cluster) {
   }
 
   // A client without consent in a signed-in browser, and a browser without a session.
-  const asking = issuer + authorizePath((await registerOther(at)) ?? {})
+  const other = await registerClient(at.valetkey, { name: 'Other', options: [] })
+  const asking = createApp({ issuer, ...other }).authorizeUrl()
   const [newcomer, user] = [createHttpBrowser(issuer, {}, note), createHttpBrowser(issuer, {}, note)]
   const signIn = await newcomer.open(asking)
   const consent = await user.submit(await user.open(asking), app.account)
@@ -74,11 +77,6 @@ async function prepareRequests(at: Cluster) {
     }
   ]
   return { client, code, seen, send }
-}
-
-async function registerOther({ valetkey }: Cluster): Promise<Record<string, string>> {
-  const registration = ['--name', 'Other', '--redirect-uri', 'https://app.example/callback', '--scope', 'files.read']
-  return valetkey(['clients', 'create', ...registration, '--json'])
 }
 
 const pauseBoth = async (at: Cluster) => {

@@ -1,10 +1,10 @@
 // A store stalls during a stream of exchanges on two processes. Checks the responses, and replays afterwards.
 // Not run by npm test.
 // node e2e/stalls.mjs [--seconds 20] [--rate 20] [--store postgres|redis|lost-answers]
-import { countReplays, exchangeThroughStall, isActive, replayAll, summarize } from './cluster/exchange-stream.mjs'
-import { pausePostgres, pauseRedis, tellRedis } from './cluster/pause-stores.mjs'
-import { prepareApp } from './cluster/prepare-app.mjs'
-import { readOptions, runOnCluster } from './cluster/run-on-cluster.mjs'
+import { countReplays, exchangeThroughStall, isActive, replayAll, summarize } from './system/load/exchange-stream.mjs'
+import { prepareApp } from './system/load/prepare-app.mjs'
+import { readOptions, runOnCluster } from './system/run-on-cluster.mjs'
+import { pausePostgres, pauseRedis, tellRedis } from './system/stores/pause-stores.mjs'
 
 const TIME_LIMIT_MINUTES = 5
 const ANSWERED_WITHIN_MS = 5_000

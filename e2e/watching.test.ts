@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { parser } from '@prometheus-io/lezer-promql'
 import { parse } from 'yaml'
-import { createTokenSource } from './cluster/issue-tokens.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
 import { anchorsOf, code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
+import { createTokenSource } from './system/load/issue-tokens.mjs'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
 
 jest.setTimeout(60_000)
 

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
-import { createCodeSource } from './cluster/code-source.mjs'
-import { type Cluster, startCluster } from './cluster/start-cluster.mjs'
+import { createApp } from '../packages/dev-stack/lib/client/app.mjs'
+import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
 import { movableClock, wrongClock } from './support/fake-clock.js'
+import { type Cluster, startCluster } from './system/start-cluster.mjs'
 
 jest.setTimeout(120_000)
 
@@ -31,7 +32,11 @@ beforeAll(async () => {
   const registration = ['--name', 'App', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
   app = await valetkey(['clients', 'create', ...registration, '--consent', 'remember', '--json'])
   asking = await valetkey(['resource-servers', 'create', '--name', 'test', '--audience', resource, '--json'])
-  nextCode = await createCodeSource({ issuer, clientId: app.client_id, redirectUri: REDIRECT_URI, ...account })
+  const { client_id: clientId = '' } = app
+  const start = createApp({ issuer, clientId, redirectUri: REDIRECT_URI, scope: 'files.read' }).authorizeUrl()
+  const user = simulateUser(issuer, account)
+  await user.code(start)
+  nextCode = () => user.code(start)
 })
 afterAll(async () => {
   await cluster?.stop()

@@ -1,6 +1,6 @@
 // An installation with filled tables and signed-in users, and its requests.
 import path from 'node:path'
-import { createHttpBrowser } from '../../e2e/support/http-browser.mjs'
+import { createHttpBrowser } from '../../packages/dev-stack/lib/client/http-browser.mjs'
 import { operationsOf } from '../lib/operations.mjs'
 import { sendAll } from '../lib/send-all.mjs'
 import { signInAndAllow } from '../lib/signed-in.mjs'

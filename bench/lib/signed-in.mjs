@@ -1,5 +1,5 @@
 // Signs a user in and allows a client once, through the pages. Afterwards the same request returns codes without a page.
-import { createHttpBrowser } from '../../e2e/support/http-browser.mjs'
+import { createHttpBrowser } from '../../packages/dev-stack/lib/client/http-browser.mjs'
 
 /** @returns the value of the Cookie header of that session */
 export async function signInAndAllow(authorizeUrl, { username, password }) {

@@ -41,22 +41,6 @@ export async function redisSizes(redisUrl) {
   return [...kinds].map(([kind, { count, bytes }]) => ({ kind, count, bytes: bytes / count }))
 }
 
-/** @returns megabytes and keys of Redis in total */
-export async function redisMemory(redisUrl) {
-  const redis = new Redis(redisUrl)
-  const info = await redis.info('memory')
-  const keys = await redis.dbsize()
-  redis.disconnect()
-  return { megabytes: Math.round(Number(/used_memory:(\d+)/.exec(info)?.[1]) / 104_857.6) / 10, keys }
-}
-
-/** Limits the memory of Redis, for example to `256mb`. Beyond that, Redis refuses writes. */
-export async function limitRedisMemory(redisUrl, limit) {
-  const redis = new Redis(redisUrl)
-  await redis.config('SET', 'maxmemory', limit)
-  redis.disconnect()
-}
-
 /** @returns the current number of client connections to each database */
 export async function connectionsOf(databaseUrl) {
   const [{ count }] = await administer(

@@ -2,10 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import { totalmem } from 'node:os'
 import path from 'node:path'
-import pg from 'pg'
 import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
+import { administer } from '../../packages/dev-stack/lib/stores/administer.mjs'
 import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
 import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/stores/redis.mjs'
+
+export { administer }
 
 // As in production, a commit waits for the disk. Several servers with a pool each share one Postgres.
 const POSTGRES_SETTINGS = [
@@ -66,17 +68,4 @@ async function ownRedis({ directory, processes }) {
   if (command === undefined) throw new Error('There is no Redis: install redis-server, or name one in BENCH_REDIS_URL.')
   const files = { directory: path.join(directory, 'redis'), logFile: path.join(directory, 'redis.log') }
   return (await startRedis({ command, ...files, password: randomSecret(), durable: false, processes })).url
-}
-
-/** Runs statements one after the other. @returns the rows of the last */
-export async function administer(url, ...statements) {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    let rows = []
-    for (const statement of statements) rows = (await client.query(statement)).rows
-    return rows
-  } finally {
-    await client.end()
-  }
 }

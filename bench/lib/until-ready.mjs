@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
-import { residentMegabytes } from './resident-megabytes.mjs'
+import { residentMegabytes } from '../../packages/dev-stack/lib/processes/resident-megabytes.mjs'
 
 const TIME_LIMIT_MS = 20_000
 // Background work of the start has ended by then.

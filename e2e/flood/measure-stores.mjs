@@ -1,6 +1,6 @@
-import { mostResidentMegabytes, residentMegabytes } from '../../bench/lib/resident-megabytes.mjs'
-import { redisMemory } from '../../bench/lib/store-sizes.mjs'
-import { administer } from '../../bench/lib/stores.mjs'
+import { mostResidentMegabytes, residentMegabytes } from '../../packages/dev-stack/lib/processes/resident-megabytes.mjs'
+import { administer } from '../../packages/dev-stack/lib/stores/administer.mjs'
+import { redisMemory } from '../../packages/dev-stack/lib/stores/redis-memory.mjs'
 
 const TABLES = `
   select relname as name, pg_total_relation_size(oid) as bytes from pg_class

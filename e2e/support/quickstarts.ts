@@ -6,10 +6,10 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect } from '@jest/globals'
+import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
 import { code, read, root, rowsBelow } from './documents.js'
 import { knownFiles, makeKnownFiles } from './known-files.js'
 import { type Addresses, createStack, type Stack } from './stack.mjs'
-import { simulateUser } from './user.js'
 
 const folder = path.join(root, 'examples/quickstarts')
 /** The programs of the page, each with its file and its command. */

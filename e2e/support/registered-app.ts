@@ -1,3 +1,4 @@
+import { createApp } from '../../packages/dev-stack/lib/client/app.mjs'
 import { listFiles } from './resource.js'
 import type { Addresses, Stack } from './stack.mjs'
 
@@ -28,6 +29,8 @@ export async function registerApp(
   const created = await stack.valetkey(['clients', 'create', '--name', name, '--redirect-uri', redirectUri, ...options])
   const { client_id: clientId = '', client_secret: clientSecret } = created
 
+  const client = createApp({ issuer: at.issuer, clientId, clientSecret, redirectUri, scope })
+
   async function list(accessToken: string): Promise<string[]> {
     return (await listFiles(at.resourceUrl, accessToken)).files.map(({ name: file }) => file)
   }
@@ -36,30 +39,17 @@ export async function registerApp(
     clientId,
     redirectUri,
     request(parameters = {}) {
-      const query = new URLSearchParams({
-        ...{ response_type: 'code', client_id: clientId, redirect_uri: redirectUri, scope, state: 'a-state' },
-        ...{ code_challenge: CODE_CHALLENGE, code_challenge_method: 'S256' },
-        ...parameters
-      })
-      return `${at.issuer}/oauth/authorize?${query}`
+      const pkce = { code_challenge: CODE_CHALLENGE, code_challenge_method: 'S256' }
+      return client.authorizeUrl({ state: 'a-state', ...pkce, ...parameters })
     },
     async redeem(answer) {
-      const response = await fetch(`${at.issuer}/token`, {
-        method: 'POST',
-        body: new URLSearchParams({
-          ...{ grant_type: 'authorization_code', code: answer?.get('code') ?? '', redirect_uri: redirectUri },
-          ...{ client_id: clientId, code_verifier: CODE_VERIFIER },
-          ...(clientSecret !== undefined && { client_secret: clientSecret })
-        })
-      })
-      const body = (await response.json()) as { access_token?: string }
-      const accessToken = body.access_token ?? ''
-      return { status: response.status, accessToken, files: response.ok ? await list(accessToken) : [] }
+      const { status, text } = await client.exchange(answer?.get('code') ?? '', { code_verifier: CODE_VERIFIER })
+      const { access_token: accessToken = '' } = JSON.parse(text) as { access_token?: string }
+      return { status, accessToken, files: status === 200 ? await list(accessToken) : [] }
     },
     list,
     async revoke(accessToken) {
-      const form = { token: accessToken, client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) }
-      const { status } = await fetch(`${at.issuer}/oauth/revoke`, { method: 'POST', body: new URLSearchParams(form) })
+      const { status } = await client.revoke(accessToken)
       if (status !== 200) throw new Error(`The revocation got the response ${status}`)
     }
   }

@@ -1,7 +1,7 @@
-import type { evaluateFlows } from './flows.mjs'
-import type { PostgresReplicas } from './postgres-replicas.mjs'
+import type { evaluateFlows } from './load/flows.mjs'
+import type { Answered, Comparison, Ending } from './load/token-ledger.mjs'
 import type { World } from './start-world.mjs'
-import type { Answered, Comparison, Ending } from './token-ledger.mjs'
+import type { PostgresReplicas } from './stores/postgres-replicas.mjs'
 
 export type ReplicatedWorld = World<{ url: string }, PostgresReplicas>
 export function startReplicatedWorld(): Promise<ReplicatedWorld>

@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
-import { nativeProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
-import { giveTo, postgresIdentity } from '../../packages/dev-stack/lib/stores/postgres-identity.mjs'
+import { freePort } from '../../../packages/dev-stack/lib/processes/ports.mjs'
+import { nativeProgram } from '../../../packages/dev-stack/lib/processes/programs.mjs'
+import { giveTo, postgresIdentity } from '../../../packages/dev-stack/lib/stores/postgres-identity.mjs'
 
 /** See pooler.d.mts. */
 export function poolerVersion(command) {

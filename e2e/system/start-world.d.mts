@@ -1,5 +1,5 @@
-import type { Flows } from './flows.mjs'
-import type { Fleet } from './start-fleet.mjs'
+import type { Flows } from './load/flows.mjs'
+import type { Fleet } from './services/start-fleet.mjs'
 
 type CommandLine = (args: readonly string[], options?: { input?: string }) => Promise<Record<string, string>>
 

@@ -1,5 +1,6 @@
 // Records which tokens and endings got a response, and compares them later with what the service accepts.
 import { setTimeout as wait } from 'node:timers/promises'
+import { createApp } from '../../../packages/dev-stack/lib/client/app.mjs'
 
 const AT_ONCE = 64
 const LIMIT_MS = 15_000
@@ -8,6 +9,7 @@ const REPLAYED = 10
 
 /** @param world see start-world.d.mts @param resourceServer the credential for introspection */
 export function createLedger({ fleet, app }, resourceServer) {
+  const own = createApp({ ...app, issuer: fleet.issuer })
   /** One entry for each grant: its code, all access tokens, and the newest refresh token. */
   const grants = []
   const byRefreshToken = new Map()
@@ -73,20 +75,15 @@ export function createLedger({ fleet, app }, resourceServer) {
   async function replay(exchanged) {
     const statuses = []
     for (const { code } of exchanged) {
-      const form = { grant_type: 'authorization_code', code, redirect_uri: app.redirectUri }
-      const { status } = await requestToken(form, app)
+      const { status } = await repeat(own.exchange, code)
       if (status !== 400) statuses.push(status)
     }
     return statuses
   }
 
   function refresh(refreshToken, client) {
-    return requestToken({ grant_type: 'refresh_token', refresh_token: refreshToken }, client)
-  }
-
-  function requestToken(form, { clientId, clientSecret }) {
-    const body = new URLSearchParams({ ...form, client_id: clientId, client_secret: clientSecret })
-    return ask(`${fleet.issuer}/token`, { method: 'POST', body })
+    const { clientId, clientSecret } = client
+    return repeat(createApp({ ...app, issuer: fleet.issuer, clientId, clientSecret }).refresh, refreshToken)
   }
 
   /** @returns for each token whether it is active */
@@ -105,13 +102,18 @@ export function createLedger({ fleet, app }, resourceServer) {
   }
 }
 
+const ask = (url, init) =>
+  repeat(async () => {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(LIMIT_MS) })
+    return { status: response.status, text: await response.text() }
+  })
+
 /** Repeats a request that got 503. */
-async function ask(url, init) {
+async function repeat(send, ...values) {
   const limit = Date.now() + LIMIT_MS
   for (;;) {
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(LIMIT_MS) })
-    const text = await response.text()
-    if (response.status !== 503 || Date.now() > limit) return { status: response.status, text }
+    const answer = await send(...values)
+    if (answer.status !== 503 || Date.now() > limit) return answer
     await wait(100)
   }
 }

@@ -1,16 +1,14 @@
 // Starts several processes of each service on one Postgres and one Redis, as in a deployment. `stop` ends them all.
-import path from 'node:path'
-import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
 import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { createProcesses } from '../../packages/dev-stack/lib/processes/processes.mjs'
-import { serviceProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
-import { waitUntilReady } from '../../packages/dev-stack/lib/start/readiness.mjs'
+import { prepareDatabases } from '../../packages/dev-stack/lib/services/prepare-databases.mjs'
+import { registerResourceServer } from '../../packages/dev-stack/lib/services/register.mjs'
+import { freePorts, startService } from '../../packages/dev-stack/lib/services/start-service.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-directory.mjs'
 import { startTestServers } from '../../packages/dev-stack/lib/tests/test-servers.mjs'
 import { connectPostgres } from '../../packages/service-kit/dist/index.js'
-import { makeDatabases, migrateDatabases } from './make-databases.mjs'
-import { startTcpProxy } from './tcp-proxy.mjs'
+import { startTcpProxy } from './stores/tcp-proxy.mjs'
 
 const RESOURCE = 'https://files.example'
 
@@ -44,8 +42,7 @@ export async function startCluster(options = {}) {
     const { PATH } = process.env
     const addresses = { ISSUER: issuer, RESOURCE_URL: RESOURCE, TRUSTED_PROXIES: '127.0.0.1' }
     const environment = { PATH, ...addresses, LOG_LEVEL: logLevel }
-    const databaseUrls = await makeDatabases(postgresUrl)
-    const commands = await migrateDatabases(environment, databaseUrls, processes)
+    const { databaseUrls, ...commands } = await prepareDatabases(postgresUrl, environment, processes)
     const shared = { ...environment, REDIS_URL: redisUrl, COOKIE_KEYS: randomSecret(), ...own }
     const servers = []
     for (const port of ports)
@@ -79,28 +76,24 @@ export async function startCluster(options = {}) {
   }
 
   async function startAuthorizationServer(index, publicPort, settings, databaseUrl, waits = true) {
-    const [internalPort, operatorPort] = [await freePort(), await freePort()]
+    const ports = { ...(await freePorts()), PUBLIC_LISTEN: publicPort }
     const [postgres, redis] = await Promise.all([databaseUrl, settings.REDIS_URL].map((url) => proxyTo(portOf(url))))
-    const logFile = path.join(directory, `authorization-server-${index + 1}.log`)
-    const handle = processes.start({
+    const { logFile, child, exited } = await startService({
+      ...{ processes, directory, ports, waits },
+      service: 'authorization-server',
       name: `authorization server ${index + 1}`,
-      program: serviceProgram(programs.authorizationServer),
       environment: {
         ...settings,
         DATABASE_URL: withPort(databaseUrl, postgres.port),
-        REDIS_URL: withPort(settings.REDIS_URL, redis.port),
-        ...listeners({ PUBLIC: publicPort, INTERNAL: internalPort, OPERATOR: operatorPort })
-      },
-      logFile
+        REDIS_URL: withPort(settings.REDIS_URL, redis.port)
+      }
     })
-    if (waits) await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
-    const process = { logFile, pid: handle.child.pid, exited: handle.exited }
-    return { publicPort, internalPort, operatorPort, postgres, redis, ...process }
+    const { INTERNAL_LISTEN: internalPort, OPERATOR_LISTEN: operatorPort } = ports
+    return { publicPort, internalPort, operatorPort, postgres, redis, logFile, pid: child.pid, exited }
   }
 
   async function resourceSettings(environment, databaseUrl, valetkey) {
-    const registration = ['--name', 'files', '--audience', RESOURCE, '--json']
-    const credential = await valetkey(['resource-servers', 'create', ...registration])
+    const credential = await registerResourceServer(valetkey, RESOURCE)
     return {
       ...environment,
       RESOURCE_DATABASE_URL: databaseUrl,
@@ -112,29 +105,23 @@ export async function startCluster(options = {}) {
   }
 
   async function startResourceServer(index, authorizationServer, settings, waits = true) {
-    const [port, operatorPort] = [await freePort(), await freePort()]
+    const ports = await freePorts()
     const internal = await proxyTo(authorizationServer.internalPort, /POST \/introspect /g)
-    const logFile = path.join(directory, `resource-server-${index + 1}.log`)
-    const handle = processes.start({
+    const { logFile, child, exited } = await startService({
+      ...{ processes, directory, ports, waits },
+      service: 'resource-server',
       name: `resource server ${index + 1}`,
-      program: serviceProgram(programs.resourceServer),
       environment: {
         ...settings,
         INTROSPECTION_URL: `http://127.0.0.1:${internal.port}/introspect`,
-        REVOCATIONS_URL: `http://127.0.0.1:${internal.port}/revocations`,
-        ...listeners({ PUBLIC: port, OPERATOR: operatorPort })
-      },
-      logFile
+        REVOCATIONS_URL: `http://127.0.0.1:${internal.port}/revocations`
+      }
     })
-    if (waits) await waitUntilReady(handle, `http://127.0.0.1:${operatorPort}/readyz`)
-    const process = { logFile, pid: handle.child.pid, exited: handle.exited }
-    return { url: `http://127.0.0.1:${port}`, operatorPort, internal, ...process }
+    const { PUBLIC_LISTEN: port, OPERATOR_LISTEN: operatorPort } = ports
+    return { url: `http://127.0.0.1:${port}`, operatorPort, internal, logFile, pid: child.pid, exited }
   }
 }
 
 const portOf = (url) => Number(new URL(url).port)
 
 const withPort = (url, port) => Object.assign(new URL(url), { port: String(port) }).href
-
-const listeners = (ports) =>
-  Object.fromEntries(Object.entries(ports).map(([name, port]) => [`${name}_LISTEN`, `127.0.0.1:${port}`]))

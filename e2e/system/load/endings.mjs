@@ -1,7 +1,8 @@
 // Load that ends access in every way. Grants are opened some time before they are ended, so that a failover may lose the ending
 // and keep the grant. Each answered ending is recorded.
 import { setTimeout as wait } from 'node:timers/promises'
-import { createHttpBrowser } from '../support/http-browser.mjs'
+import { createApp, tokensIn } from '../../../packages/dev-stack/lib/client/app.mjs'
+import { simulateUser } from '../../../packages/dev-stack/lib/client/user.mjs'
 
 /** Ways to end access, in turn. `endsGrant`: the refresh token ends as well. `open`: grants that are open beforehand. */
 const WAYS = [
@@ -25,8 +26,8 @@ export async function prepareEndings(world, administer) {
   }
 
   function end({ name, client }, tokens) {
-    if (name.startsWith('access')) return client.post('/oauth/revoke', { token: tokens.access_token })
-    if (name.startsWith('refresh')) return client.post('/oauth/revoke', { token: tokens.refresh_token })
+    if (name.startsWith('access')) return client.revoke(tokens.access_token)
+    if (name.startsWith('refresh')) return client.revoke(tokens.refresh_token)
     return administer('/grants/revoke', { user_id: world.app.userId, client_id: client.clientId })
   }
 
@@ -76,33 +77,17 @@ export async function prepareEndings(world, administer) {
 }
 
 /** A client of its own, with a browser in which its user is signed in. */
-async function prepareClient({ fleet: { issuer }, app }, administer) {
-  const registered = await administer('/clients', { name: 'Short', redirect_uris: [app.redirectUri], scope: app.scope })
+async function prepareClient({ fleet: { issuer }, app: { username, password, redirectUri, scope } }, administer) {
+  const registered = await administer('/clients', { name: 'Short', redirect_uris: [redirectUri], scope })
   const { client_id: clientId, client_secret: clientSecret } = await registered.json()
-  const query = { response_type: 'code', client_id: clientId, redirect_uri: app.redirectUri, scope: app.scope }
-  const start = `${issuer}/oauth/authorize?${new URLSearchParams(query)}`
-  const browser = createHttpBrowser(issuer)
-  await browser.submit(await browser.open(start), { username: app.username, password: app.password })
-
-  function post(path, form) {
-    const body = new URLSearchParams({ ...form, client_id: clientId, client_secret: clientSecret })
-    return fetch(`${issuer}${path}`, { method: 'POST', body })
-  }
-
+  const client = createApp({ issuer, clientId, clientSecret, redirectUri, scope })
+  const user = simulateUser(issuer, { username, password })
+  await user.open(client.authorizeUrl())
   return {
     clientId,
     clientSecret,
-    post,
-
-    /** @returns the tokens of a new grant; undefined if a request failed */
-    async open() {
-      const page = await browser.open(start)
-      if (page.status >= 400) return undefined
-      const { url } = page.status === 0 ? page : await browser.submit(page, { decision: 'allow' })
-      const code = url.searchParams.get('code')
-      if (code === null) return undefined
-      const answer = await post('/token', { grant_type: 'authorization_code', code, redirect_uri: app.redirectUri })
-      return answer.status === 200 ? answer.json() : undefined
-    }
+    revoke: client.revoke,
+    /** @returns the tokens of a new grant */
+    open: async () => tokensIn(await client.exchange(await user.code(client.authorizeUrl())))
   }
 }

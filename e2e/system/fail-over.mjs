@@ -1,11 +1,11 @@
 // One failover of Postgres under load: flows and endings run, the primary is killed, the standby is promoted, and everything
 // that got a response is compared with what the service accepts afterwards.
 import { setTimeout as wait } from 'node:timers/promises'
-import { prepareEndings } from './endings.mjs'
-import { createFlows, evaluateFlows, untilWell } from './flows.mjs'
-import { startPostgresReplicas } from './postgres-replicas.mjs'
+import { prepareEndings } from './load/endings.mjs'
+import { createFlows, evaluateFlows, untilWell } from './load/flows.mjs'
+import { createLedger } from './load/token-ledger.mjs'
 import { startWorld } from './start-world.mjs'
-import { createLedger } from './token-ledger.mjs'
+import { startPostgresReplicas } from './stores/postgres-replicas.mjs'
 
 const SESSIONS = 3
 const LIMIT_MS = 60_000

@@ -1,6 +1,7 @@
 // Load of users and apps: a code with remembered consent, its exchange, files, a refresh. Records the result of each request.
 import { setTimeout as wait } from 'node:timers/promises'
-import { createHttpBrowser } from '../support/http-browser.mjs'
+import { createApp, exchangeForm, refreshForm } from '../../../packages/dev-stack/lib/client/app.mjs'
+import { simulateUser } from '../../../packages/dev-stack/lib/client/user.mjs'
 
 /**
  * @param app `{ issuer, filesUrl, clientId, clientSecret, redirectUri, scope, username, password }`, and optionally `onTokens`,
@@ -8,9 +9,9 @@ import { createHttpBrowser } from '../support/http-browser.mjs'
  */
 export function createFlows(app) {
   const seen = []
-  const credentials = () => ({ client_id: app.clientId, client_secret: app.clientSecret })
-  const query = { response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, scope: app.scope }
-  const start = `${app.issuer}/oauth/authorize?${new URLSearchParams(query)}`
+  const client = createApp(app)
+  const start = client.authorizeUrl()
+  const account = { username: app.username, password: app.password }
 
   async function noted(what, ask) {
     const at = Date.now()
@@ -27,12 +28,9 @@ export function createFlows(app) {
 
   /** Signs in and allows the app once; later requests use this session and consent. */
   async function signIn() {
-    const browser = createHttpBrowser(app.issuer)
-    const consent = await browser.submit(await browser.open(start), { username: app.username, password: app.password })
-    const done = consent.status === 0 ? consent : await browser.submit(consent, { decision: 'allow' })
-    if (done.url.searchParams.get('code') === null)
-      throw new Error(`no code at ${done.url}: ${done.html.slice(0, 300)}`)
-    return { browser, since: Date.now() }
+    const user = simulateUser(app.issuer, account)
+    await user.code(start)
+    return { browser: user.browser, since: Date.now() }
   }
 
   const authorize = (session) =>
@@ -46,10 +44,8 @@ export function createFlows(app) {
 
   const token = (what, form) =>
     noted(what, async () => {
-      const body = new URLSearchParams({ ...form, ...credentials() })
-      const response = await fetch(`${app.issuer}/token`, { method: 'POST', body, signal: AbortSignal.timeout(15_000) })
-      const text = await response.text()
-      if (response.status !== 200) return { status: response.status, said: text.slice(0, 200) }
+      const { status, text } = await client.post('/token', form)
+      if (status !== 200) return { status, said: text.slice(0, 200) }
       const tokens = JSON.parse(text)
       app.onTokens?.(form, tokens)
       return { status: 200, tokens }
@@ -77,10 +73,10 @@ export function createFlows(app) {
   /** Signs in with a form of one instance that may be sent to another. */
   const newcomer = () =>
     noted('sign in', async () => {
-      const browser = createHttpBrowser(app.issuer)
+      const { browser } = simulateUser(app.issuer, account)
       const form = await browser.open(start)
       if (form.status !== 200) return { status: form.status, said: `the form: ${form.status}` }
-      const { url, status } = await browser.submit(form, { username: app.username, password: app.password })
+      const { url, status } = await browser.submit(form, account)
       const done = url.searchParams.get('code') !== null
       await signOut(browser)
       return done ? { status: 200 } : { status: status === 200 ? 500 : status, said: `${url.pathname} ${status}` }
@@ -105,12 +101,11 @@ export function createFlows(app) {
   async function round(session, isRunning) {
     const { code } = await again(() => authorize(session), isRunning)
     if (code === undefined) return
-    const redemption = { grant_type: 'authorization_code', code, redirect_uri: app.redirectUri }
-    const exchange = () => token('exchange', redemption)
+    const exchange = () => token('exchange', exchangeForm(code, app.redirectUri))
     let { tokens } = await (app.repeatsExchanges ? again(exchange, isRunning) : exchange())
     for (let turn = 0; turn < 3 && tokens !== undefined && isRunning(); turn++) {
       if (app.filesUrl !== undefined) await files(tokens.access_token, isRunning)
-      const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+      const form = refreshForm(tokens.refresh_token)
       const answer = await again(() => token('refresh', form), isRunning)
       tokens = answer.tokens
     }

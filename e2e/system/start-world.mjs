@@ -1,18 +1,21 @@
 // Starts a fleet with stores, a user, a client and load. See start-world.d.mts for the result.
 import path from 'node:path'
 import { checkout } from '../../packages/dev-stack/lib/checkout.mjs'
+import { prepareDatabases } from '../../packages/dev-stack/lib/services/prepare-databases.mjs'
+import {
+  ALICE,
+  registerClient,
+  registerResourceServer,
+  registerUser
+} from '../../packages/dev-stack/lib/services/register.mjs'
 import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
 import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
 import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/stores/redis.mjs'
-import { makeDatabases, migrateDatabases } from '../cluster/make-databases.mjs'
-import { createFlows } from './flows.mjs'
-import { startFleet } from './start-fleet.mjs'
+import { createFlows } from './load/flows.mjs'
+import { startFleet } from './services/start-fleet.mjs'
 import { openWorkshop } from './workshop.mjs'
 
 const RESOURCE = 'https://files.example'
-const REDIRECT_URI = 'https://app.example/callback'
-const USERNAME = 'alice'
-const PASSWORD = 'correct horse battery staple'
 // Some files to list; their content does not matter.
 const FILES = path.join(checkout, 'docs/adr')
 
@@ -46,9 +49,8 @@ export async function startWorld({
     const command = findRedisServer()
     if (command === undefined) throw new Error('This needs redis-server or valkey-server on PATH.')
     const redis = await (startStore ?? oneRedis)({ directory, processes, command })
-    const urls = await makeDatabases(postgres.url)
     const environment = { PATH: process.env.PATH, LOG_LEVEL: 'warn' }
-    const commands = await migrateDatabases(environment, urls, processes)
+    const { databaseUrls: urls, ...commands } = await prepareDatabases(postgres.url, environment, processes)
     fleet = await startFleet({
       directory,
       processes,
@@ -100,25 +102,12 @@ export async function startWorld({
 
 /** Creates another credential of the same API. */
 export async function newResourceServer(valetkey) {
-  const registration = ['--name', 'files', '--audience', RESOURCE, '--json']
-  const { client_id: id, client_secret: secret } = await valetkey(['resource-servers', 'create', ...registration])
+  const { client_id: id, client_secret: secret } = await registerResourceServer(valetkey, RESOURCE)
   return { INTROSPECTION_CLIENT_ID: id, INTROSPECTION_CLIENT_SECRET: secret }
 }
 
 async function registerApp(valetkey) {
-  const user = await valetkey(['users', 'create', USERNAME, '--password-stdin', '--json'], { input: PASSWORD })
-  const registration = ['--name', 'Load', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
-  const client = await valetkey(['clients', 'create', ...registration, '--consent', 'remember', '--json'])
-  const { client_id: clientId, client_secret: clientSecret } = client
-  return {
-    userId: user.user_id,
-    clientId,
-    clientSecret,
-    redirectUri: REDIRECT_URI,
-    scope: 'files.read',
-    username: USERNAME,
-    password: PASSWORD
-  }
+  return { userId: await registerUser(valetkey), ...(await registerClient(valetkey)), ...ALICE }
 }
 
 /** A separate server, because a test that stops it must not affect other tests. */

@@ -1,5 +1,5 @@
+import type { Cluster } from '../start-cluster.mjs'
 import type { Answer } from './send-request.mjs'
-import type { Cluster } from './start-cluster.mjs'
 
 export function repeatAfterOutage(first: number, send: (turn: number) => Promise<Answer>): Promise<Answer[]>
 export function serverAt(cluster: Cluster, turn: number): Cluster['authorizationServers'][number]

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { connect } from 'node:tls'
-import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
-import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
+import { freePort } from '../../../packages/dev-stack/lib/processes/ports.mjs'
+import { randomSecret } from '../../../packages/dev-stack/lib/start/secrets.mjs'
 import { makeCertificates } from './certificates.mjs'
 import { ask, isOpen, RIGHTS, startPlainRedis, startServer, until } from './redis-servers.mjs'
 

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { findOnPath } from '../../packages/dev-stack/lib/processes/programs.mjs'
+import { findOnPath } from '../../../packages/dev-stack/lib/processes/programs.mjs'
 
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
 

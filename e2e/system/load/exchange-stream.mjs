@@ -1,6 +1,7 @@
 // Clients that exchange codes at a constant rate while a store stalls, and the responses that they get.
 import { setTimeout as wait } from 'node:timers/promises'
-import { exchangeForm } from './prepare-app.mjs'
+import { exchangeForm } from '../../../packages/dev-stack/lib/client/app.mjs'
+import { REDIRECT_URI } from '../../../packages/dev-stack/lib/services/register.mjs'
 import { sendRequest } from './send-request.mjs'
 
 const ISSUED_AT_ONCE = 8
@@ -24,7 +25,10 @@ export async function repeatAfterOutage(first, send) {
 export const serverAt = ({ authorizationServers }, turn) => authorizationServers[turn % authorizationServers.length]
 
 export const exchangeAt = (cluster, { client, code, turn = 0 }) =>
-  sendRequest(serverAt(cluster, turn).publicPort, 'POST', '/token', { by: client, form: exchangeForm(code) })
+  sendRequest(serverAt(cluster, turn).publicPort, 'POST', '/token', {
+    by: client,
+    form: exchangeForm(code, REDIRECT_URI)
+  })
 
 /**
  * @param app.stall makes a store stall, and returns a function that resumes it

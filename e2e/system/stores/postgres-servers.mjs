@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, chmodSync, copyFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { randomSecret } from '../../packages/dev-stack/lib/start/secrets.mjs'
-import { startEmbeddedPostgres } from '../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
+import { randomSecret } from '../../../packages/dev-stack/lib/start/secrets.mjs'
+import { startEmbeddedPostgres } from '../../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
 import { makeCertificates } from './certificates.mjs'
 
 /** @param options `processes` and `directory`; `change` gets the data directory after it was created */

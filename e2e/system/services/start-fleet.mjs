@@ -1,23 +1,13 @@
 // Starts several processes of each service behind load balancers. Each can be restarted with other settings.
-import path from 'node:path'
-import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
-import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
-import { nodeProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
-import { waitUntilReady } from '../../packages/dev-stack/lib/start/readiness.mjs'
+import { freePorts, startService } from '../../../packages/dev-stack/lib/services/start-service.mjs'
 import { startBalancer } from './balancer.mjs'
-
-const LISTENERS = {
-  'authorization-server': ['PUBLIC_LISTEN', 'INTERNAL_LISTEN', 'OPERATOR_LISTEN'],
-  'resource-server': ['PUBLIC_LISTEN', 'OPERATOR_LISTEN']
-}
-const MAIN = { 'authorization-server': programs.authorizationServer, 'resource-server': programs.resourceServer }
 
 /** See start-fleet.d.mts for parameters and result. */
 export async function startFleet({
   directory,
   processes,
   size = 2,
-  mains = MAIN,
+  mains = {},
   resource,
   settings,
   registerResourceServer
@@ -45,9 +35,7 @@ export async function startFleet({
 
   async function prepare(service) {
     for (let number = 1; number <= size; number++) {
-      const ports = {}
-      for (const variable of LISTENERS[service]) ports[variable] = await freePort()
-      instances[service].push({ service, name: `${service} ${number}`, ports })
+      instances[service].push({ service, name: `${service} ${number}`, ports: await freePorts() })
     }
     return instances[service]
   }
@@ -61,15 +49,9 @@ export async function startFleet({
 
   async function start(instance, environment) {
     const { service, name, ports } = instance
-    const listeners = Object.entries(ports).map(([variable, port]) => [variable, `127.0.0.1:${port}`])
     instance.environment = environment
-    instance.handle = processes.start({
-      name,
-      program: nodeProgram(mains[service]),
-      environment: { ...environment, ...Object.fromEntries(listeners) },
-      logFile: path.join(directory, `${name.replace(' ', '-')}.log`)
-    })
-    await waitUntilReady(instance.handle, `http://127.0.0.1:${ports.OPERATOR_LISTEN}/readyz`)
+    const own = { service, name, ports, environment, main: mains[service] }
+    instance.handle = await startService({ processes, directory, ...own })
   }
 
   async function restart(instance, change = {}) {

@@ -1,4 +1,4 @@
-import type { Cluster } from './start-cluster.mjs'
+import type { Cluster } from '../start-cluster.mjs'
 
 /** Stops Postgres. Resolves to a function that resumes it. */
 export function pausePostgres(cluster: Pick<Cluster, 'query'>): Promise<() => void>

@@ -1,0 +1,37 @@
+// Issues access tokens: a user signs in once and allows a client, which exchanges a code for each token.
+import { createApp, tokensIn } from '../../../packages/dev-stack/lib/client/app.mjs'
+import { simulateUser } from '../../../packages/dev-stack/lib/client/user.mjs'
+import { ALICE, registerClient, registerUser } from '../../../packages/dev-stack/lib/services/register.mjs'
+
+/** @import { Cluster } from '../start-cluster.mjs' */
+/** @typedef {Awaited<ReturnType<typeof createTokenSource>>} TokenSource */
+
+/**
+ * @param {Pick<Cluster, 'issuer' | 'valetkey'>} cluster
+ * @param {string} [username]
+ * @returns the client, the user of the tokens, and a function that issues another token
+ */
+export async function createTokenSource({ issuer, valetkey }, username = ALICE.username) {
+  const account = { ...ALICE, username }
+  const userId = await registerUser(valetkey, account)
+  const client = await registerClient(valetkey, { options: ['--no-refresh', '--consent', 'remember'] })
+  const app = createApp({ issuer, ...client })
+  const user = simulateUser(issuer, account)
+  const start = app.authorizeUrl()
+  return {
+    userId,
+    clientId: client.clientId,
+    async nextToken() {
+      const { access_token: accessToken = '' } = tokensIn(await app.exchange(await user.code(start)))
+      return accessToken
+    },
+    /**
+     * @param {string} token
+     * @param {string} [at] the authorization server that revokes it
+     */
+    async revoke(token, at) {
+      const { status, text } = await app.revoke(token, at)
+      if (status !== 200) throw new Error(`the revocation got ${status}: ${text}`)
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import pg from 'pg'
+
+/** Runs statements one after the other. @returns the rows of the last */
+export async function administer(url, ...statements) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    let rows = []
+    for (const statement of statements) rows = (await client.query(statement)).rows
+    return rows
+  } finally {
+    await client.end()
+  }
+}
