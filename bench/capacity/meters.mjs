@@ -6,38 +6,33 @@ import { familySeconds, machineSeconds, processSeconds } from '../lib/process-se
 import { storeProcesses } from '../lib/store-processes.mjs'
 
 /** Counters of the processor time of each kind of process. */
-export const PROCESSES = ['authorizationServer', 'resourceServer', 'postgres', 'redis']
+const PROCESSES = ['authorizationServer', 'resourceServer', 'postgres', 'redis']
 
 /**
  * @param stores see createStores
- * @param pidsOf see startValetkey
+ * @param pids of the authorization server and of the resource server
  * @returns `read()`, which returns numbers by name: `seconds`, the processor seconds of each of PROCESSES, `others` (all other
- *   programs), `walBytes` and `walImages` of Postgres, `commands` and `bytes` of Redis
+ *   programs), `walBytes` of Postgres, `commands` of Redis, and `auditRows`
  */
-export async function createMeters(stores, pidsOf) {
+export async function createMeters(stores, [authorizationServer, resourceServer]) {
   const pids = await storeProcesses(stores)
   const redis = new Redis(stores.redisUrl)
-  const postgres = new pg.Client({ connectionString: stores.clusterUrl })
+  const postgres = new pg.Client({ connectionString: stores.databaseUrls[0] })
   await postgres.connect()
 
   async function read() {
-    // Of other sessions, Postgres publishes WAL statistics with a delay; the position is exact.
     const { rows } = await postgres.query(
-      `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as bytes, wal_fpi as images from pg_stat_wal`
+      `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as bytes, (select count(*) from audit_events) as audit`
     )
     const commands = Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1])
-    const memory = await redis.info('memory')
-    const of = (name) => Number(new RegExp(`${name}:(\\d+)`).exec(memory)?.[1])
-    // Buffers of connections shrink while they are idle.
-    const bytes = of('used_memory') - of('mem_clients_normal')
-    return { ...seconds(), walBytes: Number(rows[0].bytes), walImages: Number(rows[0].images), commands, bytes }
+    return { ...seconds(), walBytes: Number(rows[0].bytes), commands, auditRows: Number(rows[0].audit) }
   }
 
   function seconds() {
     const { user, system } = process.cpuUsage()
     const own = {
-      authorizationServer: processSeconds(pidsOf.authorizationServers),
-      resourceServer: processSeconds(pidsOf.resourceServers),
+      authorizationServer: processSeconds([authorizationServer]),
+      resourceServer: processSeconds([resourceServer]),
       postgres: familySeconds(pids.postgres),
       redis: familySeconds(pids.redis)
     }

@@ -4,11 +4,9 @@ import { sendAll } from '../lib/send-all.mjs'
 import { steadyLoad } from '../lib/steady-load.mjs'
 import { since } from './meters.mjs'
 
-/** Included background work after the last request, such as the batch of audit events every 250 ms. */
-const REST_MS = 300
+/** Then work that follows a request, such as the erasure of the response of a refresh, happens as often as the request. */
+const RAMP_MS = 6_000
 const SENDERS = 16
-/** Multiplies all rates; below 1 for a machine that is too slow for them. Results then do not count. */
-export const LOAD = Number(process.env.BENCH_LOAD ?? 1)
 /** Tokens that the API gets again and again, so that its cache has them. */
 const TOKENS_IN_USE = 100
 
@@ -20,8 +18,8 @@ export const OPERATIONS = ['authorization', 'refresh', 'introspection', 'apiMiss
 
 /**
  * @param rig see startRig
- * @returns `send`: a function for each of OPERATIONS; `run(perSecond, seconds)`, which sends each kind at its rate and returns
- *   the differences of the meters, with `counts`, the number of requests of each kind; `warmUp(count)`
+ * @returns `run(perSecond, seconds)`, which sends each kind at its rate and returns the differences of the meters, with
+ *   `counts`, the requests of each kind meanwhile, and `sent`, all requests of the run; `warmUp(count)`
  */
 export async function createMix({ requests, meters, refreshTokens }) {
   const fresh = []
@@ -52,38 +50,36 @@ export async function createMix({ requests, meters, refreshTokens }) {
   }
 
   async function run(perSecond, seconds) {
-    const counts = {}
-    const before = await meters.read()
-    const loads = Object.entries(perSecond).map(([operation, rate]) => {
-      counts[operation] = 0
-      return steadyLoad((number) => {
-        counts[operation]++
+    const sent = Object.fromEntries(Object.keys(perSecond).map((operation) => [operation, 0]))
+    const loads = Object.entries(perSecond).map(([operation, rate]) =>
+      steadyLoad((number) => {
+        sent[operation]++
         return send[operation](number)
-      }, rate * LOAD)
-    })
+      }, rate)
+    )
+    await wait(RAMP_MS)
+    const [before, sentBefore] = [await meters.read(), { ...sent }]
     await wait(seconds * 1_000)
+    const [after, sentAfter] = [await meters.read(), { ...sent }]
     await Promise.all(loads.map((load) => load.stop()))
-    await wait(REST_MS)
-    return { ...since(before, await meters.read()), counts }
+    return { ...since(before, after), counts: since(sentBefore, sentAfter), sent }
   }
 
-  /** Sends each kind, so that V8 has compiled its code. @returns how many users signed in */
+  /** Sends each kind, so that V8 has compiled its code. */
   async function warmUp(count) {
-    const signIns = Math.ceil(count / 100)
     const all = (operation, times, senders = SENDERS) => sendAll(send[operation], { count: times, senders })
     await all('authorization', count)
     inUse.push(...fresh.splice(0, TOKENS_IN_USE))
     await all('refresh', count)
     // The rest is for runs in which misses are more frequent than authorizations.
-    await all('apiMiss', count / 2)
+    await all('apiMiss', count / 4)
     await all('apiHit', count)
     await all('introspection', count)
     await all('revocation', Math.ceil(count / 8), 2)
-    await all('signIn', signIns, 2)
-    return signIns
+    await all('signIn', Math.ceil(count / 100), 2)
   }
 
-  return { send, run, warmUp }
+  return { run, warmUp }
 }
 
 function takeFrom(tokens) {

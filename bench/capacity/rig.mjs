@@ -4,7 +4,7 @@ import { createHttpBrowser } from '../../packages/dev-stack/lib/client/http-brow
 import { operationsOf } from '../lib/operations.mjs'
 import { sendAll } from '../lib/send-all.mjs'
 import { signInAndAllow } from '../lib/signed-in.mjs'
-import { administer, createStores } from '../lib/stores.mjs'
+import { createStores } from '../lib/stores.mjs'
 import { startValetkey } from '../lib/valetkey.mjs'
 import { fillRows, PASSWORD, shareFiles, usernameOf } from './fill.mjs'
 import { createMeters } from './meters.mjs'
@@ -17,21 +17,21 @@ const SIGNING_IN = 4
 
 /**
  * @param workplace see inWorkplace
- * @param size `pairs`: processes of each service; `rows`: see fillRows; `people`: users with a session
+ * @param size `rows`: see fillRows; `people`: users with a session
  */
-export async function startRig({ directory, processes, afterwards }, { pairs, rows, people }) {
+export async function startRig({ directory, processes, afterwards }, { rows, people }) {
   const stores = await createStores(['authorization', 'files'], { directory, processes, environment: process.env })
   afterwards(stores.drop)
   let refreshTokens
   const target = await startValetkey({
-    ...{ databaseUrls: stores.databaseUrls, redisUrl: stores.redisUrl, processes, pairs, refreshes: true },
+    ...{ databaseUrls: stores.databaseUrls, redisUrl: stores.redisUrl, processes, refreshes: true },
     directory: path.join(directory, 'services'),
     environment: {
       CODE_TTL: '29',
       ACCESS_TOKEN_TTL: String(ACCESS_TOKEN_TTL),
       INTROSPECTION_CACHE_TTL: String(CACHE_SECONDS),
       // The erasure of a response is part of the cost of its refresh, so it must happen soon.
-      REFRESH_RETRY_WINDOW: '5',
+      REFRESH_RETRY_WINDOW: '1',
       // Each sample token is refreshed more often than an app does.
       LIMITS_FACTOR: '1000'
     },
@@ -40,7 +40,7 @@ export async function startRig({ directory, processes, afterwards }, { pairs, ro
       refreshTokens = await fillRows(stores.databaseUrls[0], filling)
     }
   })
-  const meters = await createMeters(stores, target.pidsOf)
+  const meters = await createMeters(stores, target.pids)
   afterwards(meters.close)
   await shareFiles(stores.databaseUrls[1], people)
   const sessions = []
@@ -48,28 +48,20 @@ export async function startRig({ directory, processes, afterwards }, { pairs, ro
     sessions[number] = await signInAndAllow(target.codeUrl, { username: usernameOf(number + 1), password: PASSWORD })
   }
   await sendAll(signIn, { count: people, senders: SIGNING_IN })
-  await administer(stores.clusterUrl, 'checkpoint')
-  return { stores, target, meters, people, refreshTokens, requests: requestsOf(target, sessions) }
+  return { stores, meters, refreshTokens, requests: requestsOf(target, sessions) }
 }
 
-/** @returns the requests of each kind, which go to the processes in turn; `close` */
+/** @returns the requests of each kind; `close` */
 function requestsOf(target, sessions) {
-  const pairs = target.urls.map((urls) => operationsOf({ ...target, ...urls }))
-  let turn = 0
-  const next = () => pairs[turn++ % pairs.length]
-  const authorizations = target.urls.map(({ codeUrl }) =>
-    sessions.map((session) => pairs[0].authorizationOf(session, codeUrl))
-  )
+  const { authorizationOf, authorizeBy, exchangeForBoth, ...operations } = operationsOf(target)
+  const authorizations = sessions.map((session) => authorizationOf(session))
   return {
-    code(number) {
-      const pair = turn++ % pairs.length
-      return pairs[pair].authorizeBy(authorizations[pair][number % sessions.length])
-    },
-    exchange: (code) => next().exchangeForBoth(code),
-    refresh: (refreshToken) => next().refresh(refreshToken),
-    introspection: (accessToken) => next().introspect(accessToken),
-    files: (accessToken) => next().files(accessToken),
-    revocation: (accessToken) => next().revoke(accessToken),
+    code: (number) => authorizeBy(authorizations[number % authorizations.length]),
+    exchange: exchangeForBoth,
+    refresh: operations.refresh,
+    introspection: operations.introspect,
+    files: operations.files,
+    revocation: operations.revoke,
     /** A user who allowed the client before signs in with a password and gets a code. */
     async signIn(number) {
       const browser = createHttpBrowser(target.codeUrl)
@@ -78,8 +70,6 @@ function requestsOf(target, sessions) {
       const { url, html } = await browser.submit(login, { username, password: PASSWORD })
       if (!url.searchParams.has('code')) throw new Error(`no code at ${url}: ${html.slice(0, 500)}`)
     },
-    close() {
-      for (const pair of pairs) pair.close()
-    }
+    close: operations.close
   }
 }

@@ -19,7 +19,6 @@ const local = (port) => `http://127.0.0.1:${port}`
 
 /**
  * @param databaseUrls of the authorization server and of the resource server, both empty
- * @param pairs how many processes of each service; resource server n introspects at authorization server n
  * @param node the Node that runs the services
  * @param refreshes whether the client gets refresh tokens
  * @param beforeStart gets the created data and the audience of tokens, and may add more to the databases
@@ -33,14 +32,12 @@ export async function startValetkey({
   node = process.execPath,
   nodeOptions = [],
   refreshes = false,
-  pairs = 1,
   beforeStart = async () => {}
 }) {
   const [databaseUrl, resourceDatabaseUrl] = databaseUrls
   mkdirSync(directory, { recursive: true })
-  const ports = []
-  while (ports.length < pairs) ports.push(await Promise.all(Array.from({ length: 5 }, freePort)))
-  const [issuer, resourceUrl] = [local(ports[0][0]), local(ports[0][3])]
+  const ports = await Promise.all(Array.from({ length: 5 }, freePort))
+  const [issuer, resourceUrl] = [local(ports[0]), local(ports[3])]
   const data = await createTestData({ databaseUrl, resourceDatabaseUrl, resourceUrl, directory, processes, refreshes })
   await beforeStart({ ...data, audience: resourceUrl })
 
@@ -49,24 +46,17 @@ export async function startValetkey({
   const start = createStart({ directory, processes, node, nodeOptions })
   const stores = { databaseUrl, resourceDatabaseUrl, redisUrl }
   const launch = launchers({ start, shared, stores, resourceServer: data.resourceServer })
-  const handles = []
-  for (const own of ports) handles.push(await startPair(launch, own))
+  const handles = await startPair(launch, ports)
 
   const request = { response_type: 'code', client_id: data.client.id, redirect_uri: REDIRECT_URI, scope: SCOPE }
   const query = new URLSearchParams({ ...request, state: 'st4te' })
-  const urls = ports.map((own) => urlsOf(own, query))
-  const cookie = await signInAndAllow(urls[0].codeUrl, data.user)
+  const urls = urlsOf(ports, query)
+  const cookie = await signInAndAllow(urls.codeUrl, data.user)
   return {
-    ...{ ...data, cookie, resourceUrl, ...urls[0] },
-    /** The URLs of each pair; those above are of the first. */
-    urls,
-    children: handles.flat().map(({ child }) => child),
-    pids: handles.flat().map(({ child }) => child.pid),
-    pidsOf: {
-      authorizationServers: handles.map(([{ child }]) => child.pid),
-      resourceServers: handles.map(([, { child }]) => child.pid)
-    },
-    tryStarts: () => tryStarts(launch, ports[0][1])
+    ...{ ...data, cookie, ...urls },
+    children: handles.map(({ child }) => child),
+    pids: handles.map(({ child }) => child.pid),
+    tryStarts: () => tryStarts(launch, ports[1])
   }
 }
 
@@ -78,9 +68,8 @@ async function startPair(launch, [publicPort, internalPort, operatorPort, filesP
   return [authorizationServer, resourceServer]
 }
 
-function urlsOf([publicPort, internalPort, operatorPort, filesPort], query) {
+function urlsOf([publicPort, internalPort, , filesPort], query) {
   return {
-    metricsUrl: `${local(operatorPort)}/metrics`,
     authorizeUrl: `${local(publicPort)}/oauth/authorize`,
     codeUrl: `${local(publicPort)}/oauth/authorize?${query}`,
     tokenUrl: `${local(publicPort)}/token`,

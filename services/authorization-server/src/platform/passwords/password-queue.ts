@@ -35,7 +35,7 @@ const WEIGHT = 1 / 16
 
 /**
  * Limits how many passwords are hashed at once and how many wait. A hash occupies a processor for tens of milliseconds, 19 MiB of
- * memory, and a thread that files and DNS need as well (`npm run bench:password-queue` shows the effect on introspection).
+ * memory, and a thread that files and DNS need as well (docs/performance.md has the effect on introspection).
  */
 export function createPasswordQueue(
   bounds: PasswordQueueBounds,
