@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PublicDeps } from '../app.js'
 import type { ClientDiscovery } from '../browser/pending-requests/discover-client.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
@@ -116,7 +117,7 @@ function wireTokenEndpoints(
   return {
     token: {
       authentication,
-      redemption: { codes, returns, grants, audit, lifetimes, now, randomBytes },
+      redemption: { codes, returns, grants, audit, lifetimes, now, randomBytes, sleep },
       refresh: {
         refreshTokens,
         grants,

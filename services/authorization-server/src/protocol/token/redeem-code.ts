@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  type BindingMismatch,
   bindingMismatch,
   type Client,
   type CodeRedemption,
@@ -18,30 +16,26 @@ import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trai
 import type { FirstTokens } from '../../storage/postgres/exchanges.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { CodeContent, CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
+import { type ClientConnection, whenUnread } from './client-connection.js'
 import { alreadyUsed, invalidGrant, wrongBinding } from './exchange-errors.js'
 import type { CodeReturns } from './give-back-codes.js'
 import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './new-tokens.js'
 
 export type RedeemDeps = {
-  codes: Pick<CodeStore, 'take'>
+  codes: Pick<CodeStore, 'take' | 'takeOver'>
   returns: Pick<CodeReturns, 'giveBack' | 'giveBackWhenTaken'>
-  grants: Pick<GrantStore, 'storeExchange' | 'discardUndelivered' | 'findByCode' | 'endReplayed' | 'end'>
+  grants: Pick<GrantStore, 'storeExchange' | 'discardUndelivered' | 'findByCode' | 'endReplayed'>
   audit: AuditTrail
   lifetimes: TokenLifetimes
   now: () => Date
   randomBytes: RandomBytes
-}
-
-/** The connection of the client, as the response of `node:http` has it. */
-export type ClientConnection = {
-  readonly destroyed: boolean
-  once(event: 'close', listener: () => void): unknown
-  off(event: 'close', listener: () => void): unknown
+  /** Milliseconds. */
+  sleep: (milliseconds: number) => Promise<unknown>
 }
 
 /**
  * Exchanges an authorization code for tokens (RFC 6749 §4.1.3), for an authenticated client.
- * @param connection if it closes before the response, the code is given back
+ * @param connection if it closes before the client has the response, the code is given back
  */
 export async function redeemCode(
   request: CodeRedemption,
@@ -57,50 +51,55 @@ export async function redeemCode(
   const presented = { clientId: client.clientId, redirectUri, codeChallenge, resource }
   const grantId = randomUUID()
   // Take before issuing: a crash here costs the user one sign-in, never a second token.
-  const found = await takeCode(codeHash, grantId, presented, deps)
+  const found = await takeCode(codeHash, grantId, presented, deps, () => requireConnected(connection, client))
   switch (found.kind) {
     case 'taken':
       return exchange({ ...found, grantId, codeHash }, client, deps, audited, connection)
-    case 'used':
-      return refuseReplay(
-        replayOf({ ...found, codeHash, grantId: found.attempt }, found.mismatch, deps),
-        client,
-        deps,
-        audited
-      )
     case 'bound_elsewhere':
       throw wrongBinding(found.mismatch, client)
     case 'expired':
       throw invalidGrant('expired_code', client)
+    case 'used':
+      if (found.mismatch !== undefined) throw alreadyUsed(found.mismatch, client, found.attempt)
+      return refuseWithoutCode(codeHash, presented, 'expired_code', { client, deps, audited, connection })
     case 'unknown':
-      return refuseUnknown(codeHash, presented, client, deps, audited)
+      return refuseWithoutCode(codeHash, presented, 'unknown_code', { client, deps, audited, connection })
   }
 }
 
-/** Time between the two attempts to take a used code that has no grant. */
-const SECOND_TAKE_AFTER_MS = 500
+/** How long an exchange of a used code waits for the code. Longer than the interval in `give-back-codes.ts`. */
+const WAIT_FOR_RETURN_MS = 500
 
 /**
- * A used code without a grant has two possible causes: another exchange is in progress, or an exchange failed with 503 while
- * Redis was unavailable, and Redis ran its command late. In the second case the code is given back soon. So this tries a
- * second time, to distinguish a retry after a 503 from a replay.
+ * Takes the code. A used code may be given back at any moment: its client disconnected, or it got 503. So this waits, looks
+ * again, and takes the code over if it is still used. Then Postgres decides which exchange has the tokens.
  */
 async function takeCode(
   codeHash: TokenHash,
   grantId: string,
   presented: PresentedBinding,
-  { codes, grants, returns }: RedeemDeps
+  { codes, returns, sleep }: RedeemDeps,
+  requireClient: () => void
 ): Promise<TakeOutcome> {
-  const take = () =>
-    codes.take(codeHash, grantId, presented).catch((error: unknown) => {
+  const attempt = (taking: Promise<TakeOutcome>) =>
+    taking.catch((error: unknown) => {
       returns.giveBackWhenTaken(codeHash, grantId)
       throw error
     })
-  const found = await take()
-  const mayBeGivenBack = found.kind === 'used' && found.mismatch === undefined
-  if (!mayBeGivenBack || (await grants.findByCode(codeHash)) !== undefined) return found
-  await sleep(SECOND_TAKE_AFTER_MS)
-  return take()
+  let found = await attempt(codes.take(codeHash, grantId, presented))
+  let began: number
+  do {
+    if (found.kind !== 'used' || found.mismatch !== undefined) return found
+    await sleep(WAIT_FOR_RETURN_MS)
+    // The client may have repeated its request, which needs the code now.
+    requireClient()
+    began = performance.now()
+    found = await attempt(codes.take(codeHash, grantId, presented))
+    // Redis was stalled, so a return may have been as late as this command.
+  } while (performance.now() - began > WAIT_FOR_RETURN_MS)
+  if (found.kind !== 'used') return found
+  requireClient()
+  return attempt(codes.takeOver(codeHash, grantId, presented))
 }
 
 /** A code that this exchange has taken; `grantId`: of the grant that it stores. */
@@ -113,7 +112,7 @@ async function exchange(
   audited: AuditedRequest,
   connection: ClientConnection
 ): Promise<TokenResponse> {
-  const { grantId, allowed } = taken
+  const { codeHash, grantId, allowed } = taken
   const issuedAt = deps.now()
   const lifetimes = lifetimesOf(client, deps.lifetimes)
   const accessToken = newAccessToken(issuedAt, lifetimes, deps.randomBytes)
@@ -127,10 +126,12 @@ async function exchange(
     refreshToken,
     refreshableUntil: refreshToken && refreshableUntil
   }
-  const isStored = await storeOrGiveBack(taken, tokens, deps, connection)
-  // The code was given back, and the client may have repeated the exchange: the grant of the code may be of that one.
-  if (connection.destroyed) throw invalidGrant('client_disconnected', client)
-  if (!isStored) return refuseUnstored(taken, client, deps, audited)
+  const giveBack = () =>
+    deps.returns.giveBack(codeHash, grantId, { allowed, undelivered: [...taken.undelivered, grantId] })
+  const isStored = await storeOrGiveBack(taken, tokens, giveBack, { grants: deps.grants, connection })
+  if (!isStored) return refuseUnstored(codeHash, { client, deps, audited, connection })
+  requireConnected(connection, client)
+  whenUnread(connection, giveBack)
   deps.audit.record(audited, { event: 'code_redeemed', clientId: client.clientId, userId: allowed.userId, grantId })
   return tokenResponse(accessToken, refreshToken, allowed.scope, issuedAt)
 }
@@ -145,14 +146,13 @@ async function exchange(
 async function storeOrGiveBack(
   taken: Taken,
   tokens: FirstTokens,
-  { grants, returns }: RedeemDeps,
-  connection: ClientConnection
+  giveBack: () => Promise<void>,
+  stored: { grants: RedeemDeps['grants']; connection: ClientConnection }
 ): Promise<boolean> {
-  const { codeHash, grantId, allowed, undelivered } = taken
-  const giveBack = () => returns.giveBack(codeHash, grantId, { allowed, undelivered: [...undelivered, grantId] })
+  const { connection } = stored
   connection.once('close', giveBack)
   try {
-    const isStored = !connection.destroyed && (await storeTokens(taken, tokens, grants))
+    const isStored = await storeTokens(taken, tokens, stored)
     // Its event may be still to come.
     if (connection.destroyed) await giveBack()
     return isStored
@@ -164,79 +164,68 @@ async function storeOrGiveBack(
   }
 }
 
-/** @returns false if the code has a grant, or the access ended after Allow */
+/**
+ * Each undelivered exchange may be committed at any time once, also between two statements here.
+ * @returns false if the code has a grant, the access ended after Allow, or the client is gone
+ */
 async function storeTokens(
   { grantId, codeHash, allowed, undelivered }: Taken,
   tokens: FirstTokens,
-  grants: RedeemDeps['grants']
+  { grants, connection }: { grants: RedeemDeps['grants']; connection: ClientConnection }
 ): Promise<boolean> {
-  const exchange = { grantId, codeHash, allowed, tokens }
-  if (undelivered.length > 0) await grants.discardUndelivered(codeHash, undelivered)
-  if (await grants.storeExchange(exchange)) return true
-  if (undelivered.length === 0) return false
-  // An earlier exchange was committed between the two statements.
-  await grants.discardUndelivered(codeHash, undelivered)
-  return grants.storeExchange(exchange)
+  for (let tries = 0; tries <= undelivered.length; tries++) {
+    if (undelivered.length > 0) await grants.discardUndelivered(codeHash, undelivered)
+    // The code was given back already. Tokens that this request stores now could take the place of those of the next.
+    if (connection.destroyed) return false
+    if (await grants.storeExchange({ grantId, codeHash, allowed, tokens })) return true
+  }
+  return false
 }
 
-/** Either Postgres has a grant of the code already (a Redis failover restored the code), or the access ended after Allow. */
-async function refuseUnstored(
-  { codeHash, allowed }: Taken,
-  client: Client,
-  deps: RedeemDeps,
-  audited: AuditedRequest
-): Promise<never> {
+/** Who asks, and how the refusal is recorded. */
+type Refused = { client: Client; deps: RedeemDeps; audited: AuditedRequest; connection: ClientConnection }
+
+/** Another exchange of the code has stored its tokens, or the access ended after Allow. */
+async function refuseUnstored(codeHash: TokenHash, refused: Refused): Promise<never> {
+  const { client, deps, connection } = refused
+  requireConnected(connection, client)
   const grant = await deps.grants.findByCode(codeHash)
   if (grant === undefined) throw invalidGrant('access_ended', client)
-  return refuseReplay(replayOf({ codeHash, allowed, grantId: grant.grantId }, undefined, deps), client, deps, audited)
+  return refuseReplay(codeHash, grant, refused)
 }
 
-/** Redis does not have the code: it was never issued, or it was used so long ago that only Postgres has its grant. */
-async function refuseUnknown(
+/** Redis has no code that can be taken: it was never issued, or it was used so long ago that only Postgres has its grant. */
+async function refuseWithoutCode(
   codeHash: TokenHash,
   presented: PresentedBinding,
-  client: Client,
-  deps: RedeemDeps,
-  audited: AuditedRequest
+  reason: 'unknown_code' | 'expired_code',
+  refused: Refused
 ): Promise<never> {
+  const { client, deps } = refused
   const grant = await deps.grants.findByCode(codeHash)
-  if (grant === undefined) throw invalidGrant('unknown_code', client)
-  const { grantId, userId } = grant
+  if (grant === undefined) throw invalidGrant(reason, client)
   const mismatch = bindingMismatch(grant.binding, presented)
-  return refuseReplay({ userId, grantId, mismatch, end: () => deps.grants.end(grantId) }, client, deps, audited)
-}
-
-type Replay = {
-  userId: string
-  grantId: string
-  mismatch: BindingMismatch | undefined
-  /** Ends all tokens of the grant. */
-  end(): Promise<unknown>
-}
-
-/** The grant may not be stored yet, so its ending is stored under the hash of the code. */
-function replayOf(
-  { codeHash, allowed, grantId }: Pick<Taken, 'codeHash' | 'allowed' | 'grantId'>,
-  mismatch: BindingMismatch | undefined,
-  { grants }: RedeemDeps
-): Replay {
-  return { userId: allowed.userId, grantId, mismatch, end: () => grants.endReplayed(codeHash, allowed) }
+  // A request that does not match changes nothing; otherwise it could be used to end the grants of others.
+  if (mismatch !== undefined) throw alreadyUsed(mismatch, client, grant.grantId)
+  return refuseReplay(codeHash, grant, refused)
 }
 
 /**
- * The code was used before. If the request matches the code binding, one of two parties stole the code, and the service
- * cannot know which: all tokens of the grant end (RFC 6749 §4.1.2). A request that does not match changes nothing;
- * otherwise it could be used to end the grants of others.
+ * The code was used before, and this request matches its binding: one of two parties stole the code, and the service cannot know
+ * which. All tokens of the grant end (RFC 6749 §4.1.2).
  */
 async function refuseReplay(
-  { userId, grantId, mismatch, end }: Replay,
-  client: Client,
-  { audit }: RedeemDeps,
-  audited: AuditedRequest
+  codeHash: TokenHash,
+  { grantId, userId }: { grantId: string; userId: string },
+  { client, deps, audited, connection }: Refused
 ): Promise<never> {
-  if (mismatch === undefined) {
-    await end()
-    audit.record(audited, { event: 'code_reused', clientId: client.clientId, userId, grantId })
-  }
-  throw alreadyUsed(mismatch, client, grantId)
+  // This client may have repeated its request already, and that one may have the tokens.
+  requireConnected(connection, client)
+  await deps.grants.endReplayed(codeHash)
+  deps.audit.record(audited, { event: 'code_reused', clientId: client.clientId, userId, grantId })
+  throw alreadyUsed(undefined, client, grantId)
+}
+
+function requireConnected(connection: ClientConnection, client: Client): void {
+  if (connection.destroyed) throw invalidGrant('client_disconnected', client)
 }

@@ -42,8 +42,8 @@ const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expir
 
 /**
  * The unique hash of the code decides which exchange creates the grant, even if Redis loses or repeats the code. A row without
- * `redeemed_at` comes from an earlier replay (`endReplayed`) or from an exchange whose client has no tokens
- * (`discardUndelivered`): this exchange reuses it, and if the row has ended, the new tokens have ended as well. Every statement
+ * `redeemed_at` comes from an exchange whose client has no tokens (`discardUndelivered`): this exchange reuses it, unless the row
+ * has ended. Every statement
  * that locks several grants locks them in the order of their codes, to prevent deadlocks.
  */
 function storeStatement(table: string): { name: string; text: string } {
@@ -73,7 +73,7 @@ function storeStatement(table: string): { name: string; text: string } {
         on conflict (code_hash) do update set grant_id = excluded.grant_id, redeemed_at = excluded.redeemed_at,
           last_used_at = excluded.last_used_at, refreshable_until = excluded.refreshable_until,
           expires_at = excluded.expires_at
-        where grants.redeemed_at is null
+        where grants.redeemed_at is null and grants.ended_at is null
         returning grant_id
       ), access as (
         insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,

@@ -1,7 +1,5 @@
 import type { CodeBinding, TokenHash } from '@valetkey/oauth-protocol'
-import { formatScope } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import type { AllowedGrant } from '../redis/code-record.js'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { createExchanges } from './exchanges.js'
 
@@ -59,8 +57,8 @@ function endGrants(database: Database) {
   return {
     /**
      * Leaves the row of an undelivered exchange to the next exchange of the code: it was committed although the response was
-     * 503, so no client has its tokens. The row is not deleted, because a replay or an operator may have ended it meanwhile,
-     * which must apply to the next exchange as well.
+     * 503, so no client has its tokens. The row is not deleted, because an operator may have ended it meanwhile, which must
+     * apply to the next exchange as well.
      */
     async discardUndelivered(codeHash: TokenHash, grantIds: readonly string[]): Promise<void> {
       await database.query({
@@ -70,30 +68,13 @@ function endGrants(database: Database) {
       })
     },
 
-    /**
-     * Ends the grant of a code that was used twice. If there is no grant yet, a concurrent exchange will find the row that this
-     * inserts, and its tokens have ended from the start.
-     */
-    async endReplayed(codeHash: TokenHash, { binding, ...allowed }: AllowedGrant): Promise<void> {
+    /** Ends the grant of a code that was used twice, unless the exchange that stored it is discarded. */
+    async endReplayed(codeHash: TokenHash): Promise<void> {
       await database.query({
         name: 'end_replayed_grant',
-        text: `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
-            user_generation, client_generation, authorization_generation, created_at, ended_at, expires_at)
-          values (gen_random_uuid(), $1, $2, string_to_array($3, ' '), $4, $5, $6, $7, $8, $9, $10, now(), now(),
-            now() + interval '1 hour')
-          on conflict (code_hash) do update set ended_at = coalesce(grants.ended_at, excluded.ended_at)`,
-        values: [
-          binding.clientId,
-          allowed.userId,
-          formatScope(allowed.scope),
-          binding.audience,
-          binding.redirectUri,
-          binding.codeChallenge ?? null,
-          codeHash,
-          allowed.userGeneration,
-          allowed.clientGeneration,
-          allowed.authorizationGeneration
-        ]
+        text: `update grants set ended_at = now()
+          where code_hash = $1 and redeemed_at is not null and ended_at is null`,
+        values: [codeHash]
       })
     },
 

@@ -19,6 +19,24 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
   const takeCode = defineScript(redis, 'valetkeyTakeCode', TAKE, 1)
   const returnCode = defineScript(redis, 'valetkeyReturnCode', RETURN, 1)
 
+  async function take(
+    hash: TokenHash,
+    attempt: string,
+    presented: PresentedBinding,
+    mode: 'first' | 'over'
+  ): Promise<TakeOutcome> {
+    const key = keyOf(hash)
+    try {
+      const record = await takeCode(key, presentedHash(presented), attempt, USED_MS, EXPIRED_MS, mode)
+      if (typeof record !== 'string') return { kind: 'unknown' }
+      return toTakeOutcome(record, { key, attempt, presented }, records)
+    } catch (error) {
+      // The script may have run, or may run later. Undo it in the background.
+      returnTaken(hash, attempt).catch(() => {})
+      throw error
+    }
+  }
+
   async function returnTaken(hash: TokenHash, attempt: string, content?: CodeContent): Promise<boolean> {
     const body = content === undefined ? '' : codeBody(keyOf(hash), content, records)
     return (await returnCode(keyOf(hash), attempt, body, USED_MS, EXPIRED_MS)) === 1
@@ -54,18 +72,16 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
      * it unchanged.
      * @param attempt identifies this exchange: the id of its future grant
      */
-    async take(hash: TokenHash, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> {
-      const key = keyOf(hash)
-      try {
-        const record = await takeCode(key, presentedHash(presented), attempt, USED_MS, EXPIRED_MS)
-        if (typeof record !== 'string') return { kind: 'unknown' }
-        return toTakeOutcome(record, { key, attempt, presented }, records)
-      } catch (error) {
-        // The script may have run, or may run later. Undo it in the background.
-        returnTaken(hash, attempt).catch(() => {})
-        throw error
-      }
-    },
+    take: (hash: TokenHash, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> =>
+      take(hash, attempt, presented, 'first'),
+
+    /**
+     * Also takes a used code, until it expires: Postgres decides which of its exchanges gets tokens. The earlier exchange can
+     * return the code no more.
+     * @returns `used` only if the lifetime of the code is over
+     */
+    takeOver: (hash: TokenHash, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> =>
+      take(hash, attempt, presented, 'over'),
 
     /**
      * Undoes a `take` whose exchange failed: the code is valid for the rest of its lifetime.
@@ -81,16 +97,25 @@ export type CodeStore = ReturnType<typeof createCodeStore>
 
 const keyOf = (hash: TokenHash): string => `vk:code:${hash.toString('hex')}`
 
-// Arguments: the hash of the presented binding, the attempt, USED_MS, EXPIRED_MS. Redis decides whether the code has expired, so
-// no process clock matters. The driver sends a script again when a connection breaks; the attempt shows the second run that
-// the first one took the code.
+// Arguments: the hash of the presented binding, the attempt, USED_MS, EXPIRED_MS, `over` to take a used code. Redis decides
+// whether the code has expired, so no process clock matters. The driver sends a script again when a connection breaks; the
+// attempt shows the second run that the first one took the code.
 const TAKE = `
 local record = redis.call('GET', KEYS[1])
-if not record or string.sub(record, 1, 7) ~= 'issued ' then return record end
-local left = redis.call('PTTL', KEYS[1]) - tonumber(ARGV[4])
-if left <= 0 then return 'expired ' .. string.sub(record, 8) end
-if string.sub(record, 8, 50) ~= ARGV[1] and string.sub(record, 52, 94) ~= ARGV[1] then return record end
-local body = string.match(record, '^issued ([^\\n]*)')
+if not record then return record end
+local left, body
+if string.sub(record, 1, 7) == 'issued ' then
+  left = redis.call('PTTL', KEYS[1]) - tonumber(ARGV[4])
+  body = string.match(record, '^issued ([^\\n]*)')
+  if left <= 0 then return 'expired ' .. body end
+else
+  local attempt
+  attempt, left, body = string.match(record, '^taken (%S+) (%d+) (.*)$')
+  if ARGV[5] ~= 'over' or attempt == ARGV[2] then return record end
+  left = tonumber(left) - tonumber(ARGV[3]) + redis.call('PTTL', KEYS[1])
+  if left <= 0 then return record end
+end
+if string.sub(body, 1, 43) ~= ARGV[1] and string.sub(body, 45, 87) ~= ARGV[1] then return record end
 local taken = 'taken ' .. ARGV[2] .. ' ' .. string.format('%d', left) .. ' ' .. body
 redis.call('SET', KEYS[1], taken, 'PX', ARGV[3])
 return taken

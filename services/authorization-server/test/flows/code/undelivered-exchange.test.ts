@@ -21,7 +21,7 @@ import { basic, exchange, obtainCode, PASSWORD, refresh } from '../../support/fl
 import { startInstance } from '../../support/instance.js'
 import { startPausingInstance } from '../../support/pausing-instance.js'
 import { type PostgresProxy, startPostgresProxy } from '../../support/postgres-proxy.js'
-import { listenOnFreePort } from '../../support/raw-connection.js'
+import { listenOnFreePort, rawRequest } from '../../support/raw-connection.js'
 import { expectOutage, expectRefusal } from '../../support/refusals.js'
 import { lockGrantOfCode } from '../../support/row-lock.js'
 import { stopMonotonicClock } from '../../support/stopped-timers.js'
@@ -274,18 +274,26 @@ describe('a client that disconnects', () => {
   })
   afterAll(() => paused.close())
 
+  /** The exchange of the code, as bytes. */
+  function rawExchange(): string {
+    const form = { grant_type: 'authorization_code', code, redirect_uri: 'https://app.example/callback', ...right }
+    const body = new URLSearchParams(form).toString()
+    return rawRequest(
+      'POST /token',
+      [
+        `Authorization: ${basic(client).authorization}`,
+        'Content-Type: application/x-www-form-urlencoded',
+        `Content-Length: ${body.length}`
+      ],
+      body
+    )
+  }
+
   /**
    * Sends an exchange and closes the connection while the server stores its tokens.
    * @param isStored when Postgres gets the statement
    */
   async function exchangeAndLeave(isStored: Promise<void> = Promise.resolve()): Promise<void> {
-    const form = {
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: 'https://app.example/callback',
-      ...right
-    }
-    const body = new URLSearchParams(form).toString()
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
     const left = new Promise<void>((resolve) => {
@@ -303,17 +311,7 @@ describe('a client that disconnects', () => {
     paused.publicServer.server.once('connection', (connection) => {
       connection.once('close', () => paused.publicServer.server.emit('test-connection-closed'))
     })
-    socket.write(
-      [
-        'POST /token HTTP/1.1',
-        'Host: localhost',
-        `Authorization: ${basic(client).authorization}`,
-        'Content-Type: application/x-www-form-urlencoded',
-        `Content-Length: ${body.length}`,
-        '',
-        body
-      ].join('\r\n')
-    )
+    socket.write(rawExchange())
     await left
     while (!(await recordOf(server, code)).startsWith('issued '))
       await new Promise((resolve) => setTimeout(resolve, 10))
@@ -360,5 +358,17 @@ describe('a client that disconnects', () => {
     expect(await grantOf(server, code)).toMatchObject({ redeemed: true, ended: false, accessTokens: 1 })
     expectRefusal(await exchange(server, client, code, right), 400, 'invalid_grant', ALREADY_USED)
     expect(await isActive(server, resourceServer, access_token)).toBe(false)
+  })
+
+  test('a replay whose client disconnects before it is judged: nothing ends, and no replay is recorded', async () => {
+    const { access_token } = pairOf(await exchange(server, client, code, right))
+    const socket = connect(port, '127.0.0.1')
+    const arrived = once(paused.publicServer.server, 'request')
+    socket.write(rawExchange())
+    await arrived
+    socket.resetAndDestroy()
+    await refusalOfFirst()
+    expect((await eventsOfClient()).map(({ event }) => event)).not.toContain('code_reused')
+    expect(await isActive(server, resourceServer, access_token)).toBe(true)
   })
 })

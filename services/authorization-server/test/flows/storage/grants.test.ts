@@ -19,7 +19,6 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../support/mig
 import { atTime } from '../../support/postgres-clock.js'
 import { rememberConsent } from '../../support/remember-consent.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
-import { HOUR } from '../../support/token-tables.js'
 
 describe('grants', () => {
   let kit: Awaited<ReturnType<typeof prepareExchanges>>
@@ -64,8 +63,8 @@ describe('grants', () => {
 
     test('a code without issued tokens: undefined', async () => {
       expect(await grants.findByCode(newHash())).toBeUndefined()
-      await grants.endReplayed(exchange.codeHash, exchange.allowed)
-      expect(await grants.findByCode(exchange.codeHash)).toBeUndefined()
+      await grants.endReplayed(exchange.codeHash)
+      expect(await rowOf()).toBeUndefined()
     })
   })
 
@@ -84,61 +83,39 @@ describe('grants', () => {
   })
 
   describe('endReplayed', () => {
-    test('after the exchange: the grant ends, the first end is kept, and the next exchange stores nothing', async () => {
+    test('the grant ends, the first end is kept, and the next exchange stores nothing', async () => {
       await grants.storeExchange(exchange)
       present = later(1_000)
-      await grants.endReplayed(exchange.codeHash, exchange.allowed)
+      await grants.endReplayed(exchange.codeHash)
       present = later(2_000)
-      await grants.endReplayed(exchange.codeHash, exchange.allowed)
+      await grants.endReplayed(exchange.codeHash)
       expect(await rowOf()).toMatchObject({ grant_id: exchange.grantId, ended_at: later(1_000), redeemed_at: now })
       expect(await isAlive()).toBe(false)
       expect(await refreshTokenOf(exchange)).toMatchObject({ ended: true })
       expect(await grants.storeExchange(again(exchange))).toBe(false)
     })
 
-    test('before the exchange: it succeeds once, with tokens that have ended', async () => {
-      await grants.endReplayed(exchange.codeHash, exchange.allowed)
-      expect(await grants.storeExchange(exchange)).toBe(true)
-      expect(await rowOf()).toMatchObject({
-        grant_id: exchange.grantId,
-        redeemed_at: now,
-        ended_at: now,
-        refreshable_until: exchange.tokens.refreshableUntil,
-        expires_at: later(HOUR)
-      })
-      expect(await kit.tokensOf([exchange])).toEqual({ access: 1, refresh: 1 })
-      expect(await isAlive()).toBe(false)
-      expect(await refreshTokenOf(exchange)).toMatchObject({ ended: true })
-      expect(await grants.storeExchange(again(exchange))).toBe(false)
+    test('a discarded exchange does not end, so the next exchange of the code gets tokens', async () => {
+      await grants.storeExchange(exchange)
+      await grants.discardUndelivered(exchange.codeHash, [exchange.grantId])
+      await grants.endReplayed(exchange.codeHash)
+      const retry = again(exchange)
+      expect(await grants.storeExchange(retry)).toBe(true)
+      expect(await isAlive(retry)).toBe(true)
     })
 
-    test('concurrently with the exchange, 50 times: one grant, which has ended', async () => {
+    test('50 pairs of concurrent exchanges and endings: each exchange is stored, and none ends twice', async () => {
       const exchanges = kit.newExchanges(50)
-      const replay = ({ codeHash, allowed }: Exchange) => grants.endReplayed(codeHash, allowed)
       const stored = await Promise.all(
-        exchanges.map(async (each, index) => {
-          const both = [() => grants.storeExchange(each), () => replay(each)] as const
-          const [first, second] = index % 2 === 0 ? both : [both[1], both[0]]
-          return (await Promise.all([first(), second()])).includes(true)
+        exchanges.map(async (each) => {
+          const [isStored] = await Promise.all([grants.storeExchange(each), grants.endReplayed(each.codeHash)])
+          await grants.endReplayed(each.codeHash)
+          return isStored
         })
       )
       expect(stored).toEqual(exchanges.map(() => true))
       const alive = await Promise.all(exchanges.map(isAlive))
       expect(alive).toEqual(exchanges.map(() => false))
-    })
-
-    test('for a code of a deleted user: no error, no token', async () => {
-      const own = exchangeOf({ ...kit.owner, userId: 'd1f0f0f0-0000-4000-8000-000000000001' })
-      await grants.endReplayed(own.codeHash, own.allowed)
-      expect(await grants.storeExchange(own)).toBe(false)
-    })
-
-    test('a row without an exchange is not listed as access', async () => {
-      const count = async () => (await createConnectedAppStore(kit.opened.database).list(kit.owner.userId)).length
-      const before = await count()
-      const other = exchangeOf(kit.owner, { binding: { clientId: 'never-exchanged' } })
-      await grants.endReplayed(other.codeHash, other.allowed)
-      expect(await count()).toBe(before)
     })
   })
 
@@ -164,16 +141,15 @@ describe('grants', () => {
     })
 
     test.each([
-      { name: 'a replay', end: () => grants.endReplayed(exchange.codeHash, exchange.allowed) },
+      { name: 'a replay', end: () => grants.endReplayed(exchange.codeHash) },
       { name: 'an operator', end: () => grants.end(exchange.grantId) }
-    ])('a grant that $name ended: the next exchange succeeds with ended tokens', async ({ end }) => {
+    ])('a grant that $name ended: the next exchange stores no tokens', async ({ end }) => {
       await grants.storeExchange(exchange)
       await end()
       await grants.discardUndelivered(exchange.codeHash, [exchange.grantId])
-      const retry = again(exchange)
-      expect(await grants.storeExchange(retry)).toBe(true)
-      expect([await isAlive(), await isAlive(retry)]).toEqual([false, false])
-      expect(await refreshTokenOf(retry)).toMatchObject({ ended: true })
+      expect(await grants.storeExchange(again(exchange))).toBe(false)
+      expect(await isAlive()).toBe(false)
+      expect(await kit.tokensOf([exchange])).toEqual({ access: 1, refresh: 1 })
     })
   })
 })

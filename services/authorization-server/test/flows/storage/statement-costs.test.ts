@@ -62,7 +62,7 @@ describe('kept plans', () => {
     await grants.storeExchange(exchange)
     await grants.findByCode(newHash())
     await grants.discardUndelivered(newHash(), [randomUUID()])
-    await grants.endReplayed(newHash(), exchange.allowed)
+    await grants.endReplayed(newHash())
     const user = { userId: randomUUID(), userGeneration: 0, sessionGeneration: 0 }
     await createAllowanceStore(database).read({ ...user, clientId: 'client', audience: 'https://files.example' })
     await grants.end(randomUUID())
