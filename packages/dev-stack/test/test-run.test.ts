@@ -75,6 +75,22 @@ test.each([
   }
 )
 
+test('quick: rules, stores and main flows that need no program; the line before the last names the rest', async () => {
+  const { stdout } = await run({}, ['--quick', 'guard']).ended
+  const [{ args }, ...others] = given(stdout)
+  expect(others).toEqual([])
+  expect(args.at(-1)).toBe('guard')
+  const flows = '/valetkey/services/authorization-server/test/flows'
+  const chosen = [
+    '/valetkey/packages/oauth-protocol/test/scope.test.ts',
+    `${flows}/flow.test.ts`,
+    `${flows}/code/a.test.ts`
+  ]
+  const rest = [`${flows}/code/a.redis.test.ts`, `${flows}/account/a.test.ts`, '/valetkey/e2e/default-stack.test.ts']
+  expect(passedOver(args, [...chosen, ...rest])).toEqual(rest)
+  expect(stdout).toMatch(/\nNot run: the other suites, which npm test runs as well\.\n4 passed, 0 failed, 0 skipped\n$/)
+})
+
 test('options for a report are passed on, and the totals do not need them', async () => {
   const options = ['--json', '--outputFile=mine.json', '--outputFile', 'mine.json', 'guard']
   const { stdout } = await run({}, options).ended

@@ -56,7 +56,10 @@ export function createJest({ args, directory, processes }) {
       run.endedWell = (await exited).code === 0
     },
 
-    /** Counts the tests of the files that were left out: Jest loads these files, and reports their tests as skipped. @param {Selection} selection */
+    /**
+     * Counts the tests of the files that were left out: Jest loads these files, and reports their tests as skipped.
+     * @param {Selection} selection
+     */
     async countLeftOut({ leaveOut, environment }) {
       if (leaveOut.length === 0) return
       /** @type {Run} */

@@ -23,13 +23,15 @@ export function totalsOf(totals, endedWell) {
   }
 }
 
+const REST = 'the other suites, which npm test runs as well'
+
 /**
  * @param {Totals[]} runs
- * @param {{ mayPick: boolean } & Programs} options `mayPick`: whether the caller selected tests by name; and the path of each
- *   program that tests need
+ * @param {{ mayPick: boolean, isQuick?: boolean } & Programs} options `mayPick`: whether the caller selected tests by name; and
+ *   the path of each program that tests need
  */
-export function closingLines(runs, { mayPick, ...programs }) {
-  const reasons = testsWithoutProgram(programs).map(({ reason }) => reason)
+export function closingLines(runs, { mayPick, isQuick = false, ...programs }) {
+  const reasons = isQuick ? [REST] : testsWithoutProgram(programs).map(({ reason }) => reason)
   // What cannot run is left out by file. So another skipped test is an error, unless the caller selected tests by name.
   const unexplained = mayPick ? 0 : sum(runs.filter(({ isLeftOut }) => !isLeftOut)).skipped
   const { passed, failed, skipped } = sum(runs)
