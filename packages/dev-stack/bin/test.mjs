@@ -12,7 +12,7 @@ import { findTestPrograms, testEnvironment } from '../lib/tests/test-environment
 import { givenServers, startTestServers } from '../lib/tests/test-servers.mjs'
 import { closingLines, lastLine, linesSoFar } from '../lib/tests/test-totals.mjs'
 
-const TIME_LIMIT_MINUTES = 70
+const TIME_LIMIT_MINUTES = 45
 
 const isQuick = process.argv.includes('--quick')
 const args = process.argv.slice(2).filter((arg) => arg !== '--quick')
