@@ -81,10 +81,10 @@ async function walk(
   const unread: Buffer[] = []
   async function save(batch: readonly ImportedFile[]) {
     const saved = dryRun ? await files.compare(ownerId, batch) : await files.save(ownerId, batch)
+    const seen = batch.map(({ sourceHash }) => sourceHash)
     // A dry run leaves files of earlier releases as they are.
-    const hashesOf = ({ sourceHash, unrootedHash }: ImportedFile) =>
-      unrootedHash ? [sourceHash, unrootedHash] : [sourceHash]
-    if (prune) await runs.noteSightings(ownerId, batch.flatMap(hashesOf))
+    const unmoved = dryRun ? batch.flatMap(({ unrootedHash }) => unrootedHash ?? []) : []
+    if (prune) await runs.noteSightings(ownerId, [...seen, ...unmoved])
     return saved
   }
   const counts = await importDirectory(

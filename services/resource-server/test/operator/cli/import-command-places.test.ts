@@ -44,7 +44,7 @@ test('files keep their ids when their directory is mounted somewhere else, and a
 
 test('changed, new and removed files do not hide that the directory was mounted somewhere else', async () => {
   await importAs('bea', world.makeTree('bea/one', FILES))
-  const [there] = [move('bea/one', 'bea/two')]
+  const there = move('bea/one', 'bea/two')
   writeFileSync(path.join(there, 'a.txt'), 'changed')
   writeFileSync(path.join(there, 'new.txt'), '')
   rmSync(path.join(there, 'b/c.txt'))
@@ -82,7 +82,7 @@ test('a directory around imported ones, and its parts, name the same files at ev
   expect(await importAs('eva', path.join(root, 'b'))).toMatchObject({ imported: 3 })
   expect(await importAs('eva', root)).toMatchObject({ imported: 1, unchanged: 3 })
   const there = move('eva/one', 'eva/two')
-  // The files of the root itself are one; those of the root below it are recognized with it.
+  // A root below another one moves with it.
   expect(await importAs('eva', there, '--prune', '--yes')).toMatchObject({ ...SAME, pruned: 0 })
   expect(await importAs('eva', path.join(there, 'b/d'))).toMatchObject({ imported: 0, unchanged: 2 })
 })
@@ -114,7 +114,6 @@ describe('files of earlier releases, which have absolute paths', () => {
         where owner_id = $1 and given.path like '%/' || files.source_path`,
       values: [ownerId(name), paths, paths.map((file) => createHash('sha256').update(file).digest())]
     })
-    await world.run(['delete', '--owner', ownerId(`${name} nothing`), '--yes'])
     await world.database.query({
       name: 'forget_roots',
       text: 'delete from import_roots where owner_id = $1',
@@ -139,6 +138,23 @@ describe('files of earlier releases, which have absolute paths', () => {
       imported: 0,
       unchanged: 3
     })
+  })
+
+  test('are removed by prune if the same files have been imported again', async () => {
+    const root = world.makeTree('before/twice/old', FILES)
+    await importAs('ida', root)
+    await world.database.query({
+      name: 'as_by_both_releases',
+      text: `insert into files
+          (file_id, owner_id, source_path, source_hash, name, mime_type, kind, size, created_at, modified_at)
+        select gen_random_uuid(), owner_id, $2 || source_path, sha256(convert_to($2 || source_path, 'UTF8')), name, mime_type,
+          kind, size, created_at, modified_at
+        from files where owner_id = $1`,
+      values: [ownerId('ida'), `${root}/`]
+    })
+    expect(await importAs('ida', root)).toMatchObject(SAME)
+    expect(await filesOf('ida')).toHaveLength(8)
+    expect(await importAs('ida', root, '--prune', '--yes')).toMatchObject({ ...SAME, pruned: 4 })
   })
 
   test('are removed by prune if their directory is gone', async () => {
