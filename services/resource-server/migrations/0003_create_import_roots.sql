@@ -12,3 +12,14 @@ create unique index import_roots_path on import_roots (owner_id, sha256(path));
 -- Null in rows of earlier releases: there source_path is absolute, and source_hash is that of the absolute path. The next
 -- import of such a file gives it a root. With a root, source_path is the path inside it, and source_hash covers both.
 alter table files add column root_id uuid;
+
+-- Kinds that were wrong show names to apps that may not see them, so they do not wait for the next import. A file whose name has
+-- several meanings is of no kind until the import has read its content.
+update files set kind = 'other'
+where kind in ('documents', 'images')
+  and (mime_type ~ '^text/((x-)?vcard|directory|calendar|x-vcalendar|x-uuencode)$'
+    or mime_type ~ '^application/(gpx|pskc|vnd\.google-earth\.kml|dash(-patch)?)\+xml$'
+    or mime_type = 'image/x-3ds'
+    or name ~* '\.(dot|key|mts|pot|sub|ts)$');
+update files set kind = 'documents' where mime_type ~ '^image/vnd\.(djvu|ms-modi|dwg|dxf)$';
+update files set kind = 'media' where mime_type ~ '^application/(pls|xspf)\+xml$';
